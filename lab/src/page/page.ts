@@ -44,6 +44,7 @@ const TABLES: Readonly<Record<string, readonly Shown[]>> = {
     ["flood", "floodRatio", "another organization floods: others' p95"],
     ["flood", "ownRatio", "the same, in the flooder's bucket"],
     ["flood", "worstToMiddle", "the same: the worst organization's p95 to the middle one's"],
+    ["slow-crowd", "someRatio", "500 organizations take 14 s: a quick one's rate"],
     ["slow-crowd", "ratio", "2,500 organizations take 14 s: a quick one's rate"],
     ["backlog", "backlogRatio", "an endpoint has a backlog of 100,000: others' p95"],
     ["backlog", "retriesRatio", "5,000 retries come due at once: others' p95"],

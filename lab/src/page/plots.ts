@@ -80,11 +80,12 @@ export function latencyPlot(results: StoredResults, palette: Palette): string {
   return drawSvg({ title: "From the emitter to the receiver", lines, x, y: { name: "ms", min: 0 } }, palette);
 }
 
+/** Steps of the growth row. A heartbeat is none: it touches no history. */
 const STEPS: Readonly<Record<string, string>> = {
   storeRatio: "store events",
-  claimRatio: "claim",
+  sweepRatio: "a sweep",
+  readRatio: "read deliveries",
   settleRatio: "settle",
-  dueRatio: "look for due",
   catchUpRatio: "a catch-up's page",
   listRatio: "GET /webhooks",
 };
@@ -95,7 +96,8 @@ export function historyPlot(results: StoredResults, palette: Palette): string {
     .filter(({ row, name }) => row.name === "growth" && name in STEPS)
     .sort((one, other) => (one.row.growth ?? 0) - (other.row.growth ?? 0));
   const sizeOf = ({ row }: Measured) => (row.growth ?? 0).toLocaleString("en");
-  const lines = Object.entries(STEPS).map(([step, name], index): Line => {
+  const measured = Object.entries(STEPS).filter(([step]) => ratios.some(({ name }) => name === step));
+  const lines = measured.map(([step, name], index): Line => {
     const own = ratios.filter((each) => each.name === step);
     return { name, color: palette.series[index], data: own.map((each) => [sizeOf(each), each.median]) };
   });

@@ -10,15 +10,19 @@ const BACKLOG = 100_000;
 const ANSWER_AFTER_MS = 100;
 /** Of the dispatcher, by default: what one endpoint may have in flight. */
 const ENDPOINT_CONCURRENCY = 10;
-/** A look for due deliveries comes each second; by then the slots are full. */
-const SETTLING_MS = 2_000;
+/** A sweep comes every two seconds, and its work a moment later. */
+const SETTLING_MS = 3_000;
 
 /** One endpoint that has more to get than it can take. */
 const backlog: Disturbance = {
   beside: `beside one with a backlog of ${BACKLOG.toLocaleString("en")}`,
   atMost: 1.2,
   figures: {
-    backlogRate: { label: "of the backlog meanwhile, of what its slots allow", unit: "x", bar: { atLeast: 0.5 } },
+    backlogRate: {
+      label: "of the backlog meanwhile, of what its concurrency allows",
+      unit: "x",
+      bar: { atLeast: 0.5 },
+    },
     drainRate: { label: "of the backlog alone, answered at once", unit: "/s" },
     drainCpu: { label: "  CPU of PostgreSQL a delivery", unit: "us" },
   },
@@ -59,7 +63,7 @@ const backlog: Disturbance = {
   },
 };
 
-/** With ten slots each, and this answer, they get 400 a second: a load that leaves two cores something for the others. */
+/** With ten attempts each at once, and this answer, they get 400 a second: a load that leaves two cores something for the others. */
 const RETRYING = 4;
 const RETRIES_OF_EACH = 1_250;
 

@@ -4,7 +4,7 @@ import type { Row } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
 
-/** With ten slots each they have all the interrupted deliveries in flight at once. */
+/** With ten attempts each at once they have all the interrupted deliveries in flight at once. */
 const ENDPOINTS = 50;
 const INTERRUPTED = 500;
 const PER_SECOND = 200;

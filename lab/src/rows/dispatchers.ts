@@ -6,18 +6,16 @@ import { BENCH_LOAD, EXACTLY_ONCE, type Row, worseOf } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import { SAMPLE_BODY } from "../sample-body.ts";
 
-/** Few, and slow: then a dispatcher is limited by its places, and four of them leave room on two cores. */
-const ENDPOINTS = 3;
-const ANSWER_AFTER_MS = 200;
+/** So many that each dispatcher owns about as many of them as any other. */
+const ENDPOINTS = 1_000;
+/** Slow, yet within the second that counts as quick: then a dispatcher is limited by its permits, and four leave room on two cores. */
+const ANSWER_AFTER_MS = 800;
 const MEMORY_MIB = memorySettings.MEMORY_MIB.minimum;
 /** Attempts that a dispatcher makes at once with so little memory. */
-const PLACES = memoryBounds({ MEMORY_MIB }).deliveries;
-const SETTINGS = {
-  MEMORY_MIB: String(MEMORY_MIB),
-  // Over all dispatchers: four of them fill it.
-  ENDPOINT_CONCURRENCY: String(Math.ceil((4 * PLACES) / ENDPOINTS)),
-};
-const LEAD = 1_000;
+const PERMITS = memoryBounds({ MEMORY_MIB }).inFlight;
+const SETTINGS = { MEMORY_MIB: String(MEMORY_MIB) };
+/** Several times what four of them have in flight. */
+const LEAD = 16 * PERMITS;
 const WARM_UP_EVENTS = 4_000;
 /** Code that has run a few thousand times costs half of what it did at first. */
 const WARM_UP_MS = 3_000;
@@ -60,7 +58,7 @@ export const dispatchersRow: Row = {
     }
 
     return {
-      conditions: `${ENDPOINTS} endpoints that answer after ${ANSWER_AFTER_MS} ms, more or less a half, and ${PLACES} places of a dispatcher, which can so do ${(PLACES * 1_000) / ANSWER_AFTER_MS}/s at most; bodies of ${SAMPLE_BODY.length} bytes, ${seconds} s`,
+      conditions: `${ENDPOINTS} endpoints that answer after ${ANSWER_AFTER_MS} ms, more or less a half, and ${PERMITS} permits of a dispatcher, which can so do ${(PERMITS * 1_000) / ANSWER_AFTER_MS}/s at most; bodies of ${SAMPLE_BODY.length} bytes, ${seconds} s`,
       async round() {
         await traffic.answerAfter(ANSWER_AFTER_MS);
         await traffic.reset();

@@ -1,9 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { eventKey, firstIdAt } from "@herald/common/database/ids";
 import { type Database, openDatabase } from "@herald/common/database/open-database";
-import { claim } from "@herald/dispatcher/sql/claim";
-import { findDueEndpoints } from "@herald/dispatcher/sql/find-due-endpoints";
+import { SHARDS, shardOf } from "@herald/common/database/shards";
+import { describeDeliveries } from "@herald/dispatcher/sql/describe-deliveries";
+import { type Heartbeat, heartbeat } from "@herald/dispatcher/sql/heartbeat";
+import { BEGINNING, readDue } from "@herald/dispatcher/sql/read-due";
 import { settle } from "@herald/dispatcher/sql/settle";
+import { findEndpointsWithWork } from "@herald/dispatcher/sql/sweep";
 import { type ApiClient, apiClient } from "@herald/e2e/herald/api-client";
 import { median } from "@herald/e2e/statistics";
 import { backfill } from "@herald/publisher/sql/backfill";
@@ -21,16 +24,17 @@ const DAYS = 14;
 const DAY_MS = 24 * 60 * 60_000;
 const BATCH = 250;
 const WARM_UP = 30;
-/** Endpoints that one statement of a due scan probes. */
-const LOOK = 5_000;
+/** As many shards as one statement of a sweep looks through. */
+const SHARDS_AT_ONCE = 32;
 
-const STEPS = ["store", "claim", "settle", "due", "catchUp", "list"] as const;
+const STEPS = ["heartbeat", "store", "sweep", "read", "settle", "catchUp", "list"] as const;
 type Step = (typeof STEPS)[number];
 const LABELS: Record<Step, string> = {
+  heartbeat: "a dispatcher's heartbeat",
   store: `storing ${BATCH} events with their deliveries`,
-  claim: `claiming ${BATCH} deliveries`,
+  sweep: `a sweep over ${SHARDS} shards`,
+  read: `reading ${BATCH} due deliveries`,
   settle: `settling ${BATCH} attempts`,
-  due: `looking for due deliveries of ${LOOK} endpoints`,
   catchUp: "a page of a catch-up",
   list: "GET /webhooks",
 };
@@ -96,7 +100,7 @@ function figuresOf(step: Step): [string, FigureKind][] {
 }
 
 interface History {
-  /** A batch of events on its way from the broker to its end, and the looks that go on beside it: milliseconds of each. */
+  /** A batch of events on its way from the broker to its end, and what goes on beside it: milliseconds of each. */
   work(): Promise<Record<Step, number>>;
   /** Runs the task while another program's transaction, which began before it, keeps a snapshot. */
   withTransactionOpen<T>(task: () => Promise<T>): Promise<T>;
@@ -124,8 +128,12 @@ async function openHistory(
   const catchUp = { endpointId: first?.id ?? "", leasedUntil: new Date(Date.now() + DAY_MS) };
   await database.queries.$executeRaw`
     insert into catch_up (endpoint_id, due_at) values (${catchUp.endpointId}::uuid, ${catchUp.leasedUntil})`;
+  const epochs = new Map<number, number>();
+  /** A dispatcher that owns all shards. */
+  const owner = { id: randomUUID(), aliveMs: DAY_MS, able: true, outageSince: null, wanting: true };
+  for (const { shard, epoch } of (await heartbeat(database.queries, owner)).taken) epochs.set(shard, epoch);
   return {
-    work: () => work({ database, admin, catchUp }),
+    work: () => work({ database, admin, catchUp, owner, epochs }),
     withTransactionOpen: (task) =>
       inDatabase(herald, async (client) => {
         await client.query("begin isolation level repeatable read");
@@ -143,9 +151,12 @@ interface Worker {
   database: Database;
   admin: ApiClient;
   catchUp: { endpointId: string; leasedUntil: Date };
+  owner: Heartbeat;
+  /** In which the owner has the shards. */
+  epochs: ReadonlyMap<number, number>;
 }
 
-async function work({ database: { queries }, admin, catchUp }: Worker): Promise<Record<Step, number>> {
+async function work({ database: { queries }, admin, catchUp, owner, epochs }: Worker): Promise<Record<Step, number>> {
   const measured: Partial<Record<Step, number>> = {};
   async function timed<T>(step: Step, task: () => Promise<T>): Promise<T> {
     const startedAt = performance.now();
@@ -153,8 +164,8 @@ async function work({ database: { queries }, admin, catchUp }: Worker): Promise<
     measured[step] = performance.now() - startedAt;
     return result;
   }
+  const epochOf = (shard: number) => epochs.get(shard) ?? Number.NaN;
   const now = new Date();
-  const later = new Date(now.getTime() + 30_000);
   const windowStart = new Date(now.getTime() - 7 * DAY_MS);
   const events = Array.from({ length: BATCH }, () => randomUUID()).map((id) => ({
     organizationId: admin.organizationId,
@@ -168,37 +179,43 @@ async function work({ database: { queries }, admin, catchUp }: Worker): Promise<
     traceparent: null,
   }));
   const pages = events.map((event) => ({ event, afterEndpointId: FIRST_ENDPOINT, maxEndpoints: ENDPOINTS }));
+  await timed("heartbeat", () => heartbeat(queries, owner));
   const { made } = await timed("store", () => storeEvents(queries, pages, now));
-  const ready = [...new Set([...made.deliveries, ...made.work].map(({ endpointId }) => endpointId))];
-  const since = new Date(now.getTime() - 10_000);
-  const demands = ready.map((endpointId) => ({ endpointId, count: BATCH, since }));
-  const claimId = randomUUID();
-  const claimed = await timed("claim", () => claim(queries, demands, { now, leasedUntil: later, claimId }));
-  if (claimed.length !== BATCH) throw new Error(`${claimed.length} deliveries were claimed instead of ${BATCH}.`);
-  await timed("due", () => findDueEndpoints(queries, { now, since, known: [], after: null, limit: LOOK }));
-  await timed("settle", () =>
-    settle(
-      queries,
-      claimed.map(({ deliveryId, endpointId, attempt, revision }) => ({
-        deliveryId,
-        endpointId,
-        claimId,
-        attempt,
-        revision,
-        startedAt: now,
-        durationMs: 5,
-        statusCode: 204,
-        succeeded: true,
-        errorSummary: null,
-        failureKind: null,
-        responseExcerpt: null,
-        traceparent: null,
-        nextAttemptAt: null,
-        retryAfterMs: null,
-        manual: false,
-      })),
-    ),
-  );
+  await timed("sweep", async () => {
+    for (let first = 0; first < SHARDS; first += SHARDS_AT_ONCE) {
+      const shards = Array.from({ length: SHARDS_AT_ONCE }, (_, index) => first + index);
+      await findEndpointsWithWork(queries, shards, now);
+    }
+  });
+  const endpointIds = new Set([...made.deliveries, ...made.work].map(({ endpointId }) => endpointId));
+  const demands = [...endpointIds].map((endpointId) => {
+    const shard = shardOf(endpointId);
+    return { endpointId, shard, epoch: epochOf(shard), count: BATCH, after: BEGINNING };
+  });
+  const deliveries = await timed("read", async () => describeDeliveries(queries, await readDue(queries, demands)));
+  if (deliveries.length !== BATCH) throw new Error(`${deliveries.length} deliveries were read instead of ${BATCH}.`);
+  const settlements = deliveries.map(({ deliveryId, endpointId, dueAt, attempts }) => ({
+    deliveryId,
+    endpointId,
+    dueAt,
+    epoch: epochOf(shardOf(endpointId)),
+    attempt: attempts + 1,
+    // For the endpoint's health, which is not written here.
+    revision: 1n,
+    startedAt: now,
+    durationMs: 5,
+    statusCode: 204,
+    succeeded: true,
+    errorSummary: null,
+    failureKind: null,
+    responseExcerpt: null,
+    traceparent: null,
+    nextAttemptAt: null,
+    retryAfterMs: null,
+    manual: false,
+  }));
+  const late = await timed("settle", () => settle(queries, settlements));
+  if (late.length > 0) throw new Error(`${late.length} of ${BATCH} attempts were not settled.`);
   const work = { ...catchUp, after: firstIdAt(windowStart) };
   // The same lease again and again, so that each page is the first one.
   const bounds = { pageSize: 1_000, now, renewedUntil: catchUp.leasedUntil };

@@ -14,7 +14,7 @@ const SERVICES = { dispatcher: "dispatcher", publisher: "publisher", "management
 const NAMES = Object.keys(SERVICES) as ServiceName[];
 /** The chart's names of them. */
 const IN_CHART = { "management-api": "managementApi", publisher: "publisher", dispatcher: "dispatcher" } as const;
-/** As many slots as a dispatcher has for deliveries, and as many again: it may have all of them in flight. */
+/** A thousand attempts at once: half of what a dispatcher in the chart has permits for, and more than it gets to here. */
 const ENDPOINTS = 100;
 const ANSWER_AFTER_MS = 500;
 const WARM_UP_EVENTS = 4_000;

@@ -8,7 +8,7 @@ const db = useDatabase();
 const { underWay, dispatcher, settleAll, settleRun } = settling(db);
 
 /** SPEC's five failures, with these pauses between them. */
-const PATIENCE_MS = [1_000, 2_000, 4_000, 8_000];
+const PAUSES_MS = [1_000, 2_000, 4_000, 8_000];
 
 const endpointOf = (id: string) => db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
 
@@ -95,7 +95,7 @@ test("an endpoint's health follows the order in which attempts ended, however th
       async (results, size) => {
         const endpoint = await insertEndpoint(db.database.prisma);
         for (let from = 0; from < results.length; from += size) {
-          // A later batch holds results that were claimed before an earlier one disabled the endpoint.
+          // A later batch holds results of attempts that began before an earlier one disabled the endpoint.
           await settleRun(endpoint, results.slice(from, from + size));
         }
         const { enabled, consecutiveFailures, failureRun } = await endpointOf(endpoint.id);
@@ -123,7 +123,7 @@ test("§3.1/failures five failures, each after the pause of the one before, disa
     for (const early of [0, 500]) {
       const startedAt = new Date(NOW.getTime() + startMs + early);
       await settleAll([settlement(endpoint, await underWay(endpoint), { succeeded: false, startedAt })], {
-        pausesMs: PATIENCE_MS,
+        pausesMs: PAUSES_MS,
       });
     }
     expect(await endpointOf(endpoint.id)).toMatchObject({ consecutiveFailures: index + 1, enabled: index < 4 });
@@ -182,16 +182,16 @@ test("a stop does not wait for an endpoint whose row stays locked", async () => 
 
 test("an attempt that was given up after its interruptions does not count against the endpoint", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
-  const claim = await underWay(endpoint);
+  const attempt = await underWay(endpoint);
   const givenUp = { succeeded: false, failureKind: "interrupted" as const, nextAttemptAt: null };
-  await settleAll([settlement(endpoint, claim, givenUp)]);
+  await settleAll([settlement(endpoint, attempt, givenUp)]);
   expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
 });
 
 test("a failure that a success of the same delivery overtook does not count against the endpoint", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
-  const claim = await underWay(endpoint);
-  const older = { ...claim, epoch: EARLIER };
-  await settleAll([settlement(endpoint, older), settlement(endpoint, claim, { succeeded: false })]);
+  const attempt = await underWay(endpoint);
+  const older = { ...attempt, epoch: EARLIER };
+  await settleAll([settlement(endpoint, older), settlement(endpoint, attempt, { succeeded: false })]);
   expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
 });

@@ -11,8 +11,8 @@ const toldOf = ({ id }: Endpoint) =>
   db.database.prisma.exhaustion.findMany({ where: { endpointId: id }, orderBy: { firstAt: "asc" } });
 
 /** The last attempt of a delivery, which fails. */
-const last = (endpoint: Endpoint, claim: UnderWay) =>
-  settlement(endpoint, claim, { succeeded: false, nextAttemptAt: null, startedAt: nextStart() });
+const last = (endpoint: Endpoint, current: UnderWay) =>
+  settlement(endpoint, current, { succeeded: false, nextAttemptAt: null, startedAt: nextStart() });
 
 test("§3.2/exhausted a settlement tells how many deliveries of each endpoint it gave up, and from when to when", async () => {
   const [one, other] = [await insertEndpoint(db.database.prisma), await insertEndpoint(db.database.prisma)];

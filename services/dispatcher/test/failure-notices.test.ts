@@ -55,11 +55,9 @@ test("two dispatchers that see an endpoint succeed again leave one notice of its
   const endpoint = await insertEndpoint(db.database.prisma);
   await settleRun(endpoint, [false, false, false]);
   const both = [dispatcher(), dispatcher()];
-  const claims = [await underWay(endpoint), await underWay(endpoint)];
+  const begun = [await underWay(endpoint), await underWay(endpoint)];
   await Promise.all(
-    both.map(({ settle }, index) =>
-      settle(settlement(endpoint, claims[index] as UnderWay, { startedAt: nextStart() })),
-    ),
+    both.map(({ settle }, index) => settle(settlement(endpoint, begun[index] as UnderWay, { startedAt: nextStart() }))),
   );
   await Promise.all(both.map(({ health }) => health.drained()));
   expect(await typesOf(endpoint)).toEqual(["failing", "recovered"]);
@@ -82,8 +80,10 @@ test("an endpoint with more failures than a new setting allows gets the notice o
 
 test("a settlement that fails leaves no notice, and its repetition leaves one", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
-  const claims = await Promise.all([1, 2, 3].map(() => underWay(endpoint)));
-  const settlements = claims.map((claim) => settlement(endpoint, claim, { succeeded: false, startedAt: nextStart() }));
+  const begun = await Promise.all([1, 2, 3].map(() => underWay(endpoint)));
+  const settlements = begun.map((attempt) =>
+    settlement(endpoint, attempt, { succeeded: false, startedAt: nextStart() }),
+  );
   const unwritable = settlements.map((each) => ({ ...each, errorSummary: "\u0000" }));
   await expect(settleAll(unwritable)).rejects.toThrow();
   expect(await typesOf(endpoint)).toEqual([]);

@@ -30,9 +30,9 @@ const after = (milliseconds: number) => new Date(NOW.getTime() + milliseconds);
 describe("a settled delivery", () => {
   test("§3.2/succeeded a delivery succeeds with a 2xx, and waits for nothing any more", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const claim = await underWay(endpoint);
-    await settleAll([settlement(endpoint, claim, { responseExcerpt: "thanks" })]);
-    expect(await deliveryOf(claim.deliveryId)).toMatchObject({
+    const current = await underWay(endpoint);
+    await settleAll([settlement(endpoint, current, { responseExcerpt: "thanks" })]);
+    expect(await deliveryOf(current.deliveryId)).toMatchObject({
       state: "succeeded",
       attemptCount: 1,
       attemptedAt: NOW,
@@ -42,15 +42,15 @@ describe("a settled delivery", () => {
       failureKind: null,
       responseExcerpt: "thanks",
     });
-    expect(await dueOf(claim.deliveryId)).toBeNull();
+    expect(await dueOf(current.deliveryId)).toBeNull();
   });
 
   test("§3.2/retry a delivery waits for its retry after a failure", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const claim = await underWay(endpoint);
+    const current = await underWay(endpoint);
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    await settleAll([settlement(endpoint, claim, { succeeded: false, traceparent })]);
-    expect(await deliveryOf(claim.deliveryId)).toMatchObject({
+    await settleAll([settlement(endpoint, current, { succeeded: false, traceparent })]);
+    expect(await deliveryOf(current.deliveryId)).toMatchObject({
       state: "pending",
       attemptCount: 1,
       statusCode: 500,
@@ -58,23 +58,23 @@ describe("a settled delivery", () => {
       failureKind: "http_status",
       traceparent,
     });
-    expect(await dueOf(claim.deliveryId)).toMatchObject({ dueAt: RETRY_AT, attempts: 1 });
+    expect(await dueOf(current.deliveryId)).toMatchObject({ dueAt: RETRY_AT, attempts: 1 });
   });
 
   test("§3.2/exhausted a delivery is exhausted after its fifth failure", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const claim = await underWay(endpoint, 5);
-    await settleAll([settlement(endpoint, claim, { succeeded: false, nextAttemptAt: null })]);
-    expect(await deliveryOf(claim.deliveryId)).toMatchObject({ state: "exhausted", attemptCount: 5 });
-    expect(await dueOf(claim.deliveryId)).toBeNull();
+    const current = await underWay(endpoint, 5);
+    await settleAll([settlement(endpoint, current, { succeeded: false, nextAttemptAt: null })]);
+    expect(await deliveryOf(current.deliveryId)).toMatchObject({ state: "exhausted", attemptCount: 5 });
+    expect(await dueOf(current.deliveryId)).toBeNull();
   });
 
   test("§2.2/latest a delivery's latest attempt is in its row, and the one before moves to the history", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const claim = await underWay(endpoint, 2);
-    await settleAll([settlement(endpoint, claim)]);
-    expect(await db.database.prisma.deliveryAttempt.count({ where: { deliveryId: claim.deliveryId } })).toBe(1);
-    expect(await attemptsOf(claim.deliveryId)).toEqual([
+    const current = await underWay(endpoint, 2);
+    await settleAll([settlement(endpoint, current)]);
+    expect(await db.database.prisma.deliveryAttempt.count({ where: { deliveryId: current.deliveryId } })).toBe(1);
+    expect(await attemptsOf(current.deliveryId)).toEqual([
       { number: 1, startedAt: ROW_TIME, durationMs: 7, statusCode: 502 },
       { number: 2, startedAt: NOW, durationMs: 12, statusCode: 204 },
     ]);
@@ -82,29 +82,33 @@ describe("a settled delivery", () => {
 
   test("a failure of an owner before, which comes late, counts for nothing, and the delivery stays due", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const claim = await underWay(endpoint);
+    const current = await underWay(endpoint);
     const { settle, health, metrics } = dispatcher();
-    await settle(settlement(endpoint, { ...claim, epoch: EARLIER }, { succeeded: false }));
+    await settle(settlement(endpoint, { ...current, epoch: EARLIER }, { succeeded: false }));
     await health.drained();
-    expect(await deliveryOf(claim.deliveryId)).toMatchObject({ state: "pending", attemptCount: 0, statusCode: null });
-    expect(await dueOf(claim.deliveryId)).toMatchObject({ dueAt: NOW, attempts: 0 });
+    expect(await deliveryOf(current.deliveryId)).toMatchObject({ state: "pending", attemptCount: 0, statusCode: null });
+    expect(await dueOf(current.deliveryId)).toMatchObject({ dueAt: NOW, attempts: 0 });
     expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
     expect((await metrics.resultsLate.get()).values).toMatchObject([{ value: 1 }]);
   });
 
   test("§3.2/exhausted a success that comes after the last failure leaves the delivery exhausted, at five attempts, and heals the endpoint", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const claim = await underWay(endpoint, 5);
+    const current = await underWay(endpoint, 5);
     const { settle, health } = dispatcher();
-    await settle(settlement(endpoint, claim, { succeeded: false, nextAttemptAt: null }));
+    await settle(settlement(endpoint, current, { succeeded: false, nextAttemptAt: null }));
     await health.drained();
     expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(1);
-    await settle(settlement(endpoint, { ...claim, epoch: EARLIER }, { startedAt: after(1) }));
+    await settle(settlement(endpoint, { ...current, epoch: EARLIER }, { startedAt: after(1) }));
     await health.drained();
-    expect(await deliveryOf(claim.deliveryId)).toMatchObject({ state: "exhausted", statusCode: 500, attemptCount: 5 });
-    expect(await db.database.prisma.deliveryAttempt.count({ where: { deliveryId: claim.deliveryId, number: 5 } })).toBe(
-      0,
-    );
+    expect(await deliveryOf(current.deliveryId)).toMatchObject({
+      state: "exhausted",
+      statusCode: 500,
+      attemptCount: 5,
+    });
+    expect(
+      await db.database.prisma.deliveryAttempt.count({ where: { deliveryId: current.deliveryId, number: 5 } }),
+    ).toBe(0);
     expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
   });
 
@@ -112,16 +116,16 @@ describe("a settled delivery", () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma, { consecutiveFailures: 1, failureRun: ["x/1"], failedAt: NOW });
     for (const succeeded of [false, true]) {
-      const claim = await underWay(endpoint, 2);
+      const current = await underWay(endpoint, 2);
       // As retention does.
-      await prisma.due.deleteMany({ where: { deliveryId: claim.deliveryId } });
-      await prisma.delivery.update({ where: { id: claim.deliveryId }, data: { state: "expired" } });
-      const before = await deliveryOf(claim.deliveryId);
+      await prisma.due.deleteMany({ where: { deliveryId: current.deliveryId } });
+      await prisma.delivery.update({ where: { id: current.deliveryId }, data: { state: "expired" } });
+      const before = await deliveryOf(current.deliveryId);
       const { settle, health } = dispatcher();
-      await settle(settlement(endpoint, claim, { succeeded, startedAt: after(1) }));
+      await settle(settlement(endpoint, current, { succeeded, startedAt: after(1) }));
       await health.drained();
-      expect(await deliveryOf(claim.deliveryId)).toEqual(before);
-      expect(await dueOf(claim.deliveryId)).toBeNull();
+      expect(await deliveryOf(current.deliveryId)).toEqual(before);
+      expect(await dueOf(current.deliveryId)).toBeNull();
       expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(succeeded ? 0 : 1);
     }
   });
@@ -132,8 +136,8 @@ describe("a settled delivery", () => {
     const kept = await underWay(endpoint);
     const gone = [await underWay(endpoint, 5), await underWay(endpoint, 2), await underWay(endpoint)];
     await prisma.delivery.deleteMany({ where: { id: { in: gone.map(({ deliveryId }) => deliveryId) } } });
-    const [exhausted, failed, succeeded] = gone.map((claim, index) =>
-      settlement(endpoint, claim, { succeeded: index === 2, ...(index === 0 && { nextAttemptAt: null }) }),
+    const [exhausted, failed, succeeded] = gone.map((current, index) =>
+      settlement(endpoint, current, { succeeded: index === 2, ...(index === 0 && { nextAttemptAt: null }) }),
     );
     const all = [exhausted, failed, succeeded].filter((each) => each !== undefined);
     await prisma.due.deleteMany({ where: { deliveryId: { in: all.map(({ deliveryId }) => deliveryId) } } });
@@ -148,12 +152,16 @@ describe("a settled delivery", () => {
 
   test("a delivery succeeds by a late success, and keeps the failure before", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const claim = await underWay(endpoint);
-    await settleAll([settlement(endpoint, claim, { succeeded: false })]);
-    const late = { ...claim, epoch: EARLIER };
+    const current = await underWay(endpoint);
+    await settleAll([settlement(endpoint, current, { succeeded: false })]);
+    const late = { ...current, epoch: EARLIER };
     await settleAll([settlement(endpoint, late, { startedAt: after(1) })]);
-    expect(await deliveryOf(claim.deliveryId)).toMatchObject({ state: "succeeded", statusCode: 204, attemptCount: 2 });
-    expect((await attemptsOf(claim.deliveryId)).map(({ number, statusCode }) => [number, statusCode])).toEqual([
+    expect(await deliveryOf(current.deliveryId)).toMatchObject({
+      state: "succeeded",
+      statusCode: 204,
+      attemptCount: 2,
+    });
+    expect((await attemptsOf(current.deliveryId)).map(({ number, statusCode }) => [number, statusCode])).toEqual([
       [1, 500],
       [2, 204],
     ]);
@@ -169,30 +177,30 @@ describe("a settled delivery", () => {
     async (place, size) => {
       const endpoint = await insertEndpoint(db.database.prisma);
       // The success is of an owner before, and late; the failure is of the present one.
-      const claim = await underWay(endpoint, 5);
-      const failure = settlement(endpoint, claim, { succeeded: false, nextAttemptAt: null });
-      const success = settlement(endpoint, { ...claim, epoch: EARLIER });
+      const current = await underWay(endpoint, 5);
+      const failure = settlement(endpoint, current, { succeeded: false, nextAttemptAt: null });
+      const success = settlement(endpoint, { ...current, epoch: EARLIER });
       const others = [];
       while (others.length < size - 2) others.push(settlement(endpoint, await underWay(endpoint)));
       await settleAll(place === "first" ? [success, ...others, failure] : [failure, ...others, success]);
-      expect(await deliveryOf(claim.deliveryId)).toMatchObject({
+      expect(await deliveryOf(current.deliveryId)).toMatchObject({
         state: "succeeded",
         statusCode: 204,
         attemptCount: 5,
       });
-      expect(await dueOf(claim.deliveryId)).toBeNull();
+      expect(await dueOf(current.deliveryId)).toBeNull();
     },
   );
 
   test("of two failures of one delivery in a batch only that of its present owner counts", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
-    const claim = await underWay(endpoint);
-    const lost = { ...claim, epoch: EARLIER };
+    const current = await underWay(endpoint);
+    const lost = { ...current, epoch: EARLIER };
     await settleAll([
-      settlement(endpoint, claim, { succeeded: false }),
+      settlement(endpoint, current, { succeeded: false }),
       settlement(endpoint, lost, { succeeded: false, statusCode: 503 }),
     ]);
-    expect(await deliveryOf(claim.deliveryId)).toMatchObject({ attemptCount: 1, statusCode: 500 });
+    expect(await deliveryOf(current.deliveryId)).toMatchObject({ attemptCount: 1, statusCode: 500 });
     expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(1);
   });
 
@@ -200,11 +208,11 @@ describe("a settled delivery", () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const gone = await insertEndpoint(db.database.prisma);
     await db.database.prisma.webhookEndpoint.delete({ where: { id: gone.id } });
-    const claim = await underWay(endpoint);
+    const current = await underWay(endpoint);
     const deleted = { deliveryId: randomUUID(), dueAt: NOW, epoch: EPOCH, attempt: 1 };
-    await settleAll([settlement(gone, deleted, { succeeded: false }), settlement(endpoint, claim)]);
+    await settleAll([settlement(gone, deleted, { succeeded: false }), settlement(endpoint, current)]);
     await settleAll([settlement(gone, deleted)]);
-    expect((await deliveryOf(claim.deliveryId)).state).toBe("succeeded");
+    expect((await deliveryOf(current.deliveryId)).state).toBe("succeeded");
     expect(await db.database.prisma.delivery.count({ where: { id: deleted.deliveryId } })).toBe(0);
   });
 });
@@ -213,18 +221,18 @@ describe("settlements whose answer was lost, and which are made once more", () =
   test("settlements that are repeated count each failed attempt once: three do not disable an endpoint as six", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
-    const claims = await Promise.all([1, 2, 3].map(() => underWay(endpoint)));
+    const begun = await Promise.all([1, 2, 3].map(() => underWay(endpoint)));
     // Every statement is carried out, and its first answer is lost: of the settlement, and of the health behind it.
     const { settle, health } = dispatcher(
       {},
       losingAnswers(db.database.queries, () => true),
     );
     const failed = () => ({ succeeded: false, startedAt: nextStart() });
-    await Promise.all(claims.map((claim) => settle(settlement(endpoint, claim, failed()))));
+    await Promise.all(begun.map((current) => settle(settlement(endpoint, current, failed()))));
     await health.drained();
     expect(await endpointOf(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 3 });
     expect(await prisma.notice.count({ where: { endpointId: endpoint.id } })).toBe(1);
-    for (const { deliveryId } of claims) {
+    for (const { deliveryId } of begun) {
       expect(await deliveryOf(deliveryId)).toMatchObject({ attemptCount: 1, statusCode: 500 });
       expect(await dueOf(deliveryId)).toMatchObject({ attempts: 1, dueAt: RETRY_AT });
     }
@@ -255,22 +263,22 @@ describe("a batch with something that PostgreSQL refuses or can't do in time", (
   test("one settlement that can't be written is set aside, and the others are settled", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const { settle } = dispatcher();
-    const claims = await Promise.all(Array.from({ length: 9 }, () => underWay(endpoint)));
+    const begun = await Promise.all(Array.from({ length: 9 }, () => underWay(endpoint)));
     const outcomes = await Promise.allSettled(
-      claims.map((claim, index) =>
-        settle(settlement(endpoint, claim, index === 4 ? { responseExcerpt: "\u0000" } : {})),
+      begun.map((current, index) =>
+        settle(settlement(endpoint, current, index === 4 ? { responseExcerpt: "\u0000" } : {})),
       ),
     );
-    expect(outcomes.map(({ status }) => status === "fulfilled")).toEqual(claims.map((_, index) => index !== 4));
-    const states = await Promise.all(claims.map(async ({ deliveryId }) => (await deliveryOf(deliveryId)).state));
-    expect(states).toEqual(claims.map((_, index) => (index === 4 ? "pending" : "succeeded")));
+    expect(outcomes.map(({ status }) => status === "fulfilled")).toEqual(begun.map((_, index) => index !== 4));
+    const states = await Promise.all(begun.map(async ({ deliveryId }) => (await deliveryOf(deliveryId)).state));
+    expect(states).toEqual(begun.map((_, index) => (index === 4 ? "pending" : "succeeded")));
   });
 
   test("settlements that time out together are made in smaller batches, and one whose row is locked holds up no other", async () => {
     const { prisma, queries } = db.database;
     const endpoint = await insertEndpoint(prisma);
-    const claims = await Promise.all(Array.from({ length: 8 }, () => underWay(endpoint)));
-    const locked = claims[3]?.deliveryId as string;
+    const begun = await Promise.all(Array.from({ length: 8 }, () => underWay(endpoint)));
+    const locked = begun[3]?.deliveryId as string;
     // PostgreSQL cancels a statement that waits for a lock for so long, as it cancels one that runs too long.
     const impatient: typeof queries = {
       ...queries,
@@ -284,9 +292,9 @@ describe("a batch with something that PostgreSQL refuses or can't do in time", (
     await prisma.$transaction(
       async (transaction) => {
         await transaction.$queryRaw`select 1 from due where delivery_id = ${locked}::uuid for update`;
-        const outcomes = Promise.allSettled(claims.map((claim) => settle(settlement(endpoint, claim))));
+        const outcomes = Promise.allSettled(begun.map((current) => settle(settlement(endpoint, current))));
         expect((await outcomes).map(({ status }) => status === "rejected")).toEqual(
-          claims.map(({ deliveryId }) => deliveryId === locked),
+          begun.map(({ deliveryId }) => deliveryId === locked),
         );
       },
       { timeout: 60_000 },

@@ -26,7 +26,7 @@ async function endpointWith(path: string, count: number): Promise<string> {
 
 const countOf = (path: string) => receiver.requests.filter((request) => request.path === `/${path}`).length;
 
-test("an endpoint never has more attempts in flight than its cap, and its backlog goes on as slots come free", async () => {
+test("an endpoint never has more attempts in flight than its cap, and its backlog goes on as attempts end", async () => {
   let inFlight = 0;
   let most = 0;
   let release = () => {};

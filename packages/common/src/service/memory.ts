@@ -9,9 +9,7 @@ export interface MemoryBounds {
   inboxBytes: number;
   /** Attempts of a dispatcher in flight at once, slow ones and manual deliveries included. */
   inFlight: number;
-  /** Attempts in flight that are neither slow nor manual. */
-  deliveries: number;
-  /** Attempts of manual deliveries in flight; slow ones are not counted. */
+  /** Manual deliveries under way at once, slow ones included. */
   manualDeliveries: number;
   /** Bytes that the bodies above 8 KiB of attempts in flight may have together. */
   bodiesBytes: number;
@@ -58,8 +56,6 @@ export function memoryBounds(
     // A third.
     inboxBytes: Math.floor(room / 3),
     inFlight,
-    // A quarter of the connections: the rest is for receivers that take long.
-    deliveries: Math.floor(inFlight / 4),
     manualDeliveries: Math.max(LEAST_MANUAL_DELIVERIES, Math.floor(inFlight / 20)),
     // A twelfth: few bodies are large.
     bodiesBytes: Math.floor(room / 12),

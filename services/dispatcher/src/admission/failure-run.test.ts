@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { afterFailure, type Failure, type FailureRun, HEALTHY } from "./failure-run.ts";
 
-const PATIENCE_MS = [1_000, 2_000, 4_000, 8_000];
+const PAUSES_MS = [1_000, 2_000, 4_000, 8_000];
 const BEGIN_MS = Date.parse("2026-03-01T12:00:00Z");
 const at = (ms: number) => new Date(BEGIN_MS + ms);
 
@@ -11,7 +11,7 @@ function failure(startMs: number, override: Partial<Failure> = {}): Failure {
 }
 
 function runOf(failures: readonly Failure[]): FailureRun {
-  return failures.reduce((run, each) => afterFailure(run, each, PATIENCE_MS), HEALTHY);
+  return failures.reduce((run, each) => afterFailure(run, each, PAUSES_MS), HEALTHY);
 }
 
 describe("a run of failures", () => {
@@ -39,7 +39,7 @@ describe("a run of failures", () => {
     const pausesMs: number[] = [];
     for (let count = 0; count < 6; count++) {
       const startMs = (run.pausedUntil?.getTime() ?? BEGIN_MS) - BEGIN_MS;
-      run = afterFailure(run, failure(startMs), PATIENCE_MS);
+      run = afterFailure(run, failure(startMs), PAUSES_MS);
       pausesMs.push((run.pausedUntil?.getTime() ?? 0) - (run.failedAt?.getTime() ?? 0));
     }
     expect(run.failures).toBe(6);
@@ -48,8 +48,8 @@ describe("a run of failures", () => {
 
   test("an attempt during the pause counts where it is a manual one, and its pause is added", () => {
     const first = runOf([failure(0)]);
-    expect(afterFailure(first, failure(500), PATIENCE_MS)).toEqual(first);
-    expect(afterFailure(first, failure(500, { manual: true }), PATIENCE_MS)).toEqual({
+    expect(afterFailure(first, failure(500), PAUSES_MS)).toEqual(first);
+    expect(afterFailure(first, failure(500, { manual: true }), PAUSES_MS)).toEqual({
       failures: 2,
       failedAt: at(510),
       pausedUntil: at(2_510),
@@ -64,10 +64,10 @@ describe("a run of failures", () => {
   test("a failure that does not count makes the pause longer where the receiver asks for it, and never shorter", () => {
     const asked = runOf([failure(0), failure(5, { retryAfterMs: 30_000 })]);
     expect(asked).toEqual({ failures: 1, failedAt: at(10), pausedUntil: at(30_015) });
-    expect(afterFailure(asked, failure(6, { retryAfterMs: 10 }), PATIENCE_MS)).toEqual(asked);
+    expect(afterFailure(asked, failure(6, { retryAfterMs: 10 }), PAUSES_MS)).toEqual(asked);
   });
 
-  test("without patience, attempts that follow one another count at once", () => {
+  test("without pauses, attempts that follow one another count at once", () => {
     const run = [0, 11, 22].reduce((before, startMs) => afterFailure(before, failure(startMs), [0]), HEALTHY);
     expect(run).toEqual({ failures: 3, failedAt: at(32), pausedUntil: at(32) });
   });

@@ -1,12 +1,12 @@
 /** How many manual deliveries may be under way at once, slow ones included. Pure. */
 export interface ManualCaps {
-  /** Takes a place, if both the endpoint and its organization have one left. */
+  /** Counts one more, if both the endpoint and its organization are below their caps. */
   enter(endpointId: string, organizationId: string): boolean;
   leave(endpointId: string, organizationId: string): void;
 }
 
 /**
- * A tenth of all for one endpoint: a receiver that hangs holds each place for the whole time of an attempt. A fifth for one
+ * A tenth of all for one endpoint: a receiver that hangs keeps each of them for the whole time of an attempt. A fifth for one
  * organization: it takes five of them, all at it, to fill everything.
  */
 export function manualCaps(concurrency: number): ManualCaps {
@@ -18,7 +18,7 @@ export function manualCaps(concurrency: number): ManualCaps {
 
   function add(counts: Map<string, number>, id: string, by: number): void {
     const count = (counts.get(id) ?? 0) + by;
-    if (count < 0) throw new Error("A place of a manual delivery is left, and none was taken.");
+    if (count < 0) throw new Error("A manual delivery leaves that has not entered.");
     if (count > 0) counts.set(id, count);
     else counts.delete(id);
   }

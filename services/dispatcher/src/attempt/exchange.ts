@@ -47,7 +47,7 @@ const MAX_BODY_BYTES = 64 * 1024;
 const MAX_BODY_MS = 1_000;
 /** Node's own default, whatever flags the process was started with. */
 const MAX_HEADER_BYTES = 16 * 1024;
-/** A receiver may say now and then that it is at work (102), but not keep a slot busy with it. */
+/** A receiver may say now and then that it is at work (102), but not keep a permit with it. */
 const MAX_INTERIM = 32;
 
 /**

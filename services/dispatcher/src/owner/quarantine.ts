@@ -16,7 +16,7 @@ export interface Quarantine {
   has(endpointId: string): boolean;
 }
 
-/** For how long. Its deliveries stay due, and the next due scan after it hands them over again. */
+/** For how long. Its deliveries stay due, and the next sweep after it finds them again. */
 const LEFT_ALONE_MS = 60_000;
 const MAX_BATCH = 500;
 

@@ -11,7 +11,7 @@ function postgres() {
   const processes = new Map<number, { aliveUntilMs: number; able: boolean }>();
   return {
     shards,
-    beat(id: number, nowMs: number, { able = true, wanting = true } = {}): HeartbeatAnswer {
+    heartbeat(id: number, nowMs: number, { able = true, wanting = true } = {}): HeartbeatAnswer {
       processes.set(id, { aliveUntilMs: nowMs + ALIVE_MS, able });
       const others = [...processes].filter(([other, { aliveUntilMs }]) => other !== id && aliveUntilMs > nowMs);
       const ableOthers = others.filter(([, { able }]) => able).length;
@@ -48,7 +48,7 @@ interface Dispatcher {
   inFlight: Map<number, number>;
   /** Until then it does nothing at all; its clock goes on. */
   frozenUntilMs: number;
-  nextBeatMs: number;
+  nextHeartbeatMs: number;
   /** A heartbeat under way. */
   answer?: { answer: HeartbeatAnswer; sentMs: number; arrivesMs: number };
   dead: boolean;
@@ -76,7 +76,7 @@ test("owners that come, go, freeze and die never begin in one shard at the same 
           able: true,
           inFlight: new Map(),
           frozenUntilMs: 0,
-          nextBeatMs: nowMs,
+          nextHeartbeatMs: nowMs,
           dead: false,
         });
 
@@ -85,7 +85,7 @@ test("owners that come, go, freeze and die never begin in one shard at the same 
           const { answer, sentMs } = each.answer;
           delete each.answer;
           const { uncertain } = each.ownership.heard(answer, { sentMs, answeredMs: nowMs });
-          each.nextBeatMs = uncertain ? nowMs : nowMs + 1_000;
+          each.nextHeartbeatMs = uncertain ? nowMs : nowMs + 1_000;
           if (!uncertain) each.ownership.releaseSurplus((shard) => each.inFlight.get(shard) ?? 0);
         }
         const idle = each.ownership.releasing().filter((shard) => !each.inFlight.get(shard));
@@ -93,8 +93,8 @@ test("owners that come, go, freeze and die never begin in one shard at the same 
           database.release(each.id, idle);
           each.ownership.released(idle);
         }
-        if (!each.answer && each.nextBeatMs <= nowMs) {
-          const answer = database.beat(each.id, nowMs, { able: each.able });
+        if (!each.answer && each.nextHeartbeatMs <= nowMs) {
+          const answer = database.heartbeat(each.id, nowMs, { able: each.able });
           each.answer = { answer, sentMs: nowMs, arrivesMs: nowMs + answersTakeMs };
         }
       }

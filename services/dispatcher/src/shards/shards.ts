@@ -61,7 +61,7 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
   const ownership = createOwnership();
   // In real time: others go by PostgreSQL's clock, which no test steers.
   const elapsedMs = () => performance.now();
-  let beating: Repetition | undefined;
+  let heartbeats: Repetition | undefined;
   let isEnding = false;
   let isBegun = false;
   let failed = false;
@@ -70,7 +70,7 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
     announceBegun = resolve;
   });
 
-  async function beat(user: ShardsUser): Promise<void> {
+  async function sendHeartbeat(user: ShardsUser): Promise<void> {
     const sentMs = elapsedMs();
     const since = outageSince();
     const able = !isEnding && isAble() && since === null;
@@ -85,7 +85,7 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
       });
       user.onLost(lost);
     }
-    if (uncertain) return await beat(user);
+    if (uncertain) return await sendHeartbeat(user);
     failed = false;
     ownership.releaseSurplus(user.inFlightOf);
     metrics.shardsOwned.set(ownership.shards().length);
@@ -115,26 +115,26 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
   }
 
   async function tell(): Promise<void> {
-    await beating?.stop();
+    await heartbeats?.stop();
     await endLife(queries, id);
   }
 
   return {
     start(user) {
-      beating = repeat(() => beat(user), { intervalMs: INTERVAL_MS, onFailure });
+      heartbeats = repeat(() => sendHeartbeat(user), { intervalMs: INTERVAL_MS, onFailure });
     },
     epochOf: (shard) => ownership.epochOf(shard, elapsedMs()),
     owned: () => ownership.shards(),
     becameIdle(shard) {
       // With the next heartbeat, which comes at once: others wait for it.
-      if (ownership.releasing().includes(shard)) beating?.wake();
+      if (ownership.releasing().includes(shard)) heartbeats?.wake();
     },
     begun,
     hasBegun: () => isBegun,
     release() {
       isEnding = true;
       ownership.releaseAll();
-      beating?.wake();
+      heartbeats?.wake();
     },
     async end() {
       const told = tell().catch((error) =>

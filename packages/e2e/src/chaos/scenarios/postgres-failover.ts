@@ -12,8 +12,8 @@ const DETECTED_AFTER_MS = 2_000;
 
 /**
  * PostgreSQL fails over under load: the primary is killed and stays away, and its synchronous standby is promoted at the
- * same address. Nothing is lost: what a service was told to be committed, the standby has. Claims don't wait for the standby,
- * so that an attempt that was under way may be made twice.
+ * same address. Nothing is lost: what a service was told to be committed, the standby has. What is in flight is written nowhere,
+ * so that an attempt whose result was not committed is made twice.
  */
 export const postgresFailoverScenario: Scenario = (options) =>
   inEnvironment(

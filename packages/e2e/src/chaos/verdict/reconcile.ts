@@ -15,7 +15,7 @@ export interface Findings {
   tooManyAttempts: string[];
   /** A delivery whose history lacks an attempt that was counted. */
   unremembered: string[];
-  /** A request that came when its endpoint had been disabled for longer than a claim is good for. */
+  /** A request that came when its endpoint had been disabled for longer than a dispatcher may go by an older reading. */
   afterDisabling: string[];
   /** A request with a wrong signature, another body than was emitted, or of a delivery that there should not be. */
   forged: string[];

@@ -183,7 +183,7 @@ describe.each(KILLABLE_DATABASES)("an outbox in $name", ({ start, rows }) => {
       timeoutMs: 1_200_000,
       intervalMs: 500,
     });
-    // What was on its way when Herald was killed comes again at the end of its claim.
+    // What was on its way when Herald was killed comes again, when its shard has an owner again.
     const { prisma } = heraldDatabase.database;
     await eventually(async () => expect(await prisma.due.count()).toBe(0), { timeoutMs: 300_000, intervalMs: 500 });
     expect(service.requests.length).toBeGreaterThan(rows);
