@@ -20,8 +20,9 @@ export interface OwnedEndpoint extends TurnTaker {
   rate: Rate | undefined;
   /** Deliveries at hand, whose attempts have not begun, in their order. */
   ready: Delivery[];
-  /** Attempts that are not over. */
+  /** Attempts that are not over, and those of them that have taken long already. */
   inFlight: number;
+  slowInFlight: number;
   /** Whether PostgreSQL may have due rows that are not in memory. */
   hasMore: boolean;
   /** Up to here, all rows are in memory, or have ended. */
@@ -57,6 +58,7 @@ export function newEndpoint(id: string, organizationId: string, rate: Rate | und
     rate,
     ready: [],
     inFlight: 0,
+    slowInFlight: 0,
     hasMore: false,
     cursor: BEGINNING,
     reading: false,

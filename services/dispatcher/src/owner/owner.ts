@@ -115,6 +115,9 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
 
   const nowMs = () => clock.now().getTime();
 
+  /** One that answered quickly until now, and of which nothing hangs. */
+  const isQuick = ({ id, slowInFlight }: OwnedEndpoint) => slowInFlight === 0 && latencies.isQuick(id);
+
   const hasWork = (endpoint: OwnedEndpoint) => endpoint.ready.length > 0 || (endpoint.hasMore && !endpoint.reading);
 
   /** How many attempts the endpoint's own limits leave to it. */
@@ -144,7 +147,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     const isFresh = endpoint.reserved.length === 0;
     const limit = Math.min(concurrency, endpoint.breaker?.limit() ?? 1);
     if (endpoint.ready.length === 0 && isFresh && !few && 2 * room < limit) return;
-    (latencies.isQuick(endpoint.id) ? turns.quick : turns.slow).add(endpoint);
+    (isQuick(endpoint) ? turns.quick : turns.slow).add(endpoint);
     schedule();
   }
 
@@ -206,13 +209,13 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     const wanting = new Set<OwnedEndpoint>();
     for (let isOver = false; !isOver; ) {
       isOver = true;
-      for (const isQuick of [true, false]) {
-        if (!permits.mayTake(isQuick)) continue;
-        const endpoint = (isQuick ? turns.quick : turns.slow).next();
+      for (const quick of [true, false]) {
+        if (!permits.mayTake(quick)) continue;
+        const endpoint = (quick ? turns.quick : turns.slow).next();
         if (endpoint === undefined) continue;
         isOver = false;
         // It has turned quick, or slow, since it came.
-        if (latencies.isQuick(endpoint.id) === isQuick) takeTurn(endpoint, wanting);
+        if (isQuick(endpoint) === quick) takeTurn(endpoint, wanting);
         else offer(endpoint);
       }
     }
@@ -227,7 +230,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     if (endpoint.ready.length > 0) {
       if (!begin(endpoint)) return;
     } else if (endpoint.hasMore && !endpoint.reading) {
-      endpoint.reserved.push(permits.take(latencies.isQuick(endpoint.id)));
+      endpoint.reserved.push(permits.take(isQuick(endpoint)));
       wanting.add(endpoint);
     }
     offer(endpoint);
@@ -251,7 +254,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     atHand.take(endpoint);
     endpoint.breaker?.begin();
     endpoint.rate?.take();
-    void start(endpoint, delivery, permit ?? permits.take(latencies.isQuick(endpoint.id)), "due");
+    void start(endpoint, delivery, permit ?? permits.take(isQuick(endpoint)), "due");
     return true;
   }
 
@@ -266,11 +269,13 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     const { shard } = endpoint;
     const isHarmless = suspects.begin(delivery);
     let isOver = false;
+    let isSlow = false;
     endpoint.inFlight++;
     inFlight.set(shard, (inFlight.get(shard) ?? 0) + 1);
     const settled = metrics.begin(source);
     const slow = setTimeout(() => {
-      latencies.took(endpoint.id, SLOW_MS);
+      endpoint.slowInFlight++;
+      isSlow = true;
       permit.slow();
       // One that is only slow holds up no other.
       isHarmless();
@@ -284,6 +289,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       if (durationMs !== undefined) latencies.took(endpoint.id, durationMs);
       permit.ended();
       endpoint.inFlight--;
+      if (isSlow) endpoint.slowInFlight--;
       offer(endpoint);
     }
 
@@ -339,7 +345,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   async function read(endpoint: OwnedEndpoint): Promise<void> {
     const { id, shard, mark } = endpoint;
     const epoch = epochOf(shard);
-    const ahead = latencies.isQuick(id) && !atHand.isFull() ? concurrency : 0;
+    const ahead = isQuick(endpoint) && !atHand.isFull() ? concurrency : 0;
     const count = endpoint.reserved.length + ahead;
     endpoint.reading = true;
     endpoint.again = false;
@@ -497,7 +503,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
         return undefined;
       }
       endpoint.rate?.take();
-      return start(endpoint, delivery, permits.take(latencies.isQuick(endpointId)), "manual");
+      return start(endpoint, delivery, permits.take(isQuick(endpoint)), "manual");
     },
     lost(shards) {
       const gone = new Set(shards);
