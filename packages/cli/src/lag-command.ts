@@ -29,8 +29,9 @@ Counts of deliveries end at ${COUNTED_AT_MOST}.
         });
         context.progress("asks RabbitMQ");
         const queues = await withBroker(context, async (connection, names) => {
+          const { inboxQueues, behindQueues, hintsQueue, manualQueue, rejectedQueue } = names;
           const depths: QueueDepth[] = [];
-          for (const queue of [...names.inboxQueues, names.hintsQueue, names.manualQueue, names.rejectedQueue])
+          for (const queue of [...inboxQueues, ...behindQueues, hintsQueue, manualQueue, rejectedQueue])
             depths.push(await depthOf(connection, queue));
           return depths;
         });

@@ -81,10 +81,10 @@ export function exportLag(
   }
 
   const depthsOf = (queues: readonly string[]) => Promise.all(queues.map((queue) => inspector.depthOf(queue)));
-  // The sixteen inbox queues are one figure: which bucket waits is a matter of one organization or another. Hints are no
+  // The inbox queues, two of each bucket, are one figure: which bucket waits is a matter of one organization or another. Hints are no
   // figure: they are acknowledged at once, and their queue may be away with its node.
   const ofQueues = figures({ registry, log }, async () => ({
-    inbox: await depthsOf(names.inboxQueues),
+    inbox: await depthsOf([...names.inboxQueues, ...names.behindQueues]),
     rejected: await depthsOf([names.rejectedQueue]),
     // Dispatchers declare the queue, so before the first dispatcher has run there is none.
     manual: await depthsOf([names.manualQueue]).catch(() => [{ messages: 0, consumers: 0 }]),

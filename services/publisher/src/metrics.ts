@@ -77,7 +77,7 @@ export function createMetrics(registry: Registry) {
       registers,
     }),
   };
-  startAtZero(metrics.events, "result", ["received", "stale", "ignored", "rejected", "forwarded"]);
+  startAtZero(metrics.events, "result", ["received", "stale", "ignored", "rejected", "forwarded", "behind"]);
   startAtZero(metrics.hints, "result", ["sent", "dropped"]);
   startAtZero(metrics.erased, "kind", ["day", "delivery", "event", "change", "resend"]);
   startAtZero(metrics.taskFailures, "task", TASKS);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Broker, type Consumer, connectBroker } from "@herald/common/broker/broker";
+import { type Broker, type Consumer, connectBroker, NotSentError, type Publisher } from "@herald/common/broker/broker";
 import { declareTopology, names as namesOf } from "@herald/common/broker/topology";
 import { Registry } from "@herald/common/telemetry/metrics";
 import { until } from "@herald/dev/harness/client-environment";
@@ -14,6 +14,8 @@ import { createMetrics } from "../src/metrics.ts";
 
 const place = useBroker();
 const HOLD_MS = 1_000;
+const BATCH_SIZE = 10;
+const FLOOD = 2_000;
 const warnings: object[] = [];
 const log = {
   debug() {},
@@ -28,6 +30,10 @@ let connection: ChannelModel;
 let channel: ConfirmChannel;
 let broker: Broker;
 let consumer: Consumer;
+let registry: Registry;
+/** The second queues take nothing, as where they are full. */
+let isBehindFull: boolean;
+let refused: number;
 /** What PostgreSQL is to this test: statements, each of which ends when it is told to. */
 let statements: { items: readonly FanOutItem[]; end(): void }[];
 let isThere: boolean;
@@ -36,6 +42,9 @@ beforeEach(async () => {
   clock = steeredClock();
   statements = [];
   isThere = false;
+  registry = new Registry();
+  isBehindFull = false;
+  refused = 0;
   const namespace = `${place.namespace}-${randomUUID()}`;
   names = namesOf(namespace);
   connection = await connect(place.url);
@@ -49,21 +58,27 @@ beforeEach(async () => {
     });
     return { outcomes: items.map(() => ({ kind: "stored" })), hints: [], deliveryCount: 0 };
   };
+  const publisher = broker.publisher();
+  const publish: Publisher["publish"] = async (message) => {
+    if (!isBehindFull || !names.behindQueues.includes(message.routingKey)) return await publisher.publish(message);
+    refused++;
+    throw new NotSentError("refused", "it is full", { what: message.routingKey, messageId: undefined });
+  };
   consumer = consumeEvents(
     {
       broker,
       names,
-      publisher: broker.publisher(),
+      publisher: { ...publisher, publish },
       hint: () => {},
       reportRejected: async () => {},
       fanOut: { together, alone: (item) => together([item]) },
       clock,
-      metrics: createMetrics(new Registry()),
+      metrics: createMetrics(registry),
       tracing: undefined,
       // biome-ignore lint/suspicious/noExplicitAny: a log that says nothing.
       log: log as any,
     },
-    { inboxBytes: 96 * 1024 ** 2, batchSize: 10, windowMs: 60_000, holdMs: HOLD_MS },
+    { inboxBytes: 96 * 1024 ** 2, batchSize: BATCH_SIZE, windowMs: 60_000, holdMs: HOLD_MS },
   );
   await broker.ready();
 });
@@ -97,17 +112,69 @@ async function emit(organizationId: string, bucket: string, count: number): Prom
 }
 
 async function waiting(): Promise<number> {
-  const depths = await Promise.all(names.inboxQueues.map((queue) => channel.checkQueue(queue)));
+  return await depthOf([...names.inboxQueues, ...names.behindQueues]);
+}
+
+async function depthOf(queues: readonly string[]): Promise<number> {
+  const depths = await Promise.all(queues.map((queue) => channel.checkQueue(queue)));
   return depths.reduce((sum, { messageCount }) => sum + messageCount, 0);
 }
+async function counted(result: string): Promise<number> {
+  const metric = await registry.getSingleMetric("herald_events_total")?.get();
+  return metric?.values.find(({ labels }) => labels.result === result)?.value ?? 0;
+}
+
 const stored = () => statements.flatMap(({ items }) => items.map(({ event }) => event));
 
-test("an event of a quiet bucket has a statement at once, however many events of another bucket wait", async () => {
+test("an event of a quiet organization has a statement at once, however many events of another one wait", async () => {
   await emit("flood", "WorkItemCompleted.a.0", 60);
   await until("all that may be held is held", async () => statements.length === 1 && (await waiting()) === 0);
-  await emit("quiet", "WorkItemCompleted.b.0", 1);
+  await emit("quiet", "WorkItemCompleted.a.0", 1);
   await until("its statement runs, beside that of the others", () => statements.length === 2);
   expect(statements[1]?.items.map(({ event }) => event.organizationId)).toEqual(["quiet"]);
+});
+
+test("a flood goes behind, so that those who emit after it get past it, and all of it is stored once", async () => {
+  await emit("neighbour", "WorkItemCompleted.a.0", 1);
+  await emit("flood", "WorkItemCompleted.a.0", FLOOD);
+  await emit("neighbour", "WorkItemCompleted.a.0", 10);
+  // PostgreSQL stores nothing meanwhile: only what makes way lets the last ones through.
+  const [inboxQueue = "", behindQueue = ""] = [names.inboxQueues[10], names.behindQueues[10]];
+  await until("the neighbour's events are reached", async () => (await depthOf([inboxQueue])) === 0);
+  expect(await counted("behind")).toBeGreaterThan(FLOOD / 2);
+  expect(await depthOf([behindQueue])).toBeGreaterThan(FLOOD / 4);
+
+  returnPostgres();
+  await until("all are stored", () => stored().length >= FLOOD + 11);
+  await until("none is left", async () => (await waiting()) === 0);
+  const organizations = stored().map(({ organizationId }) => organizationId);
+  expect(organizations.lastIndexOf("neighbour")).toBeLessThan(FLOOD / 2);
+  expect(new Set(stored().map(({ id }) => id)).size).toBe(FLOOD + 11);
+  // What had been moved was moved no more.
+  expect(await counted("behind")).toBeLessThan(FLOOD);
+  expect(await counted("received")).toBe(FLOOD + 11);
+});
+
+test("an organization that has a bucket to itself is stored in whole batches, and nothing of it is moved", async () => {
+  await emit("flood", "WorkItemCompleted.a.0", FLOOD);
+  await emit("elsewhere", "WorkItemCompleted.b.0", 1);
+  await until("a batch is being stored", () => statements.length > 0);
+  returnPostgres();
+  await until("all are stored", () => stored().length >= FLOOD + 1);
+  expect(await counted("behind")).toBe(0);
+  expect(statements.filter(({ items }) => items.length === BATCH_SIZE).length).toBeGreaterThan(FLOOD / BATCH_SIZE / 2);
+});
+
+test("what can't go behind is stored in its turn", async () => {
+  isBehindFull = true;
+  await emit("neighbour", "WorkItemCompleted.a.0", 1);
+  await emit("flood", "WorkItemCompleted.a.0", FLOOD);
+  await until("something should go behind", () => refused > 0);
+  returnPostgres();
+  await until("all are stored", () => stored().length >= FLOOD + 1);
+  await until("none is left", async () => (await waiting()) === 0);
+  expect(new Set(stored().map(({ id }) => id)).size).toBe(FLOOD + 1);
+  expect(await counted("behind")).toBe(0);
 });
 
 test("regression: a rejected event's reason is cut in the log, however long the name of its field is", async () => {

@@ -42,9 +42,10 @@ const status = action({
     context.progress("asks PostgreSQL");
     const state = await withDatabase(context, (queries) => readRestoreState(queries));
     context.progress("asks RabbitMQ");
-    const inbox = await withBroker(context, async (connection, { inboxQueues }) => {
+    const inbox = await withBroker(context, async (connection, { inboxQueues, behindQueues }) => {
       let messages = 0;
-      for (const queue of inboxQueues) messages += (await depthOf(connection, queue)).messages ?? 0;
+      for (const queue of [...inboxQueues, ...behindQueues])
+        messages += (await depthOf(connection, queue)).messages ?? 0;
       return messages;
     });
     context.stdout(json ? `${JSON.stringify({ ...state, inbox })}\n` : describe(state, inbox));

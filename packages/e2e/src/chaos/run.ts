@@ -103,7 +103,7 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
     await admin.stop();
 
     progress("Reconciling");
-    const { inboxQueues, rejectedQueue } = names(namespace);
+    const { inboxQueues, behindQueues, rejectedQueue } = names(namespace);
     const manualQueues = (servers.cells ?? [undefined]).map((cell) => names(namespace, cell).manualQueue);
     databases = openHere();
     const notices = await readNotices(servers.amqpUrls(), NOTICES_QUEUE);
@@ -126,7 +126,12 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
       faults,
       ownEnds: environment.ownEnds,
       stoodStillMs: await ask.receivers<number>({ type: "stoodStillMs" }),
-      leftInQueues: await countMessages(servers.amqpUrls(), [...inboxQueues, rejectedQueue, ...manualQueues]),
+      leftInQueues: await countMessages(servers.amqpUrls(), [
+        ...inboxQueues,
+        ...behindQueues,
+        rejectedQueue,
+        ...manualQueues,
+      ]),
       settings: {
         leaseMs: times.leaseMs,
         attemptTimeoutMs: times.attemptTimeoutMs,

@@ -1,5 +1,5 @@
 import type { Broker, Consumer, IncomingMessage, Publisher } from "@herald/common/broker/broker";
-import type { Names } from "@herald/common/broker/topology";
+import { behindQueueOf, type Names } from "@herald/common/broker/topology";
 import type { Clock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
@@ -9,8 +9,11 @@ import type { FanOut, FanOutItem } from "../fan-out.ts";
 import type { PublisherMetrics } from "../metrics.ts";
 import type { Rejection } from "../rejections.ts";
 import { batchesByTurns } from "./batches.ts";
+import { watchFloods } from "./floods.ts";
+import { forward } from "./forward.ts";
 import type { Held } from "./held.ts";
-import { prefetchOf } from "./prefetch.ts";
+import { organizationOf } from "./organization.ts";
+import { BEHIND_PREFETCH, prefetchOf } from "./prefetch.ts";
 import { batchStore } from "./store-batch.ts";
 
 export interface ConsumeOptions {
@@ -39,12 +42,12 @@ interface Parts {
   log: Log;
 }
 
-/** How many statements run at once. One more is for queues whose events would wait for those of a queue that is full. */
+/**
+ * How many statements run at once. One more is for organizations of which nothing is being stored: beside a flood, whose statements are large, their
+ * events wait for none of them.
+ */
 const BATCHES_AT_ONCE = 1;
 const BATCHES_APART = 1;
-
-/** The part of a batch that one queue may have while events of other queues come as well. */
-const QUEUE_PART = 1 / 4;
 
 /**
  * How many bytes of messages a batch may have. Only the batches that run are text, of which there are several copies on the way to PostgreSQL; and
@@ -64,9 +67,14 @@ export function consumeEvents(
   { broker, names, publisher, hint, reportRejected, fanOut, clock, metrics, tracing, log }: Parts,
   { inboxBytes, batchSize, windowMs, holdMs = HOLD_MS }: ConsumeOptions,
 ): Consumer {
-  const { inboxQueues, rejectedQueue } = names;
+  const { inboxQueues, behindQueues, rejectedQueue } = names;
+  const isInbox = new Set(inboxQueues);
+  const inspector = broker.inspector();
+  const floods = watchFloods({ inspector, clock, log });
   /** The messages that this process holds, in the order of their arrival. */
   const held = new Set<Held>();
+  /** Those of them that are on their way to the second queue of their bucket. */
+  const moving = new Set<Held>();
   /** Messages whose events PostgreSQL could not store in time. They come again after a pause, and are kept from the others. */
   const tooMuch = new WeakSet<IncomingMessage>();
 
@@ -89,13 +97,11 @@ export function consumeEvents(
   const measures = {
     maxBytes: MAX_BATCH_BYTES,
     bytesOf: ({ message }: Held) => message.content.byteLength,
-    groupOf: ({ message }: Held) => message.queue,
-    clock,
+    groupOf: ({ organization }: Held) => organization,
   };
   const together = batchesByTurns<Held>((batch) => store(batch, fanOut.together), {
     ...measures,
     maxItems: batchSize,
-    maxOfGroup: Math.max(1, Math.floor(batchSize * QUEUE_PART)),
     maxRunning: BATCHES_AT_ONCE,
     maxApart: BATCHES_APART,
   });
@@ -109,6 +115,7 @@ export function consumeEvents(
     return new Promise((resolve, reject) => {
       const each: Held = {
         message,
+        organization: organizationOf(message.content),
         arrivedAt: clock.now(),
         arrivedAtMs: clock.monotonicMs(),
         done: () => {
@@ -121,20 +128,45 @@ export function consumeEvents(
         },
       };
       held.add(each);
-      laneOf(each).add(each);
+      if (goesBehind(each)) void moveBehind(each);
+      else laneOf(each).add(each);
     });
   }
 
-  /** Drops the waiting messages, which come again on another channel. Running ones are stored, and change nothing when they come again. */
+  /** What has come out of a second queue is moved no more, and what PostgreSQL can't store in time stays apart. */
+  function goesBehind({ message, organization }: Held): boolean {
+    if (tooMuch.has(message) || !isInbox.has(message.queue)) return false;
+    return floods.goesBehind(message.queue, organization);
+  }
+
+  async function moveBehind(each: Held): Promise<void> {
+    moving.add(each);
+    try {
+      await forward({ publisher, metrics }, each, { queue: behindQueueOf(each.message.queue), result: "behind" });
+    } catch {
+      // The second queue is full, or the broker away. The event takes its turn here, unless its channel has ended.
+      if (held.has(each)) laneOf(each).add(each);
+    }
+    moving.delete(each);
+  }
+
+  /** Drops the messages that wait or are being moved, which come again on another channel. Running ones are stored, and change nothing when they come again. */
   function dropWaiting(): void {
-    for (const each of [...together.drop(), ...alone.drop()]) {
+    for (const each of [...together.drop(), ...alone.drop(), ...moving]) {
       each.span?.end({ error: "its channel has ended" });
       each.done();
     }
   }
 
+  const { prefetch, spare } = prefetchOf(inboxBytes, inboxQueues.length);
   const consume = () =>
-    broker.consume({ queue: inboxQueues, ...prefetchOf(inboxBytes, inboxQueues.length), handle, lost: dropWaiting });
+    broker.consume({
+      queue: [...inboxQueues, ...behindQueues],
+      prefetch: (queue) => (isInbox.has(queue) ? prefetch : BEHIND_PREFETCH),
+      spare,
+      handle,
+      lost: dropWaiting,
+    });
   let consumer = consume();
 
   /**
@@ -161,6 +193,7 @@ export function consumeEvents(
     async close(options) {
       await watching.stop();
       await consumer.close(options);
+      await inspector.close();
     },
   };
 }

@@ -27,8 +27,15 @@ test("the page about one machine gives the same rights", async () => {
 });
 
 const all = [...new Set(Object.values(names("herald")).flat())];
-const { eventsExchange, inboxQueues, rejectedQueue, noticesExchange, dispatchExchange, requestsExchange } =
-  names("herald");
+const {
+  eventsExchange,
+  inboxQueues,
+  behindQueues,
+  rejectedQueue,
+  noticesExchange,
+  dispatchExchange,
+  requestsExchange,
+} = names("herald");
 /** Whoever may write to it may put a message into any queue. */
 const DEFAULT_EXCHANGE = "amq.default";
 const others = ["product.notices", "heraldx", "amq.topic", "other.events"];
@@ -61,7 +68,7 @@ test("the broker user of the management API may ask dispatchers and hear their r
 });
 
 test("the broker user of publishers reads events, and that of dispatchers what is for dispatchers", () => {
-  const events = [eventsExchange, ...inboxQueues, rejectedQueue];
+  const events = [eventsExchange, ...inboxQueues, ...behindQueues, rejectedQueue];
   for (const name of [...all, ...others]) {
     expect([name, may("publisher", "read", name)]).toEqual([name, events.includes(name)]);
     const isOfDispatchers = !events.includes(name) && name !== noticesExchange && all.includes(name);
