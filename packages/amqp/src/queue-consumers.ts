@@ -6,7 +6,11 @@ export interface SpareConsumers {
   consumers: number;
   /** How many messages each spare consumer may hold unsettled. */
   prefetch: number;
+  /** The queues that they may go to; all where absent. */
+  queues?: readonly string[];
 }
+
+const NO_SPARE: SpareConsumers = { consumers: 0, prefetch: 0 };
 
 export interface QueueConsumersOptions {
   queues: readonly string[];
@@ -60,7 +64,7 @@ const MOVE_INTERVAL_MS = 100;
  */
 export function queueConsumers(
   channel: Pick<Channel, "prefetch" | "consume" | "cancel">,
-  { queues, prefetchOf, spare = { consumers: 0, prefetch: 0 }, deliver, cancelled }: QueueConsumersOptions,
+  { queues, prefetchOf, spare = NO_SPARE, deliver, cancelled }: QueueConsumersOptions,
 ): QueueConsumers {
   const consumedQueues = queues.map(
     (queue): ConsumedQueue => ({ queue, prefetch: prefetchOf(queue), spares: [], held: 0, peak: 0 }),
@@ -105,7 +109,12 @@ export function queueConsumers(
 
   function move(): void {
     moveTimer = undefined;
-    const uses = consumedQueues.map(({ prefetch, peak, spares }) => ({ prefetch, peak, spares: spares.length }));
+    const uses = consumedQueues.map(({ queue, prefetch, peak, spares }) => ({
+      prefetch,
+      // A queue that seems idle gets none.
+      peak: spare.queues === undefined || spare.queues.includes(queue) ? peak : 0,
+      spares: spares.length,
+    }));
     const first = moves++ % consumedQueues.length;
     const target = shareOut(uses, { total: spare.consumers, first, sparePrefetch: spare.prefetch });
     for (const [index, source] of consumedQueues.entries()) {

@@ -91,7 +91,7 @@ export function exportLag(
   }));
   ofQueues(
     "herald_queue_messages",
-    "Messages that wait in a queue for a consumer.",
+    "Messages that wait in a queue for a consumer. Of the inbox, a flood's events that went behind wait in bundles of up to 250 each.",
     (queues) => mapValues(queues, (depths) => depths.reduce((sum, { messages }) => sum + messages, 0)),
     "queue",
   );

@@ -1,17 +1,19 @@
 import type { Broker, Consumer, IncomingMessage, Publisher } from "@herald/common/broker/broker";
-import { behindQueueOf, type Names } from "@herald/common/broker/topology";
+import type { Names } from "@herald/common/broker/topology";
 import type { Clock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
-import type { Hint } from "@herald/contracts";
+import { type Hint, MAX_EVENT_BYTES } from "@herald/contracts";
 import type { FanOut, FanOutItem } from "../fan-out.ts";
 import type { PublisherMetrics } from "../metrics.ts";
 import type { Rejection } from "../rejections.ts";
 import { batchesByTurns } from "./batches.ts";
+import type { Message } from "./bundle.ts";
 import { watchFloods } from "./floods.ts";
 import { forward } from "./forward.ts";
 import type { Held } from "./held.ts";
+import { bundledIn, moveBehind } from "./move-behind.ts";
 import { organizationOf } from "./organization.ts";
 import { BEHIND_PREFETCH, prefetchOf } from "./prefetch.ts";
 import { batchStore } from "./store-batch.ts";
@@ -55,6 +57,12 @@ const BATCHES_APART = 1;
  */
 const MAX_BATCH_BYTES = 4 * 1024 ** 2;
 
+/**
+ * A bundle that has come back this often is taken apart. One of its events may end every publisher that handles it, and the delivery limit, of 20,
+ * shall then take that event alone out of the queue.
+ */
+const APART_AFTER = 10;
+
 /** RabbitMQ closes a channel that holds a message for 30 minutes. */
 const HOLD_MS = 20 * 60_000;
 
@@ -73,10 +81,10 @@ export function consumeEvents(
   const floods = watchFloods({ inspector, clock, log });
   /** The messages that this process holds, in the order of their arrival. */
   const held = new Set<Held>();
-  /** Those of them that are on their way to the second queue of their bucket. */
-  const moving = new Set<Held>();
+  /** Events of a message that are left, where others of its bundle are done already. */
+  const left = new WeakMap<IncomingMessage, Message[]>();
   /** Messages whose events PostgreSQL could not store in time. They come again after a pause, and are kept from the others. */
-  const tooMuch = new WeakSet<IncomingMessage>();
+  const tooMuch = new WeakSet<Message>();
 
   const laneOf = ({ message }: Held) => (tooMuch.has(message) ? alone : together);
   const store = batchStore(
@@ -111,7 +119,24 @@ export function consumeEvents(
     maxRunning: 1,
   });
 
-  function handle(message: IncomingMessage): Promise<void> {
+  const moves = moveBehind({ publisher, metrics, stay: (each) => laneOf(each).add(each) }, { maxItems: batchSize });
+
+  async function handle(message: IncomingMessage): Promise<void> {
+    const bundled = isInbox.has(message.queue) ? undefined : bundledIn(message);
+    if (bundled && Number(message.headers["x-delivery-count"]) >= APART_AFTER) {
+      for (const event of bundled) await forward(publisher, event, message.queue);
+      return message.ack();
+    }
+    const events = left.get(message) ?? bundled ?? [message];
+    const results = await Promise.allSettled(events.map((event) => take(event, message.queue)));
+    const failed = events.filter((_, index) => results[index]?.status === "rejected");
+    if (failed.length === 0) return message.ack();
+    left.set(message, failed);
+    throw results.find((result) => result.status === "rejected")?.reason;
+  }
+
+  /** Resolves when nothing is left to do for the event. @throws where it can't be stored now */
+  function take(message: Message, queue: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const each: Held = {
         message,
@@ -128,31 +153,20 @@ export function consumeEvents(
         },
       };
       held.add(each);
-      if (goesBehind(each)) void moveBehind(each);
+      if (goesBehind(each, queue)) moves.add(each, queue);
       else laneOf(each).add(each);
     });
   }
 
   /** What has come out of a second queue is moved no more, and what PostgreSQL can't store in time stays apart. */
-  function goesBehind({ message, organization }: Held): boolean {
-    if (tooMuch.has(message) || !isInbox.has(message.queue)) return false;
-    return floods.goesBehind(message.queue, organization);
+  function goesBehind({ message, organization }: Held, queue: string): boolean {
+    if (tooMuch.has(message) || !isInbox.has(queue) || message.content.byteLength > MAX_EVENT_BYTES) return false;
+    return floods.goesBehind(queue, organization);
   }
 
-  async function moveBehind(each: Held): Promise<void> {
-    moving.add(each);
-    try {
-      await forward({ publisher, metrics }, each, { queue: behindQueueOf(each.message.queue), result: "behind" });
-    } catch {
-      // The second queue is full, or the broker away. The event takes its turn here, unless its channel has ended.
-      if (held.has(each)) laneOf(each).add(each);
-    }
-    moving.delete(each);
-  }
-
-  /** Drops the messages that wait or are being moved, which come again on another channel. Running ones are stored, and change nothing when they come again. */
+  /** Drops the messages that wait, which come again on another channel. Running ones are stored, and change nothing when they come again. */
   function dropWaiting(): void {
-    for (const each of [...together.drop(), ...alone.drop(), ...moving]) {
+    for (const each of [...together.drop(), ...alone.drop(), ...moves.drop()]) {
       each.span?.end({ error: "its channel has ended" });
       each.done();
     }
@@ -163,7 +177,7 @@ export function consumeEvents(
     broker.consume({
       queue: [...inboxQueues, ...behindQueues],
       prefetch: (queue) => (isInbox.has(queue) ? prefetch : BEHIND_PREFETCH),
-      spare,
+      spare: { ...spare, queues: inboxQueues },
       handle,
       lost: dropWaiting,
     });

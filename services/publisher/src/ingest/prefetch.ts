@@ -7,8 +7,8 @@ const SPARE_CONSUMERS = 8;
 /** The part of the messages for the inbox queues' own consumers; the rest goes to the queues that are busy. */
 const OWN_PART = 1 / 3;
 
-/** For the own consumer of a bucket's second queue, which is empty but in a flood. */
-export const BEHIND_PREFETCH = 1;
+/** For the second queue of a bucket. A message of it is a whole batch of events: one is being stored, and one waits. */
+export const BEHIND_PREFETCH = 2;
 
 interface Prefetch extends Required<Pick<ConsumerOptions, "spare">> {
   /** For the own consumer of an inbox queue. */

@@ -59,7 +59,9 @@ export function batchStore(
     const foreignInbox = foreignInboxOf(event.organizationId);
     if (foreignInbox !== undefined) {
       // Its routing key named another bucket, or none.
-      forward({ publisher, metrics }, held, { queue: foreignInbox, result: "forwarded" }).catch(held.failed);
+      forward(publisher, message, foreignInbox)
+        .then(() => finish(held, "forwarded"))
+        .catch(held.failed);
       return undefined;
     }
     held.span ??= tracing && startSpan(tracing, event);
@@ -91,9 +93,8 @@ export function batchStore(
     }
   }
 
-  function finish(held: Held, result: "received" | "stale" | "ignored" | "rejected"): void {
+  function finish(held: Held, result: "received" | "stale" | "ignored" | "rejected" | "forwarded"): void {
     metrics.events.inc({ result });
-    held.message.ack();
     held.done();
   }
 
