@@ -67,9 +67,9 @@ const APART_AFTER = 10;
 const HOLD_MS = 20 * 60_000;
 
 /**
- * Takes business events from the inbox queues. A message is acknowledged when its event is stored with all its deliveries, or
- * when it is stored in the rejected queue and the product's notice in PostgreSQL, or when there is nothing to do with it. What the process holds when it dies is
- * delivered again, and storing it again changes nothing.
+ * Takes business events from the inbox queues. A message is acknowledged when its event (of a bundle, each event) is stored with all its
+ * deliveries, or stored in the rejected queue and the product's notice in PostgreSQL, or has gone behind, or when there is nothing to do with it.
+ * What the process holds when it dies is delivered again, and storing it again changes nothing.
  */
 export function consumeEvents(
   { broker, names, publisher, hint, reportRejected, fanOut, clock, metrics, tracing, log }: Parts,
