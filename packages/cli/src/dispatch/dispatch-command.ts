@@ -44,9 +44,10 @@ const status = action({
       dispatchers: await readLivingDispatchers(queries),
     }));
     context.progress("asks RabbitMQ");
-    const inbox = await withBroker(context, async (connection, { inboxQueues }) => {
+    const inbox = await withBroker(context, async (connection, { inboxQueues, behindQueues }) => {
       let messages = 0;
-      for (const queue of inboxQueues) messages += (await depthOf(connection, queue)).messages ?? 0;
+      for (const queue of [...inboxQueues, ...behindQueues])
+        messages += (await depthOf(connection, queue)).messages ?? 0;
       return messages;
     });
     const { stoppedSince, shardsStopped, shardsOwned, shardsUnowned, due, scheduled } = lag;
