@@ -11,7 +11,7 @@ export interface Held {
   /** Set where the event has more endpoints than a page: the endpoints up to this one have their deliveries. */
   afterEndpointId?: string;
   span?: TraceSpan | undefined;
-  /** To be called when there is nothing left to do for the event: it settles the message. */
+  /** To be called when there is nothing left to do for the event: the message is settled when that holds for all its events. */
   done(): void;
   /** To be called when the message can't be stored now: the consumer hands it over again after a pause. */
   failed(error: unknown): void;
