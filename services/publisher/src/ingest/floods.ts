@@ -1,5 +1,4 @@
 import type { Inspector } from "@herald/common/broker/inspector";
-import { behindQueueOf } from "@herald/common/broker/topology";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 
@@ -50,7 +49,8 @@ interface Bucket {
  * is in the order of its messages' arrival, so the last ones that came out of it say whose wait in it. An organization that is alone floods
  * nobody, and nothing of it is moved: it has whole batches.
  *
- * From then on all of its messages go behind, while any wait in the first queue or the second one.
+ * From then on all of its messages go behind, while hundreds wait in the queue and for a second after, whatever waits in the second queue: what
+ * comes slowly makes bundles of few events each, which fill no batch.
  */
 export function watchFloods({ inspector, clock, log }: Parts): Floods {
   const buckets = new Map<string, Bucket>();
@@ -83,14 +83,11 @@ export function watchFloods({ inspector, clock, log }: Parts): Floods {
   }
 
   async function look(queue: string, { floods }: Bucket, suspect: string | undefined): Promise<void> {
-    const [{ messages: waiting }, { messages: behind }] = await Promise.all([
-      inspector.depthOf(queue),
-      inspector.depthOf(behindQueueOf(queue)),
-    ]);
+    const { messages: waiting } = await inspector.depthOf(queue);
     const nowMs = clock.monotonicMs();
     for (const [organization, untilMs] of floods) {
       if (untilMs <= nowMs) floods.delete(organization);
-      else if (waiting >= FLOOD || behind > 0) floods.set(organization, nowMs + STAY_MS);
+      else if (waiting >= FLOOD) floods.set(organization, nowMs + STAY_MS);
     }
     if (suspect === undefined || waiting < FLOOD || floods.has(suspect)) return;
     floods.set(suspect, nowMs + STAY_MS);
