@@ -42,8 +42,8 @@ export type Reply = (request: MessageProperties, content: Buffer) => void;
 export interface ConsumerOptions {
   /** One queue, or several that share the consumer's channel. */
   queue: string | readonly string[];
-  /** How many messages of each queue may be unsettled at once. Quorum queues are at their best from about 250. */
-  prefetch: number;
+  /** How many messages of each queue may be unsettled at once; a function, where queues differ. Quorum queues are at their best from about 250. */
+  prefetch: number | ((queue: string) => number);
   /**
    * Consumers that go to the queues which fill their prefetch, and add to it. So the process holds a bounded number of messages, and
    * a single busy queue may have most of them. None where absent.
@@ -106,6 +106,7 @@ export function startConsumer(
   { log, reply }: ConsumerContext,
 ): Consumer {
   const queues = typeof wanted === "string" ? [wanted] : wanted;
+  const prefetchOf = typeof prefetch === "number" ? () => prefetch : prefetch;
   const queue = queues.length === 1 ? `${queues[0]}` : `${queues[0]} and ${queues.length - 1} others`;
   let settlements: Settlements | undefined;
   /** Ends the pauses of messages whose next try on this channel is not wanted any more. */
@@ -123,7 +124,7 @@ export function startConsumer(
       if (closing) return;
       // Acknowledgements are sent long before the broker has used up the prefetch, so that the broker never waits for them.
       const own = settleOn(fresh, {
-        enough: Math.ceil(prefetch / 2),
+        enough: Math.ceil(Math.max(...queues.map(prefetchOf)) / 2),
         onSettled: (delivery) => consumers?.settled(delivery),
       });
       settlements = own;
@@ -133,7 +134,7 @@ export function startConsumer(
       setMaxListeners(0, signal);
       consumers = queueConsumers(fresh, {
         queues,
-        prefetch,
+        prefetchOf,
         spare,
         deliver: (delivery, from) => {
           own.add(delivery);

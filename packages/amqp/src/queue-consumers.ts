@@ -6,12 +6,16 @@ export interface SpareConsumers {
   consumers: number;
   /** How many messages each spare consumer may hold unsettled. */
   prefetch: number;
+  /** The queues that they may go to; all where absent. */
+  queues?: readonly string[];
 }
+
+const NO_SPARE: SpareConsumers = { consumers: 0, prefetch: 0 };
 
 export interface QueueConsumersOptions {
   queues: readonly string[];
-  /** How many messages of each queue may be unsettled at once, besides those of its spare consumers. */
-  prefetch: number;
+  /** How many messages of a queue may be unsettled at once, besides those of its spare consumers. */
+  prefetchOf(queue: string): number;
   spare?: SpareConsumers | undefined;
   deliver(message: ConsumeMessage, queue: string): void;
   /** Called when the broker has cancelled a consumer, since its queue was deleted. */
@@ -32,6 +36,8 @@ export interface QueueConsumers {
 
 interface ConsumedQueue {
   queue: string;
+  /** How many messages the queue's own consumer may hold. */
+  prefetch: number;
   /** How many spare consumers the queue has. */
   spares: StartedConsumer[];
   /** How many messages the queue's consumers hold unsettled. */
@@ -58,9 +64,11 @@ const MOVE_INTERVAL_MS = 100;
  */
 export function queueConsumers(
   channel: Pick<Channel, "prefetch" | "consume" | "cancel">,
-  { queues, prefetch, spare = { consumers: 0, prefetch: 0 }, deliver, cancelled }: QueueConsumersOptions,
+  { queues, prefetchOf, spare = NO_SPARE, deliver, cancelled }: QueueConsumersOptions,
 ): QueueConsumers {
-  const consumedQueues = queues.map((queue): ConsumedQueue => ({ queue, spares: [], held: 0, peak: 0 }));
+  const consumedQueues = queues.map(
+    (queue): ConsumedQueue => ({ queue, prefetch: prefetchOf(queue), spares: [], held: 0, peak: 0 }),
+  );
   const byTag = new Map<string, StartedConsumer>();
   let started = 0;
   let free = spare.consumers;
@@ -101,9 +109,14 @@ export function queueConsumers(
 
   function move(): void {
     moveTimer = undefined;
-    const uses = consumedQueues.map(({ peak, spares }) => ({ peak, spares: spares.length }));
+    const uses = consumedQueues.map(({ queue, prefetch, peak, spares }) => ({
+      prefetch,
+      // A queue that seems idle gets none.
+      peak: spare.queues === undefined || spare.queues.includes(queue) ? peak : 0,
+      spares: spares.length,
+    }));
     const first = moves++ % consumedQueues.length;
-    const target = shareOut(uses, { total: spare.consumers, first, prefetch, sparePrefetch: spare.prefetch });
+    const target = shareOut(uses, { total: spare.consumers, first, sparePrefetch: spare.prefetch });
     for (const [index, source] of consumedQueues.entries()) {
       for (const consumer of source.spares.splice(target[index] as number)) void leave(consumer);
     }
@@ -138,10 +151,12 @@ export function queueConsumers(
 
   return {
     async start() {
-      // The prefetch of a channel is that of each consumer which starts after it.
-      await channel.prefetch(prefetch);
-      await Promise.all(consumedQueues.map((source) => consume(register(source))));
-      if (spare.consumers > 0) await channel.prefetch(spare.prefetch);
+      // The prefetch of a channel is that of each consumer which starts after it. Requests are sent in the order of these calls, so a spare
+      // consumer that starts meanwhile, since messages come already, has its own.
+      await Promise.all([
+        ...consumedQueues.flatMap((source) => [channel.prefetch(source.prefetch), consume(register(source))]),
+        channel.prefetch(spare.prefetch),
+      ]);
     },
     settled: ({ fields }) => {
       const consumer = byTag.get(fields.consumerTag);

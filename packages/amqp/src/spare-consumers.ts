@@ -1,5 +1,7 @@
 /** How far a queue has used its consumers since the last look. */
 export interface QueueUse {
+  /** How many messages the queue's own consumer may hold. */
+  prefetch: number;
   /** The largest number of messages of the queue that were unsettled at once. */
   peak: number;
   /** How many spare consumers the queue has. */
@@ -11,8 +13,6 @@ export interface ShareOptions {
   total: number;
   /** The queue that gets the first spare consumer where there are too few for all. */
   first: number;
-  /** How many messages a queue's own consumer may hold. */
-  prefetch: number;
   /** How many messages a spare consumer may hold. */
   sparePrefetch: number;
 }
@@ -24,11 +24,8 @@ const FULL = 0.75;
  * Decides how many spare consumers each queue should have. A queue that was full gets as many as the others leave; a queue that was not
  * full keeps those that it used. Queues that want more get one each, in turn. A spare consumer that no queue wants stays where it is.
  */
-export function shareOut(
-  queues: readonly QueueUse[],
-  { total, first, prefetch, sparePrefetch }: ShareOptions,
-): number[] {
-  const wanted = queues.map(({ peak, spares }) => {
+export function shareOut(queues: readonly QueueUse[], { total, first, sparePrefetch }: ShareOptions): number[] {
+  const wanted = queues.map(({ prefetch, peak, spares }) => {
     const isFull = peak >= FULL * (prefetch + spares * sparePrefetch);
     return isFull ? total : Math.max(0, Math.ceil((peak - prefetch) / sparePrefetch));
   });

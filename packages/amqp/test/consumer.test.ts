@@ -44,6 +44,22 @@ describe("consumer", () => {
     expect(await environment.take(otherQueue)).toEqual(["b2"]);
   });
 
+  test("a consumer's queues may have a prefetch each", async () => {
+    const broker = environment.connect();
+    const got = inbox();
+    const { queue, otherQueue } = environment.names;
+    const prefetch = (name: string) => (name === queue ? 2 : 1);
+    const consumer = broker.consume({ queue: [queue, otherQueue], prefetch, handle: got.handle });
+    await broker.ready();
+    for (const text of ["a1", "a2", "a3"]) await environment.put(queue, text);
+    for (const text of ["b1", "b2"]) await environment.put(otherQueue, text);
+    await until("as many came as may", () => got.messages.length === 3);
+    await consumer.close({ drainTimeoutMs: 0 });
+    expect(got.texts().sort()).toEqual(["a1", "a2", "b1"]);
+    expect(await environment.take(queue)).toContain("a3");
+    expect(await environment.take(otherQueue)).toContain("b2");
+  });
+
   test("a consumer takes from all of its queues again after one of them was deleted", async () => {
     const broker = environment.connect();
     const got = inbox();

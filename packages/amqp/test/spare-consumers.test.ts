@@ -13,11 +13,11 @@ const SPARE = { consumers: 2, prefetch: 3 };
 const MOST = OWN + SPARE.consumers * SPARE.prefetch;
 
 /** A consumer of two queues that settles nothing by itself. */
-async function consume() {
+async function consume(spare: typeof SPARE & { queues?: string[] } = SPARE) {
   const broker = environment.connect();
   const got = inbox();
   const { queue, otherQueue } = environment.names;
-  const consumer = broker.consume({ queue: [queue, otherQueue], prefetch: OWN, spare: SPARE, handle: got.handle });
+  const consumer = broker.consume({ queue: [queue, otherQueue], prefetch: OWN, spare, handle: got.handle });
   await broker.ready();
   const unsettled = new Set<IncomingMessage>();
   const seen = { count: 0, most: 0 };
@@ -60,6 +60,16 @@ test("spare consumers go to the queue that is full, and two full queues share th
     ack(1);
     return heldFrom(otherQueue) > OWN;
   });
+  await consumer.close({ drainTimeoutMs: 0 });
+});
+
+test("spare consumers go to no other queues than they may", async () => {
+  const spare = { ...SPARE, queues: [environment.names.queue] };
+  const { queue, otherQueue, consumer, heldFrom } = await consume(spare);
+  await fill(otherQueue, 10);
+  await fill(queue, 40);
+  await until("the queue that they may go to has all of them", () => heldFrom(queue) === MOST);
+  expect(heldFrom(otherQueue)).toBe(OWN);
   await consumer.close({ drainTimeoutMs: 0 });
 });
 

@@ -105,7 +105,8 @@ test("herald dispatch status says since when it is stopped, who owns which shard
   const connection = await connect(broker.url);
   const channel = await connection.createConfirmChannel();
   await declareTopology(channel, broker.namespace);
-  channel.sendToQueue(names(broker.namespace).inboxQueues[3] ?? "", Buffer.from("x"));
+  const { inboxQueues, behindQueues } = names(broker.namespace);
+  for (const queue of [inboxQueues[3], behindQueues[3]]) channel.sendToQueue(queue ?? "", Buffer.from("x"));
   await channel.waitForConfirms();
   await connection.close();
 
@@ -113,7 +114,7 @@ test("herald dispatch status says since when it is stopped, who owns which shard
     { id: unable, name: "host:0", able: false, shards: 0 },
     { id: owner, name: "host:3", able: true, shards: 3 },
   ];
-  const waiting = { inbox: 1, due: 1, scheduled: 1 };
+  const waiting = { inbox: 2, due: 1, scheduled: 1 };
   expect(JSON.parse((await run("status", "--json")).stdout)).toEqual({
     stoppedSince: null,
     shardsStopped: 0,

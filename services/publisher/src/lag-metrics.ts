@@ -97,15 +97,15 @@ export function exportLag(
   }
 
   const depthsOf = (queues: readonly string[]) => Promise.all(queues.map((queue) => inspector.depthOf(queue)));
-  // The sixteen inbox queues are one figure: which bucket waits is a matter of one organization or another. The queues of dispatchers are
-  // no figure: what waits there is in PostgreSQL too.
+  // The inbox queues, two of each bucket, are one figure: which bucket waits is a matter of one organization or another. The queues of dispatchers
+  // are no figure: what waits there is in PostgreSQL too.
   const ofQueues = figures({ registry, log }, async () => ({
-    inbox: await depthsOf(names.inboxQueues),
+    inbox: await depthsOf([...names.inboxQueues, ...names.behindQueues]),
     rejected: await depthsOf([names.rejectedQueue]),
   }));
   ofQueues(
     "herald_queue_messages",
-    "Messages that wait in a queue for a consumer.",
+    "Messages that wait in a queue for a consumer. Of the inbox, a flood's events that went behind wait in bundles of up to 250 each.",
     (queues) => mapValues(queues, (depths) => depths.reduce((sum, { messages }) => sum + messages, 0)),
     "queue",
   );

@@ -12,7 +12,7 @@ export function createMetrics(registry: Registry) {
   const metrics = {
     events: new Counter({
       name: "herald_events_total",
-      help: "Business events taken from the broker, by what became of them.",
+      help: "Business events taken from the broker, by what became of them. Of a flood, those that went behind are taken once more.",
       labelNames: ["result"] as const,
       registers,
     }),
@@ -77,7 +77,7 @@ export function createMetrics(registry: Registry) {
       registers,
     }),
   };
-  startAtZero(metrics.events, "result", ["received", "stale", "ignored", "rejected", "forwarded"]);
+  startAtZero(metrics.events, "result", ["received", "stale", "ignored", "rejected", "forwarded", "behind"]);
   startAtZero(metrics.handedOver, "result", ["sent", "dropped"]);
   startAtZero(metrics.erased, "kind", ["partition", "change", "resend"]);
   startAtZero(metrics.taskFailures, "task", TASKS);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Broker, type Consumer, connectBroker } from "@herald/common/broker/broker";
+import { type Broker, type Consumer, connectBroker, NotSentError, type Publisher } from "@herald/common/broker/broker";
 import { declareTopology, names as namesOf } from "@herald/common/broker/topology";
 import { Registry } from "@herald/common/telemetry/metrics";
 import { until } from "@herald/dev/harness/client-environment";
@@ -9,11 +9,14 @@ import { useBroker } from "@herald/dev/harness/use-broker";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect } from "amqplib";
 import type { FanOut, FanOutItem } from "../src/fan-out.ts";
+import { bundleEntry } from "../src/ingest/bundle.ts";
 import { consumeEvents } from "../src/ingest/consume-events.ts";
 import { createMetrics } from "../src/metrics.ts";
 
 const place = useBroker();
 const HOLD_MS = 1_000;
+const BATCH_SIZE = 10;
+const FLOOD = 2_000;
 const warnings: object[] = [];
 const log = {
   debug() {},
@@ -28,6 +31,12 @@ let connection: ChannelModel;
 let channel: ConfirmChannel;
 let broker: Broker;
 let consumer: Consumer;
+let registry: Registry;
+/** The second queues take nothing, as where they are full. */
+let isBehindFull: boolean;
+let refused: number;
+/** The keys of what was published. */
+let published: string[];
 /** What PostgreSQL is to this test: statements, each of which ends when it is told to. */
 let statements: { items: readonly FanOutItem[]; end(): void }[];
 let isThere: boolean;
@@ -36,6 +45,11 @@ beforeEach(async () => {
   clock = steeredClock();
   statements = [];
   isThere = false;
+  registry = new Registry();
+  isBehindFull = false;
+  refused = 0;
+  warnings.length = 0;
+  published = [];
   const namespace = `${place.namespace}-${randomUUID()}`;
   names = namesOf(namespace);
   connection = await connect(place.url);
@@ -49,21 +63,28 @@ beforeEach(async () => {
     });
     return { outcomes: items.map(() => ({ kind: "stored" })), made: [], deliveryCount: 0 };
   };
+  const publisher = broker.publisher();
+  const publish: Publisher["publish"] = async (message) => {
+    published.push(message.routingKey);
+    if (!isBehindFull || !names.behindQueues.includes(message.routingKey)) return await publisher.publish(message);
+    refused++;
+    throw new NotSentError("refused", "it is full", { what: message.routingKey, messageId: undefined });
+  };
   consumer = consumeEvents(
     {
       broker,
       names,
-      publisher: broker.publisher(),
+      publisher: { ...publisher, publish },
       handOver: () => {},
       reportRejected: async () => {},
       fanOut: { together, alone: (item) => together([item]) },
       clock,
-      metrics: createMetrics(new Registry()),
+      metrics: createMetrics(registry),
       tracing: undefined,
       // biome-ignore lint/suspicious/noExplicitAny: a log that says nothing.
       log: log as any,
     },
-    { inboxBytes: 96 * 1024 ** 2, batchSize: 10, windowMs: 60_000, holdMs: HOLD_MS },
+    { inboxBytes: 96 * 1024 ** 2, batchSize: BATCH_SIZE, windowMs: 60_000, holdMs: HOLD_MS },
   );
   await broker.ready();
 });
@@ -80,34 +101,119 @@ function returnPostgres(): void {
   for (const { end } of statements) end();
 }
 
+function eventOf(organizationId: string) {
+  return {
+    organizationId,
+    id: randomUUID(),
+    type: "WorkItemCompleted",
+    occurredAtUtc: clock.now().toISOString(),
+    entityType: "WorkItem",
+    entityId: randomUUID(),
+    data: {},
+  };
+}
+
 async function emit(organizationId: string, bucket: string, count: number): Promise<void> {
   for (let number = 0; number < count; number++) {
-    const event = {
-      organizationId,
-      id: randomUUID(),
-      type: "WorkItemCompleted",
-      occurredAtUtc: clock.now().toISOString(),
-      entityType: "WorkItem",
-      entityId: randomUUID(),
-      data: {},
-    };
-    channel.publish(names.eventsExchange, bucket, Buffer.from(JSON.stringify(event)), { persistent: true });
+    const content = Buffer.from(JSON.stringify(eventOf(organizationId)));
+    channel.publish(names.eventsExchange, bucket, content, { persistent: true });
   }
   await channel.waitForConfirms();
 }
 
 async function waiting(): Promise<number> {
-  const depths = await Promise.all(names.inboxQueues.map((queue) => channel.checkQueue(queue)));
+  return await depthOf([...names.inboxQueues, ...names.behindQueues]);
+}
+
+async function depthOf(queues: readonly string[]): Promise<number> {
+  const depths = await Promise.all(queues.map((queue) => channel.checkQueue(queue)));
   return depths.reduce((sum, { messageCount }) => sum + messageCount, 0);
 }
+async function counted(result: string): Promise<number> {
+  const metric = await registry.getSingleMetric("herald_events_total")?.get();
+  return metric?.values.find(({ labels }) => labels.result === result)?.value ?? 0;
+}
+
 const stored = () => statements.flatMap(({ items }) => items.map(({ event }) => event));
 
-test("an event of a quiet bucket has a statement at once, however many events of another bucket wait", async () => {
+test("an event of a quiet organization has a statement at once, however many events of another one wait", async () => {
   await emit("flood", "WorkItemCompleted.a.0", 60);
   await until("all that may be held is held", async () => statements.length === 1 && (await waiting()) === 0);
-  await emit("quiet", "WorkItemCompleted.b.0", 1);
+  await emit("quiet", "WorkItemCompleted.a.0", 1);
   await until("its statement runs, beside that of the others", () => statements.length === 2);
   expect(statements[1]?.items.map(({ event }) => event.organizationId)).toEqual(["quiet"]);
+});
+
+test("a flood goes behind, so that those who emit after it get past it, and all of it is stored once", async () => {
+  await emit("neighbour", "WorkItemCompleted.a.0", 1);
+  await emit("flood", "WorkItemCompleted.a.0", FLOOD);
+  await emit("neighbour", "WorkItemCompleted.a.0", 10);
+  // PostgreSQL stores nothing meanwhile: only what makes way lets the last ones through.
+  const [inboxQueue = "", behindQueue = ""] = [names.inboxQueues[10], names.behindQueues[10]];
+  await until("the neighbour's events are reached", async () => (await depthOf([inboxQueue])) === 0);
+  expect(await counted("behind")).toBeGreaterThan(FLOOD / 2);
+  // In bundles of as many events as a batch may have.
+  expect(await depthOf([behindQueue])).toBeGreaterThan(0);
+
+  returnPostgres();
+  await until("all are stored", () => stored().length >= FLOOD + 11);
+  await until("none is left", async () => (await waiting()) === 0);
+  const organizations = stored().map(({ organizationId }) => organizationId);
+  expect(organizations.lastIndexOf("neighbour")).toBeLessThan(FLOOD / 2);
+  expect(new Set(stored().map(({ id }) => id)).size).toBe(FLOOD + 11);
+  // What had been moved was moved no more.
+  expect(await counted("behind")).toBeLessThan(FLOOD);
+  expect(await counted("received")).toBe(FLOOD + 11);
+});
+
+test("an organization that has a bucket to itself is stored in whole batches, and nothing of it is moved", async () => {
+  await emit("flood", "WorkItemCompleted.a.0", FLOOD);
+  await emit("elsewhere", "WorkItemCompleted.b.0", 1);
+  await until("a batch is being stored", () => statements.length > 0);
+  returnPostgres();
+  await until("all are stored", () => stored().length >= FLOOD + 1);
+  expect(await counted("behind")).toBe(0);
+  expect(statements.filter(({ items }) => items.length === BATCH_SIZE).length).toBeGreaterThan(FLOOD / BATCH_SIZE / 2);
+});
+
+test("a bundle that comes back again and again is taken apart, so that one of its events alone may reach the delivery limit", async () => {
+  const behindQueue = names.behindQueues[10] as string;
+  const events = [eventOf("a"), eventOf("b")];
+  const entries = events.map((event) => bundleEntry({ content: Buffer.from(JSON.stringify(event)), headers: {} }));
+  const options = { persistent: true, type: "bundle", headers: { "x-delivery-count": 10 } };
+  channel.sendToQueue(behindQueue, Buffer.concat(entries), options);
+  returnPostgres();
+  await until("its events are stored", () => stored().length === 2);
+  expect(published).toEqual([behindQueue, behindQueue]);
+  expect(
+    stored()
+      .map(({ id }) => id)
+      .sort(),
+  ).toEqual(events.map(({ id }) => id).sort());
+});
+
+test("an event of a bundle that breaks the contract is rejected alone, and what is no bundle is rejected whole", async () => {
+  const behindQueue = names.behindQueues[10] as string;
+  const good = bundleEntry({ content: Buffer.from(JSON.stringify(eventOf("a"))), headers: {} });
+  const bad = bundleEntry({ content: Buffer.from("{"), headers: { traceparent: "t" } });
+  channel.sendToQueue(behindQueue, Buffer.concat([good, bad]), { persistent: true, type: "bundle" });
+  channel.sendToQueue(behindQueue, Buffer.from("no bundle"), { persistent: true, type: "bundle" });
+  returnPostgres();
+  await until("the good one is stored", () => stored().length === 1);
+  await until("the others are rejected", async () => (await depthOf([names.rejectedQueue])) === 2);
+  await until("none is left", async () => (await waiting()) === 0);
+});
+
+test("what can't go behind is stored in its turn", async () => {
+  isBehindFull = true;
+  await emit("neighbour", "WorkItemCompleted.a.0", 1);
+  await emit("flood", "WorkItemCompleted.a.0", FLOOD);
+  await until("something should go behind", () => refused > 0);
+  returnPostgres();
+  await until("all are stored", () => stored().length >= FLOOD + 1);
+  await until("none is left", async () => (await waiting()) === 0);
+  expect(new Set(stored().map(({ id }) => id)).size).toBe(FLOOD + 1);
+  expect(await counted("behind")).toBe(0);
 });
 
 test("regression: a rejected event's reason is cut in the log, however long the name of its field is", async () => {

@@ -44,9 +44,10 @@ const status = action({
       dispatchers: await readLivingDispatchers(queries),
     }));
     context.progress("asks RabbitMQ");
-    const inbox = await withBroker(context, async (connection, { inboxQueues }) => {
+    const inbox = await withBroker(context, async (connection, { inboxQueues, behindQueues }) => {
       let messages = 0;
-      for (const queue of inboxQueues) messages += (await depthOf(connection, queue)).messages ?? 0;
+      for (const queue of [...inboxQueues, ...behindQueues])
+        messages += (await depthOf(connection, queue)).messages ?? 0;
       return messages;
     });
     const { stoppedSince, shardsStopped, shardsOwned, shardsUnowned, due, scheduled } = lag;
@@ -74,7 +75,7 @@ Counts of deliveries end at ${COUNTED_AT_MOST}.
 
 type State = Pick<Lag, "stoppedSince" | "shardsStopped" | "shardsOwned" | "shardsUnowned" | "due" | "scheduled"> & {
   dispatchers: LivingDispatcher[];
-  /** Events that wait in RabbitMQ. */
+  /** Messages that wait in the inbox queues. A bundle of events of a flood is one. */
   inbox: number;
 };
 
@@ -85,7 +86,7 @@ function describe({ dispatchers, ...state }: State): string {
     ["shards stopped", String(state.shardsStopped), ""],
     ["shards owned", String(state.shardsOwned), ""],
     ["shards unowned", String(state.shardsUnowned), state.shardsUnowned > 0 ? "nobody attempts their deliveries" : ""],
-    ["events in RabbitMQ", String(state.inbox), "wait to be stored"],
+    ["messages in the inbox", String(state.inbox), "wait to be stored"],
     ["deliveries due", some(state.due), "of enabled endpoints"],
     ["deliveries scheduled", some(state.scheduled), "retries"],
   ];

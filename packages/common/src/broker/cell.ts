@@ -5,7 +5,7 @@ import type { Config } from "../config/settings.ts";
 
 /**
  * An event's routing key is its type and the first two hexadecimal digits of its organization's hash; the first one is the
- * bucket. So a flood of one organization fills one queue of sixteen.
+ * bucket. So a flood of one organization fills the queues of one bucket.
  */
 export const BUCKETS: readonly string[] = [..."0123456789abcdef"];
 

@@ -10,6 +10,8 @@ export interface Names {
    * the buckets. Internal: their names are no contract.
    */
   inboxQueues: readonly string[];
+  /** The second queue of each bucket, in the order of `inboxQueues`: publishers move a flood's events there. */
+  behindQueues: readonly string[];
   /** Events that break the contract, with the reason in a header. Operators' programs read it by this name. */
   rejectedQueue: string;
   /**
@@ -28,9 +30,11 @@ export interface Names {
  * @param cell which of the Heralds that share this namespace's events
  */
 export function names(namespace: string, cell: Cell = WHOLE): Names {
+  const inboxQueues = cell.buckets.map((bucket) => inboxQueueOf(namespace, bucket));
   return {
     eventsExchange: `${namespace}.events`,
-    inboxQueues: cell.buckets.map((bucket) => inboxQueueOf(namespace, bucket)),
+    inboxQueues,
+    behindQueues: inboxQueues.map(behindQueueOf),
     rejectedQueue: `${namespace}.events.rejected`,
     dispatchExchange: `${namespace}.dispatch`,
     requestsExchange: `${namespace}.requests`,
@@ -40,6 +44,11 @@ export function names(namespace: string, cell: Cell = WHOLE): Names {
 
 function inboxQueueOf(namespace: string, bucket: string): string {
   return `${namespace}.events.inbox.${bucket}`;
+}
+
+/** The second queue of the bucket of an inbox queue. Nothing binds it to an exchange. */
+export function behindQueueOf(inboxQueue: string): string {
+  return `${inboxQueue}.behind`;
 }
 
 /** The inbox queue of an organization that another cell serves; undefined where this one does. */
@@ -88,7 +97,7 @@ export async function declareTopology(
   if (side === undefined || side === "publisher") await declareEvents(channel, namespace, own);
 }
 
-/** With the inbox queues of all cells: an event must find the queue of its bucket. */
+/** With the inbox queues of all cells: an event must find the queues of its bucket, whichever cell has it. */
 async function declareEvents(channel: Channel, namespace: string, own: Names): Promise<void> {
   await channel.assertExchange(own.eventsExchange, "topic", { durable: true });
   await channel.assertExchange(own.noticesExchange, "topic", { durable: true });
@@ -96,6 +105,7 @@ async function declareEvents(channel: Channel, namespace: string, own: Names): P
   for (const bucket of BUCKETS) {
     const queue = inboxQueueOf(namespace, bucket);
     await channel.assertQueue(queue, inboxQueue(own.rejectedQueue));
+    await channel.assertQueue(behindQueueOf(queue), inboxQueue(own.rejectedQueue));
     await channel.bindQueue(queue, own.eventsExchange, `*.${bucket}.#`);
     // An emitter that knows no buckets names the type alone.
     if (bucket === BUCKETS[0]) await channel.bindQueue(queue, own.eventsExchange, "*");
@@ -132,8 +142,9 @@ export function declaredQueues(
   cell: Cell = WHOLE,
 ): { queue: string; options: Options.AssertQueue }[] {
   const own = names(namespace, cell);
+  const { inboxQueues, behindQueues } = names(namespace);
   return [
-    ...names(namespace).inboxQueues.map((queue) => ({ queue, options: inboxQueue(own.rejectedQueue) })),
+    ...[...inboxQueues, ...behindQueues].map((queue) => ({ queue, options: inboxQueue(own.rejectedQueue) })),
     { queue: own.rejectedQueue, options: rejectedQueue() },
   ];
 }
@@ -151,7 +162,7 @@ function inboxQueue(rejected: string): Options.AssertQueue {
     "x-dead-letter-strategy": "at-least-once",
     "x-overflow": "reject-publish",
     "x-max-length-bytes": MAX_INBOX_BYTES,
-    // Else all sixteen would be led by the node that declares them.
+    // Else all of them would be led by the node that declares them.
     "x-queue-leader-locator": "balanced",
   });
 }

@@ -18,13 +18,14 @@ describe("Herald's topology", () => {
 
   test("takes an event to the inbox queue of its bucket, whatever its type, and to no other", async () => {
     await declareTopology(environment.channel, environment.namespace);
-    const { eventsExchange, inboxQueues } = environment.names;
+    const { eventsExchange, inboxQueues, behindQueues } = environment.names;
     const keys = [..."0123456789abcdef"].flatMap((bucket) => [`RiskCreated.${bucket}.a`, `another-type.${bucket}.0`]);
     for (const key of keys) environment.channel.publish(eventsExchange, key, Buffer.from(key), { mandatory: true });
     await environment.channel.waitForConfirms();
     const taken: string[][] = [];
     for (const queue of inboxQueues) taken.push(await environment.take(queue));
     expect(taken).toEqual(inboxQueues.map((_, index) => keys.slice(2 * index, 2 * index + 2)));
+    for (const queue of behindQueues) expect(await environment.waitingIn(queue)).toBe(0);
   });
 
   test("takes an event whose routing key is its type alone to the inbox queue of the first bucket", async () => {
@@ -33,6 +34,13 @@ describe("Herald's topology", () => {
     await environment.channel.waitForConfirms();
     expect(await environment.take(environment.inboxQueue)).toEqual(["event"]);
     for (const queue of environment.names.inboxQueues) expect(await environment.waitingIn(queue)).toBe(0);
+  });
+
+  test("has both queues of every bucket, whichever cell declares it, so that a bucket may change cells", async () => {
+    await declareTopology(environment.channel, environment.namespace, { name: "a", buckets: ["3"] }, "publisher");
+    const { inboxQueues, behindQueues } = environment.names;
+    expect(new Set([...inboxQueues, ...behindQueues]).size).toBe(32);
+    for (const queue of [...inboxQueues, ...behindQueues]) expect(await environment.waitingIn(queue)).toBe(0);
   });
 
   test("moves an event that comes back too often to the rejected queue, whole", async () => {

@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
 import { batchesByTurns } from "./batches.ts";
 
 interface Item {
@@ -14,12 +15,9 @@ const turns = async () => {
 };
 
 /** Batches that run until they are ended. */
-function recording(
-  limits: { maxItems?: number; maxOfGroup?: number; maxBytes?: number; maxRunning?: number; maxApart?: number } = {},
-) {
+function recording(limits: { maxItems?: number; maxBytes?: number; maxRunning?: number; maxApart?: number } = {}) {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
-  let nowMs = 0;
   const batches = batchesByTurns<Item>(
     (batch) => {
       begun.push(batch.map(({ group }) => group).join(""));
@@ -32,18 +30,10 @@ function recording(
       ...limits,
       bytesOf: ({ bytes }) => bytes,
       groupOf: ({ group }) => group,
-      clock: { monotonicMs: () => nowMs },
     },
   );
-  const pass = (milliseconds: number) => {
-    nowMs += milliseconds;
-  };
-  return { batches, begun, pass, end: () => ends.shift()?.() };
+  return { batches, begun, end: () => ends.shift()?.() };
 }
-
-afterEach(() => {
-  jest.useRealTimers();
-});
 
 describe("batches", () => {
   test("a batch has items of each group, however many one group has", async () => {
@@ -56,52 +46,15 @@ describe("batches", () => {
     expect(begun).toEqual(["abcac", "aaaaa"]);
   });
 
-  test("while items of others come, a group has a part of a batch, and then rests for twice the batch's time", async () => {
-    jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "queueMicrotask"] });
-    const { batches, begun, end, pass } = recording({ maxItems: 6, maxOfGroup: 2 });
+  test("a group that is alone has whole batches, one after another, and without a pause", async () => {
+    const { batches, begun, end } = recording({ maxItems: 6 });
+    batches.add(item("b"));
     for (const each of items(12, "a")) batches.add(each);
-    await turns();
-    // No other group has items, so this one has the whole batch.
-    expect(begun).toEqual(["aaaaaa"]);
-    batches.add(item("b"));
-    end();
-    await turns();
-    expect(begun.slice(1)).toEqual(["aba"]);
-    pass(300);
-    end();
-    batches.add(item("b"));
-    await turns();
-    expect(begun.slice(2)).toEqual(["b"]);
-    end();
-    await jest.advanceTimersByTimeAsync(599);
-    await turns();
-    expect(begun).toHaveLength(3);
-    await jest.advanceTimersByTimeAsync(1);
-    await turns();
-    expect(begun.slice(3)).toEqual(["aa"]);
-  });
-
-  test("a group that is alone does not rest, nor one whose batch waited for long", async () => {
-    jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "queueMicrotask"] });
-    const { batches, begun, end, pass } = recording({ maxItems: 6, maxOfGroup: 2 });
-    batches.add(item("b"));
-    for (const each of items(3, "a")) batches.add(each);
-    await turns();
-    expect(begun).toEqual(["baa"]);
-    pass(600_000);
-    end();
-    await turns();
-    expect(begun).toHaveLength(1);
-    await jest.advanceTimersByTimeAsync(1_000);
-    await turns();
-    expect(begun.slice(1)).toEqual(["a"]);
-    for (const each of items(7, "a")) batches.add(each);
-    end();
-    await turns();
-    pass(1);
-    end();
-    await turns();
-    expect(begun.slice(2)).toEqual(["aaaaaa", "a"]);
+    for (let batch = 0; batch < 3; batch++) {
+      await turns();
+      end();
+    }
+    expect(begun).toEqual(["baaaaa", "aaaaaa", "a"]);
   });
 
   test("a batch goes on with the group whose turn it is", async () => {
@@ -168,5 +121,115 @@ describe("batches", () => {
     end();
     await idle;
     expect(begun).toEqual(["a"]);
+  });
+});
+
+describe("batches of any items, whose ends come at any time (property)", () => {
+  type Step = { does: "add"; group: string; bytes: number } | { does: "end" } | { does: "turn" };
+  const step: fc.Arbitrary<Step> = fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({ does: fc.constant("add"), group: groups(), bytes: fc.integer({ min: 1, max: 15 }) }),
+    },
+    { weight: 1, arbitrary: fc.constant<Step>({ does: "end" }) },
+    { weight: 1, arbitrary: fc.constant<Step>({ does: "turn" }) },
+  );
+  const steps = fc.array(step, { maxLength: 120 });
+
+  // Half of all items are of one group.
+  function groups() {
+    return fc.oneof(fc.constant("flood"), fc.constantFrom("a", "b", "c", "d"));
+  }
+
+  interface Added extends Item {
+    number: number;
+    /** How many of its own group waited before it. */
+    before: number;
+  }
+
+  /** What the items went through: items as they were added, and the batches that began, in their order. */
+  async function play(steps: readonly Step[], limits: { maxItems: number; maxRunning: number; maxApart: number }) {
+    const log: ({ added: Added } | { begun: readonly Added[] })[] = [];
+    const ends: (() => void)[] = [];
+    const waiting = new Map<string, number>();
+    let added = 0;
+    let mostRunning = 0;
+    const batches = batchesByTurns<Added>(
+      (begun) => {
+        log.push({ begun });
+        for (const { group } of begun) waiting.set(group, (waiting.get(group) as number) - 1);
+        return new Promise((resolve) => {
+          ends.push(resolve);
+          mostRunning = Math.max(mostRunning, ends.length);
+        });
+      },
+      { ...limits, maxBytes: 20, bytesOf: ({ bytes }) => bytes, groupOf: ({ group }) => group },
+    );
+    for (const each of steps) {
+      if (each.does === "add") {
+        const before = waiting.get(each.group) ?? 0;
+        const item = { group: each.group, bytes: each.bytes, number: added++, before };
+        waiting.set(each.group, before + 1);
+        log.push({ added: item });
+        batches.add(item);
+      } else {
+        if (each.does === "end") ends.shift()?.();
+        await turns();
+      }
+    }
+    for (let left = added; left >= 0; left--) {
+      await turns();
+      ends.shift()?.();
+    }
+    await batches.idle();
+    return { log, added, mostRunning, begun: log.flatMap((each) => ("begun" in each ? [each.begun] : [])) };
+  }
+
+  test("each item runs once, in the order of its group, and no bound is passed", async () => {
+    const limits = fc.record({
+      maxItems: fc.integer({ min: 1, max: 6 }),
+      maxRunning: fc.integer({ min: 1, max: 2 }),
+      maxApart: fc.integer({ min: 0, max: 1 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(steps, limits, async (steps, limits) => {
+        const { begun, added, mostRunning } = await play(steps, limits);
+        const numbers = begun.flat().map(({ number }) => number);
+        expect([...numbers].sort((a, b) => a - b)).toEqual(Array.from({ length: added }, (_, index) => index));
+        for (const group of new Set(begun.flat().map((each) => each.group))) {
+          const own = begun.flat().flatMap((each) => (each.group === group ? [each.number] : []));
+          expect(own).toEqual([...own].sort((a, b) => a - b));
+        }
+        for (const batch of begun) {
+          expect(batch.length).toBeLessThanOrEqual(limits.maxItems);
+          if (batch.length > 1) expect(batch.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(20);
+        }
+        expect(mostRunning).toBeLessThanOrEqual(limits.maxRunning + limits.maxApart);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("while an item waits, no other group has more turns than its own group needs to reach it", async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, fc.integer({ min: 1, max: 6 }), async (steps, maxItems) => {
+        const { log } = await play(steps, { maxItems, maxRunning: 1, maxApart: 0 });
+        const waits = new Map<Added, Map<string, number>>();
+        for (const each of log) {
+          if ("added" in each) waits.set(each.added, new Map());
+          else {
+            for (const taken of each.begun) {
+              const turns = waits.get(taken) as Map<string, number>;
+              waits.delete(taken);
+              expect(Math.max(0, ...turns.values())).toBeLessThanOrEqual(taken.before + 1);
+              for (const [{ group }, turnsOf] of waits) {
+                if (group !== taken.group) turnsOf.set(taken.group, (turnsOf.get(taken.group) ?? 0) + 1);
+              }
+            }
+          }
+        }
+      }),
+      { numRuns: 200 },
+    );
   });
 });

@@ -4,13 +4,19 @@ import type { Clock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
+import { MAX_EVENT_BYTES } from "@herald/contracts";
 import type { FanOut, FanOutItem } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
 import type { PublisherMetrics } from "../metrics.ts";
 import type { Rejection } from "../rejections.ts";
 import { batchesByTurns } from "./batches.ts";
+import type { Message } from "./bundle.ts";
+import { watchFloods } from "./floods.ts";
+import { forward } from "./forward.ts";
 import type { Held } from "./held.ts";
-import { prefetchOf } from "./prefetch.ts";
+import { bundledIn, moveBehind } from "./move-behind.ts";
+import { organizationOf } from "./organization.ts";
+import { BEHIND_PREFETCH, prefetchOf } from "./prefetch.ts";
 import { batchStore } from "./store-batch.ts";
 
 export interface ConsumeOptions {
@@ -39,12 +45,12 @@ interface Parts {
   log: Log;
 }
 
-/** How many statements run at once. One more is for queues whose events would wait for those of a queue that is full. */
+/**
+ * How many statements run at once. One more is for organizations of which nothing is being stored: beside a flood, whose statements are large, their
+ * events wait for none of them.
+ */
 const BATCHES_AT_ONCE = 1;
 const BATCHES_APART = 1;
-
-/** The part of a batch that one queue may have while events of other queues come as well. */
-const QUEUE_PART = 1 / 4;
 
 /**
  * How many bytes of messages a batch may have. Only the batches that run are text, of which there are several copies on the way to PostgreSQL; and
@@ -52,23 +58,34 @@ const QUEUE_PART = 1 / 4;
  */
 const MAX_BATCH_BYTES = 4 * 1024 ** 2;
 
+/**
+ * A bundle that has come back this often is taken apart. One of its events may end every publisher that handles it, and the delivery limit, of 20,
+ * shall then take that event alone out of the queue.
+ */
+const APART_AFTER = 10;
+
 /** RabbitMQ closes a channel that holds a message for 30 minutes. */
 const HOLD_MS = 20 * 60_000;
 
 /**
- * Takes business events from the inbox queues. A message is acknowledged when its event is stored with all its deliveries, or
- * when it is stored in the rejected queue and the product's notice in PostgreSQL, or when there is nothing to do with it. What the process holds when it dies is
- * delivered again, and storing it again changes nothing.
+ * Takes business events from the inbox queues. A message is acknowledged when its event (of a bundle, each event) is stored with all its
+ * deliveries, or stored in the rejected queue and the product's notice in PostgreSQL, or has gone behind, or when there is nothing to do with it.
+ * What the process holds when it dies is delivered again, and storing it again changes nothing.
  */
 export function consumeEvents(
   { broker, names, publisher, handOver, reportRejected, fanOut, clock, metrics, tracing, log }: Parts,
   { inboxBytes, batchSize, windowMs, holdMs = HOLD_MS }: ConsumeOptions,
 ): Consumer {
-  const { inboxQueues, rejectedQueue } = names;
+  const { inboxQueues, behindQueues, rejectedQueue } = names;
+  const isInbox = new Set(inboxQueues);
+  const inspector = broker.inspector();
+  const floods = watchFloods({ inspector, clock, log });
   /** The messages that this process holds, in the order of their arrival. */
   const held = new Set<Held>();
+  /** Events of a message that are left, where others of its bundle are done already. */
+  const left = new WeakMap<IncomingMessage, Message[]>();
   /** Messages whose events PostgreSQL could not store in time. They come again after a pause, and are kept from the others. */
-  const tooMuch = new WeakSet<IncomingMessage>();
+  const tooMuch = new WeakSet<Message>();
 
   const laneOf = ({ message }: Held) => (tooMuch.has(message) ? alone : together);
   const store = batchStore(
@@ -89,13 +106,11 @@ export function consumeEvents(
   const measures = {
     maxBytes: MAX_BATCH_BYTES,
     bytesOf: ({ message }: Held) => message.content.byteLength,
-    groupOf: ({ message }: Held) => message.queue,
-    clock,
+    groupOf: ({ organization }: Held) => organization,
   };
   const together = batchesByTurns<Held>((batch) => store(batch, fanOut.together), {
     ...measures,
     maxItems: batchSize,
-    maxOfGroup: Math.max(1, Math.floor(batchSize * QUEUE_PART)),
     maxRunning: BATCHES_AT_ONCE,
     maxApart: BATCHES_APART,
   });
@@ -105,10 +120,28 @@ export function consumeEvents(
     maxRunning: 1,
   });
 
-  function handle(message: IncomingMessage): Promise<void> {
+  const moves = moveBehind({ publisher, metrics, stay: (each) => laneOf(each).add(each) }, { maxItems: batchSize });
+
+  async function handle(message: IncomingMessage): Promise<void> {
+    const bundled = isInbox.has(message.queue) ? undefined : bundledIn(message);
+    if (bundled && Number(message.headers["x-delivery-count"]) >= APART_AFTER) {
+      for (const event of bundled) await forward(publisher, event, message.queue);
+      return message.ack();
+    }
+    const events = left.get(message) ?? bundled ?? [message];
+    const results = await Promise.allSettled(events.map((event) => take(event, message.queue)));
+    const failed = events.filter((_, index) => results[index]?.status === "rejected");
+    if (failed.length === 0) return message.ack();
+    left.set(message, failed);
+    throw results.find((result) => result.status === "rejected")?.reason;
+  }
+
+  /** Resolves when nothing is left to do for the event. @throws where it can't be stored now */
+  function take(message: Message, queue: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const each: Held = {
         message,
+        organization: organizationOf(message.content),
         arrivedAt: clock.now(),
         arrivedAtMs: clock.monotonicMs(),
         done: () => {
@@ -121,20 +154,34 @@ export function consumeEvents(
         },
       };
       held.add(each);
-      laneOf(each).add(each);
+      if (goesBehind(each, queue)) moves.add(each, queue);
+      else laneOf(each).add(each);
     });
   }
 
-  /** Drops the waiting messages, which come again on another channel. Running ones are stored, and change nothing when they come again. */
+  /** What has come out of a second queue is moved no more, and what PostgreSQL can't store in time stays apart. */
+  function goesBehind({ message, organization }: Held, queue: string): boolean {
+    if (tooMuch.has(message) || !isInbox.has(queue) || message.content.byteLength > MAX_EVENT_BYTES) return false;
+    return floods.goesBehind(queue, organization);
+  }
+
+  /** Drops the messages that wait, which come again on another channel. Running ones are stored, and change nothing when they come again. */
   function dropWaiting(): void {
-    for (const each of [...together.drop(), ...alone.drop()]) {
+    for (const each of [...together.drop(), ...alone.drop(), ...moves.drop()]) {
       each.span?.end({ error: "its channel has ended" });
       each.done();
     }
   }
 
+  const { prefetch, spare } = prefetchOf(inboxBytes, inboxQueues.length);
   const consume = () =>
-    broker.consume({ queue: inboxQueues, ...prefetchOf(inboxBytes, inboxQueues.length), handle, lost: dropWaiting });
+    broker.consume({
+      queue: [...inboxQueues, ...behindQueues],
+      prefetch: (queue) => (isInbox.has(queue) ? prefetch : BEHIND_PREFETCH),
+      spare: { ...spare, queues: inboxQueues },
+      handle,
+      lost: dropWaiting,
+    });
   let consumer = consume();
 
   /**
@@ -161,6 +208,7 @@ export function consumeEvents(
     async close(options) {
       await watching.stop();
       await consumer.close(options);
+      await inspector.close();
     },
   };
 }

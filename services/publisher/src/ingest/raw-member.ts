@@ -5,17 +5,28 @@
  */
 export function rawMember(json: string, name: string): string {
   let found: string | undefined;
+  for (const { key, value } of rawMembers(json)) if (key === name) found = value;
+  if (found === undefined) throw new Error(`The JSON object has no member ${JSON.stringify(name)}.`);
+  return found;
+}
+
+/**
+ * The members of a JSON object in their order, each with the source text of its value. It reads no further than it is asked to. It ends on any text,
+ * and what it makes of one that is no JSON object means nothing.
+ *
+ * @throws SyntaxError where a name is no JSON string
+ */
+export function* rawMembers(json: string): Generator<{ key: string; value: string }> {
   let at = skipSpace(json, json.indexOf("{") + 1);
   while (json[at] === '"') {
     const keyEnd = endOfString(json, at);
-    const key: unknown = JSON.parse(json.slice(at, keyEnd));
-    const start = skipSpace(json, json.indexOf(":", keyEnd) + 1);
+    const colon = json.indexOf(":", keyEnd);
+    if (colon === -1) return;
+    const start = skipSpace(json, colon + 1);
     const end = endOfValue(json, start);
-    if (key === name) found = json.slice(start, end).trimEnd();
+    yield { key: JSON.parse(json.slice(at, keyEnd)), value: json.slice(start, end).trimEnd() };
     at = skipSpace(json, end + 1);
   }
-  if (found === undefined) throw new Error(`The JSON object has no member ${JSON.stringify(name)}.`);
-  return found;
 }
 
 function skipSpace(json: string, from: number): number {
@@ -24,18 +35,18 @@ function skipSpace(json: string, from: number): number {
   return at;
 }
 
-/** The index behind the closing quote of the string that starts at `from`. */
+/** The index behind the closing quote of the string that starts at `from`, or behind the text where none closes it. */
 function endOfString(json: string, from: number): number {
   let at = from + 1;
-  while (json[at] !== '"') at += json[at] === "\\" ? 2 : 1;
+  while (at < json.length && json[at] !== '"') at += json[at] === "\\" ? 2 : 1;
   return at + 1;
 }
 
-/** The index of the comma or brace that ends the value which starts at `from`. */
+/** The index of the comma or brace that ends the value which starts at `from`; that of the text's end where there is none. */
 function endOfValue(json: string, from: number): number {
   let depth = 0;
   let at = from;
-  for (;;) {
+  while (at < json.length) {
     const character = json[at];
     if (character === '"') {
       at = endOfString(json, at);
@@ -46,4 +57,5 @@ function endOfValue(json: string, from: number): number {
     else if (character === "}" || character === "]") depth--;
     at++;
   }
+  return at;
 }

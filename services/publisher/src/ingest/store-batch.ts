@@ -7,6 +7,7 @@ import type { FanOutItem, FanOutOutcome, FanOutResult } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
 import type { PublisherMetrics } from "../metrics.ts";
 import { type Rejection, rejectionOf } from "../rejections.ts";
+import { forward } from "./forward.ts";
 import type { Held } from "./held.ts";
 import { type IncomingEvent, readEvent } from "./read-event.ts";
 
@@ -57,7 +58,10 @@ export function batchStore(
     const { event } = reading;
     const foreignInbox = foreignInboxOf(event.organizationId);
     if (foreignInbox !== undefined) {
-      forward(held, foreignInbox);
+      // Its routing key named another bucket, or none.
+      forward(publisher, message, foreignInbox)
+        .then(() => finish(held, "forwarded"))
+        .catch(held.failed);
       return undefined;
     }
     held.span ??= tracing && startSpan(tracing, event);
@@ -91,7 +95,6 @@ export function batchStore(
 
   function finish(held: Held, result: "received" | "stale" | "ignored" | "rejected" | "forwarded"): void {
     metrics.events.inc({ result });
-    held.message.ack();
     held.done();
   }
 
@@ -120,18 +123,6 @@ export function batchStore(
     reportRejected(rejectionOf(content, noticeReason))
       .then(() => publisher.publish(copy))
       .then(() => finish(held, "rejected"))
-      .catch(held.failed);
-  }
-
-  /**
-   * Moves an event to the inbox of its organization's own Herald: its routing key named another bucket, or none. It goes to the queue and not
-   * to the exchange, since other programs may have bound their own queues there, and would get it twice.
-   */
-  function forward(held: Held, queue: string): void {
-    const { content, headers } = held.message;
-    publisher
-      .publish({ exchange: "", routingKey: queue, content, headers: carriedHeaders(headers) })
-      .then(() => finish(held, "forwarded"))
       .catch(held.failed);
   }
 

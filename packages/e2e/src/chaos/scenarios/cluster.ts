@@ -21,7 +21,7 @@ export const clusterScenario: Scenario = (options) =>
   inEnvironment(options, { startServers: startClusterServers, times: USUAL_TIMES }, async (environment, run) => {
     const { seed, pause, progress } = options;
     const { servers, namespace } = environment;
-    // Each node leads some of the sixteen; the others follow where one is gone.
+    // Each node leads some of them; the others follow where one is gone.
     const inboxQueue = names(namespace).inboxQueues[0] ?? "";
 
     async function disturb(): Promise<InjectedFault[]> {
