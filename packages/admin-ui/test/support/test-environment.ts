@@ -79,7 +79,9 @@ export function useTestEnvironment({
     const place = { databaseUrl: db.url, amqpUrl, namespace, caFile: join(folder, "ca.pem") };
     const clock = steeredClock(new Date());
     const settings = { BASE_PATH, SIGN_IN_LINKS: "true", ...options.settings };
-    const herald = await startHerald(place, { ...options, clock, settings });
+    // Five failures that follow one another come before the first retry.
+    const tuning = { pausesMs: [1_000, 2_000, 4_000, 8_000], ...options.tuning };
+    const herald = await startHerald(place, { ...options, clock, settings, tuning });
     running = { clock, herald, emitter: createEmitter({ url: amqpUrl, namespace }) };
   }, 300_000);
 

@@ -182,13 +182,13 @@ function readRecord(file: string): PidRecord | undefined {
 }
 
 async function end(record: PidRecord): Promise<void> {
-  for (const [signal, pausesMs] of [
+  for (const [signal, patienceMs] of [
     ["SIGTERM", 1_000],
     ["SIGQUIT", 4_000],
     ["SIGKILL", 5_000],
   ] as const) {
     signalGroup(record.pid, signal);
-    const deadline = Date.now() + pausesMs;
+    const deadline = Date.now() + patienceMs;
     while (Date.now() < deadline) {
       if (!isAlive(record)) return;
       await sleep(50);

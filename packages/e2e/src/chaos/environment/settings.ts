@@ -37,5 +37,10 @@ export function chaosSettings({ attemptTimeoutMs, databaseTimeoutMs }: ChaosTime
   };
 }
 
-/** Herald's intervals, shortened. */
-export const CHAOS_TUNING: HeraldTuning = { sweepIntervalMs: 500, catchUpIntervalMs: 500, noticeIntervalMs: 500 };
+/** Herald's intervals, and pauses that outlast the restart of a receiver but not the run. */
+export const CHAOS_TUNING: HeraldTuning = {
+  sweepIntervalMs: 500,
+  catchUpIntervalMs: 500,
+  noticeIntervalMs: 500,
+  pausesMs: [1_000, 2_000, 4_000, 8_000],
+};
