@@ -71,7 +71,9 @@ export type BusinessEvent = Static<typeof businessEventSchema>;
  * The body that receivers get for an automatic event (SPEC 2.4). It names no organization: the receiver knows its own by
  * endpoint and secret.
  */
-export type EventPayload = Omit<BusinessEvent, "organizationId" | "type"> & { type: EventType };
+export type EventPayload<Type extends string = EventType> = Omit<BusinessEvent, "organizationId" | "type"> & {
+  type: Type;
+};
 
 const {
   organizationId: _organizationId,

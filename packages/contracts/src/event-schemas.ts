@@ -1,6 +1,6 @@
 import { businessEventSchema, eventPayloadSchema } from "./business-event.ts";
 import { samplePayload } from "./event-samples.ts";
-import { EVENT_TYPES, type EventType } from "./event-types.ts";
+import { type Catalogue, DEFAULT_CATALOGUE } from "./event-types.ts";
 import { escapeControls, type Schema } from "./json-schema.ts";
 
 /**
@@ -12,25 +12,29 @@ export type EventSchemaKind = (typeof EVENT_SCHEMA_KINDS)[number];
 
 const KINDS = {
   events: {
-    title: (type: EventType) => `${type}, as product services publish it`,
+    title: (type: string) => `${type}, as product services publish it`,
     description:
       "The message to the topic exchange of Herald's events: UTF-8 JSON of at most 256 KiB. Fields beyond these are kept.",
     contract: businessEventSchema,
-    sample: (type: EventType) => ({ organizationId: "org-1", ...samplePayload(type) }),
+    extra: { organizationId: "org-1" },
   },
   requests: {
-    title: (type: EventType) => `${type}, as receivers get it`,
+    title: (type: string) => `${type}, as receivers get it`,
     description:
       "The body of a request to a webhook endpoint, once its signature is verified. Tolerate fields that you don't know. A " +
       "delivery that an admin sends by hand may hold any other JSON.",
     contract: eventPayloadSchema,
-    sample: samplePayload,
+    extra: {},
   },
 } as const;
 
-/** The JSON Schema (2020-12) of one type of event. Its formats are the standard's. */
-export function eventSchema(kind: EventSchemaKind, type: EventType): Schema {
-  const { title, description, contract, sample } = KINDS[kind];
+/**
+ * The JSON Schema (2020-12) of one type of event. Its formats are the standard's.
+ *
+ * @throws Error where the catalogue has no such type
+ */
+export function eventSchema(kind: EventSchemaKind, type: string, catalogue: Catalogue = DEFAULT_CATALOGUE): Schema {
+  const { title, description, contract, extra } = KINDS[kind];
   const { properties, required } = contract;
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -39,17 +43,30 @@ export function eventSchema(kind: EventSchemaKind, type: EventType): Schema {
     description,
     type: "object",
     required,
-    properties: { ...properties, type: { const: type, description: "The event's name." } },
-    examples: [sample(type)],
+    properties: {
+      ...properties,
+      type: { const: type, description: "The event's name." },
+      data: dataSchemaOf(type, catalogue),
+    },
+    examples: [{ ...extra, ...samplePayload(type, catalogue) }],
   };
 }
 
+/** What the `data` of a type has to be: the contract's, and what the catalogue says beyond that. */
+export function dataSchemaOf(type: string, catalogue: Catalogue): Schema {
+  const { data } = businessEventSchema.properties as object as { data: Schema };
+  const own = catalogue[type]?.dataSchema;
+  if (own === undefined) return data;
+  // References within a schema begin at the next address above them, which is its own one then.
+  return { ...data, allOf: [{ $id: `urn:herald:schemas:data:${type}`, ...own }] };
+}
+
 /** Each of these schemas as a file: its path, as `events/RiskCreated.json`, and its text. */
-export function eventSchemaFiles(): Record<string, string> {
+export function eventSchemaFiles(catalogue: Catalogue = DEFAULT_CATALOGUE): Record<string, string> {
   const files = EVENT_SCHEMA_KINDS.flatMap((kind) =>
-    EVENT_TYPES.map((type) => [
+    Object.keys(catalogue).map((type) => [
       `${kind}/${type}.json`,
-      escapeControls(`${JSON.stringify(eventSchema(kind, type), null, 2)}\n`),
+      escapeControls(`${JSON.stringify(eventSchema(kind, type, catalogue), null, 2)}\n`),
     ]),
   );
   return Object.fromEntries(files);

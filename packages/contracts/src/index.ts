@@ -13,15 +13,24 @@ export type { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries
 export { samplePayload } from "./event-samples.ts";
 export type { EndpointDelivery, EventDetails, EventListItem, EventPage } from "./event-search.ts";
 export {
-  ENTITY_TYPE_OF,
+  type Catalogue,
+  DEFAULT_CATALOGUE,
   ENTITY_TYPES,
   type EntityType,
   EVENT_TYPES,
   type EventType,
+  type EventTypeDefinition,
   isEventType,
 } from "./event-types.ts";
 export { FAILURE_KINDS, type FailureKind } from "./failure-kinds.ts";
-export { type EventFault, eventFaults, type Judgement, type JudgeOptions, judgeEvent } from "./judge-event.ts";
+export {
+  type EventFault,
+  type EventTypeRules,
+  eventFaults,
+  type Judgement,
+  type JudgeOptions,
+  judgeEvent,
+} from "./judge-event.ts";
 export { DEFAULT_API_LIMITS, MAX_EVENT_BYTES, RECENT_DELIVERIES } from "./limits.ts";
 export type { EndpointChanged, HandOver, ManualReply, ManualRequest } from "./messages.ts";
 export type { EndpointNotice, Notice, NoticeAttempt, RejectedEvent } from "./notices.ts";

@@ -31,10 +31,21 @@ export type Judgement =
   /** The event breaks the contract; the reason says how, for the product service that emitted it. */
   | { kind: "rejected"; reason: string };
 
+/** What an event's type has to be, and its data for that: what a Herald's catalogue says. */
+export interface EventTypeRules {
+  knows(type: string): boolean;
+  /** What is wrong with the data of an event of a known type; undefined where nothing is. */
+  dataFault(type: string, data: unknown): EventFault | undefined;
+}
+
+const defaultRules: EventTypeRules = { knows: isEventType, dataFault: () => undefined };
+
 export interface JudgeOptions {
   now: Date;
   /** How far back events are delivered (SPEC 6.1: seven days), in milliseconds. */
   windowMs: number;
+  /** Those of the default catalogue where absent. */
+  eventTypes?: EventTypeRules;
 }
 
 /** How far an emitter's clock may be ahead. Its events then stay in the window that much longer. */
@@ -45,7 +56,7 @@ const MAX_CHARACTERS = 128;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** Judges a message as publishers do. Pure; never throws, whatever the bytes. */
-export function judgeEvent(content: Uint8Array, { now, windowMs }: JudgeOptions): Judgement {
+export function judgeEvent(content: Uint8Array, { now, windowMs, eventTypes = defaultRules }: JudgeOptions): Judgement {
   if (content.byteLength > MAX_EVENT_BYTES) {
     return rejected(`the body has ${content.byteLength} bytes; at most ${MAX_EVENT_BYTES} are allowed`);
   }
@@ -62,10 +73,10 @@ export function judgeEvent(content: Uint8Array, { now, windowMs }: JudgeOptions)
     return rejected(`the body is not valid JSON${placeOf(error as Error)}`);
   }
   const type = (value as { type?: unknown } | null)?.type;
-  if (typeof type === "string" && type !== "" && !isEventType(type)) return { kind: "ignored", type };
-  const [fault] = eventFaults(value);
-  if (fault) return rejected(inWords(fault));
+  if (typeof type === "string" && type !== "" && !eventTypes.knows(type)) return { kind: "ignored", type };
   const event = value as BusinessEvent;
+  const fault = eventFaults(value)[0] ?? eventTypes.dataFault(event.type, event.data);
+  if (fault) return rejected(inWords(fault));
   const occurredAt = new Date(event.occurredAtUtc);
   const aheadMs = occurredAt.getTime() - now.getTime();
   if (aheadMs > MAX_AHEAD_MS) {

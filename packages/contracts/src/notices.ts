@@ -1,5 +1,4 @@
 import { type Static, type TProperties, Type } from "typebox";
-import { EventType } from "./enums.ts";
 import { count, httpStatus, listOf, object, oneOf, organizationId, orNull, text, time, uuid } from "./json-schema.ts";
 import type { NoticeType } from "./vocabulary.ts";
 
@@ -66,7 +65,12 @@ const eventRejected = noticeOf(
     ...head,
     organizationId: orNull(text("Whose event it was; null where that can't be read.", { minLength: 1 })),
     eventId: orNull(uuid("The event, or the first one of several; null where that can't be read.")),
-    eventType: orNull(EventType),
+    eventType: orNull(
+      text("The event's type, as its emitter wrote it; null where that can't be read.", {
+        minLength: 1,
+        maxLength: 128,
+      }),
+    ),
     events: count(
       "For how many events the notice stands: those of one organization, type and reason that came within about a second. Each is in the queue of rejected events.",
       { minimum: 1 },

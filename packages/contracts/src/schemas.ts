@@ -23,8 +23,9 @@ import {
   ResumePreview,
   UnfinishedDeliveries,
 } from "./endpoint-overview.ts";
-import * as enums from "./enums.ts";
+import * as allEnums from "./enums.ts";
 import { EndpointDelivery, EventDetails, EventListItem, EventPage, EventQuery } from "./event-search.ts";
+import { type Catalogue, DEFAULT_CATALOGUE } from "./event-types.ts";
 import type { Schema } from "./json-schema.ts";
 import { DEFAULT_API_LIMITS } from "./limits.ts";
 import { FieldProblem, Problem } from "./problems.ts";
@@ -47,10 +48,18 @@ import {
 } from "./webhooks.ts";
 
 export { businessEventSchema, eventPayloadSchema } from "./business-event.ts";
-export { EVENT_SCHEMA_KINDS, type EventSchemaKind, eventSchema, eventSchemaFiles } from "./event-schemas.ts";
+export {
+  dataSchemaOf,
+  EVENT_SCHEMA_KINDS,
+  type EventSchemaKind,
+  eventSchema,
+  eventSchemaFiles,
+} from "./event-schemas.ts";
 export { escapeControls, type Schema } from "./json-schema.ts";
 export { endpointChangedSchema, handOverSchema, manualReplySchema, manualRequestSchema } from "./messages.ts";
 export { noticeSchema } from "./notices.ts";
+
+const { eventTypeOf, ...enums } = allEnums;
 
 const components = {
   WebhookEndpointSummary,
@@ -106,6 +115,10 @@ export type SchemaName = keyof typeof components | keyof ReturnType<typeof saveS
  * Some formats are Herald's own. The program that validates requests gives them their meaning; the descriptions say it in
  * words: `webhook-name`, `webhook-url`, `json-text`, `endpoint-version` and `cursor`.
  */
-export function apiSchemas(limits: ApiLimits = DEFAULT_API_LIMITS): Record<SchemaName, Schema> {
-  return { ...components, ...saveSchemas(limits) } as object as Record<SchemaName, Schema>;
+export function apiSchemas(
+  limits: ApiLimits = DEFAULT_API_LIMITS,
+  catalogue: Catalogue = DEFAULT_CATALOGUE,
+): Record<SchemaName, Schema> {
+  const own = { EventType: eventTypeOf(catalogue), ...saveSchemas(limits) };
+  return { ...components, ...own } as object as Record<SchemaName, Schema>;
 }

@@ -37,6 +37,7 @@ export type SessionInfo = Static<typeof SessionInfo>;
 /** Additive to SPEC. */
 export const EventTypeInfo = object("One of the events that an endpoint can subscribe to.", {
   name: refTo({ EventType }, "Its exact name."),
+  entityType: text("The kind of entity that it is about."),
   emittedWhen: text("When it is emitted."),
   remark: orNull(text("What one should know before subscribing to it.")),
   sample: text("A payload such as receivers get, as JSON text."),

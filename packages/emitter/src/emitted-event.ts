@@ -1,21 +1,28 @@
 import { randomUUID } from "node:crypto";
-import type { BusinessEvent } from "@herald/contracts";
+import type { BusinessEvent, EventType } from "@herald/contracts";
 
-/**
- * A business event as a product service emits it. Types that Herald does not deliver may be emitted too: Herald counts
- * and ignores them, so that a service can emit all that happens and leave the choice to Herald.
- */
+/** A business event as a product service emits it. */
 export type EmittedEvent = BusinessEvent;
 
-/** What an event's author has to say; the rest can be made up. */
-export type NewEvent = Pick<EmittedEvent, "organizationId" | "type" | "entityType" | "entityId"> &
-  Partial<Pick<EmittedEvent, "id" | "occurredAtUtc" | "data">>;
+/** What an event's author has to say, with the types that there are; the rest can be made up. */
+export type NewEvent<Type extends string = EventType> = Pick<
+  EmittedEvent,
+  "organizationId" | "entityType" | "entityId"
+> &
+  Partial<Pick<EmittedEvent, "id" | "occurredAtUtc" | "data">> & { type: Type };
 
 /**
  * An event that happens now, with an id of its own. Keep what it returns until `emit` has resolved: a second try must
  * have the same id and time.
+ *
+ * The compiler takes the types of Herald's default catalogue. Of a catalogue of one's own it takes those that
+ * `herald events types` prints: `newEvent<EventType>(...)`. An event of any other type is emitted and not delivered: Herald says so in
+ * its search, to its operator and by a notice.
  */
-export function newEvent({ id, occurredAtUtc, data, ...rest }: NewEvent): EmittedEvent {
+export function newEvent<Type extends string = EventType>(event: NewEvent<NoInfer<Type>>): EmittedEvent;
+/** The same for an event of a type that Herald does not deliver, or not yet. */
+export function newEvent(event: NewEvent<string>, options: { undelivered: true }): EmittedEvent;
+export function newEvent({ id, occurredAtUtc, data, ...rest }: NewEvent<string>): EmittedEvent {
   return {
     ...rest,
     id: id ?? randomUUID(),

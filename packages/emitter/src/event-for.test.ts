@@ -1,4 +1,4 @@
-import { ENTITY_TYPE_OF, ENTITY_TYPES, type EntityType, EVENT_TYPES, type EventType } from "@herald/contracts";
+import { DEFAULT_CATALOGUE, ENTITY_TYPES, type EntityType, EVENT_TYPES, type EventType } from "@herald/contracts";
 import { describe, expect, test } from "@jest/globals";
 import { type EntityChange, eventFor } from "./event-for.ts";
 
@@ -62,7 +62,7 @@ describe("which change means which event", () => {
   test("§2.4/fields each event is about the kind of entity that the contract names for it", () => {
     for (const change of everyChange) {
       const event = eventFor(change);
-      if (event !== null) expect([event, change.entity]).toEqual([event, ENTITY_TYPE_OF[event]]);
+      if (event !== null) expect([event, change.entity]).toEqual([event, DEFAULT_CATALOGUE[event].entityType]);
     }
   });
 

@@ -2,8 +2,9 @@ import { NotSentError } from "@herald/amqp";
 import type { RejectedEvent } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
 import { newEvent } from "./emitted-event.ts";
+import { eventJson } from "./encode-event.ts";
 import { InvalidEventError } from "./errors.ts";
-import { recordingEmitter } from "./testing.ts";
+import { recordingEmitter, recordingOutbox } from "./testing.ts";
 
 const anEvent = () =>
   newEvent({
@@ -65,4 +66,32 @@ test("a recording emitter says what a handler of rejected events throws, and has
   await emitter.close();
   await emitter.reject();
   expect(() => emitter.onRejected(() => {}, { queue: "product.rejected" })).toThrow("closed");
+});
+
+test("a recording emitter refuses a type that Herald would not deliver, unless the test names it", async () => {
+  const misspelt = newEvent({ ...anEvent(), type: "WorkItemCompletd" }, { undelivered: true });
+  await expect(recordingEmitter().emit(misspelt)).rejects.toThrow(
+    'type is "WorkItemCompletd", which Herald does not deliver',
+  );
+  await expect(recordingEmitter().emitJson(JSON.stringify(misspelt))).rejects.toThrow(InvalidEventError);
+  const own = recordingEmitter({ types: ["WorkItemCompletd"] });
+  await own.emit(misspelt);
+  expect(own.emitted).toEqual([{ event: misspelt }]);
+  await expect(own.emit(anEvent())).rejects.toThrow("It may be one of WorkItemCompletd");
+});
+
+test("a recording outbox keeps what was added, and what a service inserted itself, and judges as a relay", async () => {
+  const outbox = recordingOutbox();
+  const [first, second] = [anEvent(), anEvent()];
+  await outbox.add({ query: async () => expect("a statement").toBe("none") }, first, { traceparent: "00-t" });
+  outbox.addJson(eventJson(second));
+  expect(outbox.added).toEqual([{ event: first, traceparent: "00-t" }, { event: second }]);
+  expect(() => outbox.addJson(JSON.stringify({ ...first, entityId: "4711" }))).toThrow("entityId must be a UUID");
+  expect(() => outbox.addJson(JSON.stringify({ ...first, type: "Completed" }))).toThrow(InvalidEventError);
+  await expect(outbox.add({ query: async () => {} }, { ...first, type: "Completed" })).rejects.toThrow(
+    InvalidEventError,
+  );
+  expect(outbox.added).toHaveLength(2);
+  outbox.clear();
+  expect(outbox.added).toEqual([]);
 });

@@ -1,14 +1,24 @@
 import { randomUUID } from "node:crypto";
 import { NotSentError } from "@herald/amqp";
-import type { RejectedEvent } from "@herald/contracts";
+import { EVENT_TYPES, type RejectedEvent } from "@herald/contracts";
 import type { EmittedEvent } from "./emitted-event.ts";
 import type { EmitOptions, Emitter } from "./emitter.ts";
 import { encodeEvent, readEventJson } from "./encode-event.ts";
+import { InvalidEventError } from "./errors.ts";
+import type { Outbox } from "./outbox/outbox.ts";
 import type { RejectionHandler } from "./rejections.ts";
 
 /** An event as the broker would have got it. */
 export interface Emission extends EmitOptions {
   event: EmittedEvent;
+}
+
+export interface RecordingOptions {
+  /**
+   * The types that may be emitted: those of Herald's default catalogue where absent. Of a catalogue of one's own, the `EVENT_TYPES` that
+   * `herald events types` prints; and those besides that are emitted although Herald does not deliver them.
+   */
+  types?: readonly string[];
 }
 
 /** An emitter for tests, which sends nothing and keeps what it was given. */
@@ -28,22 +38,23 @@ export interface RecordingEmitter extends Emitter {
 }
 
 /**
- * Makes an emitter for the tests of a service. It judges events exactly as the real one: what that would refuse, this one
- * refuses with the same error.
+ * Makes an emitter for the tests of a service. It judges events as the real one: what that would refuse, this one refuses with the same
+ * error. It refuses types that Herald would not deliver too.
  *
  * @example
  * const emitter = recordingEmitter();
  * await completeWorkItem(emitter, workItem);
  * expect(emitter.emitted).toMatchObject([{ event: { type: "WorkItemCompleted", entityId: workItem.id } }]);
  */
-export function recordingEmitter(): RecordingEmitter {
+export function recordingEmitter(options: RecordingOptions = {}): RecordingEmitter {
+  const eventOf = reader(options);
   const emitted: Emission[] = [];
   const handlers = new Set<RejectionHandler>();
   let fails = false;
   let isClosed = false;
 
   function keep(body: Buffer, options: EmitOptions): void {
-    const event = JSON.parse(body.toString()) as EmittedEvent;
+    const event = eventOf(body);
     if (isClosed || fails) {
       fails = false;
       const [reason, detail] = isClosed
@@ -78,6 +89,53 @@ export function recordingEmitter(): RecordingEmitter {
     clear: () => {
       emitted.length = 0;
     },
+  };
+}
+
+/** An outbox for tests, which writes nothing and keeps what it was given. */
+export interface RecordingOutbox extends Outbox {
+  /** What was added, in the order of the calls. */
+  readonly added: readonly Emission[];
+  /**
+   * Keeps what a service has inserted by a library of its own: the column `event` as `eventJson` makes it.
+   *
+   * @throws InvalidEventError where a relay could not send it
+   */
+  addJson(json: string, options?: EmitOptions): void;
+  /** Forgets what was added. */
+  clear(): void;
+}
+
+/**
+ * Makes an outbox for the tests of a service. It judges events as `recordingEmitter` does, and uses no connection.
+ *
+ * @example
+ * const outbox = recordingOutbox();
+ * await completeWorkItem({ query: async () => {} }, outbox, workItem);
+ * expect(outbox.added).toMatchObject([{ event: { type: "WorkItemCompleted", entityId: workItem.id } }]);
+ */
+export function recordingOutbox(options: RecordingOptions = {}): RecordingOutbox {
+  const eventOf = reader(options);
+  const added: Emission[] = [];
+  const keep = (body: Buffer, given: EmitOptions) => void added.push({ event: eventOf(body), ...given });
+  return {
+    added,
+    add: async (_client, event, given = {}) => keep(encodeEvent(event), given),
+    addJson: (json, given = {}) => keep(readEventJson(json).body, given),
+    clear: () => {
+      added.length = 0;
+    },
+  };
+}
+
+/** Reads an event that was judged already, and refuses one of a type that is not known. */
+function reader({ types = EVENT_TYPES }: RecordingOptions): (body: Buffer) => EmittedEvent {
+  const known = new Set(types);
+  return (body) => {
+    const event = JSON.parse(body.toString()) as EmittedEvent;
+    if (known.has(event.type)) return event;
+    const message = `is ${JSON.stringify(event.type)}, which Herald does not deliver. It may be one of ${types.join(", ")}; the option types adds others`;
+    throw new InvalidEventError([{ field: "type", message }]);
   };
 }
 

@@ -7,6 +7,7 @@ import {
   type EmittedEvent,
   type Emitter,
   type EmitterOptions,
+  type NewEvent,
   NotSentError,
   newEvent,
 } from "../src/index.ts";
@@ -31,7 +32,7 @@ function start(options: Partial<EmitterOptions> = {}): Emitter {
   return emitter;
 }
 
-const anEvent = (changes: Partial<EmittedEvent> = {}): EmittedEvent =>
+const anEvent = (changes: Partial<NewEvent> = {}): EmittedEvent =>
   newEvent({
     organizationId: "acme",
     type: "WorkItemCompleted",

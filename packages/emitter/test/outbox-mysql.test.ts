@@ -3,7 +3,7 @@ import { eventually } from "@herald/dev/harness/eventually";
 import { useMariadb } from "@herald/dev/harness/use-mariadb";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { createPool, type Pool, type PoolOptions } from "mysql2/promise";
-import { type EmittedEvent, eventJson, newEvent } from "../src/index.ts";
+import { eventJson, type NewEvent, newEvent } from "../src/index.ts";
 import {
   createOutbox,
   type MysqlConnection,
@@ -48,7 +48,7 @@ function start(options: Partial<RelayOptions> = {}): void {
   relays.push(startRelay({ pool, emitter: { emitJson: async () => {} }, pollIntervalMs: 20, ...options }));
 }
 
-const anEvent = (changes: Partial<EmittedEvent> = {}) =>
+const anEvent = (changes: Partial<NewEvent> = {}) =>
   newEvent({ organizationId: "acme", type: "RiskCreated", entityType: "Risk", entityId: randomUUID(), ...changes });
 
 async function rowsOf<Row>(sql: string): Promise<Row[]> {

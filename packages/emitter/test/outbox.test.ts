@@ -5,7 +5,7 @@ import { eventually } from "@herald/dev/harness/eventually";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Channel, type ChannelModel, connect } from "amqplib";
-import { createEmitter, type EmittedEvent, type Emitter, NotSentError, newEvent } from "../src/index.ts";
+import { createEmitter, type EmittedEvent, type Emitter, type NewEvent, NotSentError, newEvent } from "../src/index.ts";
 import {
   createOutbox,
   type Relay,
@@ -64,7 +64,7 @@ describe.each(Object.entries(OUTBOX_DATABASES))("an outbox in %s", (_name, { dia
     return relay;
   }
 
-  const anEvent = (changes: Partial<EmittedEvent> = {}): EmittedEvent =>
+  const anEvent = (changes: Partial<NewEvent> = {}): EmittedEvent =>
     newEvent({
       organizationId: "acme",
       type: "RiskCreated",

@@ -16,6 +16,16 @@ test.each(EVENT_TYPES)("%s is an event", (type) => {
   expect(readEvent(event)).toBe(event);
 });
 
+test("events of a catalogue of one's own are events where its names are given, and only those", () => {
+  interface InvoicePaid {
+    type: "invoice.paid";
+    data: { total: string };
+  }
+  const paid = { ...sample, type: "invoice.paid", data: { total: "7.00" } };
+  expect(readEvent<InvoicePaid>(paid, ["invoice.paid"])?.data.total).toBe("7.00");
+  expect(readEvent<InvoicePaid>(sample, ["invoice.paid"])).toBeNull();
+});
+
 test("§2.4/tolerant an event may have fields that are not known, at every depth", () => {
   const grown = {
     ...sample,

@@ -1,15 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { relaySettings } from "@herald/cli/relay/relay-settings";
-import { DEFAULT_API_LIMITS, type EventPayload, NO_DELIVERY_REASONS } from "@herald/contracts";
+import { DEFAULT_API_LIMITS, DEFAULT_CATALOGUE, NO_DELIVERY_REASONS } from "@herald/contracts";
 import { escapeControls, eventSchemaFiles } from "@herald/contracts/schemas";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { dispatcherSettings } from "@herald/dispatcher";
 import { DEFAULT_OUTBOX_TABLE, outboxTable } from "@herald/emitter/outbox";
-import { errorsPage, eventTypes, managementApiSettings, openApiDocument } from "@herald/management-api";
+import { asyncApiDocument, errorsPage, managementApiSettings, openApiDocument } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
 import { stringify } from "yaml";
-import { asyncApiDocument } from "./asyncapi.ts";
 import { withBlock, withBlocks } from "./blocks.ts";
 import { brokerRightsFiles } from "./broker-rights.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
@@ -40,7 +39,10 @@ export function documents(): Record<string, string> {
     ".env.example": envExample(settings),
     "docs/configuration.md": configurationDocument(settings, Object.keys(services), settingsOfRelay),
     "docs/asyncapi.yaml": escapeControls(
-      stringify(withoutUndefined(asyncApiDocument()), { lineWidth: 0, aliasDuplicateObjects: false }),
+      stringify(withoutUndefined(asyncApiDocument({ namespace: "herald", catalogue: DEFAULT_CATALOGUE })), {
+        lineWidth: 0,
+        aliasDuplicateObjects: false,
+      }),
     ),
     "docs/api/openapi.json": escapeControls(`${JSON.stringify(openApi, null, 2)}\n`),
     ...Object.fromEntries(
@@ -73,10 +75,9 @@ function withoutUndefined(value: object): object {
 }
 
 function eventTypesTable(): string {
-  const rows = eventTypes.map(({ name, emittedWhen, sample }) => {
-    const { entityType } = JSON.parse(sample) as EventPayload;
-    return `| \`${name}\` | ${emittedWhen} | \`${entityType}\` |`;
-  });
+  const rows = Object.entries(DEFAULT_CATALOGUE).map(
+    ([name, { emittedWhen, entityType }]) => `| \`${name}\` | ${emittedWhen} | \`${entityType}\` |`,
+  );
   return ["| event | emitted when | `entityType` |", "|---|---|---|", ...rows].join("\n");
 }
 

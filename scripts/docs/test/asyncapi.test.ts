@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { names } from "@herald/common/broker/topology";
+import { DEFAULT_CATALOGUE } from "@herald/contracts";
 import {
   businessEventSchema,
   endpointChangedSchema,
@@ -11,14 +12,16 @@ import {
   noticeSchema,
 } from "@herald/contracts/schemas";
 import { projectFolder } from "@herald/dev/stack/folders";
+import { asyncApiDocument } from "@herald/management-api";
 import { expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";
 import { parse } from "yaml";
-import { asyncApiDocument } from "../src/asyncapi.ts";
 
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default;
-const document = JSON.parse(JSON.stringify(asyncApiDocument())) as ReturnType<typeof asyncApiDocument>;
+const document = JSON.parse(
+  JSON.stringify(asyncApiDocument({ namespace: "herald", catalogue: DEFAULT_CATALOGUE })),
+) as ReturnType<typeof asyncApiDocument>;
 
 const specification = new Ajv({ strict: false });
 addFormats(specification);

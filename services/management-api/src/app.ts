@@ -1,11 +1,14 @@
 import { bucketOf, readCell } from "@herald/common/broker/cell";
+import { readCatalogue } from "@herald/common/config/event-types";
 import { readSetting } from "@herald/common/config/read-config";
 import { addressRules } from "@herald/common/security/address-rules";
 import { secretSealer } from "@herald/common/security/secret-box";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Registry } from "@herald/common/telemetry/metrics";
+import { apiSchemas } from "@herald/contracts/schemas";
 import express, { type Express } from "express";
 import { administrationRoutes } from "./administration/page.ts";
+import { asyncApiDocument } from "./asyncapi/document.ts";
 import { authenticator } from "./authentication/authenticate.ts";
 import { tokenVerifier } from "./authentication/verify-token.ts";
 import { limitsOf } from "./config.ts";
@@ -17,13 +20,14 @@ import { rateLimits } from "./http/rate-limits.ts";
 import { apiRouter } from "./http/router.ts";
 import { createAnswerOnce } from "./idempotency/answer-once.ts";
 import { openApiDocument } from "./openapi/document.ts";
-import { openApiRoutes, schemaRoutes } from "./openapi/routes.ts";
+import { asyncApiRoutes, openApiRoutes, schemaRoutes } from "./openapi/routes.ts";
 import { API_PREFIX } from "./operations.ts";
 import { ProblemError } from "./problems/problem-error.ts";
 import { apiFormats } from "./validation/formats.ts";
 import { apiValidator } from "./validation/validator.ts";
 
-export interface AppParts extends Omit<HandlerParts, "secrets" | "writeLimiter" | "exportTurns" | "newId"> {
+export interface AppParts
+  extends Omit<HandlerParts, "catalogue" | "secrets" | "writeLimiter" | "exportTurns" | "newId"> {
   log: Log;
   registry: Registry;
   /** Where the built admin page is; that of this checkout where absent. */
@@ -39,6 +43,7 @@ export function createApp(parts: AppParts): Express {
   const { config, database, requestAttempt, tellOwner, clock, log, registry, pageFolder } = parts;
   const addresses = addressRules(config);
   const secrets = readSetting("SECRET_SEALING_KEY", () => secretSealer(config.SECRET_SEALING_KEY));
+  const catalogue = readCatalogue(config);
   const limits = limitsOf(config);
   const { buckets } = readCell(config);
   const connections = connectionLimits(config.DATABASE_POOL_SIZE);
@@ -63,9 +68,10 @@ export function createApp(parts: AppParts): Express {
         manualDeliveries: config.MANUAL_DELIVERIES_PER_MINUTE,
       }),
       connections,
-      validator: apiValidator(limits, apiFormats(limits, addresses)),
+      validator: apiValidator(apiSchemas(limits, catalogue), apiFormats(limits, addresses)),
       handlers: createHandlers({
         config,
+        catalogue,
         database,
         secrets,
         requestAttempt,
@@ -81,6 +87,7 @@ export function createApp(parts: AppParts): Express {
   );
   const document = openApiDocument({
     limits,
+    catalogue,
     basePath: config.BASE_PATH,
     cookieName: config.AUTH_COOKIE_NAME,
     headers: { headerPrefix: config.HEADER_PREFIX, standardWebhooks: config.STANDARD_WEBHOOKS },
@@ -88,7 +95,8 @@ export function createApp(parts: AppParts): Express {
   app.use(
     config.BASE_PATH,
     openApiRoutes(document),
-    schemaRoutes(),
+    asyncApiRoutes(asyncApiDocument({ namespace: config.BROKER_NAMESPACE, catalogue })),
+    schemaRoutes(catalogue),
     administrationRoutes(config, verifyToken, pageFolder),
   );
   app.use(() => {

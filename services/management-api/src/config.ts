@@ -4,6 +4,7 @@ import {
   serviceSettings,
   sharedSettings,
 } from "@herald/common/config/common-settings";
+import { eventTypeSettings } from "@herald/common/config/event-types";
 import { type Environment, readConfig } from "@herald/common/config/read-config";
 import type { Config, Settings } from "@herald/common/config/settings";
 import { type ApiLimits, DEFAULT_API_LIMITS } from "@herald/contracts";
@@ -108,6 +109,7 @@ export const managementApiSettings = {
   ...networkSettings,
   ...authenticationSettings,
   ...ownSettings,
+  ...eventTypeSettings,
   ...sharedSettings,
 };
 

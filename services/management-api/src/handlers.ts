@@ -3,6 +3,7 @@ import { toDeliverySummary } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { SecretSealer } from "@herald/common/security/secret-box";
 import type {
+  Catalogue,
   DeleteWebhookRequest,
   DeliverRequest,
   FieldProblem,
@@ -24,7 +25,7 @@ import { listOverviews, readDetails } from "./endpoints/overview.ts";
 import { createEndpoint, editEndpoint, readCreated, wasDeleted } from "./endpoints/save-endpoint.ts";
 import { toEndpointSummary } from "./endpoints/summary.ts";
 import type { TellOwner } from "./endpoints/tell-owner.ts";
-import { eventTypes } from "./event-types.ts";
+import { eventTypesOf } from "./event-types.ts";
 import { type EventFilter, findEvents, readEvent } from "./events/find-events.ts";
 import { type ExportQuery, exportDeliveries } from "./export/export-deliveries.ts";
 import type { KeyedLimiter } from "./http/keyed-limiter.ts";
@@ -59,6 +60,7 @@ export type Handlers = Record<OperationId, Handler>;
 
 export interface HandlerParts {
   config: ManagementApiConfig;
+  catalogue: Catalogue;
   database: Pick<Database, "prisma" | "queries" | "readsWithin">;
   secrets: SecretSealer;
   /** Asks a dispatcher for a manual delivery's first attempt; resolves when it has answered, or when its time is over. */
@@ -78,7 +80,8 @@ const READ_TIMEOUT_MS = 5_000;
 
 /** The handler of every operation. */
 export function createHandlers(needed: HandlerParts): Handlers {
-  const { config, database, secrets, requestAttempt, tellOwner, writeLimiter, exportTurns, newId, clock } = needed;
+  const { config, catalogue, database, secrets, requestAttempt, tellOwner, writeLimiter, exportTurns, newId, clock } =
+    needed;
   const parts = {
     prisma: database.prisma,
     queries: database.queries,
@@ -94,6 +97,7 @@ export function createHandlers(needed: HandlerParts): Handlers {
     statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
   };
   const reading = { ...parts, queries: database.readsWithin(READ_TIMEOUT_MS) };
+  const eventTypes = eventTypesOf(catalogue);
   const headers = { headerPrefix: config.HEADER_PREFIX, standardWebhooks: config.STANDARD_WEBHOOKS };
   const making = (target: Target | undefined) => (target ? { ...parts, newId: () => target.id } : parts);
   return {

@@ -1,5 +1,5 @@
+export { asyncApiDocument } from "./asyncapi/document.ts";
 export { type ManagementApiTuning, managementApiSettings, problemsOfManagementApi } from "./config.ts";
-export { eventTypes } from "./event-types.ts";
 export { observe } from "./http/middleware.ts";
 export { openApiDocument } from "./openapi/document.ts";
 export { errorsPage } from "./openapi/errors-page.ts";

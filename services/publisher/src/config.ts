@@ -1,4 +1,5 @@
 import { serviceSettings, sharedSettings, tracingSettings } from "@herald/common/config/common-settings";
+import { eventTypeSettings } from "@herald/common/config/event-types";
 import type { Settings } from "@herald/common/config/settings";
 import type { MemoryBounds } from "@herald/common/service/memory";
 
@@ -6,6 +7,7 @@ import type { MemoryBounds } from "@herald/common/service/memory";
 export const publisherSettings = {
   ...serviceSettings,
   ...tracingSettings,
+  ...eventTypeSettings,
   ENDPOINT_CONCURRENCY: sharedSettings.ENDPOINT_CONCURRENCY,
   PUBLICATION_WINDOW_DAYS: sharedSettings.PUBLICATION_WINDOW_DAYS,
   CATCH_UP_PAGE_SIZE: {

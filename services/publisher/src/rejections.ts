@@ -1,11 +1,11 @@
-import { type EventType, isEventType, isOrganizationId, isUuid } from "@herald/contracts";
+import { isOrganizationId, isUuid } from "@herald/contracts";
 
 /** What a notice of a rejected event contains. It holds nothing of the event's data. */
 export interface Rejection {
   /** Null where it can't be read, like the other fields. */
   organizationId: string | null;
   eventId: string | null;
-  eventType: EventType | null;
+  eventType: string | null;
   reason: string;
 }
 
@@ -23,6 +23,7 @@ const OTHER_REASONS =
   "events were rejected for more reasons than are told one by one; the queue of rejected events has each";
 
 const MAX_REASON = 300;
+const MAX_TYPE = 128;
 
 /** Reads what it can of a rejected message, whatever its bytes. Pure; never throws. */
 export function rejectionOf(content: Uint8Array, reason: string): Rejection {
@@ -30,7 +31,7 @@ export function rejectionOf(content: Uint8Array, reason: string): Rejection {
   return {
     organizationId: isOrganizationId(organizationId) ? organizationId : null,
     eventId: isUuid(id) ? id.toLowerCase() : null,
-    eventType: isEventType(type) ? type : null,
+    eventType: isType(type) ? shown(type) : null,
     reason: shown(reason),
   };
 }
@@ -67,6 +68,11 @@ function fieldsOf(content: Uint8Array): Record<string, unknown> {
   } catch {
     return {};
   }
+}
+
+/** What can be the name of a type, whether a catalogue has it or not. */
+function isType(type: unknown): type is string {
+  return typeof type === "string" && type !== "" && [...type].length <= MAX_TYPE;
 }
 
 /** Shortens a reason, and removes characters that PostgreSQL can't store or that control a terminal: a reason quotes the emitter's text. */

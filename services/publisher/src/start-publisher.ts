@@ -1,4 +1,5 @@
 import type { Consumer } from "@herald/common/broker/broker";
+import { catalogueRules, readCatalogue } from "@herald/common/config/event-types";
 import { type Environment, readConfig } from "@herald/common/config/read-config";
 import { repeat } from "@herald/common/runtime/repeat";
 import { memoryBounds } from "@herald/common/service/memory";
@@ -40,6 +41,7 @@ export async function startPublisher(
   { clock: steered, open = openService, tuning: ownTuning }: StartOptions<PublisherTuning> = {},
 ): Promise<Service> {
   const config = readConfig(publisherSettings, environment);
+  const eventTypes = catalogueRules(readCatalogue(config));
   const tuning = { ...PUBLISHER_TUNING, ...ownTuning };
   const { inboxBytes } = { ...memoryBounds(config), ...tuning.bounds };
   const service = await open("publisher", config, { clock: steered, facts: factsOf(publisherSettings, config) });
@@ -80,7 +82,7 @@ export async function startPublisher(
     if (isStopping) return;
     events = consumeEvents(
       { broker, names, publisher, handOver, reportRejected, fanOut, clock, metrics, tracing, log },
-      { inboxBytes, batchSize: tuning.batchSize, windowMs },
+      { inboxBytes, batchSize: tuning.batchSize, windowMs, eventTypes },
     );
   });
 

@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Broker, type Consumer, connectBroker, NotSentError, type Publisher } from "@herald/common/broker/broker";
 import { declareTopology, names as namesOf } from "@herald/common/broker/topology";
+import { catalogueRules } from "@herald/common/config/event-types";
 import { Registry } from "@herald/common/telemetry/metrics";
+import { DEFAULT_CATALOGUE } from "@herald/contracts";
 import { until } from "@herald/dev/harness/client-environment";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useBroker } from "@herald/dev/harness/use-broker";
@@ -84,7 +86,13 @@ beforeEach(async () => {
       // biome-ignore lint/suspicious/noExplicitAny: a log that says nothing.
       log: log as any,
     },
-    { inboxBytes: 96 * 1024 ** 2, batchSize: BATCH_SIZE, windowMs: 60_000, holdMs: HOLD_MS },
+    {
+      inboxBytes: 96 * 1024 ** 2,
+      batchSize: BATCH_SIZE,
+      windowMs: 60_000,
+      eventTypes: catalogueRules(DEFAULT_CATALOGUE),
+      holdMs: HOLD_MS,
+    },
   );
   await broker.ready();
 });

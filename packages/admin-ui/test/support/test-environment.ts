@@ -11,7 +11,7 @@ import { type TestDatabase, useDatabase } from "@herald/dev/harness/use-database
 import { type ApiClient, apiClient } from "@herald/e2e/herald/api-client";
 import { type Herald, type HeraldOptions, startHerald } from "@herald/e2e/herald/in-process";
 import { JWT_SECRET } from "@herald/e2e/herald/settings";
-import { createEmitter, type EmittedEvent, type Emitter, newEvent } from "@herald/emitter";
+import { createEmitter, type EmittedEvent, type Emitter, type NewEvent, newEvent } from "@herald/emitter";
 import { afterAll, afterEach, beforeAll, beforeEach } from "@jest/globals";
 import { SignJWT } from "jose";
 import type { BrowserContextOptions, Page } from "playwright-core";
@@ -31,7 +31,7 @@ export interface TestEnvironment {
   /** Of the admin page, without a trailing slash. */
   readonly pageUrl: string;
   /** Emits a business event that happens now. */
-  emit(type?: EmittedEvent["type"]): Promise<void>;
+  emit(type?: NewEvent["type"]): Promise<void>;
   /** Emits events that the receiver refuses, one after another: each when the endpoint has rested from the one before. */
   emitRefused(count: number): Promise<void>;
   /** Opens a browser window, signs in by the link that `pnpm start` prints, and goes to a place of the page. */
@@ -119,7 +119,7 @@ export function useTestEnvironment({
     return page;
   }
 
-  async function emit(type: EmittedEvent["type"] = "WorkItemCompleted"): Promise<void> {
+  async function emit(type: NewEvent["type"] = "WorkItemCompleted"): Promise<void> {
     // Deliveries are listed by the time of their events, so each event has a time of its own.
     ready().clock.advance(1);
     await ready().emitter.emit(eventNow(made.api.organizationId, type, ready().clock.now()));
@@ -168,7 +168,7 @@ export function useTestEnvironment({
   };
 }
 
-function eventNow(organizationId: string, type: EmittedEvent["type"], now: Date): EmittedEvent {
+function eventNow(organizationId: string, type: NewEvent["type"], now: Date): EmittedEvent {
   return newEvent({
     organizationId,
     type,

@@ -1,4 +1,4 @@
-import type { EndpointDelivery, EventDetails, EventListItem, EventType } from "@herald/contracts";
+import type { EndpointDelivery, EventDetails, EventListItem } from "@herald/contracts";
 import type { Reads } from "../database/queries.ts";
 import { entityTypeOf } from "./entity-type.ts";
 import { type AtEndpoint, deliveriesAtEndpoints } from "./sql/deliveries-at-endpoints.ts";
@@ -92,7 +92,7 @@ async function withEndpoints(
   return rows.map((row) => ({
     key: row.key,
     id: row.id,
-    type: row.type as EventType,
+    type: row.type,
     occurredAtUtc: toUtc(row.occurredAt),
     receivedAtUtc: toUtc(row.receivedAt),
     entityType: entityTypeOf(row.head),

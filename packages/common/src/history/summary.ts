@@ -1,10 +1,4 @@
-import type {
-  DeliveryListItem,
-  DeliveryState,
-  EventType,
-  FailureKind,
-  WebhookDeliverySummary,
-} from "@herald/contracts";
+import type { DeliveryListItem, DeliveryState, FailureKind, WebhookDeliverySummary } from "@herald/contracts";
 
 /** The columns that a delivery's summary is made of. */
 export interface DeliveryRow {
@@ -36,7 +30,7 @@ export function toDeliverySummary(row: DeliveryRow): WebhookDeliverySummary {
   return {
     id: row.id,
     ...(row.businessEventId !== null && { businessEventId: row.businessEventId }),
-    eventType: row.eventType as EventType,
+    eventType: row.eventType,
     attemptCount: row.attemptCount,
     statusCode: row.statusCode,
     succeeded: row.state === "succeeded",

@@ -2,6 +2,7 @@ import { createPublicKey } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Gauge, type Registry } from "prom-client";
+import { catalogueMark, readCatalogue } from "../config/event-types.ts";
 import { readSetting } from "../config/read-config.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Queries } from "../database/queries.ts";
@@ -9,7 +10,7 @@ import { repeat } from "../runtime/repeat.ts";
 import { keyMark, readSealingKey, readSecretKeys } from "../security/sealing-keys.ts";
 import type { Log } from "../telemetry/log.ts";
 
-/** The settings that must be the same for all processes, with this process's values. A key is shown by its fingerprint. */
+/** The settings that must be the same for all processes, with this process's values. A key is shown by its fingerprint, a catalogue by its mark. */
 export type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
 /** A service at work, as its row says; `herald serve` has three. */
@@ -40,6 +41,9 @@ export function factsOf(settings: Settings, config: Readonly<Record<string, unkn
 }
 
 function factOf(name: string, value: unknown): Facts[string] {
+  // What the files say is compared, and not where they are; no file says what the default catalogue says.
+  if (name === "EVENT_TYPES_FILE")
+    return catalogueMark(readCatalogue({ EVENT_TYPES_FILE: value as string | undefined }));
   if (typeof value === "string" && name === "SECRET_KEYS") {
     const keys = readSetting(name, () => readSecretKeys(value));
     return keys

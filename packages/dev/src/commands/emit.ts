@@ -1,9 +1,9 @@
 import { parseArgs } from "node:util";
-import { EVENT_TYPES, isEventType } from "@herald/contracts";
+import type { EventPayload, EventTypeInfo } from "@herald/contracts";
 import { createEmitter, type EmittedEvent, type Emitter } from "@herald/emitter";
 import { localFolder } from "../stack/folders.ts";
-import { brokerNamespace, readRunFile } from "../start/local-files.ts";
-import { changesOf, eventFrom, eventsOfFile } from "./events.ts";
+import { brokerNamespace, type RunInfo, readRunFile } from "../start/local-files.ts";
+import { changesOf, eventFrom, eventsOfFile, type Samples } from "./events.ts";
 import { runCommand, UsageError } from "./run-command.ts";
 
 const AT_ONCE = 400;
@@ -31,11 +31,14 @@ await runCommand(null, async () => {
     ...(values["entity-id"] !== undefined && { entityId: values["entity-id"] }),
     ...(changes !== undefined && { data: { changes } }),
   };
+  const samples = await readSamples(run);
+  const names = [...samples.keys()];
   if (values.file === undefined && defaults.type === undefined) {
-    throw new UsageError(`Which event? One of ${EVENT_TYPES.join(", ")}.`);
+    throw new UsageError(`Which event? One of ${names.join(", ")}.`);
   }
-  const events = values.file === undefined ? [eventFrom({}, defaults)] : await eventsOfFile(values.file, defaults);
-  warnOfUnknown(events);
+  const events =
+    values.file === undefined ? [eventFrom({}, defaults, samples)] : await eventsOfFile(values.file, defaults, samples);
+  warnOfUnknown(events, names);
   await emitAll(events, run.amqpUrl, brokerNamespace(local));
 });
 
@@ -73,11 +76,19 @@ async function emitEach(emitter: Emitter, events: EmittedEvent[]): Promise<strin
   return failures;
 }
 
-function warnOfUnknown(events: EmittedEvent[]): void {
-  const unknown = new Set(events.map((event) => event.type).filter((type) => !isEventType(type)));
+/** The events that the Herald here knows. */
+async function readSamples({ apiUrl, token }: RunInfo): Promise<Samples> {
+  const response = await fetch(`${apiUrl}/api/organization/integration-operations/event-types`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  if (!response.ok) throw new Error(`The management API answered ${response.status} when it was asked for its events.`);
+  const catalogue = (await response.json()) as EventTypeInfo[];
+  return new Map(catalogue.map(({ name, sample }) => [name, JSON.parse(sample) as EventPayload]));
+}
+
+function warnOfUnknown(events: EmittedEvent[], names: readonly string[]): void {
+  const unknown = new Set(events.map((event) => event.type).filter((type) => !names.includes(type)));
   for (const type of unknown) {
-    console.error(
-      `Herald does not deliver "${type}": it will count it and drop it. It knows ${EVENT_TYPES.join(", ")}.`,
-    );
+    console.error(`Herald does not deliver "${type}": it will count it and drop it. It knows ${names.join(", ")}.`);
   }
 }

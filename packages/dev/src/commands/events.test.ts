@@ -1,15 +1,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { EVENT_TYPES } from "@herald/contracts";
+import { EVENT_TYPES, type EventPayload, samplePayload } from "@herald/contracts";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { changesOf, eventFrom, eventsOfFile } from "./events.ts";
 
 const defaults = { organizationId: "acme" };
+const samples = new Map<string, EventPayload>(EVENT_TYPES.map((type) => [type, samplePayload(type)]));
 
 describe("one event", () => {
   test.each(EVENT_TYPES)("%s is complete by its name alone", (type) => {
-    const event = eventFrom({}, { ...defaults, type });
+    const event = eventFrom({}, { ...defaults, type }, samples);
     expect(event).toEqual({
       organizationId: "acme",
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -22,7 +23,7 @@ describe("one event", () => {
   });
 
   test("§6 a work item's completion is a change of its status to Done", () => {
-    expect(eventFrom({}, { ...defaults, type: "WorkItemCompleted" })).toMatchObject({
+    expect(eventFrom({}, { ...defaults, type: "WorkItemCompleted" }, samples)).toMatchObject({
       entityType: "WorkItem",
       data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
     });
@@ -30,14 +31,14 @@ describe("one event", () => {
 
   test("the command line overrides what is typical for the type", () => {
     const data = { changes: { Name: { oldValue: null, newValue: "x" } } };
-    expect(eventFrom({}, { ...defaults, type: "RiskCreated", entityType: "Peril", data })).toMatchObject({
+    expect(eventFrom({}, { ...defaults, type: "RiskCreated", entityType: "Peril", data }, samples)).toMatchObject({
       entityType: "Peril",
       data,
     });
   });
 
   test("an event without a type is refused", () => {
-    expect(() => eventFrom({}, defaults)).toThrow(/no type/);
+    expect(() => eventFrom({}, defaults, samples)).toThrow(/no type/);
   });
 });
 
@@ -79,7 +80,7 @@ describe("--file", () => {
 
   test("each line is an event; what it leaves out is filled in", async () => {
     const file = write('{"type":"RiskCreated","organizationId":"other"}\n\n{"id":"1"}\r\n');
-    const events = await eventsOfFile(file, { ...defaults, type: "ProjectCreated" });
+    const events = await eventsOfFile(file, { ...defaults, type: "ProjectCreated" }, samples);
     expect(events.map(({ type, organizationId }) => [type, organizationId])).toEqual([
       ["RiskCreated", "other"],
       ["ProjectCreated", "acme"],
@@ -88,11 +89,13 @@ describe("--file", () => {
   });
 
   test.each(["[1]", "nonsense", '"text"'])("%s on a line is refused with the line's number", async (line) => {
-    await expect(eventsOfFile(write(`{"type":"RiskCreated"}\n${line}\n`), defaults)).rejects.toThrow(/line 2: /);
+    await expect(eventsOfFile(write(`{"type":"RiskCreated"}\n${line}\n`), defaults, samples)).rejects.toThrow(
+      /line 2: /,
+    );
   });
 
   test("a file that is missing or empty is refused with its name", async () => {
-    await expect(eventsOfFile(join(folder, "none"), defaults)).rejects.toThrow(/none cannot be read: ENOENT/);
-    await expect(eventsOfFile(write("\n"), defaults)).rejects.toThrow(/holds no events/);
+    await expect(eventsOfFile(join(folder, "none"), defaults, samples)).rejects.toThrow(/none cannot be read: ENOENT/);
+    await expect(eventsOfFile(write("\n"), defaults, samples)).rejects.toThrow(/holds no events/);
   });
 });

@@ -1,34 +1,24 @@
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
-import { ENTITY_TYPE_OF, type EventType, type FieldChange, isEventType } from "@herald/contracts";
-import { type EmittedEvent, type NewEvent, newEvent } from "@herald/emitter";
+import type { EventPayload, FieldChange } from "@herald/contracts";
+import { type EmittedEvent, newEvent } from "@herald/emitter";
 import { UsageError } from "./run-command.ts";
 
 /** What events have where neither the command line nor their own line says otherwise. */
-export type EventDefaults = Partial<Pick<NewEvent, "type" | "entityType" | "entityId" | "data">> &
-  Pick<NewEvent, "organizationId">;
+export type EventDefaults = Partial<Pick<EmittedEvent, "type" | "entityType" | "entityId" | "data">> &
+  Pick<EmittedEvent, "organizationId">;
 
-/** A change that brings an event about (SPEC 6). */
-const TYPICAL_CHANGES: Partial<Record<EventType, Record<string, FieldChange>>> = {
-  WorkItemCompleted: { Status: { oldValue: "InProgress", newValue: "Done" } },
-  TimesheetApproved: { Status: { oldValue: "Submitted", newValue: "Approved" } },
-  ChangeRequestApproved: { Status: { oldValue: "UnderReview", newValue: "Approved" } },
-};
+/** A payload of each type of event that Herald knows. */
+export type Samples = ReadonlyMap<string, Pick<EventPayload, "entityType" | "data">>;
 
-/** Fills in what an event does not say: first from the defaults, then with what is typical for its type. */
-export function eventFrom(given: Partial<EmittedEvent>, defaults: EventDefaults): EmittedEvent {
+/** Fills in what an event does not say: first from the defaults, then from the sample of its type. */
+export function eventFrom(given: Partial<EmittedEvent>, defaults: EventDefaults, samples: Samples): EmittedEvent {
   const type = given.type ?? defaults.type;
   if (type === undefined) throw new UsageError("The event has no type: give it one, or name the type as the argument.");
-  const known = isEventType(type) ? type : undefined;
-  return newEvent({
-    entityType: known ? ENTITY_TYPE_OF[known] : "Entity",
-    entityId: randomUUID(),
-    data: { changes: (known && TYPICAL_CHANGES[known]) ?? {} },
-    ...defaults,
-    ...given,
-    type,
-  });
+  const { entityType, data } = samples.get(type) ?? { entityType: "Entity", data: {} };
+  const event = { entityType, entityId: randomUUID(), data, ...defaults, ...given, type };
+  return newEvent(event, { undelivered: true });
 }
 
 /**
@@ -37,14 +27,14 @@ export function eventFrom(given: Partial<EmittedEvent>, defaults: EventDefaults)
  * @param file a path, or "-" for standard input
  * @throws UsageError that names the line which is none
  */
-export async function eventsOfFile(file: string, defaults: EventDefaults): Promise<EmittedEvent[]> {
+export async function eventsOfFile(file: string, defaults: EventDefaults, samples: Samples): Promise<EmittedEvent[]> {
   const input = file === "-" ? process.stdin : createReadStream(file);
   const events: EmittedEvent[] = [];
   let number = 0;
   try {
     for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
       number += 1;
-      if (line.trim() !== "") events.push(eventFrom(parseLine(line), defaults));
+      if (line.trim() !== "") events.push(eventFrom(parseLine(line), defaults, samples));
     }
   } catch (error) {
     const problem = (error as Error).message;

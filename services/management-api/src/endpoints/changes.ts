@@ -67,7 +67,7 @@ export function toChange(row: ChangeRow): EndpointChange {
     after: after && only(after, touched),
     secretReplaced: row.secretReplaced,
     resent: row.resent,
-    delivered: row.delivered && { deliveryId: row.id, eventType: row.delivered },
+    delivered: row.delivered === null ? null : { deliveryId: row.id, eventType: row.delivered },
   };
 }
 

@@ -2,7 +2,7 @@ import { timeOf } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
 import { toDeliverySummary, toUtc } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
-import type { EndpointDetails, EndpointOverview, EventType, HourOfDeliveries } from "@herald/contracts";
+import type { EndpointDetails, EndpointOverview, HourOfDeliveries } from "@herald/contracts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { failedAttempts, missedEvents } from "../sql/endpoint-details.ts";
 import { endpointOverviews, type HourRow, type OverviewRow } from "../sql/endpoint-overviews.ts";
@@ -50,7 +50,7 @@ export async function readDetails(
     ...toOverview(row, hours),
     failureRun: failures.map(({ attemptedAt, eventType, ...attempt }) => ({
       ...attempt,
-      eventType: eventType as EventType,
+      eventType,
       attemptedAtUtc: toUtc(attemptedAt),
     })),
     onResume: row.enabled ? null : await whatResumingSends(queries, row, organizationId, windowStart),

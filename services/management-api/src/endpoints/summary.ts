@@ -1,5 +1,5 @@
 import type { EndpointRow } from "@herald/common/database/update-endpoint";
-import type { EventType, WebhookDeliverySummary, WebhookEndpointSummary } from "@herald/contracts";
+import type { WebhookDeliverySummary, WebhookEndpointSummary } from "@herald/contracts";
 import { versionOf } from "./version.ts";
 
 /** An endpoint as clients see it (SPEC 2.1). */
@@ -10,7 +10,7 @@ export function toEndpointSummary(row: EndpointRow, deliveries: WebhookDeliveryS
     url: row.url,
     enabled: row.enabled,
     consecutiveFailures: row.consecutiveFailures,
-    events: row.events as EventType[],
+    events: row.events,
     deliveries,
     version: versionOf(row.revision),
   };

@@ -1,5 +1,5 @@
 import type { HeaderSettings } from "@herald/common/security/attempt-headers";
-import type { ApiLimits, DeliveryExportRow } from "@herald/contracts";
+import { type ApiLimits, type Catalogue, DEFAULT_CATALOGUE, type DeliveryExportRow } from "@herald/contracts";
 import { apiSchemas, type Schema, type SchemaName } from "@herald/contracts/schemas";
 import { permissionsFor } from "../authentication/access.ts";
 import { rowFormats } from "../export/formats.ts";
@@ -8,7 +8,7 @@ import { KEY_PATTERN, MAX_KEY_CHARACTERS } from "../idempotency/idempotency-key.
 import { API_PREFIX, type Operation, type OperationId, operationsByPath } from "../operations.ts";
 import { componentSchemas, withPatterns } from "./component-schemas.ts";
 import { DEFAULT_HEADERS, EventPayload, eventRequests, RECEIVER_TAG } from "./event-requests.ts";
-import { EXAMPLES, PARAMETER_EXAMPLES, PROBLEM_EXAMPLES } from "./examples.ts";
+import { type Examples, examplesOf, PARAMETER_EXAMPLES, PROBLEM_EXAMPLES } from "./examples.ts";
 import { LINKS } from "./links.ts";
 import { problemsOf } from "./problems-of.ts";
 import {
@@ -62,6 +62,8 @@ export interface OpenApiOperation {
 
 export interface DocumentOptions {
   limits: ApiLimits;
+  /** The default catalogue where absent. */
+  catalogue?: Catalogue;
   basePath: string;
   cookieName: string;
   /** The headers that receivers get. */
@@ -74,16 +76,18 @@ const API_VERSION = "1.0.0";
 /** The OpenAPI 3.1 document of this service as it is configured: made of the schemas that requests are validated with. */
 export function openApiDocument({
   limits,
+  catalogue = DEFAULT_CATALOGUE,
   basePath,
   cookieName,
   headers = DEFAULT_HEADERS,
 }: DocumentOptions): OpenApiDocument {
-  const schemas = apiSchemas(limits);
+  const schemas = apiSchemas(limits, catalogue);
+  const examples = examplesOf(catalogue);
   const paths: OpenApiDocument["paths"] = {};
   for (const [path, operations] of operationsByPath()) {
     const allow = allowOf(operations.map(([, { method }]) => method));
     paths[path] = Object.fromEntries(
-      operations.map(([id, operation]) => [operation.method, describe(id, operation, { schemas, allow })]),
+      operations.map(([id, operation]) => [operation.method, describe(id, operation, { schemas, examples, allow })]),
     );
   }
   return {
@@ -101,8 +105,8 @@ export function openApiDocument({
     servers: [{ url: basePath + API_PREFIX, description: "This service." }],
     tags: [...TAGS, SCHEMAS_TAG, RECEIVER_TAG],
     security: securityFor(null),
-    paths: { ...paths, ...schemaPaths(basePath) },
-    webhooks: eventRequests(headers),
+    paths: { ...paths, ...schemaPaths(basePath, catalogue) },
+    webhooks: eventRequests(headers, catalogue),
     components: {
       schemas: { ...componentSchemas(schemas), EventPayload },
       examples: PROBLEM_EXAMPLES,
@@ -133,7 +137,7 @@ function securityFor(access: Operation["access"]): SecurityRequirement[] {
 function describe(
   id: OperationId,
   operation: Operation,
-  { schemas, allow }: { schemas: Record<SchemaName, Schema>; allow: string },
+  { schemas, examples, allow }: { schemas: Record<SchemaName, Schema>; examples: Examples; allow: string },
 ): OpenApiOperation {
   const { summary, description, body, access, takesIdempotencyKey } = operation;
   const parameters = [
@@ -151,19 +155,19 @@ function describe(
     ...(body && {
       requestBody: {
         required: true,
-        content: { "application/json": { schema: refTo(body), ...exampleOf(body) } },
+        content: { "application/json": { schema: refTo(body), ...exampleOf(examples, body) } },
       },
     }),
     responses: {
-      [operation.success.status]: successResponse(id, operation),
+      [operation.success.status]: successResponse(id, operation, examples),
       ...problemResponses(problemsOf(operation), allow),
     },
     "x-required-access": access,
   };
 }
 
-function exampleOf(name: SchemaName, isList = false): { example?: unknown } {
-  const example = EXAMPLES[name];
+function exampleOf(examples: Examples, name: SchemaName, isList = false): { example?: unknown } {
+  const example = examples[name];
   if (example === undefined) return {};
   return { example: isList ? [example] : example };
 }
@@ -172,23 +176,27 @@ const replayed: Headers = {
   "Idempotent-Replayed": textHeader("`true` where this is the answer that the first request with the key got.", false),
 };
 
-function successResponse(id: OperationId, { success, rate, takesIdempotencyKey }: Operation): OpenApiResponse {
+function successResponse(
+  id: OperationId,
+  { success, rate, takesIdempotencyKey }: Operation,
+  examples: Examples,
+): OpenApiResponse {
   const { status, description } = success;
   const headers = { ...requestId, ...(rate && rateHeaders), ...(takesIdempotencyKey && replayed) };
   const links = LINKS[id];
   if (status === 204) return { description, headers };
   if ("rows" in success) {
     const named = { "Content-Disposition": textHeader("Names the file: `attachment`, with a `filename`.") };
-    return { description, headers: { ...headers, ...named }, content: downloadContent(success.rows) };
+    return { description, headers: { ...headers, ...named }, content: downloadContent(examples, success.rows) };
   }
   const schema = success.isList ? { type: "array", items: refTo(success.schema) } : refTo(success.schema);
-  const content = { "application/json": { schema, ...exampleOf(success.schema, success.isList) } };
+  const content = { "application/json": { schema, ...exampleOf(examples, success.schema, success.isList) } };
   return { description, headers, content, ...(links && { links }) };
 }
 
 /** A download, in each of its formats. */
-function downloadContent(rows: SchemaName): NonNullable<OpenApiResponse["content"]> {
-  const example = EXAMPLES[rows] as DeliveryExportRow;
+function downloadContent(examples: Examples, rows: SchemaName): NonNullable<OpenApiResponse["content"]> {
+  const example = examples[rows] as DeliveryExportRow;
   const { ndjson, csv } = rowFormats;
   const lines = { contentMediaType: ndjson.type, contentSchema: refTo(rows) };
   return {

@@ -1,7 +1,8 @@
 import { sharedSettings } from "@herald/common/config/common-settings";
 import type { HeaderSettings } from "@herald/common/security/attempt-headers";
-import { eventPayloadSchema, type Schema } from "@herald/contracts/schemas";
-import { eventTypes } from "../event-types.ts";
+import type { Catalogue } from "@herald/contracts";
+import { dataSchemaOf, eventPayloadSchema, type Schema } from "@herald/contracts/schemas";
+import { eventTypesOf } from "../event-types.ts";
 
 // What receivers get, as the `webhooks` of OpenAPI 3.1 say it. How to verify and answer it is in docs/receiving-webhooks.md.
 
@@ -23,11 +24,12 @@ export const EventPayload: Schema = {
 };
 
 /** The request that receivers get for each event. */
-export function eventRequests(headers: HeaderSettings): Record<string, { post: Schema }> {
+export function eventRequests(headers: HeaderSettings, catalogue: Catalogue): Record<string, { post: Schema }> {
   const parameters = headerParameters(headers);
   return Object.fromEntries(
-    eventTypes.map(({ name, emittedWhen, remark, sample }) => {
-      const schema = { $ref: "#/components/schemas/EventPayload", properties: { type: { const: name } } };
+    eventTypesOf(catalogue).map(({ name, emittedWhen, remark, sample }) => {
+      const data = catalogue[name]?.dataSchema && { data: dataSchemaOf(name, catalogue) };
+      const schema = { $ref: "#/components/schemas/EventPayload", properties: { type: { const: name }, ...data } };
       const post = {
         operationId: `on${name}`,
         summary: `${name}: ${emittedWhen}`,

@@ -1,34 +1,37 @@
 import { attemptHeaders, timestampText } from "@herald/common/security/attempt-headers";
-import type {
-  CheckWebhookRequest,
-  CheckWebhookResponse,
-  DeleteWebhookRequest,
-  DeliverRequest,
-  DeliveryDetails,
-  DeliveryExportRow,
-  DeliveryListItem,
-  DeliveryPage,
-  EndpointChange,
-  EndpointChangePage,
-  EndpointDetails,
-  EndpointOverview,
-  EventDetails,
-  EventListItem,
-  EventPage,
-  EventTypeInfo,
-  Problem,
-  Resend,
-  ResendPage,
-  ResendPreview,
-  SaveWebhookRequest,
-  SaveWebhookResponse,
-  SessionInfo,
-  StartResendRequest,
-  WebhookDeliverySummary,
-  WebhookEndpointSummary,
+import {
+  type Catalogue,
+  type CheckWebhookRequest,
+  type CheckWebhookResponse,
+  DEFAULT_CATALOGUE,
+  type DeleteWebhookRequest,
+  type DeliverRequest,
+  type DeliveryDetails,
+  type DeliveryExportRow,
+  type DeliveryListItem,
+  type DeliveryPage,
+  type EndpointChange,
+  type EndpointChangePage,
+  type EndpointDetails,
+  type EndpointOverview,
+  type EventDetails,
+  type EventListItem,
+  type EventPage,
+  type EventTypeInfo,
+  type Problem,
+  type Resend,
+  type ResendPage,
+  type ResendPreview,
+  type SaveWebhookRequest,
+  type SaveWebhookResponse,
+  type SessionInfo,
+  type StartResendRequest,
+  samplePayload,
+  type WebhookDeliverySummary,
+  type WebhookEndpointSummary,
 } from "@herald/contracts";
 import type { SchemaName } from "@herald/contracts/schemas";
-import { eventTypes } from "../event-types.ts";
+import { eventTypesOf, exampleType } from "../event-types.ts";
 import { type ProblemCode, problemKinds } from "../problems/catalogue.ts";
 import { toProblem } from "../problems/problem-error.ts";
 import { DEFAULT_HEADERS } from "./event-requests.ts";
@@ -43,7 +46,7 @@ const version = "AAAAAAAAAAE=";
 const eventType = "WorkItemCompleted";
 const startedAt = new Date("2026-01-31T12:00:00.000Z");
 const attemptedAtUtc = startedAt.toISOString();
-const body = JSON.stringify(JSON.parse(eventTypes.find(({ name }) => name === eventType)?.sample ?? "null"));
+const body = JSON.stringify(samplePayload(eventType));
 
 /** Values of the parameters of paths, by name. */
 export const PARAMETER_EXAMPLES: Readonly<Record<string, string>> = {
@@ -277,8 +280,30 @@ export const EXAMPLES: Partial<Record<SchemaName, unknown>> = {
   Resend: resend,
   ResendPage: { resends: [resend], nextCursor: null } satisfies ResendPage,
   SessionInfo: session,
-  EventTypeInfo: eventTypes.find(({ name }) => name === eventType) satisfies EventTypeInfo | undefined,
+  EventTypeInfo: eventTypesOf(DEFAULT_CATALOGUE).find(({ name }) => name === eventType) satisfies
+    | EventTypeInfo
+    | undefined,
 };
+
+export type Examples = typeof EXAMPLES;
+
+/** The same examples, of events of a type that the catalogue has. */
+export function examplesOf(catalogue: Catalogue): Examples {
+  const type = exampleType(catalogue);
+  const { name, entityType } = EXAMPLES.EventTypeInfo as EventTypeInfo;
+  const info = eventTypesOf(catalogue).find((each) => each.name === type) as EventTypeInfo;
+  const own = new Map<unknown, string>([
+    [name, type],
+    [entityType, info.entityType],
+    [body, JSON.stringify(samplePayload(type, catalogue))],
+  ]);
+  const renamed = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(renamed);
+    if (typeof value !== "object" || value === null) return own.get(value) ?? value;
+    return Object.fromEntries(Object.entries(value).map(([field, each]) => [field, renamed(each)]));
+  };
+  return { ...(renamed(EXAMPLES) as Examples), EventTypeInfo: info };
+}
 
 const requestId = "01a1f9ac-85fd-7156-8e4f-74b5a3a80985";
 

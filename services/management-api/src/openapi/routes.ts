@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { Catalogue } from "@herald/contracts";
 import { eventSchemaFiles } from "@herald/contracts/schemas";
 import { type RequestHandler, Router } from "express";
 import { refuseOtherMethods } from "../http/methods.ts";
@@ -28,10 +29,20 @@ export function openApiRoutes(document: OpenApiDocument): Router {
   return router;
 }
 
-/** The JSON Schema of each event, for anyone: `/schemas/events/RiskCreated.json`, `/schemas/requests/RiskCreated.json`. */
-export function schemaRoutes(): Router {
+/** What crosses the broker, for programs: `/asyncapi.json`. It holds nothing that is secret. */
+export function asyncApiRoutes(document: object): Router {
   const router = Router({ caseSensitive: true });
-  for (const [path, text] of Object.entries(eventSchemaFiles())) {
+  router
+    .route("/asyncapi.json")
+    .get(publicFile(JSON.stringify(document), { type: "application/json" }))
+    .all(refuseOtherMethods(["get"]));
+  return router;
+}
+
+/** The JSON Schema of each event, for anyone: `/schemas/events/RiskCreated.json`, `/schemas/requests/RiskCreated.json`. */
+export function schemaRoutes(catalogue: Catalogue): Router {
+  const router = Router({ caseSensitive: true });
+  for (const [path, text] of Object.entries(eventSchemaFiles(catalogue))) {
     router
       .route(`/schemas/${path}`)
       .get(publicFile(text, { type: "application/schema+json", cacheControl: "public, max-age=3600" }))

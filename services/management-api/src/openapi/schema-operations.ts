@@ -1,5 +1,6 @@
-import { EVENT_TYPES } from "@herald/contracts";
+import type { Catalogue } from "@herald/contracts";
 import { EVENT_SCHEMA_KINDS, type EventSchemaKind, eventSchema } from "@herald/contracts/schemas";
+import { exampleType } from "../event-types.ts";
 import { allowOf } from "../http/methods.ts";
 import type { ProblemCode } from "../problems/catalogue.ts";
 import { problemResponses, requestId, textHeader } from "./responses.ts";
@@ -37,16 +38,17 @@ const PROBLEMS: readonly ProblemCode[] = [
 ];
 
 /** @param basePath as in `/herald`; empty where the service is at the root */
-export function schemaPaths(basePath: string) {
+export function schemaPaths(basePath: string, catalogue: Catalogue) {
   const entries = EVENT_SCHEMA_KINDS.map((kind) => [
     `/schemas/${kind}/{type}.json`,
-    { get: operationOf(kind, basePath) },
+    { get: operationOf(kind, basePath, catalogue) },
   ]);
   return Object.fromEntries(entries) as Record<string, { get: ReturnType<typeof operationOf> }>;
 }
 
-function operationOf(kind: EventSchemaKind, basePath: string) {
-  const { $schema, $id, title, type } = eventSchema(kind, "WorkItemCompleted");
+function operationOf(kind: EventSchemaKind, basePath: string, catalogue: Catalogue) {
+  const eventType = exampleType(catalogue);
+  const { $schema, $id, title, type } = eventSchema(kind, eventType, catalogue);
   const etag = { ETag: textHeader("Names this text of the schema: send it as `If-None-Match` the next time.") };
   return {
     ...OPERATIONS[kind],
@@ -59,14 +61,14 @@ function operationOf(kind: EventSchemaKind, basePath: string) {
         in: "path",
         required: true,
         description: "The event's exact name.",
-        schema: { type: "string", enum: EVENT_TYPES },
-        example: "WorkItemCompleted",
+        schema: { type: "string", enum: Object.keys(catalogue) },
+        example: eventType,
       },
     ],
     responses: {
       200: {
         description:
-          "The JSON Schema (2020-12). It changes with Herald's version alone: caches may keep it for an hour.",
+          "The JSON Schema (2020-12). It changes with Herald's version and its catalogue alone: caches may keep it for an hour.",
         headers: { ...requestId, ...etag },
         content: {
           "application/schema+json": {

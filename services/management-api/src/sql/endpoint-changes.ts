@@ -1,12 +1,12 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Reads } from "@herald/common/database/queries";
-import type { ChangedBy, EventType } from "@herald/contracts";
+import type { ChangedBy } from "@herald/contracts";
 
 export interface Settings {
   name: string;
   url: string;
   enabled: boolean;
-  events: EventType[];
+  events: string[];
 }
 
 /** An entry of the trail: a change of settings, a deletion, or what was sent, which touches no setting. */
@@ -25,7 +25,7 @@ export interface ChangeRow {
   /** How many deliveries a resend was started for; null for all others. */
   resent: number | null;
   /** The event of a manual delivery; null for all others. */
-  delivered: EventType | null;
+  delivered: string | null;
 }
 
 export interface ChangesQuery {

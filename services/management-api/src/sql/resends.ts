@@ -1,6 +1,6 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries, Reads } from "@herald/common/database/queries";
-import type { EventType, ResendState, ResendStopReason } from "@herald/contracts";
+import type { ResendState, ResendStopReason } from "@herald/contracts";
 
 export interface ResendRow {
   id: string;
@@ -11,7 +11,7 @@ export interface ResendRow {
   name: string | null;
   endedAt: Date | null;
   stoppedBy: string | null;
-  eventTypes: EventType[];
+  eventTypes: string[];
   statusCodes: number[];
   fromAt: Date | null;
   toAt: Date | null;

@@ -1,5 +1,5 @@
-import { type ApiLimits, type FieldProblem, isUuid } from "@herald/contracts";
-import { apiSchemas, type Schema, type SchemaName } from "@herald/contracts/schemas";
+import { type FieldProblem, isUuid } from "@herald/contracts";
+import type { Schema, SchemaName } from "@herald/contracts/schemas";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Fault, Format } from "./formats.ts";
@@ -16,8 +16,7 @@ export interface ApiValidator {
 }
 
 /** Compiles the API's schemas for requests. */
-export function apiValidator(limits: ApiLimits, formats: Record<string, Format>): ApiValidator {
-  const schemas = apiSchemas(limits);
+export function apiValidator(schemas: Record<SchemaName, Schema>, formats: Record<string, Format>): ApiValidator {
   const ajv = new Ajv2020({ allErrors: true, useDefaults: true, verbose: true, strict: false });
   ajv.addFormat("uuid", isUuid);
   for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, (text) => format(text) === null);

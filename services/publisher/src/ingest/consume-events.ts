@@ -4,7 +4,7 @@ import type { Clock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
-import { MAX_EVENT_BYTES } from "@herald/contracts";
+import { type EventTypeRules, MAX_EVENT_BYTES } from "@herald/contracts";
 import type { FanOut, FanOutItem } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
 import type { PublisherMetrics } from "../metrics.ts";
@@ -26,6 +26,8 @@ export interface ConsumeOptions {
   batchSize: number;
   /** How far back events are delivered (SPEC 6.1: seven days), in milliseconds. */
   windowMs: number;
+  /** What the types of events and their data have to be. */
+  eventTypes: EventTypeRules;
   /** How long a message that can't be stored is held, in milliseconds; 20 minutes where absent. */
   holdMs?: number;
 }
@@ -74,7 +76,7 @@ const HOLD_MS = 20 * 60_000;
  */
 export function consumeEvents(
   { broker, names, publisher, handOver, reportRejected, fanOut, clock, metrics, tracing, log }: Parts,
-  { inboxBytes, batchSize, windowMs, holdMs = HOLD_MS }: ConsumeOptions,
+  { inboxBytes, batchSize, windowMs, eventTypes, holdMs = HOLD_MS }: ConsumeOptions,
 ): Consumer {
   const { inboxQueues, behindQueues, rejectedQueue } = names;
   const isInbox = new Set(inboxQueues);
@@ -101,7 +103,7 @@ export function consumeEvents(
       tracing,
       log,
     },
-    { windowMs },
+    { windowMs, eventTypes },
   );
   const measures = {
     maxBytes: MAX_BATCH_BYTES,

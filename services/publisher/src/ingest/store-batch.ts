@@ -3,6 +3,7 @@ import { carriedHeaders } from "@herald/common/broker/carried-headers";
 import type { Log } from "@herald/common/telemetry/log";
 import { readTraceparent } from "@herald/common/telemetry/trace-context";
 import type { TraceSpan, Tracing } from "@herald/common/telemetry/tracing";
+import type { JudgeOptions } from "@herald/contracts";
 import type { FanOutItem, FanOutOutcome, FanOutResult } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
 import type { PublisherMetrics } from "../metrics.ts";
@@ -37,16 +38,16 @@ type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
  * Reads the messages of a batch, fans out the events among them, and settles each. It never throws: what can't be stored now has
  * `failed`.
  *
- * @param options.windowMs how far back events are delivered
+ * @param options how far back events are delivered, and of which types
  */
 export function batchStore(
   { publisher, rejectedQueue, foreignInboxOf, reportRejected, handOver, again, tooMuch, metrics, tracing, log }: Parts,
-  { windowMs }: { windowMs: number },
+  { windowMs, eventTypes }: Required<Pick<JudgeOptions, "windowMs" | "eventTypes">>,
 ): (batch: readonly Held[], fanOutPages: FanOutPages) => Promise<void> {
   /** An event to fan out; undefined where there is nothing to store. */
   function read(held: Held): FanOutItem | undefined {
     const { message, arrivedAt: now, afterEndpointId } = held;
-    const reading = readEvent(message.content, { traceparent: traceparentOf(held), now, windowMs });
+    const reading = readEvent(message.content, { traceparent: traceparentOf(held), now, windowMs, eventTypes });
     if (reading.kind === "rejected") {
       reject(held, reading.reason);
       return undefined;

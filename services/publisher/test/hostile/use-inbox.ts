@@ -3,7 +3,7 @@ import { names as namesOf } from "@herald/common/broker/topology";
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import { machineClock } from "@herald/common/runtime/clock";
 import type { Service } from "@herald/common/service/run-service";
-import { type BusinessEvent, EVENT_TYPES } from "@herald/contracts";
+import type { BusinessEvent } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
 import { type TestBrokerOptions, useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
@@ -126,7 +126,7 @@ export function validEvent(override: Partial<BusinessEvent> = {}): BusinessEvent
   return {
     organizationId: "organization-1",
     id: randomUUID(),
-    type: EVENT_TYPES[2],
+    type: "WorkItemCompleted",
     occurredAtUtc: INBOX_TIME.toISOString(),
     entityType: "WorkItem",
     entityId: randomUUID(),

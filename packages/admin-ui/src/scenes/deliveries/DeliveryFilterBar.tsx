@@ -1,7 +1,9 @@
-import { EVENT_TYPES, type EventType, OUTCOMES, type Outcome } from "@herald/contracts";
+import { OUTCOMES, type Outcome } from "@herald/contracts";
+import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useLocation } from "wouter";
 import { type DeliveryFilters, filtersToSearch, isNarrowed, PERIODS, type Period } from "../../api/delivery-filters.ts";
+import { eventTypesQuery } from "../../api/queries.ts";
 import { outcomeMeaning, outcomeWords } from "../../common/display/delivery-outcome.ts";
 import { Button } from "../../common/form/Button.tsx";
 import { Choices } from "../../common/form/Choices.tsx";
@@ -12,7 +14,7 @@ const periodWords: Record<Period, string> = { "1h": "Last hour", "24h": "Last 24
 
 interface Props {
   filters: DeliveryFilters;
-  subscribed: readonly EventType[];
+  subscribed: readonly string[];
   home: string;
   /** For a list whose outcome is given. */
   withoutOutcome?: boolean;
@@ -29,6 +31,10 @@ export function DeliveryFilterBar({ filters, subscribed, home, withoutOutcome = 
   };
   const [outcome] = filters.outcomes;
   const [eventType] = filters.eventTypes;
+  const { data: catalogue = [] } = useQuery(eventTypesQuery);
+  // Until the catalogue is there, and where it has lost a type, these are known all the same.
+  const known = new Set([...catalogue.map(({ name }) => name), ...subscribed, ...filters.eventTypes]);
+  const others = [...known].filter((type) => !subscribed.includes(type));
   return (
     <search className={css.bar}>
       {withoutOutcome ? null : (
@@ -46,16 +52,18 @@ export function DeliveryFilterBar({ filters, subscribed, home, withoutOutcome = 
         <Select
           aria-label="Event"
           value={eventType ?? ""}
-          onChange={({ target }) => narrow({ eventTypes: EVENT_TYPES.filter((type) => type === target.value) })}
+          onChange={({ target }) => narrow({ eventTypes: target.value === "" ? [] : [target.value] })}
         >
           <option value="">Every event</option>
           <optgroup label="Subscribed">
-            {EVENT_TYPES.filter((type) => subscribed.includes(type)).map((type) => (
-              <option key={type}>{type}</option>
-            ))}
+            {[...known]
+              .filter((type) => subscribed.includes(type))
+              .map((type) => (
+                <option key={type}>{type}</option>
+              ))}
           </optgroup>
           <optgroup label="Others">
-            {EVENT_TYPES.filter((type) => !subscribed.includes(type)).map((type) => (
+            {others.map((type) => (
               <option key={type}>{type}</option>
             ))}
           </optgroup>

@@ -1,4 +1,4 @@
-import { type EndpointDetails, isEventType } from "@herald/contracts";
+import type { EndpointDetails } from "@herald/contracts";
 import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "wouter";
 import { deliveryQuery, eventTypesQuery } from "../../api/queries.ts";
@@ -35,7 +35,9 @@ export default function ManualDelivery({ webhook }: { webhook: EndpointDetails }
             key={again}
             webhook={webhook}
             samples={samples.data}
-            start={older.data && isEventType(olderType) ? { eventType: olderType, payloadJson: older.data.body } : null}
+            start={
+              older.data && olderType !== undefined ? { eventType: olderType, payloadJson: older.data.body } : null
+            }
           />
         </>
       ) : failed ? (

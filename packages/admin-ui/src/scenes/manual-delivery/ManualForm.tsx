@@ -1,10 +1,4 @@
-import {
-  type DeliverRequest,
-  type EndpointDetails,
-  EVENT_TYPES,
-  type EventType,
-  type EventTypeInfo,
-} from "@herald/contracts";
+import type { DeliverRequest, EndpointDetails, EventTypeInfo } from "@herald/contracts";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { ApiProblem, problemsOf } from "../../api/problem.ts";
@@ -29,10 +23,10 @@ interface Props {
 
 export function ManualForm({ webhook, samples, start }: Props) {
   const { limits } = useSession();
-  const sampleOf = (type: EventType): string => samples.find(({ name }) => name === type)?.sample ?? "{}";
-  const choices = EVENT_TYPES.filter((type) => webhook.events.includes(type));
-  const first = start && choices.includes(start.eventType) ? start.eventType : (choices[0] ?? "ProjectCreated");
-  const [eventType, setEventType] = useState<EventType>(first);
+  const sampleOf = (type: string): string => samples.find(({ name }) => name === type)?.sample ?? "{}";
+  const choices = samples.map(({ name }) => name).filter((type) => webhook.events.includes(type));
+  const first = start && choices.includes(start.eventType) ? start.eventType : (choices[0] ?? "");
+  const [eventType, setEventType] = useState(first);
   // Kept apart from the text area, which would turn each CRLF into an LF: an unedited body is sent unchanged.
   const [payloadJson, setPayloadJson] = useState(start?.payloadJson ?? sampleOf(first));
   const [edited, setEdited] = useState(start !== null);
@@ -51,7 +45,7 @@ export function ManualForm({ webhook, samples, start }: Props) {
     event.preventDefault();
     if (block === null && !send.isPending) send.mutate();
   };
-  const choose = (type: EventType): void => {
+  const choose = (type: string): void => {
     setEventType(type);
     if (!edited) setPayloadJson(sampleOf(type));
   };
@@ -72,7 +66,7 @@ export function ManualForm({ webhook, samples, start }: Props) {
             {...attributes}
             className={css.event}
             value={eventType}
-            onChange={({ target }) => choose(target.value as EventType)}
+            onChange={({ target }) => choose(target.value)}
           >
             {choices.map((type) => (
               <option key={type}>{type}</option>

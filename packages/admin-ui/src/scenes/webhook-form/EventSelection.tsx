@@ -1,4 +1,4 @@
-import { EVENT_TYPES, type EventType, type EventTypeInfo } from "@herald/contracts";
+import type { EventTypeInfo } from "@herald/contracts";
 import { useId } from "react";
 import { Icon } from "../../common/display/Icon.tsx";
 import controls from "../../common/form/controls.module.css";
@@ -6,24 +6,23 @@ import css from "./EventSelection.module.css";
 
 interface Props {
   types: readonly EventTypeInfo[];
-  selected: readonly EventType[];
-  onChange: (selected: EventType[]) => void;
+  selected: readonly string[];
+  onChange: (selected: string[]) => void;
   readOnly: boolean;
 }
 
 /** The events to choose from, each with what it means and what one should know beforehand (SPEC 6). */
 export function EventSelection({ types, selected, onChange, readOnly }: Props) {
-  const toggle = (name: EventType, on: boolean): void =>
-    onChange(EVENT_TYPES.filter((type) => (type === name ? on : selected.includes(type))));
+  const toggle = (name: string, on: boolean): void =>
+    onChange(types.map((type) => type.name).filter((each) => (each === name ? on : selected.includes(each))));
   return (
     <ul className={css.list}>
-      {EVENT_TYPES.map((name) => (
+      {types.map((type) => (
         <Choice
-          key={name}
-          name={name}
-          about={types.find((type) => type.name === name)}
-          checked={selected.includes(name)}
-          onToggle={(on) => toggle(name, on)}
+          key={type.name}
+          type={type}
+          checked={selected.includes(type.name)}
+          onToggle={(on) => toggle(type.name, on)}
           readOnly={readOnly}
         />
       ))}
@@ -32,14 +31,13 @@ export function EventSelection({ types, selected, onChange, readOnly }: Props) {
 }
 
 interface ChoiceProps {
-  name: EventType;
-  about: EventTypeInfo | undefined;
+  type: EventTypeInfo;
   checked: boolean;
   onToggle: (on: boolean) => void;
   readOnly: boolean;
 }
 
-function Choice({ name, about, checked, onToggle, readOnly }: ChoiceProps) {
+function Choice({ type, checked, onToggle, readOnly }: ChoiceProps) {
   const id = useId();
   return (
     <li className={css.choice}>
@@ -53,14 +51,14 @@ function Choice({ name, about, checked, onToggle, readOnly }: ChoiceProps) {
         aria-describedby={`${id}-meaning`}
       />
       <label htmlFor={id} className={css.name}>
-        {name}
+        {type.name}
       </label>
       <div id={`${id}-meaning`} className={css.meaning}>
-        {about ? <p>{sentence(about.emittedWhen)}</p> : null}
-        {about?.remark ? (
+        <p>{sentence(type.emittedWhen)}</p>
+        {type.remark ? (
           <p className={css.remark}>
             <Icon name="alert" size={14} />
-            <span>{about.remark}</span>
+            <span>{type.remark}</span>
           </p>
         ) : null}
       </div>

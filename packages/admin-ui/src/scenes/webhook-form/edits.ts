@@ -1,10 +1,8 @@
-import { EVENT_TYPES, type EventType } from "@herald/contracts";
-
 /** What an admin edits of a webhook. */
 export interface Draft {
   name: string;
   url: string;
-  events: readonly EventType[];
+  events: readonly string[];
   enabled: boolean;
 }
 
@@ -21,7 +19,7 @@ export const fieldNames: Record<DraftField, string> = {
 /** A field's value in words, for who compares. */
 export function valueInWords(draft: Draft, field: DraftField): string {
   if (field === "enabled") return draft.enabled ? "on" : "off";
-  return field === "events" ? inOrder(draft.events).join(", ") : draft[field];
+  return field === "events" ? [...draft.events].sort().join(", ") : draft[field];
 }
 
 export function sameField(one: Draft, other: Draft, field: DraftField): boolean {
@@ -30,10 +28,6 @@ export function sameField(one: Draft, other: Draft, field: DraftField): boolean 
 
 export function sameDraft(one: Draft, other: Draft): boolean {
   return FIELDS.every((field) => sameField(one, other, field));
-}
-
-function inOrder(events: readonly EventType[]): EventType[] {
-  return EVENT_TYPES.filter((type) => events.includes(type));
 }
 
 export interface Conflict {

@@ -1,19 +1,33 @@
 import { names } from "@herald/common/broker/topology";
-import { EVENT_TYPES, MAX_EVENT_BYTES } from "@herald/contracts";
+import { type Catalogue, MAX_EVENT_BYTES } from "@herald/contracts";
 import {
   businessEventSchema,
+  dataSchemaOf,
   endpointChangedSchema,
   handOverSchema,
   manualReplySchema,
   manualRequestSchema,
   noticeSchema,
+  type Schema,
 } from "@herald/contracts/schemas";
-import { examples } from "./asyncapi-examples.ts";
+import { type Examples, examplesOf } from "./examples.ts";
 
-const own = names("herald");
+interface DocumentOptions {
+  /** The setting BROKER_NAMESPACE. */
+  namespace: string;
+  catalogue: Catalogue;
+}
 
-/** `docs/asyncapi.yaml`: everything that crosses the broker, made of the contracts' schemas. */
-export function asyncApiDocument() {
+/** The AsyncAPI 3 document of this Herald as it is configured: everything that crosses the broker, made of the contracts' schemas. */
+export function asyncApiDocument({ namespace, catalogue }: DocumentOptions) {
+  const own = names(namespace);
+  const examples = examplesOf(catalogue);
+  const message = (name: MessageName, parts: object) => ({
+    name,
+    contentType: "application/json",
+    ...parts,
+    examples: examples[name],
+  });
   return {
     asyncapi: "3.0.0",
     info: {
@@ -32,7 +46,7 @@ export function asyncApiDocument() {
     channels: {
       businessEvents: exchangeChannel(own.eventsExchange, "topic", ["businessEvent"], {
         title: "Business events",
-        description: `Product services publish here; docs/emitting-events.md says with which routing key. ${EVENT_TYPES.join(", ")} are delivered; other types are counted and ignored. Persistent, mandatory, with publisher confirms.`,
+        description: `Product services publish here; docs/emitting-events.md says with which routing key. ${Object.keys(catalogue).join(", ")} are delivered; other types are counted and ignored. Persistent, mandatory, with publisher confirms.`,
       }),
       notices: exchangeChannel(own.noticesExchange, "topic", ["notice"], {
         title: "Notices",
@@ -96,7 +110,7 @@ export function asyncApiDocument() {
           title: "Business event",
           summary: `At most ${MAX_EVENT_BYTES / 1024} KiB of UTF-8. The same organization, id and time again makes no second delivery. Older than seven days, it is counted and ignored; more than an hour ahead, it is rejected.`,
           headers: TRACE_HEADERS,
-          payload: schemaOf(businessEventSchema),
+          payload: eventSchemaOf(catalogue),
         }),
         rejectedEvent: message("rejectedEvent", {
           title: "Rejected event",
@@ -142,7 +156,7 @@ export function asyncApiDocument() {
   };
 }
 
-const DESCRIPTION = `Made of the JSON schemas in packages/contracts; \`pnpm run docs\` writes it.
+const DESCRIPTION = `Made of the JSON schemas of Herald's contracts and of its catalogue of events; a Herald serves its own at /asyncapi.json.
 "herald", the first part of every name, is the setting BROKER_NAMESPACE. Actions are Herald's: it receives business events and sends notices.
 Formats are those of JSON Schema. Consumers tolerate unknown fields.`;
 
@@ -153,7 +167,7 @@ const TRACE_HEADERS = {
   },
 };
 
-type MessageName = keyof typeof examples;
+type MessageName = keyof Examples;
 
 /** Where a message for one dispatcher goes, and where not. */
 const TO_ONE_DISPATCHER =
@@ -216,8 +230,15 @@ function operation(
   };
 }
 
-function message(name: MessageName, parts: object) {
-  return { name, contentType: "application/json", ...parts, examples: examples[name] };
+/** An event of any type, with what the catalogue asks of the data of some. */
+function eventSchemaOf(catalogue: Catalogue): Schema {
+  const own = Object.keys(catalogue).filter((type) => catalogue[type]?.dataSchema !== undefined);
+  const rules = own.map((type) => ({
+    if: { properties: { type: { const: type } } },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+    then: { properties: { data: dataSchemaOf(type, catalogue) } },
+  }));
+  return { ...schemaOf(businessEventSchema), ...(rules.length > 0 && { allOf: rules }) };
 }
 
 /** The schema without its address, which nothing in the document refers to. */

@@ -1,6 +1,8 @@
 import type {
   BusinessEvent,
+  Catalogue,
   EndpointChanged,
+  EventData,
   HandOver,
   ManualReply,
   ManualRequest,
@@ -18,16 +20,6 @@ const businessEvent: BusinessEvent = {
   entityType: "WorkItem",
   entityId: "0199f3a2-0000-7000-8000-00000000002a",
   data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
-};
-
-const withoutChanges: BusinessEvent = {
-  organizationId: "org-1",
-  id: "0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6f",
-  type: "RiskCreated",
-  occurredAtUtc: "2026-11-20T09:31:00Z",
-  entityType: "Risk",
-  entityId: "0199f3a2-0000-7000-8000-00000000002b",
-  data: {},
 };
 
 const endpointId = "0199f3a2-8000-7000-8000-0000000000e1";
@@ -141,12 +133,13 @@ const notices: Record<string, Notice> = {
   },
 };
 
-/** Examples of each message, by its name in the document. */
-export const examples = {
-  businessEvent: [
-    { name: "A work item was completed", headers: { traceparent: TRACEPARENT }, payload: businessEvent },
-    { name: "A risk was created", payload: withoutChanges },
-  ],
+/** Examples of each message, by its name in the document; of events one of each type. */
+export const examplesOf = (catalogue: Catalogue) => ({
+  businessEvent: Object.entries(catalogue).map(([type, { entityType, emittedWhen, sample }]) => ({
+    name: `${type}: ${emittedWhen}`,
+    headers: { traceparent: TRACEPARENT },
+    payload: { ...businessEvent, type, entityType, data: sample as EventData },
+  })),
   rejectedEvent: [
     {
       name: "An event without its entity",
@@ -162,4 +155,6 @@ export const examples = {
   manualRequest: [{ name: "A manual delivery was made", payload: manualRequest }],
   manualReply: [{ name: "The first attempt was made", payload: manualReply }],
   notice: Object.entries(notices).map(([name, payload]) => ({ name, payload })),
-};
+});
+
+export type Examples = ReturnType<typeof examplesOf>;
