@@ -10,7 +10,9 @@ const DAY_MS = 24 * 60 * 60_000;
 const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS);
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 
-beforeEach(() => db.database.prisma.$executeRaw`truncate webhook_endpoint, business_event, delivery, due`);
+beforeEach(
+  () => db.database.prisma.$executeRaw`truncate webhook_endpoint, business_event, delivery, due, undelivered_event`,
+);
 
 const endpoint = (organizationId: string, name: string, row: object = {}) =>
   insertEndpoint(db.database.prisma, { organizationId, name, createdAt: daysAgo(30), ...row });
@@ -111,6 +113,35 @@ test("herald find finds an event by its delivery, and shows a manual delivery it
   const { stdout } = await callHerald(["find", "--delivery", manual.id], { DATABASE_URL: db.url });
   expect(stdout).toContain(`MANUAL DELIVERY  ${manual.id}`);
   expect(stdout).toMatch(/Receiver {2}[\w-]+ {2}exhausted/);
+});
+
+test("herald find says of an event that was not taken why, even of an organization that has no endpoint", async () => {
+  const eventId = randomUUID();
+  const row = {
+    eventId,
+    cause: "unknown_type",
+    type: "RiskCreatd",
+    reason: "no such type",
+    cameAt: daysAgo(1),
+  } as const;
+  await db.database.prisma.undeliveredEvent.create({ data: { ...row, organizationId: "acmee" } });
+  const { found } = await find("--event", eventId.toUpperCase());
+  expect(found).toEqual([
+    {
+      organizationId: "acmee",
+      undelivered: {
+        id: eventId,
+        type: "RiskCreatd",
+        cause: "unknown_type",
+        reason: "no such type",
+        cameAtUtc: row.cameAt.toISOString(),
+      },
+    },
+  ]);
+  const { stdout } = await callHerald(["find", "--event", eventId], { DATABASE_URL: db.url });
+  expect(stdout).toMatch(/NOT DELIVERED +\S+\norganization +acmee\ntype +RiskCreatd\n/);
+  expect(stdout).toContain("there is no type of this exact name");
+  expect((await find("--event", eventId, "--organization", "acme")).found).toEqual([]);
 });
 
 test("herald find says where nothing was found what can't be", async () => {

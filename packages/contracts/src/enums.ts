@@ -10,6 +10,7 @@ import {
   OUTCOMES,
   RESEND_STATES,
   RESEND_STOP_REASONS,
+  UNDELIVERED_CAUSES,
 } from "./vocabulary.ts";
 
 // The closed lists of the management API. Each has a name in its OpenAPI document, so that a client that is generated from
@@ -71,4 +72,11 @@ const reasons = Object.keys(NO_DELIVERY_REASONS) as (keyof typeof NO_DELIVERY_RE
 export const NoDeliveryReason = oneOf(
   reasons,
   `Why an endpoint has no delivery of an event. ${reasons.map((each) => `\`${each}\`: ${NO_DELIVERY_REASONS[each]}`).join(" ")}`,
+);
+
+const causes = Object.keys(UNDELIVERED_CAUSES) as (keyof typeof UNDELIVERED_CAUSES)[];
+
+export const UndeliveredCause = oneOf(
+  causes,
+  `Why an event is delivered to nobody. ${causes.map((each) => `\`${each}\`: ${UNDELIVERED_CAUSES[each]}`).join(" ")}`,
 );

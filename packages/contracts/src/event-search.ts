@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { DeliveryListItem } from "./deliveries.ts";
-import { EventType, NoDeliveryReason } from "./enums.ts";
+import { EventType, NoDeliveryReason, UndeliveredCause } from "./enums.ts";
 import { cursor, listOf, object, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
 
 // All of this is additive to SPEC.
@@ -37,11 +37,27 @@ export const EventDetails = object("A business event with the body that receiver
 });
 export type EventDetails = Static<typeof EventDetails>;
 
+export const UndeliveredEvent = object(
+  "An event that came, and that Herald did not take: nobody gets it, and its data was not kept.",
+  {
+    id: uuid("The event, as the product service named it."),
+    type: orNull(text("Its type, as the product service wrote it; null where it had none.")),
+    cause: refTo({ UndeliveredCause }),
+    reason: text("What was wrong with it, in words for whoever emits."),
+    cameAtUtc: time("When it came, for the first time with this cause."),
+  },
+);
+export type UndeliveredEvent = Static<typeof UndeliveredEvent>;
+
 export const EventPage = object("A part of what a search found, newest first.", {
   events: listOf(refTo({ EventListItem }), "None where nothing was found.", { maxItems: 20 }),
   manualDelivery: refOrNull(
     { EndpointDelivery },
     "Where `deliveryId` is that of a manual delivery: the delivery, since it is of no event. Else null.",
+  ),
+  undelivered: listOf(
+    refTo({ UndeliveredEvent }),
+    "Where `id` was looked for: what came with it in the last seven days and was not taken. Of very many in an hour the first ones are known.",
   ),
   nextCursor: orNull(cursor("Send it as `cursor` for the next part; null where there is none.")),
 });

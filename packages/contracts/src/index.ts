@@ -11,7 +11,7 @@ export type {
 export type { ChangedSettings, EndpointChange, EndpointChangePage } from "./endpoint-changes.ts";
 export type { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries } from "./endpoint-overview.ts";
 export { samplePayload } from "./event-samples.ts";
-export type { EndpointDelivery, EventDetails, EventListItem, EventPage } from "./event-search.ts";
+export type { EndpointDelivery, EventDetails, EventListItem, EventPage, UndeliveredEvent } from "./event-search.ts";
 export {
   type Catalogue,
   DEFAULT_CATALOGUE,
@@ -55,6 +55,8 @@ export {
   type Outcome,
   type ResendState,
   type ResendStopReason,
+  UNDELIVERED_CAUSES,
+  type UndeliveredCause,
 } from "./vocabulary.ts";
 export type {
   CheckWebhookRequest,

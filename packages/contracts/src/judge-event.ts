@@ -29,7 +29,12 @@ export type Judgement =
   /** The event is too old to be delivered. */
   | { kind: "stale" }
   /** The event breaks the contract; the reason says how, for the product service that emitted it. */
-  | { kind: "rejected"; reason: string };
+  | {
+      kind: "rejected";
+      reason: string;
+      /** Its time is what is wrong. */
+      isInFuture?: true;
+    };
 
 /** What an event's type has to be, and its data for that: what a Herald's catalogue says. */
 export interface EventTypeRules {
@@ -80,7 +85,8 @@ export function judgeEvent(content: Uint8Array, { now, windowMs, eventTypes = de
   const occurredAt = new Date(event.occurredAtUtc);
   const aheadMs = occurredAt.getTime() - now.getTime();
   if (aheadMs > MAX_AHEAD_MS) {
-    return rejected("/occurredAtUtc is more than an hour in the future; the clock of its emitter must be wrong");
+    const reason = "/occurredAtUtc is more than an hour in the future; the clock of its emitter must be wrong";
+    return { kind: "rejected", reason, isInFuture: true };
   }
   if (aheadMs < -windowMs) return { kind: "stale" };
   return { kind: "event", event, text, occurredAt };

@@ -1,4 +1,5 @@
 import { type Static, type TProperties, Type } from "typebox";
+import { UndeliveredCause } from "./enums.ts";
 import { count, httpStatus, listOf, object, oneOf, organizationId, orNull, text, time, uuid } from "./json-schema.ts";
 import type { NoticeType } from "./vocabulary.ts";
 
@@ -60,7 +61,7 @@ function noticeOf<const Kind extends NoticeType, Properties extends TProperties>
 
 const eventRejected = noticeOf(
   "event.rejected",
-  "An event broke the contract and was set aside: for whoever emits. Nothing of its data is told. At least once, and one that is told again may have another id.",
+  "An event was not taken: for whoever emits. Nothing of its data is told. At least once, and one that is told again may have another id.",
   {
     ...head,
     organizationId: orNull(text("Whose event it was; null where that can't be read.", { minLength: 1 })),
@@ -71,8 +72,9 @@ const eventRejected = noticeOf(
         maxLength: 128,
       }),
     ),
+    cause: UndeliveredCause,
     events: count(
-      "For how many events the notice stands: those of one organization, type and reason that came within about a second. Each is in the queue of rejected events.",
+      "For how many events the notice stands: those of one organization, type and reason that came within about a second. Where the cause is `unknown_type` or `too_old`, each publisher tells of the first ones of an hour.",
       { minimum: 1 },
     ),
   },

@@ -24,7 +24,14 @@ import {
   UnfinishedDeliveries,
 } from "./endpoint-overview.ts";
 import * as allEnums from "./enums.ts";
-import { EndpointDelivery, EventDetails, EventListItem, EventPage, EventQuery } from "./event-search.ts";
+import {
+  EndpointDelivery,
+  EventDetails,
+  EventListItem,
+  EventPage,
+  EventQuery,
+  UndeliveredEvent,
+} from "./event-search.ts";
 import { type Catalogue, DEFAULT_CATALOGUE } from "./event-types.ts";
 import type { Schema } from "./json-schema.ts";
 import { DEFAULT_API_LIMITS } from "./limits.ts";
@@ -79,6 +86,7 @@ const components = {
   EventDetails,
   EventQuery,
   EndpointDelivery,
+  UndeliveredEvent,
   EndpointOverview,
   EndpointDetails,
   HourOfDeliveries,

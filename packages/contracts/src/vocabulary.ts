@@ -26,7 +26,7 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number];
  * - `endpoint.exhausted`: deliveries were given up after their last attempt (SPEC 3.2); at most once an hour
  * - `endpoint.expired`: deliveries were given up since they had become too old to be kept; at most once a day
  * - `endpoint.resumed`, `endpoint.secret_replaced`, `endpoint.deleted`: an admin or operator did so
- * - `event.rejected`: an event broke the contract, and is in the queue of rejected events
+ * - `event.rejected`: an event was not taken: it broke the contract, or is of a type that is not known, or too old
  */
 export const NOTICE_TYPES = [
   "endpoint.failing",
@@ -84,3 +84,13 @@ export const NO_DELIVERY_REASONS = {
     "other endpoints.",
 } as const;
 export type NoDeliveryReason = keyof typeof NO_DELIVERY_REASONS;
+
+/** Why Herald delivers an event to nobody, each with the sentence that API, page, command and documents say. */
+export const UNDELIVERED_CAUSES = {
+  rejected:
+    "It broke the contract, as the reason says. The operator has it in the queue of rejected events; corrected, it can be emitted again.",
+  in_future: "Its time was more than an hour in the future when it came: the clock of whoever emitted it was wrong.",
+  unknown_type: "Events of its type are delivered to nobody: there is no type of this exact name.",
+  too_old: "It was older than seven days when it came, and events are delivered for that long.",
+} as const;
+export type UndeliveredCause = keyof typeof UNDELIVERED_CAUSES;

@@ -147,6 +147,7 @@ function sampleRejection(): RejectedEvent {
     organizationId: null,
     eventId: null,
     eventType: null,
+    cause: "rejected",
     reason: "the event must be an object",
     events: 1,
   };

@@ -26,6 +26,7 @@ const rejection = (reason = "/entityId must be a UUID"): RejectedEvent => ({
   organizationId: "acme",
   eventId: randomUUID(),
   eventType: "RiskCreated",
+  cause: "rejected",
   reason,
   events: 1,
 });

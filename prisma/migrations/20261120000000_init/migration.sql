@@ -40,6 +40,9 @@ CREATE TYPE "changed_by" AS ENUM ('admin', 'operator', 'herald');
 CREATE TYPE "delivery_state" AS ENUM ('pending', 'succeeded', 'exhausted', 'expired');
 
 -- CreateEnum
+CREATE TYPE "undelivered_cause" AS ENUM ('rejected', 'in_future', 'unknown_type', 'too_old');
+
+-- CreateEnum
 CREATE TYPE "notice_type" AS ENUM ('endpoint.failing', 'endpoint.disabled', 'endpoint.recovered', 'endpoint.exhausted', 'endpoint.expired', 'endpoint.resumed', 'endpoint.secret_replaced', 'endpoint.deleted', 'event.rejected');
 
 -- CreateEnum
@@ -261,6 +264,18 @@ CREATE TABLE "idempotency_key" (
 );
 
 -- CreateTable
+CREATE TABLE "undelivered_event" (
+    "event_id" UUID NOT NULL,
+    "organization_id" TEXT NOT NULL,
+    "cause" "undelivered_cause" NOT NULL,
+    "type" TEXT,
+    "reason" TEXT NOT NULL,
+    "came_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "undelivered_event_pkey" PRIMARY KEY ("event_id","organization_id","cause")
+);
+
+-- CreateTable
 CREATE TABLE "notice" (
     "id" UUID NOT NULL DEFAULT gen_random_uuid(),
     "type" "notice_type" NOT NULL,
@@ -332,6 +347,9 @@ CREATE INDEX "resend_due_at_idx" ON "resend"("due_at");
 
 -- CreateIndex
 CREATE INDEX "idempotency_key_created_at_idx" ON "idempotency_key"("created_at");
+
+-- CreateIndex
+CREATE INDEX "undelivered_event_came_at_idx" ON "undelivered_event"("came_at");
 
 -- CreateIndex
 CREATE INDEX "notice_publish_at_id_idx" ON "notice"("publish_at", "id");

@@ -299,9 +299,9 @@ export const operations = {
     summary: "Find events",
     description:
       "By `id`, `entityId` or `deliveryId`, across all endpoints: each event, newest first, and for each endpoint its delivery " +
-      "or the `reason` why it has none. Events are found as long as their day is kept. Three kinds of event are never stored " +
-      "and so never found: those of a type that no endpoint can subscribe to, those that were older than seven days when they " +
-      "came, and those that broke the contract with the product's services.",
+      "or the `reason` why it has none. Events are found as long as their day is kept. Herald takes no event of a type " +
+      "that no endpoint can subscribe to, none that was older than seven days or in the future when it came, and none that broke the " +
+      "contract with the product's services: for seven days, `undelivered` says so of an `id`, and why.",
     query: "EventQuery",
     rate: "reads",
     points: 10,

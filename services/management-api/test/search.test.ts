@@ -51,7 +51,7 @@ describe("what a search shows", () => {
     await deliver(held, stored, states.failing);
 
     const found = await find(`id=${stored.id}`);
-    expect(found).toMatchObject({ manualDelivery: null, nextCursor: null });
+    expect(found).toMatchObject({ manualDelivery: null, undelivered: [], nextCursor: null });
     const [shown, ...more] = found.events;
     expect(more).toEqual([]);
     expect(shown).toMatchObject({
@@ -122,7 +122,12 @@ describe("what a search shows", () => {
     const { events } = await find(`deliveryId=${deliveredId}`);
     expect(events).toHaveLength(1);
     await client.delete(`/webhooks/${made.id}`, { version: made.version }).expect(204);
-    expect(await find(`deliveryId=${deliveredId}`)).toEqual({ events: [], manualDelivery: null, nextCursor: null });
+    expect(await find(`deliveryId=${deliveredId}`)).toEqual({
+      events: [],
+      manualDelivery: null,
+      undelivered: [],
+      nextCursor: null,
+    });
     expect((await find(`id=${events[0].id}`)).events).toMatchObject([{ key: events[0].key, endpoints: [] }]);
   });
 
@@ -200,7 +205,7 @@ describe("how an event is found", () => {
   });
 
   test("an event that was never stored, or is another organization's, is not found", async () => {
-    const nothing = { events: [], manualDelivery: null, nextCursor: null };
+    const nothing = { events: [], manualDelivery: null, undelivered: [], nextCursor: null };
     const other = await api.as({ organizationId: api.newOrganization() });
     const stored = await event();
     const receiver = await endpoint("receiver");

@@ -49,9 +49,14 @@ export function createMetrics(registry: Registry) {
       labelNames: ["type", "result"] as const,
       registers,
     }),
+    unkept: new Counter({
+      name: "herald_undelivered_events_unkept_total",
+      help: "Events that were not taken, and of which the search knows nothing: beyond what is kept of an organization and hour, or without an id.",
+      registers,
+    }),
     erased: new Counter({
       name: "herald_retention_erased_total",
-      help: "What was erased because it was too old: partitions of the history, changes and resends.",
+      help: "What was erased because it was too old: partitions of the history, changes, resends, and what is known of events that were not taken.",
       labelNames: ["kind"] as const,
       registers,
     }),
@@ -79,7 +84,7 @@ export function createMetrics(registry: Registry) {
   };
   startAtZero(metrics.events, "result", ["received", "stale", "ignored", "rejected", "forwarded", "behind"]);
   startAtZero(metrics.handedOver, "result", ["sent", "dropped"]);
-  startAtZero(metrics.erased, "kind", ["partition", "change", "resend"]);
+  startAtZero(metrics.erased, "kind", ["partition", "change", "resend", "undelivered"]);
   startAtZero(metrics.taskFailures, "task", TASKS);
   for (const type of NOTICE_TYPES) {
     for (const result of ["published", "unrouted", "failed"]) metrics.notices.inc({ type, result }, 0);

@@ -6,7 +6,8 @@ const message = (value: unknown) => Buffer.from(typeof value === "string" ? valu
 
 test("a rejection says whose event it was, which, of what type and why, and nothing else of it", () => {
   const event = { organizationId: "acme", id: ID.toUpperCase(), type: "RiskCreated", data: { secret: "payload" } };
-  expect(rejectionOf(message(event), "/entityId must be a UUID")).toEqual({
+  expect(rejectionOf(message(event), "rejected", "/entityId must be a UUID")).toEqual({
+    cause: "rejected",
     organizationId: "acme",
     eventId: ID,
     eventType: "RiskCreated",
@@ -23,15 +24,18 @@ test.each([
   ["an organization that could not be stored", message({ organizationId: "a\u0000b" })],
 ])("a rejection of %s says the reason alone", (_what, content) => {
   const unknown = { organizationId: null, eventId: null, eventType: null };
-  expect(rejectionOf(content, "broken")).toEqual({ ...unknown, reason: "broken" });
+  expect(rejectionOf(content, "in_future", "broken")).toEqual({ ...unknown, cause: "in_future", reason: "broken" });
 });
 
 test("a rejection's reason is short, and holds nothing that can't be stored or shown", () => {
-  expect(rejectionOf(message("{}"), "/data/changes/a\u0000\u001b[2J\ud800").reason).toBe("/data/changes/a  [2J\ufffd");
-  expect(rejectionOf(message("{}"), "😀".repeat(1_000)).reason.length).toBeLessThan(310);
+  expect(rejectionOf(message("{}"), "rejected", "/data/changes/a\u0000\u001b[2J\ud800").reason).toBe(
+    "/data/changes/a  [2J\ufffd",
+  );
+  expect(rejectionOf(message("{}"), "rejected", "😀".repeat(1_000)).reason.length).toBeLessThan(310);
 });
 
 const rejected = (reason: string, override: Partial<Rejection> = {}): Rejection => ({
+  cause: "rejected",
   organizationId: "acme",
   eventId: ID,
   eventType: "RiskCreated",

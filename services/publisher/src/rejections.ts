@@ -1,7 +1,8 @@
-import { isOrganizationId, isUuid } from "@herald/contracts";
+import { isOrganizationId, isUuid, type UndeliveredCause } from "@herald/contracts";
 
-/** What a notice of a rejected event contains. It holds nothing of the event's data. */
+/** An event that is not taken, as notices and searches tell of it. It holds nothing of the event's data. */
 export interface Rejection {
+  cause: UndeliveredCause;
   /** Null where it can't be read, like the other fields. */
   organizationId: string | null;
   eventId: string | null;
@@ -25,10 +26,11 @@ const OTHER_REASONS =
 const MAX_REASON = 300;
 const MAX_TYPE = 128;
 
-/** Reads what it can of a rejected message, whatever its bytes. Pure; never throws. */
-export function rejectionOf(content: Uint8Array, reason: string): Rejection {
+/** Reads what it can of a message that is not taken, whatever its bytes. Pure; never throws. */
+export function rejectionOf(content: Uint8Array, cause: UndeliveredCause, reason: string): Rejection {
   const { organizationId, id, type } = fieldsOf(content);
   return {
+    cause,
     organizationId: isOrganizationId(organizationId) ? organizationId : null,
     eventId: isUuid(id) ? id.toLowerCase() : null,
     eventType: isType(type) ? shown(type) : null,
@@ -55,9 +57,15 @@ export function groupRejections(rejections: readonly Rejection[], reported: Set<
   return [...groups.values()];
 }
 
-const OTHERS: Rejection = { organizationId: null, eventId: null, eventType: null, reason: OTHER_REASONS };
+const OTHERS: Rejection = {
+  cause: "rejected",
+  organizationId: null,
+  eventId: null,
+  eventType: null,
+  reason: OTHER_REASONS,
+};
 
-export function keyOf({ organizationId, eventType, reason }: Omit<Rejection, "eventId">): string {
+export function keyOf({ organizationId, eventType, reason }: Omit<Rejection, "eventId" | "cause">): string {
   return JSON.stringify([organizationId, eventType, reason]);
 }
 

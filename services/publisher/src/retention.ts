@@ -3,6 +3,7 @@ import { startOf } from "./partitions/days.ts";
 import { retryLocked } from "./partitions/make-ahead.ts";
 import { eraseChanges } from "./sql/erase-changes.ts";
 import { eraseResends } from "./sql/erase-resends.ts";
+import { eraseUndelivered } from "./sql/erase-undelivered.ts";
 import { type DueCursor, type ExpiredPage, expireDue } from "./sql/expire-due.ts";
 import { dropPartitions, readPartitions } from "./sql/partitions.ts";
 import { resting, stepFailed, type TaskParts } from "./task.ts";
@@ -10,12 +11,14 @@ import { resting, stepFailed, type TaskParts } from "./task.ts";
 export interface RetentionOptions {
   /** How long everything is kept, in milliseconds. */
   keepMs: number;
+  /** How long events may be delivered, and is known of others why they are not, in milliseconds. */
+  windowMs: number;
   /** Rows that one statement reads or erases. */
   pageSize: number;
 }
 
 /** How much was erased, by kind. Changes are those of endpoints' settings; resends are what admins had sent again. */
-export type Erased = Record<"partition" | "change" | "resend", number>;
+export type Erased = Record<"partition" | "change" | "resend" | "undelivered", number>;
 
 /**
  * Ends and erases what is too old. Unfinished deliveries expire, of which their endpoints' admins are told. Partitions are dropped
@@ -26,17 +29,21 @@ export type Erased = Record<"partition" | "change" | "resend", number>;
  */
 export async function eraseOld(
   parts: TaskParts,
-  { keepMs, pageSize: max }: RetentionOptions,
+  { keepMs, windowMs, pageSize: max }: RetentionOptions,
   signal: AbortSignal,
 ): Promise<Erased & { expired: number }> {
   const { queries, clock, metrics, log } = parts;
   const endedBefore = new Date(clock.now().getTime() - keepMs);
-  const erased: Erased = { partition: 0, change: 0, resend: 0 };
+  const cameBefore = new Date(clock.now().getTime() - windowMs);
+  const erased: Erased = { partition: 0, change: 0, resend: 0, undelivered: 0 };
   let expired = 0;
   let failures = 0;
 
   await step("old changes of endpoints can't be erased; the next pass tries again", {}, () =>
     eraseOldest("change", (pageSize) => eraseChanges(queries, { changedBefore: endedBefore, pageSize })),
+  );
+  await step("what is known of old undelivered events can't be erased; the next pass tries again", {}, () =>
+    eraseOldest("undelivered", (pageSize) => eraseUndelivered(queries, { cameBefore, pageSize })),
   );
   // Before what is unfinished expires: a resend makes deliveries of its own time.
   await step("old resends can't be erased; the next pass tries again", {}, () =>
@@ -77,8 +84,11 @@ export async function eraseOld(
     }
   }
 
-  /** Erases the changes and the resends, which lie outside the history, the oldest first. */
-  async function eraseOldest(kind: "change" | "resend", erase: (pageSize: number) => Promise<number>): Promise<void> {
+  /** Erases what lies outside the history, the oldest first. */
+  async function eraseOldest(
+    kind: "change" | "resend" | "undelivered",
+    erase: (pageSize: number) => Promise<number>,
+  ): Promise<void> {
     const inPages = shrinkingPages({ max });
     let many: number;
     do {

@@ -17,10 +17,10 @@ import { createMetrics, type TASKS } from "./metrics.ts";
 import { DAY_MS } from "./partitions/days.ts";
 import { makeAhead } from "./partitions/make-ahead.ts";
 import { publishNotices } from "./publish-notices.ts";
+import { createReportUndelivered } from "./report-undelivered.ts";
 import { createResend } from "./resend.ts";
 import { eraseOld } from "./retention.ts";
 import { stepFailed } from "./task.ts";
-import { createReportRejections } from "./tell-rejections.ts";
 
 /** How long a stop waits for events under way to be stored. */
 const DRAIN_TIMEOUT_MS = 10_000;
@@ -74,14 +74,14 @@ export async function startPublisher(
   const { localOwners } = service;
   const handOver = (made: ForOwners) => handOverTo({ localOwners, sender, names, metrics }, made);
   const fanOut = createFanOut({ queries, clock, log, signal: stopping.signal }, { maxEvents: tuning.batchSize });
-  const reportRejected = createReportRejections(parts);
+  const reportUndelivered = createReportUndelivered(parts);
   let isStopping = false;
   let events: Consumer | undefined;
   // Events are consumed only once the time is known, since the time decides whether an event is too old.
   void service.timeKnown.then(() => {
     if (isStopping) return;
     events = consumeEvents(
-      { broker, names, publisher, handOver, reportRejected, fanOut, clock, metrics, tracing, log },
+      { broker, names, publisher, handOver, reportUndelivered, fanOut, clock, metrics, tracing, log },
       { inboxBytes, batchSize: tuning.batchSize, windowMs, eventTypes },
     );
   });
@@ -108,7 +108,7 @@ export async function startPublisher(
       "retention",
       tuning.retentionIntervalMs,
       "what is too old can't be erased; the next pass tries again",
-      (signal) => eraseOld(parts, { keepMs, pageSize: ERASED_ROWS }, signal),
+      (signal) => eraseOld(parts, { keepMs, windowMs, pageSize: ERASED_ROWS }, signal),
     ),
     repeated(
       "erasure",

@@ -78,7 +78,7 @@ beforeEach(async () => {
       names,
       publisher: { ...publisher, publish },
       handOver: () => {},
-      reportRejected: async () => {},
+      reportUndelivered: async () => {},
       fanOut: { together, alone: (item) => together([item]) },
       clock,
       metrics: createMetrics(registry),

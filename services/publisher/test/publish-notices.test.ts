@@ -233,6 +233,7 @@ const givenUp = {
 const rejected = {
   eventId: "5f0c9a52-3d51-4f0e-8a35-0d9f7c1be111",
   eventType: "RiskCreated",
+  cause: "rejected",
   reason: "/entityId must be a UUID",
   events: 1,
 };

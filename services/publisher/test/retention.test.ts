@@ -27,7 +27,8 @@ type Endpoint = Awaited<ReturnType<typeof insertEndpoint>>;
 beforeEach(async () => {
   for (const partition of await readPartitions(db.database.queries))
     await dropPartitions(db.database.queries, partition);
-  await db.database.prisma.$executeRaw`truncate webhook_endpoint, due, exhaustion, endpoint_change, resend`;
+  await db.database.prisma
+    .$executeRaw`truncate webhook_endpoint, due, exhaustion, endpoint_change, resend, undelivered_event`;
 });
 
 let registry = new Registry();
@@ -36,7 +37,7 @@ function run({ signal = new AbortController().signal, queries = db.database.quer
   registry = new Registry();
   return eraseOld(
     { queries, clock, metrics: createMetrics(registry), log },
-    { keepMs: keptDays * DAY_MS, pageSize: 10 },
+    { keepMs: keptDays * DAY_MS, windowMs: 7 * DAY_MS, pageSize: 10 },
     signal,
   );
 }
@@ -52,7 +53,7 @@ const makeDays = async (...days: number[]) => {
 const makeDaysBetween = (from: number, to: number) =>
   makePartitions(db.database.queries, { first: dayOf(daysAgo(from)), end: dayOf(daysAgo(to)) });
 
-const NOTHING = { partition: 0, change: 0, resend: 0, expired: 0 };
+const NOTHING = { partition: 0, change: 0, resend: 0, undelivered: 0, expired: 0 };
 
 /** A delivery of so many days ago with one earlier attempt: finished, and attempted then, unless said otherwise. */
 async function delivery(
@@ -342,4 +343,22 @@ test("resends go when they are 30 days old, page by page, also one that still ru
   const kept = await resend(29, "running");
   expect((await run()).resend).toBe(26);
   expect(await db.database.prisma.resend.findMany({ select: { id: true } })).toEqual([{ id: kept.id }]);
+});
+
+test("what is known of events that were not taken is erased after the days that events are delivered for", async () => {
+  const { prisma } = db.database;
+  const undelivered = (cameAt: Date, organizationId: string) => ({
+    eventId: "5f0c9a52-3d51-4f0e-8a35-0d9f7c1be111",
+    organizationId,
+    cause: "unknown_type" as const,
+    type: "RiskCreatd",
+    reason: "no such type",
+    cameAt,
+  });
+  const old = Array.from({ length: 25 }, (_, index) => undelivered(daysAgo(7.01), `old-${index}`));
+  await prisma.undeliveredEvent.createMany({ data: [...old, undelivered(daysAgo(6.99), "young")] });
+  expect(await run()).toMatchObject({ undelivered: 25 });
+  expect(await prisma.undeliveredEvent.findMany({ select: { organizationId: true } })).toEqual([
+    { organizationId: "young" },
+  ]);
 });

@@ -179,6 +179,7 @@ function merged(pages: EventPage[]): EventPage {
   return {
     events: [...byKey.values()],
     manualDelivery: pages.find((page) => page.manualDelivery !== null)?.manualDelivery ?? null,
+    undelivered: pages.flatMap(({ undelivered }) => undelivered),
     nextCursor: pages.at(-1)?.nextCursor ?? null,
   };
 }

@@ -104,6 +104,25 @@ test("a webhook is found by a part of its name or URL, and by its id", async () 
   await page.getByText("Paused by Ana").waitFor();
 });
 
+test("of an event that was not taken the search says why, with the reason where it broke the contract", async () => {
+  const { prisma } = environment.db.database;
+  const { organizationId } = environment.api;
+  const eventId = randomUUID();
+  const row = { eventId, organizationId, cameAt: ago(HOUR_MS) };
+  await prisma.undeliveredEvent.createMany({
+    data: [
+      { ...row, cause: "unknown_type", type: "WorkItemCompletd", reason: "no such type" },
+      { ...row, cause: "rejected", type: "RiskCreated", reason: "/entityId must be a UUID" },
+    ],
+  });
+  const page = await environment.signIn();
+  await find(page, eventId);
+  const misspelt = page.getByRole("region", { name: "WorkItemCompletd, delivered to nobody" });
+  await misspelt.getByText("there is no type of this exact name").waitFor();
+  const broken = page.getByRole("region", { name: "RiskCreated, delivered to nobody" });
+  await broken.getByText("/entityId must be a UUID").waitFor();
+});
+
 test("what nobody has is said to be nowhere, and another organization's event is", async () => {
   const other = await insertEvent(environment.db.database.prisma, randomUUID());
   const page = await environment.signIn();

@@ -1,4 +1,10 @@
-import { type EndpointDelivery, type EventListItem, NO_DELIVERY_REASONS } from "@herald/contracts";
+import {
+  type EndpointDelivery,
+  type EventListItem,
+  NO_DELIVERY_REASONS,
+  UNDELIVERED_CAUSES,
+  type UndeliveredEvent,
+} from "@herald/contracts";
 import { oneLine, table } from "../output.ts";
 
 /** The trace that an event was emitted in; null where it came without one. */
@@ -19,6 +25,19 @@ export function describeEvent(organizationId: string, event: EventListItem): str
   ];
   const rows = facts.map((row) => row.map(oneLine));
   return `${table(["EVENT", event.id], rows)}\n${describeEndpoints(event.endpoints)}`;
+}
+
+/** An event that was not taken, for a person. */
+export function describeUndelivered(organizationId: string, event: UndeliveredEvent): string {
+  const facts = [
+    ["organization", organizationId],
+    ["type", event.type ?? "none"],
+    ["came", event.cameAtUtc],
+    ["cause", event.cause],
+    ["reason", event.reason],
+  ];
+  const rows = facts.map((row) => row.map(oneLine));
+  return `${table(["NOT DELIVERED", event.id], rows)}\n${UNDELIVERED_CAUSES[event.cause]}\n`;
 }
 
 /** A manual delivery, which is of no event, for a person. */

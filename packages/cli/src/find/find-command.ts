@@ -2,10 +2,10 @@ import { sharedSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
 import type { Reads } from "@herald/common/database/queries";
 import { type EventSearch, type FoundEvents, searchEvents } from "@herald/common/history/search-events";
-import { isUuid, NO_DELIVERY_REASONS } from "@herald/contracts";
+import { isUuid, NO_DELIVERY_REASONS, UNDELIVERED_CAUSES } from "@herald/contracts";
 import { action, type Command, type CommandContext, JSON_OPTION, positiveInteger, UsageError } from "../command.ts";
 import { withDatabase } from "../connections.ts";
-import { describeEvent, describeManualDelivery, traceIdOf } from "./describe-event.ts";
+import { describeEvent, describeManualDelivery, describeUndelivered, traceIdOf } from "./describe-event.ts";
 import { organizationOfDelivery, organizationsWith } from "./organizations-with.ts";
 
 const { PUBLICATION_WINDOW_DAYS } = sharedSettings;
@@ -26,9 +26,12 @@ ${Object.entries(NO_DELIVERY_REASONS)
   .map(([reason, sentence]) => `  ${reason}\n      ${sentence}`)
   .join("\n")}
 
-Events are found as long as their day is kept (RETENTION_DAYS). An event that was never stored is not found: one of a type that
-no endpoint can subscribe to, one that was older than the window when it came, and one that broke the contract, which
-"herald rejected list" shows.
+Events are found as long as their day is kept (RETENTION_DAYS). By --event, what Herald did not take is found for
+PUBLICATION_WINDOW_DAYS, with its cause; of very many in an hour the first ones are known:
+
+${Object.entries(UNDELIVERED_CAUSES)
+  .map(([cause, sentence]) => `  ${cause}\n      ${sentence}`)
+  .join("\n")}
 `,
   actions: {
     "": action({
@@ -84,17 +87,21 @@ async function organizationsOf(queries: Reads, { deliveryId, ...ids }: SoughtId)
 function print(
   { stdout, stderr }: CommandContext,
   organizationId: string,
-  { events, manualDelivery, next }: FoundEvents,
+  { events, manualDelivery, undelivered, next }: FoundEvents,
   asJson: boolean,
 ): number {
   for (const event of events) {
     if (asJson) stdout(`${JSON.stringify({ organizationId, traceId: traceIdOf(event), ...event })}\n`);
     else stdout(`${describeEvent(organizationId, event)}\n`);
   }
+  for (const event of undelivered) {
+    if (asJson) stdout(`${JSON.stringify({ organizationId, undelivered: event })}\n`);
+    else stdout(`${describeUndelivered(organizationId, event)}\n`);
+  }
   if (manualDelivery !== null) {
     if (asJson) stdout(`${JSON.stringify({ organizationId, manualDelivery })}\n`);
     else stdout(`${describeManualDelivery(organizationId, manualDelivery)}\n`);
   }
   if (next !== null) stderr(`There may be older events; --limit shows more than these ${events.length}.\n`);
-  return events.length + (manualDelivery === null ? 0 : 1);
+  return events.length + undelivered.length + (manualDelivery === null ? 0 : 1);
 }

@@ -5,7 +5,8 @@ import type { Reads } from "@herald/common/database/queries";
 const AT_MOST = 100;
 
 /**
- * The organizations that have an endpoint, and an event with this id or about this entity.
+ * The organizations that have an endpoint, and an event with this id or about this entity; and those of which an event with this id
+ * came and was not taken, whether they have an endpoint or not: it may have named a wrong one.
  *
  * Locks nothing. Reads the endpoints, of which there are few, and looks for each organization into
  * business_event_organization_id_id_idx or business_event_organization_id_entity_id_key_idx, once a partition. So it takes a
@@ -17,12 +18,14 @@ export async function organizationsWith(
 ): Promise<string[]> {
   const fits = eventId === null ? Prisma.sql`entity_id = ${entityId}::uuid` : Prisma.sql`id = ${eventId}::uuid`;
   const rows = await queries.$queryRaw<{ id: string }[]>`
-    select organization.id
+    select organization.id as id
     from (select distinct organization_id as id from webhook_endpoint) as organization
     cross join lateral (
       select from business_event where organization_id = organization.id and ${fits} limit 1
     ) as event
-    order by organization.id
+    union
+    select organization_id from undelivered_event where event_id = ${eventId}::uuid
+    order by id
     limit ${AT_MOST}::int`;
   return rows.map(({ id }) => id);
 }

@@ -35,7 +35,7 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     "update (state, stop_reason, stopped_by, ended_at, due_at) on resend",
     "select, insert, update, delete on idempotency_key",
     "select, insert on delivery, due",
-    "select on business_event, attempt, shard",
+    "select on business_event, undelivered_event, attempt, shard",
     ...SAYS_FACTS,
   ],
   // Stores events, makes deliveries of them, and erases what is old or of a deleted endpoint. It never sees a signing secret, sealed
@@ -57,7 +57,7 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     "select, delete on resend",
     "update (cursor_id, state, stop_reason, ended_at, due_at) on resend",
     // The publisher makes notices of events that it rejects, and of deliveries that were given up.
-    "select, insert, delete on notice",
+    "select, insert, delete on notice, undelivered_event",
     "update (publish_at) on notice",
     "select, insert, delete on exhaustion",
     "select, insert, update, delete on digest",

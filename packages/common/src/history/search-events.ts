@@ -1,10 +1,11 @@
-import type { EndpointDelivery, EventDetails, EventListItem } from "@herald/contracts";
+import type { EndpointDelivery, EventDetails, EventListItem, UndeliveredEvent } from "@herald/contracts";
 import type { Reads } from "../database/queries.ts";
 import { entityTypeOf } from "./entity-type.ts";
 import { type AtEndpoint, deliveriesAtEndpoints } from "./sql/deliveries-at-endpoints.ts";
 import { type EventKeysQuery, eventKeys } from "./sql/event-keys.ts";
 import { findDelivery } from "./sql/find-delivery.ts";
 import { type EventRow, readEvents } from "./sql/read-events.ts";
+import { undeliveredEvents } from "./sql/undelivered-events.ts";
 import { toListItem, toUtc } from "./summary.ts";
 import { whyNoDelivery } from "./why-no-delivery.ts";
 
@@ -24,6 +25,8 @@ export interface FoundEvents {
   events: EventListItem[];
   /** Where a manual delivery was looked for: it is of no event. */
   manualDelivery: EndpointDelivery | null;
+  /** Where an event was looked for by its id, and nothing else: what came with the id and was not taken. */
+  undelivered: UndeliveredEvent[];
   /** The key before which the next part ends; null where there is none. */
   next: string | null;
 }
@@ -38,7 +41,17 @@ export async function searchEvents(parts: SearchParts, search: EventSearch): Pro
   const keys = await eventKeys(parts.queries, search);
   const rows = await readEvents(parts.queries, { organizationId, keys, withBody: false });
   const next = keys.length === limit ? (keys.at(-1) ?? null) : null;
-  return { events: await withEndpoints(parts, organizationId, rows), manualDelivery: null, next };
+  const events = await withEndpoints(parts, organizationId, rows);
+  return { events, manualDelivery: null, undelivered: await undeliveredOf(parts, search), next };
+}
+
+async function undeliveredOf(
+  { queries }: SearchParts,
+  { organizationId, eventId, entityId, before }: EventSearch,
+): Promise<UndeliveredEvent[]> {
+  if (eventId === null || entityId !== null || before !== null) return [];
+  const rows = await undeliveredEvents(queries, { organizationId, eventId });
+  return rows.map(({ cameAt, ...row }) => ({ ...row, cameAtUtc: toUtc(cameAt) }));
 }
 
 async function searchByDelivery(
@@ -48,7 +61,7 @@ async function searchByDelivery(
 ): Promise<FoundEvents> {
   const { queries, now } = parts;
   const found = await findDelivery(queries, { id, organizationId, now });
-  const nothing = { events: [], manualDelivery: null, next: null };
+  const nothing = { events: [], manualDelivery: null, undelivered: [], next: null };
   if (found === null) return nothing;
   if (found.eventKey === null) {
     if (eventId !== null || entityId !== null || before !== null) return nothing;

@@ -129,6 +129,7 @@ const notices: Record<string, Notice> = {
     reason: "/entityId must be a UUID",
     eventId: businessEvent.id,
     eventType: "WorkItemCompleted",
+    cause: "rejected",
     events: 1,
   },
 };

@@ -25,8 +25,8 @@ const DAY_MS = 24 * 60 * 60_000;
 const NEEDED = ["id", "entityId", "deliveryId"] as const;
 
 /**
- * Finds events across the organization's endpoints. An event that was never stored (of an unknown type, too old when it came, or
- * against the contract) is found like one that never was: not at all.
+ * Finds events across the organization's endpoints. Of an event that was not taken (of an unknown type, too old when it came, or
+ * against the contract) it finds by its id why.
  *
  * @throws ProblemError `invalid_request` where no id is given
  */
@@ -41,7 +41,7 @@ export async function findEvents(parts: EventParts, organizationId: string, filt
       })),
     });
   }
-  const { events, manualDelivery, next } = await searchEvents(searchParts(parts), {
+  const { events, manualDelivery, undelivered, next } = await searchEvents(searchParts(parts), {
     organizationId,
     eventId: filter.id ?? null,
     entityId: filter.entityId ?? null,
@@ -49,7 +49,7 @@ export async function findEvents(parts: EventParts, organizationId: string, filt
     before: filter.cursor === undefined ? null : parseCursor(filter.cursor),
     limit: filter.limit,
   });
-  return { events, manualDelivery, nextCursor: next === null ? null : cursorOf(next) };
+  return { events, manualDelivery, undelivered, nextCursor: next === null ? null : cursorOf(next) };
 }
 
 /** @throws ProblemError `event_not_found` */

@@ -27,6 +27,7 @@ import {
   type SessionInfo,
   type StartResendRequest,
   samplePayload,
+  type UndeliveredEvent,
   type WebhookDeliverySummary,
   type WebhookEndpointSummary,
 } from "@herald/contracts";
@@ -267,7 +268,14 @@ export const EXAMPLES: Partial<Record<SchemaName, unknown>> = {
   DeliveryExportRow: { ...item, cursor: "AZwT1vQAgnGb33lmCO1oow" } satisfies DeliveryExportRow,
   DeliveryDetails: deliveryDetails(),
   EndpointChangePage: { changes: [change], nextCursor: null } satisfies EndpointChangePage,
-  EventPage: { events: [event], manualDelivery: null, nextCursor: null } satisfies EventPage,
+  EventPage: { events: [event], manualDelivery: null, undelivered: [], nextCursor: null } satisfies EventPage,
+  UndeliveredEvent: {
+    id: "00000000-0000-4000-8000-000000000003",
+    type: "WorkItemCompletd",
+    cause: "unknown_type",
+    reason: "/type is none that events are delivered of: there is no type of this exact name",
+    cameAtUtc: attemptedAtUtc,
+  } satisfies UndeliveredEvent,
   EventDetails: { ...event, body } satisfies EventDetails,
   ResendPreview: {
     deliveries: 1_000,

@@ -38,8 +38,8 @@ interface Parts {
   publisher: Publisher;
   /** Hands new deliveries over to the owners of their endpoints. */
   handOver: (made: ForOwners) => void;
-  /** Leaves a notice of a rejected event for the product. */
-  reportRejected: (rejection: Rejection) => Promise<void>;
+  /** Says to searches and to the product that an event is not taken. */
+  reportUndelivered: (event: Rejection) => Promise<void>;
   fanOut: FanOut;
   clock: Clock;
   metrics: PublisherMetrics;
@@ -75,7 +75,7 @@ const HOLD_MS = 20 * 60_000;
  * What the process holds when it dies is delivered again, and storing it again changes nothing.
  */
 export function consumeEvents(
-  { broker, names, publisher, handOver, reportRejected, fanOut, clock, metrics, tracing, log }: Parts,
+  { broker, names, publisher, handOver, reportUndelivered, fanOut, clock, metrics, tracing, log }: Parts,
   { inboxBytes, batchSize, windowMs, eventTypes, holdMs = HOLD_MS }: ConsumeOptions,
 ): Consumer {
   const { inboxQueues, behindQueues, rejectedQueue } = names;
@@ -95,7 +95,7 @@ export function consumeEvents(
       publisher,
       rejectedQueue,
       foreignInboxOf: broker.foreignInboxOf,
-      reportRejected,
+      reportUndelivered,
       handOver,
       again: (each) => laneOf(each).add(each),
       tooMuch: ({ message }) => tooMuch.add(message),

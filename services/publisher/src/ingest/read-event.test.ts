@@ -74,8 +74,12 @@ describe("an event's time", () => {
   test("an event an hour ahead is taken, and one further ahead is rejected, since a clock is wrong", () => {
     expect(read(event, OCCURRED_AT - HOUR_MS).kind).toBe("event");
     const reason = expect.stringContaining("/occurredAtUtc is more than an hour in the future");
-    expect(read(event, OCCURRED_AT - HOUR_MS - 1)).toEqual({ kind: "rejected", reason });
-    expect(read({ ...event, occurredAtUtc: "9999-12-31T23:59:59.999999999Z" })).toEqual({ kind: "rejected", reason });
+    expect(read(event, OCCURRED_AT - HOUR_MS - 1)).toEqual({ kind: "rejected", reason, isInFuture: true });
+    expect(read({ ...event, occurredAtUtc: "9999-12-31T23:59:59.999999999Z" })).toEqual({
+      kind: "rejected",
+      reason,
+      isInFuture: true,
+    });
   });
 });
 

@@ -3,7 +3,7 @@ import { carriedHeaders } from "@herald/common/broker/carried-headers";
 import type { Log } from "@herald/common/telemetry/log";
 import { readTraceparent } from "@herald/common/telemetry/trace-context";
 import type { TraceSpan, Tracing } from "@herald/common/telemetry/tracing";
-import type { JudgeOptions } from "@herald/contracts";
+import type { JudgeOptions, UndeliveredCause } from "@herald/contracts";
 import type { FanOutItem, FanOutOutcome, FanOutResult } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
 import type { PublisherMetrics } from "../metrics.ts";
@@ -17,8 +17,8 @@ interface Parts {
   rejectedQueue: string;
   /** The inbox queue of an organization that another Herald serves; undefined for one of ours. */
   foreignInboxOf: (organizationId: string) => string | undefined;
-  /** Leaves a notice of a rejected event for the product. */
-  reportRejected: (rejection: Rejection) => Promise<void>;
+  /** Says to searches and to the product that an event is not taken. */
+  reportUndelivered: (event: Rejection) => Promise<void>;
   /** Hands new deliveries over to the owners of their endpoints. */
   handOver: (made: ForOwners) => void;
   /** Takes a message whose event has more endpoints than a page. */
@@ -32,6 +32,15 @@ interface Parts {
 
 const MAX_REASON_CHARACTERS = 1_000;
 
+/** What is said of an event that keeps the contract and is not delivered. */
+const SAID_OF = {
+  ignored: {
+    cause: "unknown_type",
+    reason: "/type is none that events are delivered of: there is no type of this exact name",
+  },
+  stale: { cause: "too_old", reason: "/occurredAtUtc was too long ago when the event came" },
+} as const satisfies Record<string, { cause: UndeliveredCause; reason: string }>;
+
 type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
 
 /**
@@ -41,7 +50,18 @@ type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
  * @param options how far back events are delivered, and of which types
  */
 export function batchStore(
-  { publisher, rejectedQueue, foreignInboxOf, reportRejected, handOver, again, tooMuch, metrics, tracing, log }: Parts,
+  {
+    publisher,
+    rejectedQueue,
+    foreignInboxOf,
+    reportUndelivered,
+    handOver,
+    again,
+    tooMuch,
+    metrics,
+    tracing,
+    log,
+  }: Parts,
   { windowMs, eventTypes }: Required<Pick<JudgeOptions, "windowMs" | "eventTypes">>,
 ): (batch: readonly Held[], fanOutPages: FanOutPages) => Promise<void> {
   /** An event to fan out; undefined where there is nothing to store. */
@@ -49,11 +69,15 @@ export function batchStore(
     const { message, arrivedAt: now, afterEndpointId } = held;
     const reading = readEvent(message.content, { traceparent: traceparentOf(held), now, windowMs, eventTypes });
     if (reading.kind === "rejected") {
-      reject(held, reading.reason);
+      reject(held, reading.reason, { cause: reading.isInFuture ? "in_future" : "rejected" });
       return undefined;
     }
     if (reading.kind !== "event") {
-      finish(held, reading.kind);
+      const { kind } = reading;
+      const { cause, reason } = SAID_OF[kind];
+      reportUndelivered(rejectionOf(message.content, cause, reason))
+        .then(() => finish(held, kind))
+        .catch(held.failed);
       return undefined;
     }
     const { event } = reading;
@@ -85,7 +109,7 @@ export function batchStore(
       case "unstorable":
         held.span?.end({ error: outcome.reason });
         // PostgreSQL's words may quote the event: they stay with the message.
-        reject(held, outcome.reason, "it can't be stored; the queue of rejected events says why");
+        reject(held, outcome.reason, { noticeReason: "it can't be stored; the queue of rejected events says why" });
         break;
       case "too much":
         tooMuch(held);
@@ -107,9 +131,13 @@ export function batchStore(
   /**
    * Moves a message to the rejected queue: the product's notice is stored, and then the message's copy, before the original goes.
    *
-   * @param noticeReason the reason as the notice has it
+   * @param noticeReason the reason as notice and search have it
    */
-  function reject(held: Held, reason: string, noticeReason = reason): void {
+  function reject(
+    held: Held,
+    reason: string,
+    { cause = "rejected", noticeReason = reason }: { cause?: UndeliveredCause; noticeReason?: string } = {},
+  ): void {
     const { content, headers } = held.message;
     // A reason can quote the name of a field, which may have any length.
     const shown = reason.slice(0, MAX_REASON_CHARACTERS);
@@ -121,7 +149,7 @@ export function batchStore(
       headers: { ...carriedHeaders(headers), "x-herald-reason": shown },
     };
     // The notice first: while PostgreSQL is away this is tried again and again, and must leave no copy each time.
-    reportRejected(rejectionOf(content, noticeReason))
+    reportUndelivered(rejectionOf(content, cause, noticeReason))
       .then(() => publisher.publish(copy))
       .then(() => finish(held, "rejected"))
       .catch(held.failed);

@@ -30,6 +30,8 @@ export interface Inbox {
   storeValid(): Promise<void>;
   /** A counter of the publisher's own metrics. */
   counted(result: "received" | "stale" | "ignored" | "rejected"): Promise<number>;
+  /** How many events the publisher neither took nor wrote down. */
+  unkept(): Promise<number>;
 }
 
 /** A publisher that runs on a real RabbitMQ and a real PostgreSQL, and an emitter that can send any message. */
@@ -67,6 +69,8 @@ export function useInbox(brokerOptions: TestBrokerOptions = {}): Inbox {
     channel = await connection.createConfirmChannel();
     await service.ready();
   });
+
+  const metrics = async () => (await fetch(metricsUrl, { headers: { connection: "close" } })).text();
 
   const inbox: Inbox = {
     get prisma() {
@@ -115,8 +119,10 @@ export function useInbox(brokerOptions: TestBrokerOptions = {}): Inbox {
       );
     },
     async counted(result) {
-      const text = await (await fetch(metricsUrl, { headers: { connection: "close" } })).text();
-      return Number(new RegExp(`herald_events_total\\{result="${result}"[^}]*\\} (\\d+)`).exec(text)?.[1]);
+      return Number(new RegExp(`herald_events_total\\{result="${result}"[^}]*\\} (\\d+)`).exec(await metrics())?.[1]);
+    },
+    async unkept() {
+      return Number(/herald_undelivered_events_unkept_total\S* (\d+)/.exec(await metrics())?.[1]);
     },
   };
   return inbox;

@@ -1,4 +1,10 @@
-import { type EndpointDelivery, type EventListItem, isUuid } from "@herald/contracts";
+import {
+  type EndpointDelivery,
+  type EventListItem,
+  isUuid,
+  UNDELIVERED_CAUSES,
+  type UndeliveredEvent,
+} from "@herald/contracts";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useSearchParams } from "wouter";
 import { overviewQuery, searchQuery } from "../../api/queries.ts";
@@ -91,7 +97,8 @@ function ById({ id }: { id: string }) {
   const events = query.data.pages.flatMap((page) => page.events);
   const manual = query.data.pages[0]?.manualDelivery ?? null;
   const webhook = webhooks?.filter((each) => each.id === id) ?? [];
-  if (events.length === 0 && manual === null && webhook.length === 0) return <Nothing isId />;
+  const undelivered = query.data.pages[0]?.undelivered ?? [];
+  if ([events, webhook, undelivered].every((found) => found.length === 0) && manual === null) return <Nothing isId />;
   return (
     <>
       {webhook.length > 0 ? (
@@ -100,6 +107,9 @@ function ById({ id }: { id: string }) {
         </Panel>
       ) : null}
       {manual ? <ManualDelivery manual={manual} /> : null}
+      {undelivered.map((event) => (
+        <Undelivered key={event.cause} event={event} />
+      ))}
       {events.map((event) => (
         <FoundEvent key={event.key} event={event} />
       ))}
@@ -112,6 +122,28 @@ function ManualDelivery({ manual }: { manual: EndpointDelivery }) {
   return (
     <Panel title="A manual delivery, which is of no event" padded>
       <DeliveryResults results={[manual]} />
+    </Panel>
+  );
+}
+
+/** An event that came, and that no webhook gets. */
+function Undelivered({ event: { type, cause, reason, cameAtUtc } }: { event: UndeliveredEvent }) {
+  return (
+    <Panel
+      title={`${type ?? "An event"}, delivered to nobody`}
+      aside={
+        <span className={css.when}>
+          came <Time iso={cameAtUtc} />
+        </span>
+      }
+      padded
+    >
+      <p>{UNDELIVERED_CAUSES[cause]}</p>
+      {cause === "rejected" ? (
+        <p>
+          Reason: <code>{reason}</code>
+        </p>
+      ) : null}
     </Panel>
   );
 }
@@ -139,8 +171,8 @@ function Nothing({ isId = false }: { isId?: boolean }) {
         {isId ? (
           <p>
             No event, entity, delivery or webhook of your organization has this id. Events are found as long as they are
-            kept. {product.name} never stores one that was older than seven days when it came, one of a type that no
-            webhook can have, and one that it had to reject.
+            kept; by its id, one that {product.name} did not take too, for seven days. So either it was emitted for
+            another organization or with another id, or it did not come.
           </p>
         ) : (
           <p>No webhook has this in its name or URL. Events, entities and deliveries are found by their whole id.</p>

@@ -70,6 +70,7 @@ test(
     try {
       const channel = await product.createConfirmChannel();
       channel.publish(`${system.namespace}.events`, "RiskCreated", Buffer.from('{"type":"RiskCreated"}'));
+      channel.publish(`${system.namespace}.events`, "RiskCreatd", Buffer.from('{"type":"RiskCreatd"}'));
       await channel.waitForConfirms();
       await emit(failing.organizationId, 6);
       await Promise.all([
@@ -94,6 +95,7 @@ test(
           expect(await follow(page, "broken-events")).toContain("Discarded 1 event");
           await ends("HeraldEventsRejected");
         })(),
+        fires("HeraldEventsNotDelivered"),
       ]);
     } finally {
       await flow.stop();

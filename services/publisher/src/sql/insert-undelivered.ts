@@ -1,0 +1,21 @@
+import type { Queries } from "@herald/common/database/queries";
+import type { Rejection } from "../rejections.ts";
+
+/**
+ * Writes down events that are not taken, by organization, id and cause; one that is there stays as it came first.
+ *
+ * Locks nothing that is there. Walks undelivered_event_pkey.
+ */
+export async function insertUndelivered(queries: Queries, events: readonly Rejection[], now: Date): Promise<void> {
+  await queries.$executeRaw`
+    insert into undelivered_event (event_id, organization_id, cause, type, reason, came_at)
+    select event_id, organization_id, cause::undelivered_cause, type, reason, ${now}::timestamptz
+    from unnest(
+      ${events.map(({ eventId }) => eventId)}::uuid[],
+      ${events.map(({ organizationId }) => organizationId)}::text[],
+      ${events.map(({ cause }) => cause)}::text[],
+      ${events.map(({ eventType }) => eventType)}::text[],
+      ${events.map(({ reason }) => reason)}::text[]
+    ) as given (event_id, organization_id, cause, type, reason)
+    on conflict do nothing`;
+}
