@@ -52,7 +52,8 @@ record Event(
     public string RoutingKey()
     {
         string digits = Convert.ToHexString(SHA256.HashData(Encoding.UTF8.GetBytes(organizationId))).ToLowerInvariant();
-        return $"{type}.{digits[0]}.{digits[1]}";
+        // Dots divide a routing key, so those of a type become hyphens.
+        return $"{type.Replace('.', '-')}.{digits[0]}.{digits[1]}";
     }
 }
 

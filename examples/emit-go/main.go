@@ -53,7 +53,8 @@ func newUUID() string {
 // routingKey has a digit that chooses one of sixteen queues, so that an organization's flood does not hold up the others.
 func routingKey(event event) string {
 	digits := fmt.Sprintf("%x", sha256.Sum256([]byte(event.OrganizationID)))
-	return fmt.Sprintf("%s.%c.%c", event.Type, digits[0], digits[1])
+	// Dots divide a routing key, so those of a type become hyphens.
+	return fmt.Sprintf("%s.%c.%c", strings.ReplaceAll(event.Type, ".", "-"), digits[0], digits[1])
 }
 
 type emitter struct {

@@ -48,7 +48,8 @@ public class Emit {
             MessageDigest sha256 = MessageDigest.getInstance("SHA-256");
             byte[] hash = sha256.digest(organizationId.getBytes(StandardCharsets.UTF_8));
             String digits = HexFormat.of().formatHex(hash);
-            return type + "." + digits.charAt(0) + "." + digits.charAt(1);
+            // Dots divide a routing key, so those of a type become hyphens.
+            return type.replace('.', '-') + "." + digits.charAt(0) + "." + digits.charAt(1);
         }
     }
 

@@ -48,7 +48,8 @@ function newUuid(): string
 function routingKey(array $event): string
 {
     $digits = hash("sha256", $event["organizationId"]);
-    return "{$event["type"]}.$digits[0].$digits[1]";
+    // Dots divide a routing key, so those of a type become hyphens.
+    return strtr($event["type"], ".", "-") . ".$digits[0].$digits[1]";
 }
 
 class Emitter

@@ -37,7 +37,8 @@ def new_event(organization_id, type, entity_type, entity_id, data):
 def routing_key(event):
     """The first digit chooses one of sixteen queues, so that an organization's flood does not hold up the others."""
     digits = hashlib.sha256(event["organizationId"].encode()).hexdigest()
-    return f"{event['type']}.{digits[0]}.{digits[1]}"
+    # Dots divide a routing key, so those of a type become hyphens.
+    return f"{event['type'].replace('.', '-')}.{digits[0]}.{digits[1]}"
 
 
 class Emitter:

@@ -1,4 +1,5 @@
 import { names } from "@herald/common/broker/topology";
+import { readCatalogue } from "@herald/common/config/event-types";
 import { ConfigError, readSetting } from "@herald/common/config/read-config";
 import { preparesStatements } from "@herald/common/database/client";
 import type { ServiceName } from "@herald/common/database/rights";
@@ -67,6 +68,7 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   }
 
   read(() => readAll(context.environment, service));
+  read(() => readCatalogue(readSome({ ...context.environment, HERALD_ENV: "development" }, "EVENT_TYPES_FILE")));
   misspelt(context.environment).forEach(ofSettings);
   // What is not safe is among the findings by now, and can be looked at all the same.
   const environment = { ...context.environment, HERALD_ENV: "development" };

@@ -15,6 +15,8 @@ import { callHerald } from "../run-herald.ts";
 import { type Change, useRightSetUp } from "./right-set-up.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "herald-doctor-broker-"));
+const badTypes = join(folder, "types.json");
+writeFileSync(badTypes, JSON.stringify({ paid: { entityType: "Invoice", emittedWhen: "an invoice is paid" } }));
 /** A node whose users, limits and policies a test may change. */
 let node: RabbitmqNode;
 let starting: Promise<RabbitmqNode>;
@@ -57,6 +59,8 @@ test.each<[string, string, RegExp]>([
   ["AUTH_ISSUER", "", /^fault, settings: AUTH_ISSUER is missing/],
   ["AMQP_CA_FILE", caFile, /^fault, settings: .*AMQP_URL asks for no TLS\. Write amqps/],
   ["SECRET_KEYS_FILE", "/nowhere/keys", /^fault, settings: SECRET_KEYS_FILE names a file that can't be read/],
+  ["EVENT_TYPES_FILE", "/nowhere/types.json", /^fault, settings: EVENT_TYPES_FILE: the file can't be read/],
+  ["EVENT_TYPES_FILE", badTypes, /^fault, settings: EVENT_TYPES_FILE: .*: \/paid\/sample is missing/],
   ["EXTRA_CA_FILE", "/nowhere/ca.pem", /^fault, settings: EXTRA_CA_FILE names a file that can't be read/],
   ["ENDPOINT_CONCURENCY", "7", /^warning, settings: ENDPOINT_CONCURENCY is no setting.* -> If ENDPOINT_CONCURRENCY is/],
   ["DATABSE_POOL_SIZE", "7", /^warning, settings: DATABSE_POOL_SIZE is no setting.* -> If DATABASE_POOL_SIZE is meant/],

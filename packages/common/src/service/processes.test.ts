@@ -1,4 +1,9 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DEFAULT_CATALOGUE } from "@herald/contracts";
 import { describe, expect, test } from "@jest/globals";
+import { eventTypeSettings } from "../config/event-types.ts";
 import type { Settings } from "../config/settings.ts";
 import { newSealingKeys } from "../security/sealing-keys.ts";
 import { differencesOf, type Facts, factsOf, type Process } from "./processes.ts";
@@ -25,6 +30,32 @@ test("a process's facts are the settings that must be the same, and neither the 
     SECRET_KEYS: expect.stringMatching(/^old \([0-9a-f]{8}\)$/),
     SECRET_SEALING_KEY: facts.SECRET_KEYS,
   });
+});
+
+test("processes compare their catalogues by what the files say, and none says what the default one says", () => {
+  const folder = mkdtempSync(join(tmpdir(), "herald-facts-"));
+  try {
+    const factsFrom = (name: string, catalogue: object) => {
+      const EVENT_TYPES_FILE = join(folder, name);
+      writeFileSync(EVENT_TYPES_FILE, JSON.stringify(catalogue));
+      return factsOf(eventTypeSettings, { EVENT_TYPES_FILE });
+    };
+    const own = { paid: { entityType: "Invoice", emittedWhen: "an invoice is paid", sample: {} } };
+    const [api, publisher] = [factsFrom("a.json", own), factsFrom("b.json", own)];
+    const none = factsOf(eventTypeSettings, {});
+    expect(differencesOf([process("api", api), process("publisher", publisher)])).toEqual([]);
+    expect(differencesOf([process("api", none), process("p", factsFrom("c.json", DEFAULT_CATALOGUE))])).toEqual([]);
+    expect(differencesOf([process("api", api), process("publisher", none)])).toEqual([
+      {
+        setting: "EVENT_TYPES_FILE",
+        what: expect.stringMatching(
+          /^EVENT_TYPES_FILE is 1 types \(\w{12}\) in api a:1, and 7 types \(\w{12}\) in publisher/,
+        ),
+      },
+    ]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 describe("what processes were told differently", () => {
