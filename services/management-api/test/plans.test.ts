@@ -4,6 +4,7 @@ import { deliveriesAtEndpoints } from "@herald/common/history/sql/deliveries-at-
 import { eventKeys } from "@herald/common/history/sql/event-keys";
 import { findDelivery } from "@herald/common/history/sql/find-delivery";
 import { readEvents } from "@herald/common/history/sql/read-events";
+import { undeliveredEvents } from "@herald/common/history/sql/undelivered-events";
 import { type Statistics, type StoredHistory, storeHistory } from "@herald/dev/harness/history";
 import { expectWalks, pagesRead, tablesRead } from "@herald/dev/harness/plans";
 import { insertDelivery, insertEndpoint, insertResend } from "@herald/dev/harness/rows";
@@ -82,6 +83,7 @@ const bodies: Call = (queries, stored) =>
 const id = "0190a1b2-0000-7000-8000-0000000000aa";
 const byEventId: Call = (queries, stored) =>
   eventKeys(queries, { ...one(stored), eventId: id, entityId: null, before: null, limit: 20 });
+const undeliveredById: Call = (queries, stored) => undeliveredEvents(queries, { ...one(stored), eventId: id });
 const byEntityId: Call = (queries, stored) =>
   eventKeys(queries, { ...one(stored), eventId: null, entityId: id, before: null, limit: 20 });
 const byEntityIdOn: Call = (queries, stored) =>
@@ -136,6 +138,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     ["what a receiver never got", preview, [byEndpoint, "delivery_endpoint_id_resend_of_idx", byId, event]],
     ["resends, with how far they are,", resends, [byEndpoint, byId]],
     ["an event, by its id,", byEventId, [byEvent]],
+    ["an event that was not taken, by its id,", undeliveredById, ["undelivered_event_pkey"]],
     ["an entity's newest events", byEntityId, [byEntity]],
     ["an entity's older events", byEntityIdOn, [byEntity]],
     ["a delivery, by its id,", byDeliveryId, [byId]],

@@ -9,7 +9,9 @@ import { DAY_MS, dayOf } from "../src/partitions/days.ts";
 import { backfill } from "../src/sql/backfill.ts";
 import { eraseEndpointPage } from "../src/sql/erase-endpoint.ts";
 import { eraseResends } from "../src/sql/erase-resends.ts";
+import { eraseUndelivered } from "../src/sql/erase-undelivered.ts";
 import { expireDue } from "../src/sql/expire-due.ts";
+import { insertUndelivered } from "../src/sql/insert-undelivered.ts";
 import { makePartitions } from "../src/sql/partitions.ts";
 import { makeResendPage } from "../src/sql/resend-page.ts";
 import { FIRST_ENDPOINT, storeEvents } from "../src/sql/store-events.ts";
@@ -144,6 +146,13 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     const days = read.filter((table) => /^delivery_\d/.test(table)).map((table) => table.slice(-8));
     for (const day of days) expect(day <= dayOf(page.endedBefore).replaceAll("-", "")).toBe(true);
   });
+
+  test("writing down what is not taken, and erasing what is old of it, walks its indexes", () =>
+    expectWalks(db.database.queries, ["undelivered_event_came_at_idx"], async (queries) => {
+      const event = { cause: "unknown_type", organizationId: "acme", eventType: "RiskCreatd", reason: "none" } as const;
+      await insertUndelivered(queries, [{ ...event, eventId: stored.endpointIds[0] ?? null }], NOW);
+      await eraseUndelivered(queries, { cameBefore: NOW, pageSize: 1_000 });
+    }));
 
   test("taking and giving back a catch-up, an erasure or a resend, and erasing resends walks no growing table", () =>
     expectWalks(db.database.queries, [], async (queries) => {
