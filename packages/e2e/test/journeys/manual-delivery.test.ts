@@ -57,6 +57,7 @@ test("a manual delivery doesn't queue behind an endpoint's own events", async ()
   });
   await Promise.all(Array.from({ length: 25 }, () => emitter.emit(environment.event())));
   await receiver.received(10);
+  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ pending: 25 }));
   expect(await api.deliver(endpoint.id, "WorkItemCompleted", "{}")).toMatchObject({ succeeded: true });
   expect(await environment.states(endpoint.id)).toEqual({ pending: 25, succeeded: 1 });
   answer();
