@@ -4,26 +4,29 @@ import { flag, organizationId, orNull, text, time, uuid } from "./json-schema.ts
 const endpointWithWorkSchema = Type.Object({ endpointId: uuid("The endpoint that has work."), organizationId });
 
 /**
- * What a publisher has stored, for the dispatcher that owns the endpoints' shards. Losing one loses nothing: PostgreSQL knows what is
- * due, and the owner looks there every few seconds.
+ * New deliveries, for the dispatcher that owns the endpoints' shards: of events that a publisher has stored, or of events that have arrived and that it
+ * is about to store. Losing one loses nothing: what is stored without a result is due, and the owner looks there every few seconds.
  */
 export const handOverSchema = Type.Object(
   {
-    storedAtUtc: time("When the deliveries were made, and their endpoints read."),
+    stored: flag("False where the events have only arrived. Their deliveries are stored by whoever comes first: publisher or owner."),
     events: Type.Array(
       Type.Object({
         eventType: text("The event's type."),
         body: text("The event, byte for byte."),
         traceparent: orNull(text("The event's trace context.")),
+        key: uuid("The event's key."),
+        receivedAtUtc: time("When it came. Its deliveries are made, and due, at this time."),
       }),
       { description: "The events of the deliveries." },
     ),
     deliveries: Type.Array(
       Type.Object({
-        deliveryId: uuid("The delivery, which is due since it was made."),
+        deliveryId: uuid("The delivery."),
         endpointId: uuid("Its endpoint."),
         organizationId,
-        revision: text("The endpoint's revision when the delivery was made, as a decimal number."),
+        revision: text("The endpoint's revision, as a decimal number."),
+        readAtUtc: time("When the endpoint had this revision."),
         event: Type.Integer({ minimum: 0, description: "Which of the events it delivers." }),
       }),
       { description: "New deliveries, with all that their first attempts need." },

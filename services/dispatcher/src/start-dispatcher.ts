@@ -53,6 +53,7 @@ export async function startDispatcher(
   const shards = createShards(parts, { id, isAble: () => !missing.key, outageSince: outage.since });
   const quarantine = createQuarantine(parts);
   const health = createHealthQueue(parts, { pausesMs, failingAfter: FAILING_AFTER_FAILURES, disableAfter });
+  const settlements = createSettleQueue({ ...parts, health });
   const mayBegin = () => !outage.isOn();
   const serve = createServe({
     attempts: createAttempts({ ...parts, sender, outage, secrets, schedule }),
@@ -61,7 +62,7 @@ export async function startDispatcher(
     epochOf: shards.epochOf,
     mayBegin,
     readBody: createReadBody(parts),
-    settle: createSettleQueue({ ...parts, health }),
+    settle: settlements.settle,
     onKeyMissing: () => {
       missing.key = true;
     },
@@ -76,6 +77,7 @@ export async function startDispatcher(
       readBacklog: createReadBacklog(parts, { perEndpoint: concurrency }),
       readConfiguration: createReadConfiguration(parts),
       isHealthPending: health.has,
+      isWriting: settlements.isWriting,
       serve,
     },
     { concurrency, ratePerSecond: config.ENDPOINT_RATE, breaker: { pausesMs, disableAfter }, bounds },

@@ -62,7 +62,7 @@ export function settling(db: TestDatabase) {
     });
     const queue = createSettleQueue({ ...parts, health });
     // As an owner does that knows how the endpoint fares.
-    const settle = (each: Settlement) => queue(each, each.succeeded);
+    const settle = (each: Settlement) => queue.settle(each, each.succeeded);
     return { settle, health, metrics, errors, stop: () => stopping.abort() };
   }
 

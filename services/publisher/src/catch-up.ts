@@ -46,7 +46,7 @@ export function createCatchUp(parts: Parts, { windowMs, ...options }: CatchUpOpt
           const { endpointId, organizationId } = taken;
           if (organizationId !== null) {
             const work = [{ endpointId, organizationId, owner: page.owner }];
-            handOver({ storedAt: bounds.now, deliveries: [], work });
+            handOver({ stored: true, deliveries: [], work });
           }
         }
         return page;

@@ -29,7 +29,14 @@ export interface FanOutResult {
   /** What each statement has made for the owners of the endpoints. */
   made: ForOwners[];
   deliveryCount: number;
+  /** Who gets events like these, as each statement has said. */
+  said: SaidSubscriptions[];
 }
+
+/** Subscriptions, and when they were read; no later. */
+export type SaidSubscriptions = Pick<StoredEvents, "subscriptions"> & { readAt: Date };
+
+type Stored = StoredEvents & { readAt: Date };
 
 export interface FanOut {
   /** Fans out a page of each event. */
@@ -62,8 +69,12 @@ export function createFanOut(
   });
   const inPages = shrinkingPages({ max: MAX_DELIVERIES, onShrunk });
 
-  async function store(pages: readonly EventPage[]): Promise<StoredEvents> {
-    return await retry(() => storeEvents(queries, pages, clock.now()), {
+  async function store(pages: readonly EventPage[]): Promise<Stored> {
+    const read = async () => {
+      const readAt = clock.now();
+      return { ...(await storeEvents(queries, pages, readAt)), readAt };
+    };
+    return await retry(read, {
       shouldRetry: (error) => !isDataError(error) && !isTooMuch(error),
       onFirstFailure: (error) => {
         const why = isPartitionMissing(error) ? `: ${PARTITION_MISSING}` : "";
@@ -102,7 +113,7 @@ function pageOf({ event, afterEndpointId = FIRST_ENDPOINT }: FanOutItem, maxEndp
 
 function resultOf(
   pages: readonly EventPage[],
-  stored: readonly StoredEvents[],
+  stored: readonly Stored[],
   setAside: readonly { item: EventPage; error: unknown }[],
 ): FanOutResult {
   const unfinished = new Map(stored.flatMap((statement) => [...statement.unfinished]));
@@ -115,6 +126,7 @@ function resultOf(
     }),
     made: stored.map(({ made }) => made),
     deliveryCount: stored.reduce((sum, { deliveryCount }) => sum + deliveryCount, 0),
+    said: stored.map(({ subscriptions, readAt }) => ({ subscriptions, readAt })),
   };
 }
 

@@ -10,7 +10,8 @@ import { createMetrics } from "./metrics.ts";
 
 type SentMessage = Parameters<Sender["send"]>[0];
 
-const STORED_AT = new Date("2026-03-01T12:00:00.000Z");
+const RECEIVED_AT = new Date("2026-03-01T12:00:00.000Z");
+const READ_AT = new Date("2026-03-01T11:59:59.900Z");
 const names = namesOf("herald");
 
 const eventWith = (body: string): IncomingEvent => ({
@@ -19,7 +20,8 @@ const eventWith = (body: string): IncomingEvent => ({
   id: randomUUID(),
   type: "RiskCreated",
   entityId: randomUUID(),
-  occurredAt: STORED_AT,
+  occurredAt: RECEIVED_AT,
+  receivedAt: RECEIVED_AT,
   body,
   traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 });
@@ -27,6 +29,7 @@ const deliveryOf = (event: IncomingEvent, owner: string | null): NewDelivery => 
   id: randomUUID(),
   endpointId: randomUUID(),
   revision: "7",
+  readAt: READ_AT,
   event,
   owner,
 });
@@ -34,7 +37,7 @@ const workOf = (owner: string | null) => ({ endpointId: randomUUID(), organizati
 
 /** Hands over, where the broker takes messages or doesn't, and these dispatchers are of this process. */
 async function handedOver(
-  made: Omit<ForOwners, "storedAt">,
+  made: Omit<ForOwners, "stored">,
   { local = [], isBlocked = false }: { local?: string[]; isBlocked?: boolean } = {},
 ) {
   const sent: SentMessage[] = [];
@@ -47,7 +50,7 @@ async function handedOver(
   const localOwners = {
     handOver: (owner: string, message: HandOver) => local.includes(owner) && called.push({ owner, message }) > 0,
   };
-  handOver({ localOwners, sender, names, metrics: createMetrics(registry) }, { storedAt: STORED_AT, ...made });
+  handOver({ localOwners, sender, names, metrics: createMetrics(registry) }, { stored: true, ...made });
   const { values } = (await registry.getSingleMetric("herald_handed_over_total")?.get()) ?? { values: [] };
   return {
     sent: sent.map(({ content, ...message }) => ({ ...message, message: JSON.parse(String(content)) as HandOver })),
@@ -67,12 +70,19 @@ test("each owner gets one message, with the body of an event once, however many 
   ] as const;
   const work = workOf("owner-2");
   const { sent, counted } = await handedOver({ deliveries, work: [work] });
-  const written = ({ body, traceparent }: IncomingEvent) => ({ eventType: "RiskCreated", body, traceparent });
+  const written = ({ body, traceparent, key }: IncomingEvent) => ({
+    eventType: "RiskCreated",
+    body,
+    traceparent,
+    key,
+    receivedAtUtc: RECEIVED_AT.toISOString(),
+  });
   const handed = ({ id: deliveryId, endpointId }: NewDelivery, event: number) => ({
     deliveryId,
     endpointId,
     organizationId: "organization-1",
     revision: "7",
+    readAtUtc: READ_AT.toISOString(),
     event,
   });
   expect(sent).toEqual([
@@ -80,7 +90,7 @@ test("each owner gets one message, with the body of an event once, however many 
       exchange: "herald.dispatch",
       routingKey: "owner-1",
       message: {
-        storedAtUtc: STORED_AT.toISOString(),
+        stored: true,
         events: [written(event), written(other)],
         deliveries: [handed(deliveries[0], 0), handed(deliveries[2], 1), handed(deliveries[3], 0)],
         work: [],
@@ -90,7 +100,7 @@ test("each owner gets one message, with the body of an event once, however many 
       exchange: "herald.dispatch",
       routingKey: "owner-2",
       message: {
-        storedAtUtc: STORED_AT.toISOString(),
+        stored: true,
         events: [written(event)],
         deliveries: [handed(deliveries[1], 0)],
         work: [{ endpointId: work.endpointId, organizationId: work.organizationId }],

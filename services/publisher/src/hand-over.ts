@@ -5,12 +5,14 @@ import type { HandOver } from "@herald/contracts";
 import type { IncomingEvent } from "./ingest/read-event.ts";
 import type { PublisherMetrics } from "./metrics.ts";
 
-/** A delivery that was made just now, of an event whose body is the stored one. */
+/** A new delivery of an event whose body is the stored one, or will be. */
 export interface NewDelivery {
   id: string;
   endpointId: string;
   /** The revision of its endpoint, as a decimal number. */
   revision: string;
+  /** When the endpoint had this revision. */
+  readAt: Date;
   event: IncomingEvent;
   /** The dispatcher that owns the endpoint's shard, by the id of its process; null where none does. */
   owner: string | null;
@@ -24,10 +26,10 @@ export interface EndpointWithWork {
   owner: string | null;
 }
 
-/** What one statement has made for the owners of the endpoints. */
+/** What owners of endpoints get. */
 export interface ForOwners {
-  /** When the deliveries were made, and their endpoints read; no later. */
-  storedAt: Date;
+  /** False for deliveries of events that have only arrived. */
+  stored: boolean;
   deliveries: readonly NewDelivery[];
   work: readonly EndpointWithWork[];
 }
@@ -40,7 +42,7 @@ interface Parts {
 }
 
 /** An event with a larger body is not handed over: its owner reads it from PostgreSQL, when there is room for its body. */
-const MAX_BODY_BYTES = 8 * 1024;
+export const MAX_BODY_BYTES = 8 * 1024;
 
 /** What the bodies of one message may have together. A larger message would hold up what comes behind it. */
 const MAX_MESSAGE_BYTES = 256 * 1024;
@@ -69,11 +71,10 @@ export function handOver({ localOwners, sender, names, metrics }: Parts, made: F
 }
 
 /** The messages for each owner, and for nobody (null). */
-function messagesByOwner({ storedAt, deliveries, work }: ForOwners): Map<string | null, HandOver[]> {
-  const storedAtUtc = storedAt.toISOString();
+function messagesByOwner({ stored, deliveries, work }: ForOwners): Map<string | null, HandOver[]> {
   const packers = new Map<string | null, Packer>();
   const packerOf = (owner: string | null) => {
-    const packer = packers.get(owner) ?? createPacker(storedAtUtc);
+    const packer = packers.get(owner) ?? createPacker(stored);
     packers.set(owner, packer);
     return packer;
   };
@@ -89,7 +90,7 @@ interface Packer {
 }
 
 /** Packs what one owner gets into as few messages as may be. */
-function createPacker(storedAtUtc: string): Packer {
+function createPacker(stored: boolean): Packer {
   const messages: HandOver[] = [];
   const withWork = new Set<string>();
   /** The events of the last message, by their places in it. */
@@ -97,7 +98,7 @@ function createPacker(storedAtUtc: string): Packer {
   let bytes = 0;
 
   function next(): HandOver {
-    const message = { storedAtUtc, events: [], deliveries: [], work: [] };
+    const message = { stored, events: [], deliveries: [], work: [] };
     messages.push(message);
     places = new Map();
     bytes = 0;
@@ -113,19 +114,20 @@ function createPacker(storedAtUtc: string): Packer {
   return {
     messages,
     addWork,
-    addDelivery({ id: deliveryId, endpointId, revision, event }) {
-      const { organizationId, type: eventType, body, traceparent } = event;
+    addDelivery({ id: deliveryId, endpointId, revision, readAt, event }) {
+      const { organizationId, type: eventType, body, traceparent, key, receivedAt } = event;
       const bodyBytes = Buffer.byteLength(body);
       if (bodyBytes > MAX_BODY_BYTES) return addWork({ endpointId, organizationId });
       let message = messages.at(-1) ?? next();
       let place = places.get(event);
       if (place === undefined) {
         if (bytes + bodyBytes > MAX_MESSAGE_BYTES) message = next();
-        place = message.events.push({ eventType, body, traceparent }) - 1;
+        place = message.events.push({ eventType, body, traceparent, key, receivedAtUtc: receivedAt.toISOString() }) - 1;
         places.set(event, place);
         bytes += bodyBytes;
       }
-      message.deliveries.push({ deliveryId, endpointId, organizationId, revision, event: place });
+      const readAtUtc = readAt.toISOString();
+      message.deliveries.push({ deliveryId, endpointId, organizationId, revision, readAtUtc, event: place });
     },
   };
 }

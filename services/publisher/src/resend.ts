@@ -44,7 +44,7 @@ export function createResend(parts: Parts, { leaseMs }: ResendOptions): (signal:
           makeResendPage(queries, taken, { pageSize, maxWaiting: MAX_WAITING, now: clock.now(), restMs: REST_MS }),
         );
         if (deliveryCount > 0) {
-          handOver({ storedAt: now, deliveries: [], work: [{ endpointId, organizationId, owner }] });
+          handOver({ stored: true, deliveries: [], work: [{ endpointId, organizationId, owner }] });
         }
         metrics.resent.inc(deliveryCount);
         if (state !== null && state !== "running") log.info(`a resend is ${state}`, { resendId, endpointId });

@@ -19,6 +19,7 @@ export function incomingEvent(
     entityId: randomUUID(),
     body: JSON.stringify({ id }),
     traceparent: null,
+    receivedAt: NOW,
     ...override,
     id,
     occurredAt,

@@ -22,7 +22,7 @@ const store = (...events: IncomingEvent[]) =>
   );
 const endpointIdsOf = ({ made: { deliveries, work } }: StoredEvents) =>
   [...new Set([...deliveries, ...work].map(({ endpointId }) => endpointId))].toSorted();
-const NOTHING = { storedAt: NOW, deliveries: [], work: [] };
+const NOTHING = { stored: true, deliveries: [], work: [] };
 const deliveriesOf = (endpointId: string) =>
   db.database.prisma.delivery.findMany({ where: { endpointId }, orderBy: { id: "asc" } });
 const dueOf = (endpointId: string) =>
@@ -39,7 +39,7 @@ test("an event becomes one delivery for each endpoint that wants it, due now, fo
   const { made, deliveryCount, unfinished } = await store(one);
   expect(deliveryCount).toBe(2);
   expect([...unfinished]).toEqual([]);
-  expect(made).toEqual({ storedAt: NOW, deliveries: expect.anything(), work: [] });
+  expect(made).toEqual({ stored: true, deliveries: expect.anything(), work: [] });
   for (const endpoint of [first, second]) {
     const id = deliveryId(one.key, endpoint.id);
     expect(await deliveriesOf(endpoint.id)).toMatchObject([
@@ -59,7 +59,7 @@ test("an event becomes one delivery for each endpoint that wants it, due now, fo
       { shard: shardOf(endpoint.id), deliveryId: id, dueAt: NOW, attempts: 0, interruptions: 0 },
     ]);
     expect(made.deliveries.filter(({ endpointId }) => endpointId === endpoint.id)).toEqual([
-      { id, endpointId: endpoint.id, revision: String(endpoint.revision), event: one, owner: OWNER },
+      { id, endpointId: endpoint.id, revision: String(endpoint.revision), readAt: NOW, event: one, owner: OWNER },
     ]);
   }
   expect(await prisma.businessEvent.findMany({ where: { organizationId } })).toMatchObject([

@@ -39,7 +39,7 @@ test("§3.2/exhausted §8/attempts §3.2/no-replay §6.4 nothing sends an exhaus
   const owner = (await ownerOf(db.database.queries, endpoint.id)) ?? "";
   const target = { endpointId: endpoint.id, organizationId: api.organizationId };
   const now = clock.now().toISOString();
-  const handOver: HandOver = { storedAtUtc: now, events: [], deliveries: [], work: [target] };
+  const handOver: HandOver = { stored: true, events: [], deliveries: [], work: [target] };
   channel.publish(dispatchExchange, owner, Buffer.from(JSON.stringify(handOver)));
   const request: ManualRequest = { kind: "manual", deliveryId: exhausted?.id ?? "", ...target, dueAtUtc: now };
   channel.publish(requestsExchange, owner, Buffer.from(JSON.stringify(request)));

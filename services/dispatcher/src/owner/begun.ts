@@ -24,6 +24,8 @@ export type Served =
   | { kind: "settled"; nextAttemptAt: Date | null }
   /** Nothing was sent, or nothing that counts: it is to be attempted again. */
   | { kind: "put back"; restMs: number }
+  /** Nothing was sent: whether its endpoint gets it at all, PostgreSQL says in a moment. */
+  | { kind: "unsure" }
   /** The endpoint is disabled or deleted, or another dispatcher owns it. */
   | { kind: "not ours" }
   /** Its result, or its body, is not to be had: PostgreSQL has it, for later. */

@@ -16,8 +16,8 @@ export interface KnownDeliveries {
   ended(attempt: Attempt): void;
 }
 
-/** Messages and statements take much less. */
-const REMEMBERED_MS = 15_000;
+/** Messages and statements take much less; and an event that is handed over when it arrives occurred in the last ten seconds. */
+export const REMEMBERED_MS = 15_000;
 
 export function createKnownDeliveries(nowMs: () => number): KnownDeliveries {
   const current = new Set<string>();

@@ -18,7 +18,7 @@ const PREFETCH = 500;
 /**
  * Consumes this dispatcher's own queue: what publishers hand over, and what the management API says and asks for. A message that is lost
  * does no harm: the rows say what is due. One that is forged would do harm: what it brings is signed and sent. So hand-overs count only from
- * the exchange to which publishers and dispatchers alone may write, and the others only from the management API's.
+ * the exchange to which publishers alone may write, and the others only from the management API's.
  */
 export function consumeMessages(ownerId: string, { broker, handedOver, changed, manual, log }: Parts): Consumer {
   const { dispatchExchange, requestsExchange } = broker.names;
@@ -60,16 +60,21 @@ const isTarget = (value: Partial<Target> | null) =>
   isId(value?.endpointId) && typeof value?.organizationId === "string";
 
 function isHandOver(content: Partial<HandOver>): content is HandOver {
-  const { storedAtUtc, events, deliveries, work } = content;
+  const { stored, events, deliveries, work } = content;
   return (
-    isTime(storedAtUtc) &&
+    typeof stored === "boolean" &&
     Array.isArray(events) &&
-    events.every((event) => typeof event?.body === "string" && typeof event.eventType === "string") &&
+    events.every(isEvent) &&
     Array.isArray(deliveries) &&
-    deliveries.every((delivery) => isTarget(delivery) && isId(delivery.deliveryId)) &&
+    deliveries.every((each) => isTarget(each) && isId(each.deliveryId) && isTime(each.readAtUtc)) &&
     Array.isArray(work) &&
     work.every(isTarget)
   );
+}
+
+function isEvent(event: Partial<HandOver["events"][number]> | null): boolean {
+  if (typeof event?.body !== "string" || typeof event.eventType !== "string") return false;
+  return isId(event.key) && isTime(event.receivedAtUtc);
 }
 
 function isChange(content: Partial<Target> & { kind?: string }): content is EndpointChanged {

@@ -41,6 +41,10 @@ function world({ tookMs = (() => 5) as () => number, options = {} as Partial<Own
   let readMs = 2;
   let statements = 0;
   let revision = 1n;
+  /** Deliveries that PostgreSQL has, or has had. */
+  const stored = new Set<string>();
+  let ownedMs = Number.POSITIVE_INFINITY;
+  let isWriting = true;
   let endingOf: (delivery: Delivery) => Ending = () => "succeeded";
 
   const later = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -94,10 +98,16 @@ function world({ tookMs = (() => 5) as () => number, options = {} as Partial<Own
     most.endpoint = Math.max(most.endpoint, ofEndpoint.get(id) ?? 0);
     const isOver = () => ofEndpoint.set(id, (ofEndpoint.get(id) ?? 0) - 1);
     const end = () => inFlight.delete(deliveryId);
-    if ((await begun.configuration()) === undefined) {
+    const configuration = await begun.configuration();
+    if (configuration === undefined) {
       isOver();
       end();
       return { kind: "not ours" };
+    }
+    if (delivery.arrived && delivery.arrived.revision !== String(configuration.revision)) {
+      isOver();
+      end();
+      return { kind: "unsure" };
     }
     const took = tookMs();
     await later(took);
@@ -114,6 +124,11 @@ function world({ tookMs = (() => 5) as () => number, options = {} as Partial<Own
     await later(3);
     end();
     if (ending === "left") return { kind: "left" };
+    if (delivery.arrived && !stored.has(deliveryId)) {
+      stored.add(deliveryId);
+      const { arrived: _arrived, ...row } = delivery;
+      rows.set(deliveryId, row);
+    }
     const row = rows.get(deliveryId);
     if (ending === "succeeded") {
       rows.delete(deliveryId);
@@ -132,32 +147,52 @@ function world({ tookMs = (() => 5) as () => number, options = {} as Partial<Own
       quarantine: { has: () => false },
       shards: {
         epochOf: (shard) => (lost.has(shard) ? undefined : 1),
+        ownedMs: () => ownedMs,
         becameIdle: (shard) => void idle.push(shard),
       },
       mayBegin: () => true,
       readBacklog,
       readConfiguration,
       isHealthPending: () => false,
+      isWriting: () => isWriting,
       serve,
     },
     { ...OPTIONS, ...options },
   );
 
-  let stored = 0;
-  /** As a publisher does. */
-  function store(id: string, count = 1): HandOver {
-    const storedAtUtc = clock.now().toISOString();
+  let emitted = 0;
+  /** New deliveries of an endpoint, as a publisher makes them of an event that comes now. */
+  function emit(id: string, count: number): HandOver {
+    const now = clock.now().toISOString();
     const deliveries = Array.from({ length: count }, () => {
-      const deliveryId = `0190a1b2-0000-7000-9000-${(stored++).toString(16).padStart(12, "0")}`;
-      rows.set(deliveryId, { deliveryId, endpointId: id, dueAt: clock.now(), attempts: 0, interruptions: 0 });
-      return { deliveryId, endpointId: id, organizationId: organizationOf(id), revision: "1", event: 0 };
+      const deliveryId = `0190a1b2-0000-7000-9000-${(emitted++).toString(16).padStart(12, "0")}`;
+      const organizationId = organizationOf(id);
+      return { deliveryId, endpointId: id, organizationId, revision: String(revision), readAtUtc: now, event: 0 };
     });
-    return {
-      storedAtUtc,
-      events: [{ eventType: "WorkItemCompleted", body: "{}", traceparent: null }],
-      deliveries,
-      work: [],
-    };
+    const key = "0190a1b2-0000-8000-8000-000000000000";
+    const event = { eventType: "WorkItemCompleted", body: "{}", traceparent: null, key, receivedAtUtc: now };
+    return { stored: true, events: [event], deliveries, work: [] };
+  }
+
+  /** The publisher's statement: what the owner has stored is left alone, and of the others there is a message. */
+  function storeAll(handOver: HandOver): HandOver {
+    const dueAt = new Date(handOver.events[0]?.receivedAtUtc ?? 0);
+    const deliveries = handOver.deliveries.filter(({ deliveryId }) => !stored.has(deliveryId));
+    for (const { deliveryId, endpointId } of deliveries) {
+      stored.add(deliveryId);
+      rows.set(deliveryId, { deliveryId, endpointId, dueAt, attempts: 0, interruptions: 0 });
+    }
+    return { ...handOver, stored: true, deliveries };
+  }
+
+  const store = (id: string, count = 1) => storeAll(emit(id, count));
+
+  /** An event arrives, and is stored so much later. */
+  function arrive(id: string, count: number, storeAfterMs: number): string[] {
+    const arrived = emit(id, count);
+    owner.handedOver({ ...arrived, stored: false });
+    setTimeout(() => owner.handedOver(storeAll(arrived)), storeAfterMs);
+    return arrived.deliveries.map(({ deliveryId }) => deliveryId);
   }
 
   function sweep(crashed: readonly number[] = []): void {
@@ -194,9 +229,12 @@ function world({ tookMs = (() => 5) as () => number, options = {} as Partial<Own
     disabled,
     inFlight,
     store,
+    arrive,
     sweep,
     pass,
     statements: () => statements,
+    /** Deliveries that were ever made, and those whose first attempt was. */
+    emitted: () => ({ all: emitted, attempted: [...made.keys()].filter((key) => key.endsWith("/0")).length }),
     /** As an edit does it, whose message is lost. */
     edit: () => {
       revision++;
@@ -207,6 +245,12 @@ function world({ tookMs = (() => 5) as () => number, options = {} as Partial<Own
       },
       ending(of: (delivery: Delivery) => Ending) {
         endingOf = of;
+      },
+      ownedMs(ms: number) {
+        ownedMs = ms;
+      },
+      isWriting(is: boolean) {
+        isWriting = is;
       },
     },
   };
@@ -325,14 +369,66 @@ test("quick endpoints keep half of the permits, however many are slow", async ()
   expect(inFlightOfHanging()).toBeLessThanOrEqual(12);
 });
 
+describe("what an owner is handed over on arrival", () => {
+  /** An owner that knows the endpoint. */
+  async function known() {
+    const all = world();
+    all.owner.handedOver(all.store(endpointId(1)));
+    await all.pass(20);
+    return all;
+  }
+
+  test("is attempted before it is stored", async () => {
+    const { arrive, pass, made, rows, statements } = await known();
+    const before = statements();
+    const [id] = arrive(endpointId(1), 1, 100);
+    await pass(20);
+    expect(made.get(`${id}/0`)).toBe(1);
+    await pass(2_000);
+    expect([rows.size, made.get(`${id}/0`), statements() - before]).toEqual([0, 1, 0]);
+  });
+
+  test.each<[string, (all: Awaited<ReturnType<typeof known>>) => void]>([
+    ["while PostgreSQL takes no results", ({ set }) => set.isWriting(false)],
+    ["by an owner of a few seconds, who can't know what the one before it sent", ({ set }) => set.ownedMs(14_999)],
+    ["of an endpoint that was edited, where the message of it was lost", ({ edit }) => edit()],
+  ])("waits until it is stored %s", async (_name, change) => {
+    const all = await known();
+    // What was read of the endpoint is too old to go by.
+    await all.pass(600);
+    change(all);
+    const [id] = all.arrive(endpointId(1), 1, 100);
+    await all.pass(99);
+    expect(all.made.get(`${id}/0`)).toBeUndefined();
+    await all.pass(100);
+    expect(all.made.get(`${id}/0`)).toBe(1);
+  });
+
+  test("is not attempted where it waited for more than a second and nobody stored it", async () => {
+    const { arrive, pass, made, set } = await known();
+    // As in an outage.
+    set.ending(() => "put back");
+    const [id] = arrive(endpointId(1), 1, 4_000);
+    await pass(1_200);
+    set.ending(() => "succeeded");
+    await pass(2_500);
+    expect(made.get(`${id}/0`)).toBeUndefined();
+    await pass(500);
+    expect(made.get(`${id}/0`)).toBe(1);
+  });
+});
+
 interface Step {
-  do: "hand over" | "hand over late" | "lose the message" | "work" | "changed" | "sweep" | "lose the shard" | "pass";
+  do: "arrive" | "edit" | "hand over" | "hand over late" | "lose the message" | "work" | "changed" | "sweep" | "lose the shard" | "pass";
   endpoint: number;
   count: number;
   ms: number;
 }
 const step = fc.record<Step>({
   do: fc.constantFrom(
+    "arrive",
+    "arrive",
+    "edit",
     "hand over",
     "hand over late",
     "lose the message",
@@ -353,7 +449,7 @@ test("whatever comes in whatever order, no attempt is made twice, no bound is ex
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), endings, fc.nat(40), async (steps, ends, readMs) => {
       jest.useFakeTimers({ now: 0 });
       let ended = 0;
-      const { owner, store, sweep, pass, rows, made, most, lost, set, inFlight } = world({
+      const { owner, store, arrive, edit, sweep, pass, rows, made, most, lost, set, inFlight, emitted } = world({
         tookMs: () => 1 + (ended % 50),
       });
       set.readMs(readMs);
@@ -362,12 +458,14 @@ test("whatever comes in whatever order, no attempt is made twice, no bound is ex
       for (const { do: what, endpoint, count, ms } of steps) {
         const id = endpointId(endpoint);
         const target = { endpointId: id, organizationId: organizationOf(id) };
+        if (what === "arrive") arrive(id, count, 2 * ms);
+        if (what === "edit") edit();
         if (what === "hand over") owner.handedOver(store(id, count));
         if (what === "hand over late") late.push(store(id, count));
         if (what === "lose the message") store(id, count);
         if (what === "work") {
-          const { storedAtUtc } = store(id, count);
-          owner.handedOver({ storedAtUtc, events: [], deliveries: [], work: [target] });
+          store(id, count);
+          owner.handedOver({ stored: true, events: [], deliveries: [], work: [target] });
         }
         if (what === "changed") owner.changed({ kind: "changed", ...target });
         if (what === "sweep") sweep();
@@ -387,9 +485,12 @@ test("whatever comes in whatever order, no attempt is made twice, no bound is ex
         }
       }
       set.ending(() => "succeeded");
+      // What has arrived is stored by then.
+      await pass(150);
       for (let round = 0; round < 40 && rows.size > 0; round++) await pass(500, { sweepEveryMs: 100 });
       expect([rows.size, inFlight.size]).toEqual([0, 0]);
       expect(most.twice).toBe(0);
+      expect(emitted().attempted).toBe(emitted().all);
       expect([...made.values()].filter((count) => count > 1)).toEqual([]);
       expect(most.endpoint).toBeLessThanOrEqual(OPTIONS.concurrency);
       expect(most.all).toBeLessThanOrEqual(OPTIONS.bounds.inFlight);

@@ -2,7 +2,7 @@ import { shardOf } from "@herald/common/database/shards";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { EndpointChanged, HandOver } from "@herald/contracts";
 import { type BreakerOptions, createBreaker } from "../admission/breaker.ts";
-import { type ByteBudget, createByteBudget } from "../admission/byte-budget.ts";
+import { createByteBudget } from "../admission/byte-budget.ts";
 import { createLatencies } from "../admission/latencies.ts";
 import { createPermits, type Permit, SLOW_MS } from "../admission/permits.ts";
 import { createRate } from "../admission/rate.ts";
@@ -19,7 +19,7 @@ import { type Begun, CONFIGURATION_MS, type Served } from "./begun.ts";
 import type { TimedConfiguration } from "./configurations.ts";
 import type { OwnedEndpoint } from "./endpoint.ts";
 import { createEndpoints } from "./endpoints.ts";
-import { createKnownDeliveries } from "./known-deliveries.ts";
+import { createKnownDeliveries, REMEMBERED_MS } from "./known-deliveries.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { createSuspects } from "./suspects.ts";
 
@@ -27,7 +27,7 @@ interface Parts {
   clock: Clock;
   metrics: Pick<DispatcherMetrics, "begin" | "handedOver">;
   quarantine: Pick<Quarantine, "has">;
-  shards: Pick<Shards, "epochOf" | "becameIdle">;
+  shards: Pick<Shards, "epochOf" | "ownedMs" | "becameIdle">;
   /** Whether attempts may begin at all. */
   mayBegin: () => boolean;
   readBacklog: (demand: BacklogDemand) => Promise<BacklogPage>;
@@ -35,6 +35,8 @@ interface Parts {
   readConfiguration: (endpointId: string) => Promise<TimedConfiguration | undefined>;
   /** Whether results of the endpoint are not in its stored health yet. */
   isHealthPending: (endpointId: string) => boolean;
+  /** Whether PostgreSQL takes results now. */
+  isWriting: () => boolean;
   /** Makes an attempt and settles it; never rejects. */
   serve: (begun: Begun) => Promise<Served>;
 }
@@ -54,7 +56,7 @@ export interface OwnerOptions {
  * or its successor needs, is read from PostgreSQL.
  */
 export interface Owner {
-  /** What a publisher has stored. */
+  /** What a publisher has stored, or is about to store. */
   handedOver(handOver: HandOver): void;
   /** The management API has changed an endpoint, or deleted it. */
   changed(change: EndpointChanged): void;
@@ -73,11 +75,13 @@ export interface Owner {
   inFlightOf(shard: number): number;
   /** Resolves when nothing is in flight. */
   idle(): Promise<void>;
-  readonly bytes: ByteBudget;
 }
 
 /** Of an endpoint that failed as often as disables it, PostgreSQL is asked so often whether it is disabled. */
 const LOOK_AGAIN_MS = 1_000;
+
+/** What was handed over on arrival waits no longer than this. By then it is stored, or it could not be stored. */
+const ARRIVED_MS = 1_000;
 
 /** What is left to PostgreSQL is not read again before this time. */
 const LEFT_MS = 60_000;
@@ -86,8 +90,9 @@ const LEFT_MS = 60_000;
 const MAX_TIMER_MS = 60_000;
 
 export function createOwner(parts: Parts, options: OwnerOptions): Owner {
-  const { clock, metrics, quarantine, shards, mayBegin, readBacklog, readConfiguration, isHealthPending, serve } =
+  const { clock, metrics, quarantine, shards, mayBegin, isWriting, readBacklog, readConfiguration, isHealthPending } =
     parts;
+  const { serve } = parts;
   const { epochOf } = shards;
   const { concurrency, ratePerSecond, bounds } = options;
   const known = createKnownDeliveries(() => performance.now());
@@ -120,15 +125,18 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
 
   const hasWork = (endpoint: OwnedEndpoint) => endpoint.ready.length > 0 || (endpoint.hasMore && !endpoint.reading);
 
+  const isOurs = (endpointId: string) => epochOf(shardOf(endpointId)) !== undefined;
+
+  /** How many attempts it may have at once. Of an endpoint whose health is not known, one finds it out. */
+  const limitOf = ({ breaker }: OwnedEndpoint) => Math.min(concurrency, breaker?.limit() ?? 1);
+
   /** How many attempts the endpoint's own limits leave to it. */
   function roomOf(endpoint: OwnedEndpoint): number {
-    const { breaker, rate, restUntilMs, shard, id } = endpoint;
+    const { rate, restUntilMs, shard, id } = endpoint;
     if (endpoint.isGone || !mayBegin() || epochOf(shard) === undefined) return 0;
     if (quarantine.has(id) || restUntilMs > nowMs()) return 0;
     if (rate !== undefined && rate.waitMs() > 0) return 0;
-    // Of an endpoint whose health is not known, one attempt finds it out.
-    const limit = Math.min(concurrency, breaker?.limit() ?? 1);
-    return Math.max(0, limit - endpoint.inFlight - endpoint.reserved.length);
+    return Math.max(0, limitOf(endpoint) - endpoint.inFlight - endpoint.reserved.length);
   }
 
   /**
@@ -145,8 +153,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     }
     // For fewer, a statement is not worth it: the end of the next attempt comes back to it.
     const isFresh = endpoint.reserved.length === 0;
-    const limit = Math.min(concurrency, endpoint.breaker?.limit() ?? 1);
-    if (endpoint.ready.length === 0 && isFresh && !few && 2 * room < limit) return;
+    if (endpoint.ready.length === 0 && isFresh && !few && 2 * room < limitOf(endpoint)) return;
     (isQuick(endpoint) ? turns.quick : turns.slow).add(endpoint);
     schedule();
   }
@@ -189,6 +196,10 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     if (endpoint.nextDueMs === undefined || endpoint.nextDueMs > nowMs()) return;
     endpoint.nextDueMs = undefined;
     wantMore(endpoint);
+  }
+
+  function expectDue(endpoint: OwnedEndpoint, dueAt: Date): void {
+    endpoint.nextDueMs = Math.min(endpoint.nextDueMs ?? Number.POSITIVE_INFINITY, dueAt.getTime());
   }
 
   function wantMore(endpoint: OwnedEndpoint): void {
@@ -240,6 +251,12 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   function begin(endpoint: OwnedEndpoint, permit?: Permit): boolean {
     const [delivery] = endpoint.ready;
     if (delivery === undefined) return false;
+    if (delivery.arrived && nowMs() - delivery.dueAt.getTime() > ARRIVED_MS) {
+      atHand.take(endpoint);
+      leave(endpoint, delivery);
+      permit?.settled();
+      return true;
+    }
     if (suspects.mustWait(delivery)) {
       atHand.take(endpoint);
       suspects.wait({ endpoint, delivery });
@@ -319,10 +336,10 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   function after(endpoint: OwnedEndpoint, delivery: Delivery, outcome: Served): void {
     if (outcome.kind === "settled") {
       known.ended(delivery);
-      if (outcome.nextAttemptAt) {
-        endpoint.nextDueMs = Math.min(endpoint.nextDueMs ?? Number.POSITIVE_INFINITY, outcome.nextAttemptAt.getTime());
-      }
+      if (outcome.nextAttemptAt) expectDue(endpoint, outcome.nextAttemptAt);
       lookForRetries(endpoint);
+    } else if (outcome.kind === "unsure") {
+      leave(endpoint, delivery);
     } else if (outcome.kind === "left") {
       setTimeout(() => known.forget(delivery), LEFT_MS).unref();
     } else if (outcome.kind === "put back" && !endpoint.isGone) {
@@ -332,6 +349,12 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       known.forget(delivery);
     }
     offer(endpoint);
+  }
+
+  /** Leaves a delivery to the publisher's statement, which may have stored it already, or will. */
+  function leave(endpoint: OwnedEndpoint, delivery: Delivery): void {
+    known.forget(delivery);
+    wantMore(endpoint);
   }
 
   function giveBytes({ organizationId }: OwnedEndpoint, { bodyBytes }: Delivery): void {
@@ -372,7 +395,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     const isAll = due.length < count;
     endpoint.hasMore = !isAll || endpoint.again;
     endpoint.cursor = (isAll ? undefined : due.at(-1)) ?? BEGINNING;
-    if (future) endpoint.nextDueMs = Math.min(endpoint.nextDueMs ?? Number.POSITIVE_INFINITY, future.dueAt.getTime());
+    if (future) expectDue(endpoint, future.dueAt);
     const fresh = page.deliveries.filter((delivery) => !known.has(delivery));
     for (const delivery of fresh) known.add(delivery);
     atHand.put(endpoint, fresh);
@@ -419,21 +442,28 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     });
   }
 
-  const isOurs = (endpointId: string) => epochOf(shardOf(endpointId)) !== undefined;
+  /**
+   * Whether a delivery of an event that has only arrived may be attempted. Where anything is unusual, the publisher's statement comes first: it
+   * knows whether the endpoint gets the event, and whether it had it before. An owner of a few seconds can't know what the one before it sent.
+   */
+  function mayComeFirst({ shard, configuration, breaker, hasMore }: OwnedEndpoint, revision: string): boolean {
+    if (String(configuration?.revision) !== revision || !breaker?.isHealthy()) return false;
+    return !hasMore && isWriting() && mayBegin() && shards.ownedMs(shard) >= REMEMBERED_MS;
+  }
 
   return {
-    bytes,
-    handedOver({ storedAtUtc, events, deliveries, work }) {
-      const storedAt = new Date(storedAtUtc);
+    handedOver({ stored, events, deliveries, work }) {
       const offered = new Set<OwnedEndpoint>();
-      for (const { deliveryId, endpointId, organizationId, revision, event } of deliveries) {
+      for (const { deliveryId, endpointId, organizationId, revision, readAtUtc, event } of deliveries) {
         const content = events[event];
         if (content === undefined || !isOurs(endpointId)) continue;
         const endpoint = endpoints.of(endpointId, organizationId);
-        // It had this revision when the delivery was stored.
-        if (String(endpoint.configuration?.revision) !== revision) endpoint.configuredAtMs = Number.NEGATIVE_INFINITY;
-        else endpoint.configuredAtMs = Math.max(endpoint.configuredAtMs, storedAt.getTime());
-        const { eventType, body, traceparent } = content;
+        const isSame = String(endpoint.configuration?.revision) === revision;
+        if (isSame) endpoint.configuredAtMs = Math.max(endpoint.configuredAtMs, Date.parse(readAtUtc));
+        else if (stored) endpoint.configuredAtMs = Number.NEGATIVE_INFINITY;
+        if (!stored && !mayComeFirst(endpoint, revision)) continue;
+        const { eventType, body, traceparent, key: eventKey } = content;
+        const receivedAt = new Date(content.receivedAtUtc);
         const delivery: Delivery = {
           deliveryId,
           endpointId,
@@ -442,11 +472,12 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
           body,
           bodyBytes: Buffer.byteLength(body),
           traceparent,
-          eventKey: null,
-          dueAt: storedAt,
-          createdAt: storedAt,
+          eventKey,
+          dueAt: receivedAt,
+          createdAt: receivedAt,
           attempts: 0,
           interruptions: 0,
+          ...(stored ? {} : { arrived: { revision } }),
         };
         if (endpoint.reading && endpoint.stash.length < MAX_READY) endpoint.stash.push(delivery);
         else if (endpoint.reading) endpoint.again = true;
@@ -472,7 +503,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     },
     found(found, { crashed }) {
       for (const { endpointId, organizationId, dueAt, revision, failures, pausedUntil } of found) {
-        if (epochOf(shardOf(endpointId)) === undefined) continue;
+        if (!isOurs(endpointId)) continue;
         if (endpoints.isFull() && !endpoints.has(endpointId)) continue;
         const endpoint = endpoints.of(endpointId, organizationId);
         endpoint.breaker ??= createBreaker(clock, options.breaker, { failures, pausedUntil });
@@ -481,7 +512,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
         const { configuration } = endpoint;
         if (configuration && configuration.revision !== revision) void refresh(endpoint);
         const isDue = dueAt.getTime() <= nowMs();
-        if (!isDue) endpoint.nextDueMs = Math.min(endpoint.nextDueMs ?? Number.POSITIVE_INFINITY, dueAt.getTime());
+        if (!isDue) expectDue(endpoint, dueAt);
         // It may be in flight. Another one behind it may not, and would wait for its end, which can be long where a receiver hangs.
         else wantMore(endpoint);
         lookForRetries(endpoint);

@@ -33,6 +33,8 @@ export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
     if (body === undefined) throw new Error("Its body is not stored any more.");
     const configuration = await currentOf();
     if (configuration === undefined) return { kind: "not ours" };
+    const { arrived } = delivery;
+    if (arrived && arrived.revision !== String(configuration.revision)) return { kind: "unsure" };
     const epoch = epochOf(endpoint.shard);
     if (epoch === undefined || !mayBegin()) return { kind: "put back", restMs: 0 };
     // Of an endpoint that is new in memory, its health was read only now.

@@ -5,6 +5,7 @@ import { batcher } from "@herald/common/runtime/batcher";
 import { retry } from "@herald/common/runtime/retry";
 import type { Log } from "@herald/common/telemetry/log";
 import type { DispatcherMetrics } from "../metrics.ts";
+import { type ArrivedSettlement, recordArrived } from "../sql/record-arrived.ts";
 import { type Settlement, settle } from "../sql/settle.ts";
 import { isEndpointsFailure } from "./health.ts";
 import type { HealthQueue } from "./health-queue.ts";
@@ -23,9 +24,16 @@ const MAX_BATCH = 500;
 
 /**
  * Nobody waits for a settlement, but for that of a manual delivery. Single ones would cost PostgreSQL and this process a wake-up
- * each, and the disk a flush.
+ * each, and the disk a flush. Publishers wait longer than this with an event that they have handed over when it arrived.
  */
-const GATHER = { items: 100, forMs: 30, isAwaited: ({ settlement }: Ended) => settlement.manual };
+const GATHER = { items: 100, forMs: 40, isAwaited: ({ settlement }: Ended) => settlement.manual };
+
+export interface SettleQueue {
+  /** Rejects where a settlement can't be written. Its delivery stays due. */
+  settle(settlement: Settlement, endsFailures: boolean): Promise<void>;
+  /** Whether PostgreSQL takes settlements now, as far as is known. */
+  isWriting(): boolean;
+}
 
 /** An attempt to be settled. */
 interface Ended {
@@ -38,16 +46,9 @@ interface Ended {
  * Settles attempts in batches, in the order in which they ended: one statement at a time, so that a later result of an
  * endpoint is never counted before an earlier one. While PostgreSQL is out of reach it waits and tries again; a statement
  * that is too much for PostgreSQL is made smaller, so that it holds up nobody for long.
- *
- * The returned function rejects where a settlement can't be written. Its delivery stays due.
  */
-export function createSettleQueue({
-  queries,
-  metrics,
-  health,
-  log,
-  signal,
-}: Parts): (settlement: Settlement, endsFailures: boolean) => Promise<void> {
+export function createSettleQueue({ queries, metrics, health, log, signal }: Parts): SettleQueue {
+  let isWriting = true;
   const inBatches = shrinkingBatches<Ended, never>(settleBatch, {
     max: MAX_BATCH,
     onShrunk: (size, error) => log.warn("settlements are made in smaller batches", { size, error }),
@@ -64,17 +65,28 @@ export function createSettleQueue({
   async function settleBatch(batch: readonly Ended[]): Promise<never[]> {
     metrics.settleBatchSize.observe(batch.length);
     const settlements = batch.map(({ settlement }) => settlement);
-    const late = await retry(() => settle(queries, settlements), {
-      shouldRetry: (error) => !isDataError(error) && !isTooMuch(error),
-      onFirstFailure: (error) =>
-        log.error("attempts can't be settled; they wait until PostgreSQL takes them", { error }),
-      signal,
-    });
+    const arrived = settlements.filter(hasArrived);
+    const stored = arrived.length > 0 ? await untilTaken(() => recordArrived(queries, arrived)) : new Set<Settlement>();
+    const others = settlements.filter((each) => !stored.has(each));
+    const late = others.length > 0 ? await untilTaken(() => settle(queries, others)) : [];
     metrics.resultsLate.inc(late.length);
     for (const each of batch) {
       if (concernsHealth(each, late)) health.add(each.settlement.endpointId, each.settlement);
     }
     return [];
+  }
+
+  async function untilTaken<T>(write: () => Promise<T>): Promise<T> {
+    const written = await retry(write, {
+      shouldRetry: (error) => !isDataError(error) && !isTooMuch(error),
+      onFirstFailure: (error) => {
+        isWriting = false;
+        log.error("attempts can't be settled; they wait until PostgreSQL takes them", { error });
+      },
+      signal,
+    });
+    isWriting = true;
+    return written;
   }
 
   /**
@@ -87,8 +99,15 @@ export function createSettleQueue({
     return isEndpointsFailure(failureKind) && !late.includes(settlement);
   }
 
-  return async (settlement, endsFailures) => {
-    const outcome = await queued({ settlement, endsFailures });
-    if ("error" in outcome) throw outcome.error;
+  return {
+    async settle(settlement, endsFailures) {
+      const outcome = await queued({ settlement, endsFailures });
+      if ("error" in outcome) throw outcome.error;
+    },
+    isWriting: () => isWriting,
   };
+}
+
+function hasArrived(settlement: Settlement): settlement is ArrivedSettlement {
+  return settlement.arrived !== undefined;
 }

@@ -44,6 +44,9 @@ export interface Ownership {
   releaseAll(): void;
   /** Those that are being released. */
   releasing(): number[];
+  isReleasing(shard: number): boolean;
+  /** For how long this dispatcher has known of the shard; 0 where it does not own it. */
+  ownedMs(shard: number, nowMs: number): number;
   /** They have been released. */
   released(shards: readonly number[]): void;
   /** All that it owns, those that are being released included. */
@@ -55,6 +58,7 @@ interface Owned {
   epoch: number;
   stopped: boolean;
   releasing: boolean;
+  sinceMs: number;
 }
 
 export function createOwnership(): Ownership {
@@ -86,9 +90,9 @@ export function createOwnership(): Ownership {
         if (known) known.stopped = stopped;
         // Taken by a heartbeat whose answer was lost: nothing is known of its owner before.
         else taken.push({ shard, crashed: true });
-        if (!known) owned.set(shard, { epoch, stopped, releasing: false });
+        if (!known) owned.set(shard, { epoch, stopped, releasing: false, sinceMs: answeredMs });
       }
-      for (const { shard, epoch } of answer.taken) owned.set(shard, { epoch, stopped: false, releasing: false });
+      for (const { shard, epoch } of answer.taken) owned.set(shard, { epoch, stopped: false, releasing: false, sinceMs: answeredMs });
       return { taken, lost, uncertain };
     },
     epochOf(shard, nowMs) {
@@ -111,6 +115,8 @@ export function createOwnership(): Ownership {
       for (const each of owned.values()) each.releasing = true;
     },
     releasing: () => [...owned].filter(([, { releasing }]) => releasing).map(([shard]) => shard),
+    isReleasing: (shard) => owned.get(shard)?.releasing ?? false,
+    ownedMs: (shard, nowMs) => nowMs - (owned.get(shard)?.sinceMs ?? nowMs),
     released(shards) {
       for (const shard of shards) owned.delete(shard);
     },

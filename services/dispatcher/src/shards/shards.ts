@@ -39,6 +39,8 @@ export interface Shards {
   start(user: ShardsUser): void;
   /** In which epoch this dispatcher owns the shard and may begin an attempt there now; undefined where it may not. */
   epochOf(shard: number): number | undefined;
+  /** For how long this dispatcher has had the shard, in milliseconds; 0 where it does not own it. */
+  ownedMs(shard: number): number;
   owned(): number[];
   /** Nothing of the shard is in flight any more. */
   becameIdle(shard: number): void;
@@ -124,10 +126,11 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
       heartbeats = repeat(() => sendHeartbeat(user), { intervalMs: INTERVAL_MS, onFailure });
     },
     epochOf: (shard) => ownership.epochOf(shard, elapsedMs()),
+    ownedMs: (shard) => ownership.ownedMs(shard, elapsedMs()),
     owned: () => ownership.shards(),
     becameIdle(shard) {
       // With the next heartbeat, which comes at once: others wait for it.
-      if (ownership.releasing().includes(shard)) heartbeats?.wake();
+      if (ownership.isReleasing(shard)) heartbeats?.wake();
     },
     begun,
     hasBegun: () => isBegun,

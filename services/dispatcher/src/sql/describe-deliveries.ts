@@ -25,6 +25,14 @@ export interface Delivery extends DueRow {
   /** The event's trace context; null where there is none. */
   traceparent: string | null;
   createdAt: Date;
+  /** Where its event has only arrived: PostgreSQL may not have it yet. */
+  arrived?: Arrived;
+}
+
+/** What holds for a delivery that was handed over when its event arrived. */
+export interface Arrived {
+  /** The only revision of its endpoint by which it may be attempted, as a decimal number. With another one, it may be none of the endpoint's. */
+  revision: string;
 }
 
 /** A large one as its bytes, which are what is sent. */

@@ -28,6 +28,15 @@ export interface Settlement {
   retryAfterMs: number | null;
   /** Whether an admin waits for it, so that it did not wait for a pause. For the endpoint's health. */
   manual: boolean;
+  /** Its delivery, where that may not be stored yet. */
+  arrived?: ArrivedDelivery | undefined;
+}
+
+/** A delivery as the statement that stores its event makes it too, at the settlement's `dueAt`. */
+export interface ArrivedDelivery {
+  organizationId: string;
+  eventKey: string;
+  eventType: string;
 }
 
 /**
@@ -145,8 +154,8 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
   return settlements.filter((each) => !written.has(each));
 }
 
-/** What was given up is told with it, so that no crash comes between them. Most settlements give up nothing, and have no need of this. */
-const TELL_EXHAUSTED = Prisma.sql`, given_up as (
+/** What was given up is told with it (the rows of `settled`), so that no crash comes between them. Most settlements give up nothing, and have no need of this. */
+export const TELL_EXHAUSTED = Prisma.sql`, given_up as (
       insert into exhaustion
         (endpoint_id, state, organization_id, endpoint_name, endpoint_url, deliveries, first_at, last_at)
       select endpoint.id, 'exhausted', endpoint.organization_id, endpoint.name, endpoint.url, count(*), min(started_at), max(started_at)
@@ -155,7 +164,7 @@ const TELL_EXHAUSTED = Prisma.sql`, given_up as (
       group by endpoint.id
     )`;
 
-function isLast({ succeeded, nextAttemptAt }: Settlement): boolean {
+export function isLast({ succeeded, nextAttemptAt }: Settlement): boolean {
   return !succeeded && nextAttemptAt === null;
 }
 

@@ -27,14 +27,23 @@ const endpointId = "0199f3a2-8000-7000-8000-0000000000e1";
 const TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 const handOver: HandOver = {
-  storedAtUtc: "2026-11-20T09:30:00.100Z",
-  events: [{ eventType: "WorkItemCompleted", body: JSON.stringify(businessEvent), traceparent: TRACEPARENT }],
+  stored: false,
+  events: [
+    {
+      eventType: "WorkItemCompleted",
+      body: JSON.stringify(businessEvent),
+      traceparent: TRACEPARENT,
+      key: "0199f3a2-7c1e-8d3e-8b5a-1f2a3b4c5d6e",
+      receivedAtUtc: "2026-11-20T09:30:00.100Z",
+    },
+  ],
   deliveries: [
     {
       deliveryId: "0199f3a2-7c1e-8b5a-9d3e-1f2a3b4c5d6e",
       endpointId,
       organizationId: "org-1",
       revision: "4",
+      readAtUtc: "2026-11-20T09:29:59.900Z",
       event: 0,
     },
   ],
@@ -42,7 +51,7 @@ const handOver: HandOver = {
 };
 
 const work: HandOver = {
-  storedAtUtc: "2026-11-20T09:30:00.100Z",
+  stored: true,
   events: [],
   deliveries: [],
   work: [{ endpointId, organizationId: "org-1" }],

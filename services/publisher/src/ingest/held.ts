@@ -1,13 +1,16 @@
 import type { TraceSpan } from "@herald/common/telemetry/tracing";
+import type { FanOutItem } from "../fan-out.ts";
 import type { Message } from "./bundle.ts";
 
-/** An event, from the arrival of its message until that is settled. Only its bytes are kept until its batch runs. */
+/** An event, from the arrival of its message until that is settled. Of a large one only its bytes are kept until its batch runs. */
 export interface Held {
   message: Message;
   /** Whose turn it is: as {@link organizationOf} reads it, before the event is judged. */
   organization: string;
   arrivedAt: Date;
   arrivedAtMs: number;
+  /** The event, where it was read when it came. */
+  item?: FanOutItem;
   /** Set where the event has more endpoints than a page: the endpoints up to this one have their deliveries. */
   afterEndpointId?: string;
   span?: TraceSpan | undefined;

@@ -11,6 +11,8 @@ export interface IncomingEvent {
   type: string;
   entityId: string;
   occurredAt: Date;
+  /** When it came. Its deliveries are made, and due, at this time, whoever stores them. */
+  receivedAt: Date;
   body: string;
   traceparent: string | null;
 }
@@ -39,6 +41,7 @@ export function readEvent(content: Uint8Array, { traceparent, ...options }: Read
       type: event.type,
       entityId: event.entityId.toLowerCase(),
       occurredAt,
+      receivedAt: options.now,
       body: payloadText(text, event),
       traceparent,
     },

@@ -43,13 +43,15 @@ const SAID_OF = {
 
 type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
 
-/**
- * Reads the messages of a batch, fans out the events among them, and settles each. It never throws: what can't be stored now has
- * `failed`.
- *
- * @param options how far back events are delivered, and of which types
- */
-export function batchStore(
+interface Storing {
+  /** The event of a message, to be stored; undefined where there is nothing to store, and the message is settled by itself. */
+  read(held: Held): FanOutItem | undefined;
+  /** Fans out the events of a batch, and settles each. It never throws: what can't be stored now has `failed`. */
+  store(batch: readonly Held[], fanOutPages: FanOutPages): Promise<void>;
+}
+
+/** @param options how far back events are delivered, and of which types */
+export function createStoring(
   {
     publisher,
     rejectedQueue,
@@ -63,10 +65,10 @@ export function batchStore(
     log,
   }: Parts,
   { windowMs, eventTypes }: Required<Pick<JudgeOptions, "windowMs" | "eventTypes">>,
-): (batch: readonly Held[], fanOutPages: FanOutPages) => Promise<void> {
-  /** An event to fan out; undefined where there is nothing to store. */
+): Storing {
   function read(held: Held): FanOutItem | undefined {
     const { message, arrivedAt: now, afterEndpointId } = held;
+    if (held.item) return held.item;
     const reading = readEvent(message.content, { traceparent: traceparentOf(held), now, windowMs, eventTypes });
     if (reading.kind === "rejected") {
       reject(held, reading.reason, { cause: reading.isInFuture ? "in_future" : "rejected" });
@@ -104,6 +106,7 @@ export function batchStore(
       case "unfinished":
         // The event is fanned out again for its next page, after the events that arrived meanwhile.
         held.afterEndpointId = outcome.afterEndpointId;
+        delete held.item;
         again(held);
         break;
       case "unstorable":
@@ -155,7 +158,7 @@ export function batchStore(
       .catch(held.failed);
   }
 
-  return async (batch, fanOutPages) => {
+  async function store(batch: readonly Held[], fanOutPages: FanOutPages): Promise<void> {
     const events: { held: Held; item: FanOutItem }[] = [];
     for (const held of batch) {
       const item = read(held);
@@ -171,7 +174,9 @@ export function batchStore(
     } catch (error) {
       for (const { held } of events) fail(held, error);
     }
-  };
+  }
+
+  return { read, store };
 }
 
 function startSpan(tracing: Tracing, { organizationId, id, type, traceparent }: IncomingEvent): TraceSpan {

@@ -13,29 +13,52 @@ export interface EventPage {
 export const FIRST_ENDPOINT = "00000000-0000-0000-0000-000000000000";
 
 export interface StoredEvents {
-  /** What the owners of the endpoints get. */
+  /** What the owners of the endpoints get: the deliveries that this statement has made. */
   made: ForOwners;
+  /** The new deliveries, also those that their owners had stored before. */
   deliveryCount: number;
+  /** Who gets events like these, as the statement has read it; empty where some of them have more endpoints than a page. */
+  subscriptions: Subscription[];
   /** Pages whose events may have more endpoints, and the endpoint after which the next page begins. */
   unfinished: Map<EventPage, string>;
 }
 
+/** Which enabled endpoints of an organization want a type of events. */
+export interface Subscription {
+  organizationId: string;
+  type: string;
+  endpoints: SubscribedEndpoint[];
+}
+
+export interface SubscribedEndpoint {
+  id: string;
+  /** As a decimal number. */
+  revision: string;
+  createdAt: Date;
+  /** The dispatcher that owns its shard; null where none does. */
+  owner: string | null;
+}
+
 interface Row {
   deliveryCount: number;
+  madeCount: number;
   /** New deliveries with the keys of their events, unless there are more than {@link MAX_HANDED_OVER}. */
   deliveries: { id: string; endpointId: string; key: string }[];
-  /** The endpoints of the pages, where any delivery is new. */
-  endpoints: (EndpointWithWork & Pick<NewDelivery, "revision">)[];
+  /** The endpoints of the pages. */
+  endpoints: (EndpointWithWork & Pick<NewDelivery, "revision"> & { createdAt: number; types: string[] })[];
   /** The keys of events that had been stored before. */
   repeated: string[];
   unfinished: { position: number; afterEndpointId: string }[];
 }
 
-/** Of a statement that makes more deliveries than this only the endpoints are handed over: their owners read the rest in large pages. */
+/** Of a statement that makes more deliveries than this, only the endpoints are handed over: their owners read the rest in large pages. */
 const MAX_HANDED_OVER = 1_000;
 
 /**
- * Stores events, and makes a page of the deliveries of each, due now.
+ * Stores events, and makes a page of the deliveries of each, due since the event came.
+ *
+ * What an endpoint's owner has stored of an event that was handed over when it arrived (record-arrived.ts) is left alone: whichever
+ * statement comes first, the delivery is the same row, and it is due only where it has not ended.
  *
  * An event goes to the endpoints that are enabled, want it, and were created before it occurred. It may have thousands, so the
  * rows of a statement are bounded by the pages, and not by how many events there are. Ids are functions of the event, so
@@ -48,6 +71,8 @@ const MAX_HANDED_OVER = 1_000;
  * The statement reads who owns the endpoints of the deliveries that it makes. A delivery is for its owner with the event's body only
  * where that is surely the stored one: the event was stored just now, and is not twice among the pages. Of others the
  * owner reads it.
+ *
+ * The answer says who gets events of these types now, which costs nothing more.
  *
  * Endpoints are not locked. The deliveries of one that is deleted at the same moment are erased with the others of it.
  *
@@ -66,18 +91,20 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
         ${events.map((event) => event.type)}::text[],
         ${events.map((event) => event.entityId)}::uuid[],
         ${events.map((event) => event.occurredAt)}::timestamptz[],
+        ${events.map((event) => event.receivedAt)}::timestamptz[],
         ${events.map((event) => event.body)}::text[],
         ${events.map((event) => event.traceparent)}::text[],
         ${pages.map((page) => page.afterEndpointId)}::uuid[],
         ${pages.map((page) => page.maxEndpoints)}::int[]
       ) with ordinality as event (
-        organization_id, key, id, type, entity_id, occurred_at, body, traceparent, after_endpoint_id, max_endpoints, position
+        organization_id, key, id, type, entity_id, occurred_at, received_at, body, traceparent, after_endpoint_id, max_endpoints,
+        position
       )
     ), stored as (
       insert into business_event (
         organization_id, key, id, type, entity_id, occurred_at, received_at, body, traceparent
       )
-      select organization_id, key, id, type, entity_id, occurred_at, ${now}::timestamptz, body, traceparent
+      select organization_id, key, id, type, entity_id, occurred_at, received_at, body, traceparent
       from incoming
       -- In one order, so that of two statements with the same events one waits for the other, and they do not deadlock.
       order by organization_id, key
@@ -85,7 +112,7 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
       returning organization_id, key, type
     ), known as materialized (
       select incoming.organization_id, incoming.key, coalesce(stored.type, earlier.type) as type,
-        stored.key is not null as is_new, incoming.occurred_at, incoming.after_endpoint_id, incoming.max_endpoints,
+        stored.key is not null as is_new, incoming.occurred_at, incoming.received_at, incoming.after_endpoint_id, incoming.max_endpoints,
         incoming.position
       from incoming
       left join stored on stored.key = incoming.key and stored.organization_id = incoming.organization_id
@@ -99,11 +126,12 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
         limit 1
       ) as earlier on true
     ), page as materialized (
-      select known.position, known.organization_id, known.key, known.type, known.max_endpoints,
-        endpoint.id as endpoint_id, endpoint.revision, endpoint.number, delivery_id(known.key, endpoint.id) as id
+      select known.position, known.organization_id, known.key, known.type, known.max_endpoints, known.is_new, known.received_at,
+        endpoint.id as endpoint_id, endpoint.revision, endpoint.created_at, endpoint.number,
+        delivery_id(known.key, endpoint.id) as id
       from known
       cross join lateral (
-        select id, revision, row_number() over (order by id) as number
+        select id, revision, created_at, row_number() over (order by id) as number
         from webhook_endpoint
         where organization_id = known.organization_id
           and id > known.after_endpoint_id
@@ -115,20 +143,19 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
       ) as endpoint
     ), fanned_out as (
       insert into delivery (id, endpoint_id, organization_id, event_key, event_type, created_at)
-      select id, endpoint_id, organization_id, key, type, ${now}::timestamptz
+      select id, endpoint_id, organization_id, key, type, received_at
       from page
       -- In one order here too. A catch-up makes the deliveries of its endpoint by their keys.
       order by organization_id, key, endpoint_id
       on conflict (id) do nothing
-      returning id, endpoint_id, event_key
+      returning id, endpoint_id, event_key, created_at
     ), queued as (
       insert into due (endpoint_id, due_at, delivery_id)
-      select endpoint_id, ${now}::timestamptz, id from fanned_out
+      select endpoint_id, created_at, id from fanned_out
       on conflict do nothing
     ), endpoint as (
-      select endpoint_id, organization_id, max(revision) as revision
+      select endpoint_id, organization_id, max(revision) as revision, max(created_at) as created_at, array_agg(distinct type) as types
       from page
-      where exists (select from fanned_out)
       group by endpoint_id, organization_id
     ), unfinished as (
       select position, endpoint_id as after_endpoint_id from page where number = max_endpoints
@@ -136,7 +163,8 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
       select position, after_endpoint_id from known where type is null
     )
     select
-      (select count(*) from fanned_out)::int as "deliveryCount",
+      (select count(*) from fanned_out)::int as "madeCount",
+      (select count(*) from page where is_new or id in (select id from fanned_out))::int as "deliveryCount",
       (
         select coalesce(json_agg(json_build_object('id', id, 'endpointId', endpoint_id, 'key', event_key)), '[]')
         from fanned_out
@@ -144,7 +172,8 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
       ) as "deliveries",
       (
         select coalesce(json_agg(json_build_object(
-          'endpointId', endpoint_id, 'organizationId', organization_id, 'revision', revision::text, 'owner', owner
+          'endpointId', endpoint_id, 'organizationId', organization_id, 'revision', revision::text, 'owner', owner,
+          'createdAt', extract(epoch from created_at) * 1000, 'types', types
         )), '[]')
         from endpoint join shard on shard.id = shard_of(endpoint_id)
       ) as "endpoints",
@@ -156,19 +185,22 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
   if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
   const unfinished = row.unfinished.map(({ position, afterEndpointId }) => [pages[position], afterEndpointId] as const);
   return {
-    made: { storedAt: now, ...forOwners(row, events) },
+    made: { stored: true, ...forOwners(row, events, now) },
     deliveryCount: row.deliveryCount,
+    subscriptions: subscriptionsOf(row, pages),
     unfinished: new Map(unfinished as [EventPage, string][]),
   };
 }
 
 /** The deliveries with their events; as work those whose event may have been stored with another body, and all where there are too many. */
 function forOwners(
-  { deliveryCount, deliveries, endpoints, repeated }: Row,
+  { madeCount, deliveries, endpoints, repeated }: Row,
   events: readonly IncomingEvent[],
-): Omit<ForOwners, "storedAt"> {
-  if (deliveryCount > MAX_HANDED_OVER) {
-    return { deliveries: [], work: endpoints.map(({ revision: _revision, ...endpoint }) => endpoint) };
+  readAt: Date,
+): Omit<ForOwners, "stored"> {
+  if (madeCount > MAX_HANDED_OVER) {
+    const work = endpoints.map(({ endpointId, organizationId, owner }) => ({ endpointId, organizationId, owner }));
+    return { deliveries: [], work };
   }
   const byId = new Map(endpoints.map((endpoint) => [endpoint.endpointId, endpoint]));
   const byKey = new Map(events.map((event) => [event.key, event]));
@@ -178,7 +210,27 @@ function forOwners(
   for (const { id, endpointId, key } of deliveries) {
     const { organizationId, revision, owner } = byId.get(endpointId) as Row["endpoints"][number];
     if (unsure.has(key)) made.work.push({ endpointId, organizationId, owner });
-    else made.deliveries.push({ id, endpointId, revision, event: byKey.get(key) as IncomingEvent, owner });
+    else made.deliveries.push({ id, endpointId, revision, readAt, event: byKey.get(key) as IncomingEvent, owner });
   }
   return made;
+}
+
+/** Of events that have other pages too, and of stored ones that came again, nothing is said. */
+function subscriptionsOf({ endpoints, repeated, unfinished }: Row, pages: readonly EventPage[]): Subscription[] {
+  if (unfinished.length > 0 || pages.some(({ afterEndpointId }) => afterEndpointId !== FIRST_ENDPOINT)) return [];
+  const known = new Set(repeated);
+  const found = new Map<string, Subscription>();
+  for (const { event } of pages) {
+    const { organizationId, type, key } = event;
+    if (!known.has(key)) found.set(subscriptionKey(event), { organizationId, type, endpoints: [] });
+  }
+  for (const { endpointId: id, organizationId, revision, createdAt, owner, types } of endpoints) {
+    const endpoint = { id, revision, createdAt: new Date(createdAt), owner };
+    for (const type of types) found.get(subscriptionKey({ organizationId, type }))?.endpoints.push(endpoint);
+  }
+  return [...found.values()];
+}
+
+export function subscriptionKey({ organizationId, type }: Pick<Subscription, "organizationId" | "type">): string {
+  return `${type}\0${organizationId}`;
 }

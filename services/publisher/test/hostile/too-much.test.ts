@@ -57,9 +57,9 @@ test("a new delivery is handed over to its owner by a transient message, by the 
   if (message === false) throw new Error("There is no message.");
   const handOver = JSON.parse(message.content.toString());
   expect(handOver).toMatchObject({
-    storedAtUtc: INBOX_TIME.toISOString(),
-    events: [{ eventType: event.type }],
-    deliveries: [{ endpointId: id, organizationId, revision: "1", event: 0 }],
+    stored: true,
+    events: [{ eventType: event.type, receivedAtUtc: INBOX_TIME.toISOString() }],
+    deliveries: [{ endpointId: id, organizationId, revision: "1", readAtUtc: INBOX_TIME.toISOString(), event: 0 }],
     work: [],
   });
   expect(await prisma.due.count({ where: { endpointId: id } })).toBe(1);

@@ -145,10 +145,11 @@ test.each(Object.entries(WAYS))(
     const { organizationId } = api;
     const named = { endpointId: endpoint.id, organizationId };
     const { revision } = await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
+    const now = new Date().toISOString();
     const handOver: HandOver = {
-      storedAtUtc: new Date().toISOString(),
-      events: [{ eventType: "WorkItemCompleted", body: FORGED, traceparent: null }],
-      deliveries: [{ deliveryId: forgedId, ...named, revision: String(revision), event: 0 }],
+      stored: true,
+      events: [{ eventType: "WorkItemCompleted", body: FORGED, traceparent: null, key: forgedId, receivedAtUtc: now }],
+      deliveries: [{ deliveryId: forgedId, ...named, revision: String(revision), readAtUtc: now, event: 0 }],
       work: [],
     };
     const due = { dueAt: new Date(Date.now() + 3_600_000) };

@@ -1,0 +1,76 @@
+import { Prisma } from "@herald/common/database/generated/client";
+import type { Queries } from "@herald/common/database/queries";
+import { type ArrivedDelivery, isLast, type Settlement, TELL_EXHAUSTED } from "./settle.ts";
+
+/** The settlement of a delivery that was handed over when its event arrived. */
+export type ArrivedSettlement = Settlement & { arrived: ArrivedDelivery };
+
+/**
+ * Stores deliveries together with the results of their first attempts, where the publisher has not stored them yet. Its statement
+ * (store-events.ts) leaves alone what it finds, so whichever comes first, the delivery is the same row; and it is due only where it has not ended.
+ *
+ * A failure counts only in the epoch in which its attempt began: else the publisher makes the delivery, and it is due. Nothing is stored for an
+ * endpoint that was deleted meanwhile.
+ *
+ * Locks: what it inserts; a publisher's statement with the same delivery is waited for. Walks delivery_pkey and due_pkey to insert,
+ * webhook_endpoint_pkey, shard_pkey.
+ *
+ * @returns those that are stored. The others have to be settled like any (settle.ts), by a statement of its own, which sees what this
+ * one has waited for
+ */
+export async function recordArrived(
+  queries: Queries,
+  settlements: readonly ArrivedSettlement[],
+): Promise<Set<ArrivedSettlement>> {
+  const column = <T>(read: (settlement: ArrivedSettlement) => T) => settlements.map(read);
+  const rows = await queries.$queryRaw<{ id: string }[]>`
+    with settled as (
+      insert into delivery (
+        id, endpoint_id, organization_id, event_key, event_type, created_at, state, attempt_count, attempted_at, duration_ms,
+        status_code, error_summary, failure_kind, response_excerpt, traceparent, next_attempt_at
+      )
+      select result.delivery_id, endpoint.id, endpoint.organization_id, event_key, event_type, due_at,
+        case
+          when succeeded then 'succeeded'::delivery_state
+          when next_attempt_at is null then 'exhausted'
+          else 'pending'
+        end,
+        1, started_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt, traceparent, next_attempt_at
+      from unnest(
+        ${column((each) => each.deliveryId)}::uuid[],
+        ${column((each) => each.endpointId)}::uuid[],
+        ${column((each) => each.arrived.organizationId)}::text[],
+        ${column((each) => each.arrived.eventKey)}::uuid[],
+        ${column((each) => each.arrived.eventType)}::text[],
+        ${column((each) => each.dueAt)}::timestamptz[],
+        ${column((each) => each.epoch)}::bigint[],
+        ${column((each) => each.startedAt)}::timestamptz[],
+        ${column((each) => each.durationMs)}::int[],
+        ${column((each) => each.statusCode)}::int[],
+        ${column((each) => each.succeeded)}::boolean[],
+        ${column((each) => each.errorSummary)}::text[],
+        ${column((each) => each.failureKind)}::text[],
+        ${column((each) => each.responseExcerpt)}::text[],
+        ${column((each) => each.traceparent)}::text[],
+        ${column((each) => each.nextAttemptAt)}::timestamptz[]
+      ) as result (
+        delivery_id, endpoint_id, organization_id, event_key, event_type, due_at, epoch, started_at, duration_ms, status_code,
+        succeeded, error_summary, failure_kind, response_excerpt, traceparent, next_attempt_at
+      )
+      join webhook_endpoint as endpoint
+        on endpoint.id = result.endpoint_id and endpoint.organization_id = result.organization_id
+      join shard on shard.id = shard_of(result.endpoint_id)
+      where succeeded or shard.epoch = result.epoch
+      -- In the order in which publishers make deliveries, so that of two statements one waits for the other, and they do not deadlock.
+      order by result.organization_id, result.event_key, result.endpoint_id
+      on conflict (id) do nothing
+      returning id, endpoint_id, state, attempted_at as started_at, next_attempt_at
+    ), waiting as (
+      insert into due (endpoint_id, due_at, delivery_id, attempts)
+      select endpoint_id, next_attempt_at, id, 1 from settled where state = 'pending'
+      on conflict do nothing
+    )${settlements.some(isLast) ? TELL_EXHAUSTED : Prisma.empty}
+    select id from settled`;
+  const stored = new Set(rows.map(({ id }) => id));
+  return new Set(settlements.filter(({ deliveryId }) => stored.has(deliveryId)));
+}

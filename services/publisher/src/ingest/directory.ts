@@ -1,0 +1,73 @@
+import type { Clock } from "@herald/common/runtime/clock";
+import type { SaidSubscriptions } from "../fan-out.ts";
+import type { NewDelivery } from "../hand-over.ts";
+import { type SubscribedEndpoint, type Subscription, subscriptionKey } from "../sql/store-events.ts";
+
+/** An endpoint as a statement has found it. */
+export interface KnownEndpoint extends SubscribedEndpoint, Pick<NewDelivery, "readAt"> {
+  /** Until then, by a clock that never goes back, its owner is taken to be slower than the publisher. */
+  slowUntilMs: number;
+}
+
+/**
+ * Who gets the events of an organization and type, as the statements that store events say it by the way. Nobody tells of changes, since this
+ * is never the authority: what it hands over in vain the owner drops, by the endpoint's revision, and what it misses the next statement
+ * makes, and says. So it mends itself with every event that is stored.
+ */
+export interface Directory {
+  /** Undefined where it doesn't know. */
+  endpointsOf(event: Pick<Subscription, "organizationId" | "type">): readonly KnownEndpoint[] | undefined;
+  said(subscriptions: SaidSubscriptions): void;
+  /** What was handed over on arrival had no result when it was stored. */
+  wasSlow(endpointId: string): void;
+  /** PostgreSQL could not be asked: it may come back as it was before, and everything with it. */
+  forgetAll(): void;
+}
+
+/** What was said longer ago counts for nothing. */
+const VALID_MS = 60_000;
+
+/** So long, the events of a slow endpoint are stored first. To hand them over twice would help nobody. */
+const SLOW_MS = 1_000;
+
+/** Of more endpoints, everything is forgotten: the next events say it again. */
+const MAX_ENDPOINTS = 20_000;
+
+export function createDirectory(clock: Pick<Clock, "monotonicMs">): Directory {
+  const endpoints = new Map<string, KnownEndpoint>();
+  const subscriptions = new Map<string, { endpoints: KnownEndpoint[]; saidAtMs: number }>();
+
+  function forgetAll(): void {
+    endpoints.clear();
+    subscriptions.clear();
+  }
+
+  function known(endpoint: SubscribedEndpoint, readAt: Date): KnownEndpoint {
+    const before = endpoints.get(endpoint.id);
+    // Statements may end in another order than that in which they began.
+    if (before && before.readAt > readAt) return before;
+    const now = before ?? { ...endpoint, readAt, slowUntilMs: Number.NEGATIVE_INFINITY };
+    Object.assign(now, endpoint, { readAt });
+    endpoints.set(endpoint.id, now);
+    return now;
+  }
+
+  return {
+    endpointsOf(event) {
+      const found = subscriptions.get(subscriptionKey(event));
+      return found && clock.monotonicMs() - found.saidAtMs <= VALID_MS ? found.endpoints : undefined;
+    },
+    said({ subscriptions: said, readAt }) {
+      if (endpoints.size > MAX_ENDPOINTS || subscriptions.size > MAX_ENDPOINTS) forgetAll();
+      for (const subscription of said) {
+        const endpoints = subscription.endpoints.map((endpoint) => known(endpoint, readAt));
+        subscriptions.set(subscriptionKey(subscription), { endpoints, saidAtMs: clock.monotonicMs() });
+      }
+    },
+    wasSlow(endpointId) {
+      const endpoint = endpoints.get(endpointId);
+      if (endpoint) endpoint.slowUntilMs = clock.monotonicMs() + SLOW_MS;
+    },
+    forgetAll,
+  };
+}
