@@ -175,6 +175,7 @@ async function work({ database: { queries }, admin, catchUp, owner, epochs }: Wo
     type: "RiskCreated" as const,
     entityId: id,
     occurredAt: now,
+    receivedAt: now,
     body: SAMPLE_BODY,
     traceparent: null,
   }));

@@ -16,6 +16,7 @@ import { type MemoryBounds, memoryBounds } from "@herald/common/service/memory";
 import { keepOpened } from "./attempt/opened-secrets.ts";
 import { createProbe } from "./attempt/probe.ts";
 import { createSender } from "./attempt/sender.ts";
+import { REMEMBERED_MS } from "./owner/known-deliveries.ts";
 import { retrySchedule } from "./settle/retry-schedule.ts";
 
 /** A few megabytes of memory. */
@@ -56,6 +57,8 @@ export const dispatcherSettings = {
 export interface DispatcherTuning {
   /** Pause between two sweeps: searches of PostgreSQL for work that no message told of. */
   sweepIntervalMs: number;
+  /** An owner of a shorter time attempts nothing before it is stored. */
+  newOwnerMs: number;
   /** Pauses of an endpoint after its first consecutive failure, after the second, and so on; the last one is that of all further ones. */
   pausesMs: readonly number[];
   /** How much is held at once, in place of what follows from MEMORY_MIB. */
@@ -64,6 +67,7 @@ export interface DispatcherTuning {
 
 export const DISPATCHER_TUNING: DispatcherTuning = {
   sweepIntervalMs: 2_000,
+  newOwnerMs: REMEMBERED_MS,
   // Together they outlast the reboot of a machine.
   pausesMs: [1_000, 5_000, 15_000, 60_000],
   bounds: {},
@@ -87,6 +91,7 @@ export function readDispatcherConfig(environment: Environment, clock: Clock, own
     config,
     bounds: { ...memoryBounds(config), ...tuning.bounds },
     sweepIntervalMs: tuning.sweepIntervalMs,
+    newOwnerMs: tuning.newOwnerMs,
     pausesMs: tuning.pausesMs,
     probe: readSetting("DNS_SERVERS", () => createProbe({ addresses, servers })),
     secrets: keepOpened(

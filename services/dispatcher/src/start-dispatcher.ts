@@ -31,7 +31,7 @@ export async function startDispatcher(
   environment: Environment = process.env,
   { clock: steered, open = openService, tuning }: StartOptions<DispatcherTuning> = {},
 ): Promise<Service> {
-  const { config, bounds, sweepIntervalMs, pausesMs, probe, sender, secrets, schedule } = readDispatcherConfig(
+  const { config, bounds, sweepIntervalMs, newOwnerMs, pausesMs, probe, sender, secrets, schedule } = readDispatcherConfig(
     environment,
     { now: () => clock.now(), monotonicMs: () => clock.monotonicMs() },
     tuning,
@@ -80,7 +80,7 @@ export async function startDispatcher(
       isWriting: settlements.isWriting,
       serve,
     },
-    { concurrency, ratePerSecond: config.ENDPOINT_RATE, breaker: { pausesMs, disableAfter }, bounds },
+    { concurrency, ratePerSecond: config.ENDPOINT_RATE, newOwnerMs, breaker: { pausesMs, disableAfter }, bounds },
   );
   const manual = createManualDeliveries(
     { queries, owner, epochOf: shards.epochOf, log },

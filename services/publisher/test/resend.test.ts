@@ -134,7 +134,7 @@ describe("what a resend makes", () => {
     expect(due.map((row) => row.deliveryId).sort()).toEqual(made.map((delivery) => delivery.id).sort());
     for (const row of due) expect(row).toMatchObject({ dueAt: clock.now(), attempts: 0 });
     const work = [{ endpointId: endpoint.id, organizationId: endpoint.organizationId, owner }];
-    expect(handedOver).toEqual([{ storedAt: clock.now(), deliveries: [], work }]);
+    expect(handedOver).toEqual([{ stored: true, deliveries: [], work }]);
     expect(await resendOf(id)).toMatchObject({ state: "finished", endedAt: clock.now(), dueAt: null });
   });
 

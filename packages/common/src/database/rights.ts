@@ -62,8 +62,8 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     "select, insert, delete on exhaustion",
     "select, insert, update, delete on digest",
   ],
-  // Attempts and settles. It makes no endpoint and no delivery, erases nothing of the history, and can send an endpoint's deliveries
-  // nowhere else: of an endpoint it writes how it fares.
+  // Attempts and settles. It makes no endpoint, and a delivery only of an event, with the result of its first attempt. It erases nothing of the
+  // history, and can send an endpoint's deliveries nowhere else: of an endpoint it writes how it fares.
   dispatcher: [
     IDS,
     "select on webhook_endpoint, business_event, delivery, delivery_attempt",
@@ -71,9 +71,10 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     "select, insert, update, delete on process",
     "select on shard",
     "update (owner, epoch) on shard",
-    "select, delete on due",
+    "select, insert, delete on due",
     "update (due_at, attempts, interruptions) on due",
     "update (state, attempt_count, attempted_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt, traceparent, next_attempt_at) on delivery",
+    "insert (id, endpoint_id, organization_id, event_key, event_type, created_at, state, attempt_count, attempted_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt, traceparent, next_attempt_at) on delivery",
     "insert on delivery_attempt",
     "insert on notice, exhaustion, endpoint_change",
   ],

@@ -14,6 +14,7 @@ import { createOwner, type OwnerOptions } from "./owner.ts";
 const OPTIONS: OwnerOptions = {
   concurrency: 4,
   ratePerSecond: undefined,
+  newOwnerMs: 15_000,
   breaker: { pausesMs: [1_000, 5_000, 15_000, 60_000], disableAfter: 1_000 },
   bounds: { inFlight: 24, bodiesBytes: 64 * 1024 },
 };

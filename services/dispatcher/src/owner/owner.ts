@@ -19,7 +19,7 @@ import { type Begun, CONFIGURATION_MS, type Served } from "./begun.ts";
 import type { TimedConfiguration } from "./configurations.ts";
 import type { OwnedEndpoint } from "./endpoint.ts";
 import { createEndpoints } from "./endpoints.ts";
-import { createKnownDeliveries, REMEMBERED_MS } from "./known-deliveries.ts";
+import { createKnownDeliveries } from "./known-deliveries.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { createSuspects } from "./suspects.ts";
 
@@ -46,6 +46,8 @@ export interface OwnerOptions {
   concurrency: number;
   /** Attempts a second to an endpoint; no limit where absent. */
   ratePerSecond: number | undefined;
+  /** So long, an owner of a shard attempts nothing there on arrival. */
+  newOwnerMs: number;
   breaker: BreakerOptions;
   bounds: { inFlight: number; bodiesBytes: number };
 }
@@ -448,7 +450,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
    */
   function mayComeFirst({ shard, configuration, breaker, hasMore }: OwnedEndpoint, revision: string): boolean {
     if (String(configuration?.revision) !== revision || !breaker?.isHealthy()) return false;
-    return !hasMore && isWriting() && mayBegin() && shards.ownedMs(shard) >= REMEMBERED_MS;
+    return !hasMore && isWriting() && mayBegin() && shards.ownedMs(shard) >= options.newOwnerMs;
   }
 
   return {

@@ -164,7 +164,7 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
     )
     select
       (select count(*) from fanned_out)::int as "madeCount",
-      (select count(*) from page where is_new or id in (select id from fanned_out))::int as "deliveryCount",
+      (select count(distinct id) from page where is_new or id in (select id from fanned_out))::int as "deliveryCount",
       (
         select coalesce(json_agg(json_build_object('id', id, 'endpointId', endpoint_id, 'key', event_key)), '[]')
         from fanned_out

@@ -1,0 +1,204 @@
+import { randomUUID } from "node:crypto";
+import { deliveryId, eventKey } from "@herald/common/database/ids";
+import { type ArrivedSettlement, recordArrived } from "@herald/dispatcher/sql/record-arrived";
+import { settle } from "@herald/dispatcher/sql/settle";
+import { eventually } from "@herald/dev/harness/eventually";
+import { lockWaiters } from "@herald/dev/harness/lock-waiters";
+import { insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
+import { useDatabase } from "@herald/dev/harness/use-database";
+import { FIRST_ENDPOINT, storeEvents } from "@herald/publisher/sql/store-events";
+import { expect, test } from "@jest/globals";
+import fc from "fast-check";
+
+const db = useDatabase();
+
+const NOW = new Date(ROW_TIME.getTime() + 60_000);
+const RETRY_AT = new Date(NOW.getTime() + 30_000);
+/** Nobody has taken a shard in these tests. */
+const EPOCH = 0n;
+
+type Event = ReturnType<typeof eventOf>;
+type Endpoint = Awaited<ReturnType<typeof insertEndpoint>>;
+
+/** How the first attempt of a delivery ended that was handed over on arrival. */
+const ENDINGS = ["succeeded", "failed", "given up", "late"] as const;
+type Ending = (typeof ENDINGS)[number];
+
+function eventOf(organizationId: string) {
+  const id = randomUUID();
+  return {
+    organizationId,
+    key: eventKey(organizationId, id, NOW),
+    id,
+    type: "WorkItemCompleted",
+    entityId: randomUUID(),
+    occurredAt: NOW,
+    receivedAt: NOW,
+    body: JSON.stringify({ id }),
+    traceparent: null,
+  };
+}
+
+const store = (events: readonly Event[]) =>
+  storeEvents(
+    db.database.queries,
+    events.map((event) => ({ event, afterEndpointId: FIRST_ENDPOINT, maxEndpoints: 100 })),
+    NOW,
+  );
+
+/** As the queue of settlements does it. */
+async function record(settlements: readonly ArrivedSettlement[]): Promise<void> {
+  const stored = await recordArrived(db.database.queries, settlements);
+  await settle(
+    db.database.queries,
+    settlements.filter((each) => !stored.has(each)),
+  );
+}
+
+function ended({ key, organizationId, type }: Event, endpoint: Endpoint, ending: Ending): ArrivedSettlement {
+  const succeeded = ending === "succeeded";
+  return {
+    deliveryId: deliveryId(key, endpoint.id),
+    endpointId: endpoint.id,
+    dueAt: NOW,
+    // "late": its shard has had another owner since.
+    epoch: Number(EPOCH) - (ending === "late" ? 1 : 0),
+    attempt: 1,
+    revision: endpoint.revision,
+    startedAt: NOW,
+    durationMs: 7,
+    statusCode: succeeded ? 204 : 500,
+    succeeded,
+    errorSummary: succeeded ? null : "receiver answered 500",
+    failureKind: succeeded ? null : "http_status",
+    responseExcerpt: null,
+    traceparent: null,
+    nextAttemptAt: succeeded || ending === "given up" ? null : RETRY_AT,
+    retryAfterMs: null,
+    manual: false,
+    arrived: { organizationId, eventKey: key, eventType: type },
+  };
+}
+
+/** What PostgreSQL has of a delivery in the end. */
+async function rowsOf(id: string) {
+  const { prisma } = db.database;
+  const delivery = await prisma.delivery.findUnique({ where: { id } });
+  const due = await prisma.due.findMany({ where: { deliveryId: id } });
+  return {
+    delivery: delivery && {
+      state: delivery.state,
+      attempts: delivery.attemptCount,
+      statusCode: delivery.statusCode,
+      nextAttemptAt: delivery.nextAttemptAt,
+      createdAt: delivery.createdAt,
+      eventKey: delivery.eventKey,
+    },
+    due: due.map(({ dueAt, attempts }) => ({ dueAt, attempts })),
+  };
+}
+
+/** The model: whatever came first, and however often. */
+function expectedOf({ key: eventKey }: Event, ending: Ending | undefined) {
+  const made = { createdAt: NOW, eventKey };
+  switch (ending) {
+    case "succeeded":
+      return { delivery: { state: "succeeded", attempts: 1, statusCode: 204, nextAttemptAt: null, ...made }, due: [] };
+    case "failed":
+      return {
+        delivery: { state: "pending", attempts: 1, statusCode: 500, nextAttemptAt: RETRY_AT, ...made },
+        due: [{ dueAt: RETRY_AT, attempts: 1 }],
+      };
+    case "given up":
+      return { delivery: { state: "exhausted", attempts: 1, statusCode: 500, nextAttemptAt: null, ...made }, due: [] };
+    default:
+      return {
+        delivery: { state: "pending", attempts: 0, statusCode: null, nextAttemptAt: null, ...made },
+        due: [{ dueAt: NOW, attempts: 0 }],
+      };
+  }
+}
+
+const EVENTS = 3;
+const ENDPOINTS = 2;
+
+test("§4 whichever comes first, the publisher's statement or the owner's, or both at once, each delivery is stored once, with its result", async () => {
+  const { prisma } = db.database;
+  const subset = (count: number) => fc.subarray(Array.from({ length: count }, (_, index) => index));
+  const step = fc.record({ store: subset(EVENTS), record: subset(EVENTS * ENDPOINTS), atOnce: fc.boolean() });
+  const endings = fc.array(fc.option(fc.constantFrom(...ENDINGS), { nil: undefined }), {
+    minLength: EVENTS * ENDPOINTS,
+    maxLength: EVENTS * ENDPOINTS,
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 4 }), endings, async (steps, endings) => {
+      const organizationId = randomUUID();
+      const endpoints = [];
+      for (let count = 0; count < ENDPOINTS; count++) endpoints.push(await insertEndpoint(prisma, { organizationId }));
+      const events = Array.from({ length: EVENTS }, () => eventOf(organizationId));
+      const deliveries = events.flatMap((event) => endpoints.map((endpoint) => ({ event, endpoint })));
+      const recorded = deliveries.map(({ event, endpoint }, index) => {
+        const ending = endings[index];
+        return ending && ended(event, endpoint, ending);
+      });
+      // In the end, all has been written at least once.
+      const last = { store: events.keys(), record: deliveries.keys(), atOnce: true };
+      for (const { store: stored, record: results, atOnce } of [...steps, last]) {
+        const storing = () => store([...stored].map((index) => events[index] as Event));
+        const recording = () => record([...results].flatMap((index) => recorded[index] ?? []));
+        if (atOnce) await Promise.all([storing(), recording()]);
+        else {
+          await recording();
+          await storing();
+        }
+      }
+      for (const [index, { event, endpoint }] of deliveries.entries()) {
+        const rows = await rowsOf(deliveryId(event.key, endpoint.id));
+        expect([endings[index], rows]).toEqual([endings[index], expectedOf(event, endings[index])]);
+      }
+      const givenUp = endings.filter((ending) => ending === "given up").length;
+      const told = await prisma.$queryRaw<{ sum: bigint | null }[]>`
+        select sum(deliveries) from exhaustion where organization_id = ${organizationId}`;
+      expect(Number(told[0]?.sum ?? 0)).toBe(givenUp);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("a result waits for a publisher's statement under way, and is written after it", async () => {
+  const { prisma } = db.database;
+  const endpoint = await insertEndpoint(prisma);
+  const event = eventOf(endpoint.organizationId);
+  const settlement = ended(event, endpoint, "succeeded");
+  let recording: Promise<void> | undefined;
+  await prisma.$transaction(async (transaction) => {
+    await transaction.delivery.create({
+      data: {
+        id: settlement.deliveryId,
+        endpointId: endpoint.id,
+        organizationId: endpoint.organizationId,
+        eventKey: event.key,
+        eventType: event.type,
+        createdAt: NOW,
+      },
+    });
+    await transaction.due.create({ data: { endpointId: endpoint.id, dueAt: NOW, deliveryId: settlement.deliveryId } });
+    recording = record([settlement]);
+    await eventually(async () => expect(await lockWaiters(prisma)).toBe(1));
+  });
+  await recording;
+  expect(await rowsOf(settlement.deliveryId)).toEqual(expectedOf(event, "succeeded"));
+});
+
+test("nothing is stored for an endpoint that was deleted, or is another organization's", async () => {
+  const { prisma } = db.database;
+  const deleted = await insertEndpoint(prisma);
+  await prisma.webhookEndpoint.delete({ where: { id: deleted.id } });
+  const other = await insertEndpoint(prisma);
+  const settlements = [
+    ended(eventOf(deleted.organizationId), deleted, "succeeded"),
+    ended(eventOf(randomUUID()), other, "succeeded"),
+  ];
+  await record(settlements);
+  for (const { deliveryId: id } of settlements) expect(await rowsOf(id)).toEqual({ delivery: null, due: [] });
+});
