@@ -9,7 +9,9 @@ const endpointWithWorkSchema = Type.Object({ endpointId: uuid("The endpoint that
  */
 export const handOverSchema = Type.Object(
   {
-    stored: flag("False where the events have only arrived. Their deliveries are stored by whoever comes first: publisher or owner."),
+    stored: flag(
+      "False where the events have only arrived. Their deliveries are stored by whoever comes first: publisher or owner.",
+    ),
     events: Type.Array(
       Type.Object({
         eventType: text("The event's type."),

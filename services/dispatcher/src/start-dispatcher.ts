@@ -31,11 +31,8 @@ export async function startDispatcher(
   environment: Environment = process.env,
   { clock: steered, open = openService, tuning }: StartOptions<DispatcherTuning> = {},
 ): Promise<Service> {
-  const { config, bounds, sweepIntervalMs, newOwnerMs, pausesMs, probe, sender, secrets, schedule } = readDispatcherConfig(
-    environment,
-    { now: () => clock.now(), monotonicMs: () => clock.monotonicMs() },
-    tuning,
-  );
+  const { config, bounds, sweepIntervalMs, newOwnerMs, pausesMs, probe, sender, secrets, schedule } =
+    readDispatcherConfig(environment, { now: () => clock.now(), monotonicMs: () => clock.monotonicMs() }, tuning);
   const service = await open("dispatcher", config, {
     clock: steered,
     facts: factsOf(dispatcherSettings, config),

@@ -38,7 +38,12 @@ export interface Herald {
 }
 
 /** Without these a test waits for the polls of a second. No owner in these tests has another one before it. */
-export const SHORT_INTERVALS: HeraldTuning = { newOwnerMs: 0, sweepIntervalMs: 50, catchUpIntervalMs: 50, noticeIntervalMs: 50 };
+export const SHORT_INTERVALS: HeraldTuning = {
+  newOwnerMs: 0,
+  sweepIntervalMs: 50,
+  catchUpIntervalMs: 50,
+  noticeIntervalMs: 50,
+};
 
 export async function startHerald(servers: HeraldEnvironment, options: HeraldOptions = {}): Promise<Herald> {
   const environment = { ...heraldSettings(servers), ...options.settings };

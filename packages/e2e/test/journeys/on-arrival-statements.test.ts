@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { deliveryId, eventKey } from "@herald/common/database/ids";
-import { type ArrivedSettlement, recordArrived } from "@herald/dispatcher/sql/record-arrived";
-import { settle } from "@herald/dispatcher/sql/settle";
 import { eventually } from "@herald/dev/harness/eventually";
 import { lockWaiters } from "@herald/dev/harness/lock-waiters";
 import { insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
+import { type ArrivedSettlement, recordArrived } from "@herald/dispatcher/sql/record-arrived";
+import { settle } from "@herald/dispatcher/sql/settle";
 import { FIRST_ENDPOINT, storeEvents } from "@herald/publisher/sql/store-events";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
@@ -76,7 +76,7 @@ function ended({ key, organizationId, type }: Event, endpoint: Endpoint, ending:
     nextAttemptAt: succeeded || ending === "given up" ? null : RETRY_AT,
     retryAfterMs: null,
     manual: false,
-    arrived: { organizationId, eventKey: key, eventType: type },
+    unstored: { organizationId, eventKey: key, eventType: type },
   };
 }
 
@@ -133,7 +133,7 @@ test("§4 whichever comes first, the publisher's statement or the owner's, or bo
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 4 }), endings, async (steps, endings) => {
       const organizationId = randomUUID();
-      const endpoints = [];
+      const endpoints: Endpoint[] = [];
       for (let count = 0; count < ENDPOINTS; count++) endpoints.push(await insertEndpoint(prisma, { organizationId }));
       const events = Array.from({ length: EVENTS }, () => eventOf(organizationId));
       const deliveries = events.flatMap((event) => endpoints.map((endpoint) => ({ event, endpoint })));

@@ -257,7 +257,7 @@ const REFUSED: [Role, string, string][] = [
   ["herald_dispatcher", "erase attempts", "delete from delivery_attempt"],
   ["herald_dispatcher", "read notices", "select * from notice"],
   ["herald_dispatcher", "take back what it gave up", "delete from exhaustion"],
-  ["herald_dispatcher", "make deliveries due", "insert into due default values"],
+  ["herald_dispatcher", "make deliveries of contents of its own", "insert into delivery (body) values ('{}')"],
   ["herald_dispatcher", "erase endpoints", "insert into erasure default values"],
   ["herald_dispatcher", "start what an operator has stopped", "update shard set stopped_at = null"],
   ["herald_api", "make partitions", "select make_partitions(current_date, current_date + 1)"],

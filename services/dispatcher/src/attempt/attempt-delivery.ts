@@ -66,9 +66,20 @@ export function createAttempts(parts: Parts): Attempts {
     const attempt = attempts + 1;
     const nextAttemptAt = succeeded || isGivenUp ? null : schedule.nextAttemptAt(attempt, endOf(result), retryAfterMs);
     const { revision } = configuration;
-    const settlement = { deliveryId, endpointId, dueAt, epoch, attempt, revision, manual, nextAttemptAt, traceparent, ...result };
+    const settlement = {
+      deliveryId,
+      endpointId,
+      dueAt,
+      epoch,
+      attempt,
+      revision,
+      manual,
+      nextAttemptAt,
+      traceparent,
+      ...result,
+    };
     const { arrived, organizationId, eventKey, eventType } = delivery;
-    return arrived && eventKey ? { ...settlement, arrived: { organizationId, eventKey, eventType } } : settlement;
+    return arrived && eventKey ? { ...settlement, unstored: { organizationId, eventKey, eventType } } : settlement;
   }
 
   /** Ends a delivery for good, though no receiver failed it: so this does not count for the endpoint's health. */

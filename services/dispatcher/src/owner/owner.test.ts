@@ -420,7 +420,17 @@ describe("what an owner is handed over on arrival", () => {
 });
 
 interface Step {
-  do: "arrive" | "edit" | "hand over" | "hand over late" | "lose the message" | "work" | "changed" | "sweep" | "lose the shard" | "pass";
+  do:
+    | "arrive"
+    | "edit"
+    | "hand over"
+    | "hand over late"
+    | "lose the message"
+    | "work"
+    | "changed"
+    | "sweep"
+    | "lose the shard"
+    | "pass";
   endpoint: number;
   count: number;
   ms: number;

@@ -109,5 +109,5 @@ export function createSettleQueue({ queries, metrics, health, log, signal }: Par
 }
 
 function hasArrived(settlement: Settlement): settlement is ArrivedSettlement {
-  return settlement.arrived !== undefined;
+  return settlement.unstored !== undefined;
 }

@@ -3,7 +3,7 @@ import type { Queries } from "@herald/common/database/queries";
 import { type ArrivedDelivery, isLast, type Settlement, TELL_EXHAUSTED } from "./settle.ts";
 
 /** The settlement of a delivery that was handed over when its event arrived. */
-export type ArrivedSettlement = Settlement & { arrived: ArrivedDelivery };
+export type ArrivedSettlement = Settlement & { unstored: ArrivedDelivery };
 
 /**
  * Stores deliveries together with the results of their first attempts, where the publisher has not stored them yet. Its statement
@@ -39,9 +39,9 @@ export async function recordArrived(
       from unnest(
         ${column((each) => each.deliveryId)}::uuid[],
         ${column((each) => each.endpointId)}::uuid[],
-        ${column((each) => each.arrived.organizationId)}::text[],
-        ${column((each) => each.arrived.eventKey)}::uuid[],
-        ${column((each) => each.arrived.eventType)}::text[],
+        ${column((each) => each.unstored.organizationId)}::text[],
+        ${column((each) => each.unstored.eventKey)}::uuid[],
+        ${column((each) => each.unstored.eventType)}::text[],
         ${column((each) => each.dueAt)}::timestamptz[],
         ${column((each) => each.epoch)}::bigint[],
         ${column((each) => each.startedAt)}::timestamptz[],

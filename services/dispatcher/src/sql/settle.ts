@@ -29,7 +29,7 @@ export interface Settlement {
   /** Whether an admin waits for it, so that it did not wait for a pause. For the endpoint's health. */
   manual: boolean;
   /** Its delivery, where that may not be stored yet. */
-  arrived?: ArrivedDelivery | undefined;
+  unstored?: ArrivedDelivery | undefined;
 }
 
 /** A delivery as the statement that stores its event makes it too, at the settlement's `dueAt`. */

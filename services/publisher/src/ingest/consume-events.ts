@@ -16,9 +16,9 @@ import { forward } from "./forward.ts";
 import { createGather } from "./gather.ts";
 import type { Held } from "./held.ts";
 import { bundledIn, moveBehind } from "./move-behind.ts";
+import { createOnArrival } from "./on-arrival.ts";
 import { organizationOf } from "./organization.ts";
 import { BEHIND_PREFETCH, prefetchOf } from "./prefetch.ts";
-import { createOnArrival } from "./on-arrival.ts";
 import { createStoring } from "./store-batch.ts";
 
 export interface ConsumeOptions {
@@ -122,12 +122,15 @@ export function consumeEvents(
     bytesOf: ({ message }: Held) => message.content.byteLength,
     groupOf: ({ organization }: Held) => organization,
   };
-  const together = batchesByTurns<Held>((batch) => store(batch, (items) => onArrival.storing(() => fanOut.together(items))), {
-    ...measures,
-    maxItems: batchSize,
-    maxRunning: BATCHES_AT_ONCE,
-    maxApart: BATCHES_APART,
-  });
+  const together = batchesByTurns<Held>(
+    (batch) => store(batch, (items) => onArrival.storing(() => fanOut.together(items))),
+    {
+      ...measures,
+      maxItems: batchSize,
+      maxRunning: BATCHES_AT_ONCE,
+      maxApart: BATCHES_APART,
+    },
+  );
   const storeAlone = ([item]: readonly FanOutItem[]) => onArrival.storing(() => fanOut.alone(item as FanOutItem));
   const alone = batchesByTurns<Held>((batch) => store(batch, storeAlone), { ...measures, maxItems: 1, maxRunning: 1 });
   const handedOver = createGather<Held>(together.add, GATHER);

@@ -113,6 +113,7 @@ export class Herald {
       type,
       entityId: id,
       occurredAt: new Date(occurredAt),
+      receivedAt: this.#clock.now(),
       body: "{}",
       traceparent: null,
     };
@@ -175,7 +176,7 @@ export class Herald {
     const endedAt = this.#clock.now();
     await Promise.all(
       results.map(({ attempt, succeeded }) =>
-        settle(
+        settle.settle(
           {
             ...attempt,
             attempt: attempt.attempts + 1,

@@ -1,0 +1,151 @@
+import { randomUUID } from "node:crypto";
+import { deliveryId, eventKey } from "@herald/common/database/ids";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { expect, test } from "@jest/globals";
+import type { FanOutResult } from "../fan-out.ts";
+import type { ForOwners } from "../hand-over.ts";
+import type { SubscribedEndpoint } from "../sql/store-events.ts";
+import { createOnArrival } from "./on-arrival.ts";
+import type { IncomingEvent } from "./read-event.ts";
+
+const START = new Date("2026-03-01T12:00:00.000Z");
+const endpointOf = (override: Partial<SubscribedEndpoint> = {}): SubscribedEndpoint => ({
+  id: randomUUID(),
+  revision: "3",
+  createdAt: new Date(START.getTime() - 60_000),
+  owner: "owner-1",
+  ...override,
+});
+
+function world() {
+  const clock = steeredClock(START);
+  const handedOver: ForOwners[] = [];
+  const onArrival = createOnArrival({ clock, handOver: (made) => handedOver.push(made) });
+
+  function eventOf(override: Partial<IncomingEvent> = {}): IncomingEvent {
+    const id = randomUUID();
+    const occurredAt = override.occurredAt ?? clock.now();
+    return {
+      organizationId: "organization-1",
+      key: eventKey("organization-1", id, occurredAt),
+      id,
+      type: "RiskCreated",
+      entityId: randomUUID(),
+      occurredAt,
+      receivedAt: clock.now(),
+      body: "{}",
+      traceparent: null,
+      ...override,
+    };
+  }
+
+  /** A statement that says who gets such events, and has made these deliveries. */
+  async function stored(endpoints: SubscribedEndpoint[], made: ForOwners["deliveries"] = []): Promise<void> {
+    const subscriptions = [{ organizationId: "organization-1", type: "RiskCreated", endpoints }];
+    const result: FanOutResult = {
+      outcomes: [],
+      made: [{ stored: true, deliveries: made, work: [] }],
+      deliveryCount: made.length,
+      said: [{ subscriptions, readAt: clock.now() }],
+    };
+    await onArrival.storing(async () => result);
+  }
+
+  return { clock, handedOver, onArrival, eventOf, stored };
+}
+
+test("an event is handed over once a statement has said who gets such events", async () => {
+  const { onArrival, eventOf, stored, handedOver } = world();
+  expect(onArrival.handOver(eventOf())).toBe(false);
+  const endpoints = [endpointOf(), endpointOf({ owner: "owner-2" })];
+  await stored(endpoints);
+  const event = eventOf();
+  expect(onArrival.handOver(event)).toBe(true);
+  const deliveries = endpoints.map(({ id: endpointId, owner }) => ({
+    id: deliveryId(event.key, endpointId),
+    endpointId,
+    revision: "3",
+    readAt: START,
+    event,
+    owner,
+  }));
+  expect(handedOver).toEqual([{ stored: false, deliveries, work: [] }]);
+});
+
+test("an event that nobody wants is handed over to nobody, and waits with the others", async () => {
+  const { onArrival, eventOf, stored, handedOver } = world();
+  await stored([]);
+  expect(onArrival.handOver(eventOf())).toBe(true);
+  expect(handedOver).toEqual([]);
+});
+
+test("§6.1/creation an endpoint that was created after the event gets nothing of it", async () => {
+  const { onArrival, eventOf, stored, handedOver } = world();
+  const older = endpointOf();
+  await stored([older, endpointOf({ createdAt: START })]);
+  expect(onArrival.handOver(eventOf({ occurredAt: new Date(START.getTime() - 1) }))).toBe(true);
+  expect(handedOver[0]?.deliveries.map(({ endpointId }) => endpointId)).toEqual([older.id]);
+});
+
+test.each<[string, { endpoints?: SubscribedEndpoint[]; event?: Partial<IncomingEvent> }]>([
+  ["another organization", { event: { organizationId: "organization-2" } }],
+  ["another type", { event: { type: "WorkItemCompleted" } }],
+  ["an event of more than ten seconds ago", { event: { occurredAt: new Date(START.getTime() - 10_001) } }],
+  ["an event of an emitter whose clock is ahead", { event: { occurredAt: new Date(START.getTime() + 1_001) } }],
+  ["a large body", { event: { body: "x".repeat(8 * 1024 + 1) } }],
+  ["an endpoint that nobody owns", { endpoints: [endpointOf(), endpointOf({ owner: null })] }],
+  ["many endpoints", { endpoints: Array.from({ length: 21 }, () => endpointOf()) }],
+])("what is unusual is stored first: %s", async (_name, { endpoints = [endpointOf()], event = {} }) => {
+  const { onArrival, eventOf, stored, handedOver } = world();
+  await stored(endpoints);
+  expect(onArrival.handOver(eventOf())).toBe(endpoints.length === 1);
+  handedOver.length = 0;
+  expect(onArrival.handOver(eventOf(event))).toBe(false);
+  expect(handedOver).toEqual([]);
+});
+
+test("what was said a minute ago counts for nothing", async () => {
+  const { clock, onArrival, eventOf, stored } = world();
+  await stored([endpointOf()]);
+  clock.advance(60_000);
+  expect(onArrival.handOver(eventOf())).toBe(true);
+  clock.advance(1);
+  expect(onArrival.handOver(eventOf())).toBe(false);
+});
+
+test("the latest revision counts, in whatever order statements end", async () => {
+  const { clock, onArrival, eventOf, stored, handedOver } = world();
+  const endpoint = endpointOf();
+  clock.advance(10);
+  await stored([{ ...endpoint, revision: "4" }]);
+  clock.advance(-5);
+  await stored([endpoint]);
+  onArrival.handOver(eventOf());
+  expect(handedOver[0]?.deliveries[0]?.revision).toBe("4");
+});
+
+test("an endpoint that had not ended when its event was stored has its events stored first, for a second", async () => {
+  const { clock, onArrival, eventOf, stored, handedOver } = world();
+  const endpoint = endpointOf();
+  await stored([endpoint]);
+  onArrival.handOver(eventOf());
+  await stored([endpoint], handedOver[0]?.deliveries);
+  expect(onArrival.handOver(eventOf())).toBe(false);
+  clock.advance(1_001);
+  expect(onArrival.handOver(eventOf())).toBe(true);
+});
+
+test("while a statement takes long nothing is handed over, and after one that failed nothing is known", async () => {
+  const { clock, onArrival, eventOf, stored } = world();
+  await stored([endpointOf()]);
+  let fail: (error: Error) => void = () => {};
+  const storing = onArrival.storing(() => new Promise((_resolve, reject) => (fail = reject)));
+  clock.advance(1_000);
+  expect(onArrival.mayBegin()).toBe(true);
+  clock.advance(1);
+  expect(onArrival.mayBegin()).toBe(false);
+  fail(new Error("away"));
+  await expect(storing).rejects.toThrow("away");
+  expect(onArrival.mayBegin()).toBe(true);
+  expect(onArrival.handOver(eventOf())).toBe(false);
+});
