@@ -30,10 +30,9 @@ Counts of deliveries end at ${COUNTED_AT_MOST}.
         });
         context.progress("asks RabbitMQ");
         const queues = await withBroker(context, async (connection, names) => {
-          const { inboxQueues, behindQueues, rejectedQueue } = names;
+          const { eventQueues, rejectedQueue } = names;
           const depths: QueueDepth[] = [];
-          for (const queue of [...inboxQueues, ...behindQueues, rejectedQueue])
-            depths.push(await depthOf(connection, queue));
+          for (const queue of [...eventQueues, rejectedQueue]) depths.push(await depthOf(connection, queue));
           return depths;
         });
         const secondsSince = (time: Date | null) => time && Math.max(0, (now.getTime() - time.getTime()) / 1_000);

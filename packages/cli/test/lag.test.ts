@@ -73,7 +73,7 @@ test("herald lag says what waits in the queues, and what the database knows", as
     shardsUnowned: 0,
     shardsStopped: 1,
     queues: [
-      ...[...queues.inboxQueues, ...queues.behindQueues].map((queue) => ({ queue, messages: 0, consumers: 0 })),
+      ...queues.eventQueues.map((queue) => ({ queue, messages: 0, consumers: 0 })),
       { queue: queues.rejectedQueue, messages: 1, consumers: 0 },
     ],
   });

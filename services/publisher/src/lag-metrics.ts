@@ -100,7 +100,7 @@ export function exportLag(
   // The inbox queues, two of each bucket, are one figure: which bucket waits is a matter of one organization or another. The queues of dispatchers
   // are no figure: what waits there is in PostgreSQL too.
   const ofQueues = figures({ registry, log }, async () => ({
-    inbox: await depthsOf([...names.inboxQueues, ...names.behindQueues]),
+    inbox: await depthsOf(names.eventQueues),
     rejected: await depthsOf([names.rejectedQueue]),
   }));
   ofQueues(

@@ -130,7 +130,7 @@ async function emit(organizationId: string, bucket: string, count: number): Prom
 }
 
 async function waiting(): Promise<number> {
-  return await depthOf([...names.inboxQueues, ...names.behindQueues]);
+  return await depthOf(names.eventQueues);
 }
 
 async function depthOf(queues: readonly string[]): Promise<number> {

@@ -44,10 +44,9 @@ const status = action({
       dispatchers: await readLivingDispatchers(queries),
     }));
     context.progress("asks RabbitMQ");
-    const inbox = await withBroker(context, async (connection, { inboxQueues, behindQueues }) => {
+    const inbox = await withBroker(context, async (connection, { eventQueues }) => {
       let messages = 0;
-      for (const queue of [...inboxQueues, ...behindQueues])
-        messages += (await depthOf(connection, queue)).messages ?? 0;
+      for (const queue of eventQueues) messages += (await depthOf(connection, queue)).messages ?? 0;
       return messages;
     });
     const { stoppedSince, shardsStopped, shardsOwned, shardsUnowned, due, scheduled } = lag;

@@ -12,6 +12,8 @@ export interface Names {
   inboxQueues: readonly string[];
   /** The second queue of each bucket, in the order of `inboxQueues`: publishers move a flood's events there. */
   behindQueues: readonly string[];
+  /** Both: all queues that business events wait in to be stored. */
+  eventQueues: readonly string[];
   /** Events that break the contract, with the reason in a header. Operators' programs read it by this name. */
   rejectedQueue: string;
   /**
@@ -31,10 +33,12 @@ export interface Names {
  */
 export function names(namespace: string, cell: Cell = WHOLE): Names {
   const inboxQueues = cell.buckets.map((bucket) => inboxQueueOf(namespace, bucket));
+  const behindQueues = inboxQueues.map(behindQueueOf);
   return {
     eventsExchange: `${namespace}.events`,
     inboxQueues,
-    behindQueues: inboxQueues.map(behindQueueOf),
+    behindQueues,
+    eventQueues: [...inboxQueues, ...behindQueues],
     rejectedQueue: `${namespace}.events.rejected`,
     dispatchExchange: `${namespace}.dispatch`,
     requestsExchange: `${namespace}.requests`,
@@ -142,9 +146,8 @@ export function declaredQueues(
   cell: Cell = WHOLE,
 ): { queue: string; options: Options.AssertQueue }[] {
   const own = names(namespace, cell);
-  const { inboxQueues, behindQueues } = names(namespace);
   return [
-    ...[...inboxQueues, ...behindQueues].map((queue) => ({ queue, options: inboxQueue(own.rejectedQueue) })),
+    ...names(namespace).eventQueues.map((queue) => ({ queue, options: inboxQueue(own.rejectedQueue) })),
     { queue: own.rejectedQueue, options: rejectedQueue() },
   ];
 }

@@ -38,9 +38,9 @@ describe("Herald's topology", () => {
 
   test("has both queues of every bucket, whichever cell declares it, so that a bucket may change cells", async () => {
     await declareTopology(environment.channel, environment.namespace, { name: "a", buckets: ["3"] }, "publisher");
-    const { inboxQueues, behindQueues } = environment.names;
-    expect(new Set([...inboxQueues, ...behindQueues]).size).toBe(32);
-    for (const queue of [...inboxQueues, ...behindQueues]) expect(await environment.waitingIn(queue)).toBe(0);
+    const { eventQueues } = environment.names;
+    expect(new Set(eventQueues).size).toBe(32);
+    for (const queue of eventQueues) expect(await environment.waitingIn(queue)).toBe(0);
   });
 
   test("moves an event that comes back too often to the rejected queue, whole", async () => {

@@ -52,27 +52,6 @@ async function saysGeneric(queries: Queries): Promise<boolean> {
   return (server?.version ?? 0) >= 160_000;
 }
 
-/**
- * Expects that a call's statement, however PostgreSQL plans it, asks a table of one row at the most once: by itself, for all its
- * rows, and not as a part of a join, which would ask for each row. And that it looks at one page for that, or at none. Runs the statement
- * too, as EXPLAIN does.
- */
-export async function expectOneProbe(
-  queries: Queries,
-  table: string,
-  call: (queries: Queries) => Promise<unknown>,
-): Promise<void> {
-  const ways = [CUSTOM, ...((await saysGeneric(queries)) ? [GENERIC] : []), "format json, analyze, buffers"];
-  for (const way of ways) {
-    const probes = (await explain(queries, way, call)).filter((node) => node["Relation Name"] === table);
-    expect(probes).toMatchObject([{ "Parent Relationship": "InitPlan" }]);
-    for (const probe of probes) {
-      expect(probe["Actual Loops"] ?? 1).toBe(1);
-      expect(pagesOf(probe)).toBeLessThanOrEqual(1);
-    }
-  }
-}
-
 /** The tables and partitions that the statements of a call read, by their own names. Runs them, as EXPLAIN does. */
 export async function tablesRead(queries: Queries, call: (queries: Queries) => Promise<unknown>): Promise<string[]> {
   const nodes = await explain(queries, "format json, analyze", call);
@@ -93,7 +72,6 @@ interface PlanNode {
   "Node Type": string;
   "Relation Name"?: string;
   "Index Name"?: string;
-  "Parent Relationship"?: string;
   "Actual Loops"?: number;
   /** With those of the inner nodes. */
   "Shared Hit Blocks"?: number;

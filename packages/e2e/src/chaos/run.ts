@@ -103,7 +103,7 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
     await admin.stop();
 
     progress("Reconciling");
-    const { inboxQueues, behindQueues, rejectedQueue } = names(namespace);
+    const { eventQueues, rejectedQueue } = names(namespace);
     databases = openHere();
     const notices = await readNotices(servers.amqpUrls(), NOTICES_QUEUE);
     const history: History = {
@@ -125,7 +125,7 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
       faults,
       ownEnds: environment.ownEnds,
       stoodStillMs: await ask.receivers<number>({ type: "stoodStillMs" }),
-      leftInQueues: await countMessages(servers.amqpUrls(), [...inboxQueues, ...behindQueues, rejectedQueue]),
+      leftInQueues: await countMessages(servers.amqpUrls(), [...eventQueues, rejectedQueue]),
       settings: {
         attemptTimeoutMs: times.attemptTimeoutMs,
         maxAttempts: MAX_ATTEMPTS,

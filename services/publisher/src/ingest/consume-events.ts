@@ -89,7 +89,7 @@ export function consumeEvents(
   { broker, names, publisher, handOver, reportUndelivered, fanOut, clock, metrics, tracing, log }: Parts,
   { inboxBytes, batchSize, windowMs, eventTypes, holdMs = HOLD_MS }: ConsumeOptions,
 ): Consumer {
-  const { inboxQueues, behindQueues, rejectedQueue } = names;
+  const { inboxQueues, eventQueues, rejectedQueue } = names;
   const isInbox = new Set(inboxQueues);
   const inspector = broker.inspector();
   const floods = watchFloods({ inspector, clock, log });
@@ -202,7 +202,7 @@ export function consumeEvents(
   const { prefetch, spare } = prefetchOf(inboxBytes, inboxQueues.length);
   const consume = () =>
     broker.consume({
-      queue: [...inboxQueues, ...behindQueues],
+      queue: eventQueues,
       prefetch: (queue) => (isInbox.has(queue) ? prefetch : BEHIND_PREFETCH),
       spare: { ...spare, queues: inboxQueues },
       handle,

@@ -59,9 +59,7 @@ test("regression: a publisher inside the chart's memory limits does not die of l
   const channel = await connection.createChannel();
   await declareTopology(channel, broker.namespace);
   const waiting = async () => {
-    const depths = await Promise.all(
-      [...names.inboxQueues, ...names.behindQueues].map((queue) => channel.checkQueue(queue)),
-    );
+    const depths = await Promise.all(names.eventQueues.map((queue) => channel.checkQueue(queue)));
     return depths.reduce((sum, { messageCount }) => sum + messageCount, 0);
   };
   const { prisma } = db.database;
