@@ -115,6 +115,8 @@ export function startConsumer(
   let handlerFailures = 0;
   let consumers: QueueConsumers | undefined;
   let closing = false;
+  /** While consumers are cancelled, one after the other: messages that go back to their queues afterwards. */
+  let late: ConsumeMessage[] | undefined;
   let drainTimeoutMs = DRAIN_TIMEOUT_MS;
 
   const channel = maintainChannel(scope, {
@@ -139,7 +141,7 @@ export function startConsumer(
         deliver: (delivery, from) => {
           own.add(delivery);
           // The broker had sent it before it read the cancellation.
-          if (closing) own.requeue(delivery);
+          if (closing) giveBack(delivery, own);
           else void pass(delivery, from, own, signal);
         },
         cancelled: (name) => invalidate(new Error(`the broker cancelled the consumer: ${name} is gone`)),
@@ -154,12 +156,22 @@ export function startConsumer(
     },
     beforeClose: async () => {
       closing = true;
+      late = [];
       retries.abort();
       if (channel.current() === undefined) return;
       const inTime = await endsWithin(drainTimeoutMs, drain());
       if (!inTime) log.warn("broker: closed a consumer with messages unsettled; they go back", { queue });
     },
   });
+
+  /**
+   * Gives a message back to its queue. A queue whose consumer is not cancelled yet would bring it back at once, and again, and reach the delivery
+   * limit within milliseconds: it waits until all are cancelled.
+   */
+  function giveBack(delivery: ConsumeMessage, own: Settlements): void {
+    if (late) late.push(delivery);
+    else own.requeue(delivery);
+  }
 
   /**
    * Calls the handler until it does not throw. Requeueing instead would bring the message back at once, and reach the queue's
@@ -213,7 +225,7 @@ export function startConsumer(
       headers: properties.headers ?? {},
       redelivered: fields.redelivered,
       ack: () => own.ack(delivery),
-      requeue: () => own.requeue(delivery),
+      requeue: () => giveBack(delivery, own),
       reject: () => own.reject(delivery),
       reply: (answer) => {
         if (reply === undefined) throw new Error(`The consumer of ${queue} was started without a way to reply.`);
@@ -224,6 +236,9 @@ export function startConsumer(
 
   async function drain(): Promise<void> {
     await consumers?.cancel();
+    const back = late ?? [];
+    late = undefined;
+    for (const delivery of back) settlements?.requeue(delivery);
     await settlements?.drained();
   }
 

@@ -1,6 +1,7 @@
 import { inbox, until } from "@herald/dev/harness/client-environment";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { expect, test } from "@jest/globals";
+import { connect } from "amqplib";
 import { useScopeEnvironment } from "./use-scope-environment.ts";
 
 const server = useBroker();
@@ -135,4 +136,28 @@ test("a closed consumer does not keep its scope from being ready", async () => {
   expect(broker.isReady()).toBe(false);
   await consumer.close();
   expect(broker.isReady()).toBe(true);
+});
+
+test("regression: what arrives while a consumer of many queues closes goes back once, and does not reach its delivery limit", async () => {
+  const { queue } = environment.names;
+  const connection = await connect(server.url);
+  const channel = await connection.createConfirmChannel();
+  try {
+    const broker = environment.connect();
+    await broker.ready();
+    // The broker cancels one consumer after the other, and that of the last queue some time after the first.
+    const others = Array.from({ length: 100 }, (_, index) => `${queue}.${index}`);
+    for (const other of others) await channel.assertQueue(other, { durable: false, autoDelete: true });
+    const consumer = broker.consume({ queue: [...others, queue], prefetch: 10, handle: () => {} });
+    await broker.ready();
+    const closing = consumer.close();
+    channel.sendToQueue(queue, Buffer.from("late"));
+    await channel.waitForConfirms();
+    await closing;
+    await until("it is in the queue", async () => (await environment.waitingIn(queue)) === 1);
+    const message = await channel.get(queue);
+    expect(message && (message.properties.headers?.["x-delivery-count"] ?? 0)).toBeLessThanOrEqual(1);
+  } finally {
+    await connection.close();
+  }
 });

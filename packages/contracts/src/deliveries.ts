@@ -17,7 +17,11 @@ import {
 
 const summary = {
   id: uuid("The delivery; kept across retries and sent as the delivery-id header."),
-  businessEventId: Type.Optional(uuid("The business event; absent for manual deliveries, and until the event is stored, a fraction of a second after it came.")),
+  businessEventId: Type.Optional(
+    uuid(
+      "The business event; absent for manual deliveries, and until the event is stored, a fraction of a second after it came.",
+    ),
+  ),
   eventType: refTo({ EventType }, "The event's name."),
   attemptCount: count("Attempts made so far; 5 at the most, unless the service is set otherwise."),
   statusCode: orNull(
