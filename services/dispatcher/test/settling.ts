@@ -1,6 +1,6 @@
 import type { Queries } from "@herald/common/database/queries";
 import { createRegistry } from "@herald/common/telemetry/metrics";
-import { insertDelivery, type insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
+import { answered, insertDelivery, type insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import type { TestDatabase } from "@herald/dev/harness/use-database";
 import { createMetrics } from "../src/metrics.ts";
@@ -105,15 +105,8 @@ export function settlement(endpoint: Endpoint, underWay: UnderWay, override: Par
     revision: endpoint.revision,
     startedAt: NOW,
     durationMs: 12,
-    statusCode: succeeded ? 204 : 500,
-    succeeded,
-    errorSummary: succeeded ? null : "receiver answered 500",
-    failureKind: succeeded ? null : "http_status",
-    responseExcerpt: null,
-    traceparent: null,
+    ...answered(succeeded),
     nextAttemptAt: succeeded ? null : RETRY_AT,
-    retryAfterMs: null,
-    manual: false,
     ...override,
   };
 }

@@ -6,7 +6,13 @@ import { retry } from "@herald/common/runtime/retry";
 import type { Log } from "@herald/common/telemetry/log";
 import type { ForOwners } from "./hand-over.ts";
 import type { IncomingEvent } from "./ingest/read-event.ts";
-import { type EventPage, FIRST_ENDPOINT, type StoredEvents, storeEvents } from "./sql/store-events.ts";
+import {
+  type EventPage,
+  FIRST_ENDPOINT,
+  type StoredEvents,
+  type Subscription,
+  storeEvents,
+} from "./sql/store-events.ts";
 
 /** An event, and the endpoint up to which it has its deliveries; none where absent. */
 export interface FanOutItem {
@@ -29,14 +35,9 @@ export interface FanOutResult {
   /** What each statement has made for the owners of the endpoints. */
   made: ForOwners[];
   deliveryCount: number;
-  /** Who gets events like these, as each statement has said. */
-  said: SaidSubscriptions[];
+  /** Who gets events like these, as the statements have read it. */
+  subscriptions: Subscription[];
 }
-
-/** Subscriptions, and when they were read; no later. */
-export type SaidSubscriptions = Pick<StoredEvents, "subscriptions"> & { readAt: Date };
-
-type Stored = StoredEvents & { readAt: Date };
 
 export interface FanOut {
   /** Fans out a page of each event. */
@@ -69,12 +70,8 @@ export function createFanOut(
   });
   const inPages = shrinkingPages({ max: MAX_DELIVERIES, onShrunk });
 
-  async function store(pages: readonly EventPage[]): Promise<Stored> {
-    const read = async () => {
-      const readAt = clock.now();
-      return { ...(await storeEvents(queries, pages, readAt)), readAt };
-    };
-    return await retry(read, {
+  async function store(pages: readonly EventPage[]): Promise<StoredEvents> {
+    return await retry(() => storeEvents(queries, pages, clock.now()), {
       shouldRetry: (error) => !isDataError(error) && !isTooMuch(error),
       onFirstFailure: (error) => {
         const why = isPartitionMissing(error) ? `: ${PARTITION_MISSING}` : "";
@@ -113,7 +110,7 @@ function pageOf({ event, afterEndpointId = FIRST_ENDPOINT }: FanOutItem, maxEndp
 
 function resultOf(
   pages: readonly EventPage[],
-  stored: readonly Stored[],
+  stored: readonly StoredEvents[],
   setAside: readonly { item: EventPage; error: unknown }[],
 ): FanOutResult {
   const unfinished = new Map(stored.flatMap((statement) => [...statement.unfinished]));
@@ -126,7 +123,7 @@ function resultOf(
     }),
     made: stored.map(({ made }) => made),
     deliveryCount: stored.reduce((sum, { deliveryCount }) => sum + deliveryCount, 0),
-    said: stored.map(({ subscriptions, readAt }) => ({ subscriptions, readAt })),
+    subscriptions: stored.flatMap(({ subscriptions }) => subscriptions),
   };
 }
 

@@ -63,7 +63,7 @@ beforeEach(async () => {
       statements.push({ items, end: resolve });
       if (isThere) resolve();
     });
-    return { outcomes: items.map(() => ({ kind: "stored" })), made: [], deliveryCount: 0, said: [] };
+    return { outcomes: items.map(() => ({ kind: "stored" })), made: [], deliveryCount: 0, subscriptions: [] };
   };
   const publisher = broker.publisher();
   const publish: Publisher["publish"] = async (message) => {

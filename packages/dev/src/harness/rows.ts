@@ -36,6 +36,18 @@ export function idAt(time: Date): string {
   return `${firstIdAt(time).slice(0, 14)}7${randomUUID().slice(15)}`;
 }
 
+/** How an attempt ended that somebody answered: with a 204, or with a 500. */
+export const answered = (succeeded: boolean) => ({
+  statusCode: succeeded ? 204 : 500,
+  succeeded,
+  errorSummary: succeeded ? null : "receiver answered 500",
+  failureKind: succeeded ? null : ("http_status" as const),
+  responseExcerpt: null,
+  traceparent: null,
+  retryAfterMs: null,
+  manual: false,
+});
+
 /** What `due` says of an unfinished delivery: due when it was made, and not attempted yet, where absent. */
 export interface DueRow {
   dueAt?: Date;

@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { deliveryId, eventKey } from "@herald/common/database/ids";
+import { createRegistry } from "@herald/common/telemetry/metrics";
 import { eventually } from "@herald/dev/harness/eventually";
 import { lockWaiters } from "@herald/dev/harness/lock-waiters";
-import { insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
+import { answered, insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
-import { type ArrivedSettlement, recordArrived } from "@herald/dispatcher/sql/record-arrived";
-import { settle } from "@herald/dispatcher/sql/settle";
+import { createMetrics } from "@herald/dispatcher/metrics";
+import { createSettleQueue } from "@herald/dispatcher/settle/settle-queue";
+import type { ArrivedSettlement } from "@herald/dispatcher/sql/record-arrived";
 import { FIRST_ENDPOINT, storeEvents } from "@herald/publisher/sql/store-events";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
@@ -46,13 +48,14 @@ const store = (events: readonly Event[]) =>
     NOW,
   );
 
-/** As the queue of settlements does it. */
+/** Settles in one batch, as a dispatcher does. */
 async function record(settlements: readonly ArrivedSettlement[]): Promise<void> {
-  const stored = await recordArrived(db.database.queries, settlements);
-  await settle(
-    db.database.queries,
-    settlements.filter((each) => !stored.has(each)),
-  );
+  const health = { add() {}, has: () => false };
+  const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
+  const metrics = createMetrics(createRegistry("test"));
+  const { signal } = new AbortController();
+  const { settle } = createSettleQueue({ queries: db.database.queries, metrics, health, log, signal });
+  await Promise.all(settlements.map((each) => settle(each, false)));
 }
 
 function ended({ key, organizationId, type }: Event, endpoint: Endpoint, ending: Ending): ArrivedSettlement {
@@ -67,15 +70,8 @@ function ended({ key, organizationId, type }: Event, endpoint: Endpoint, ending:
     revision: endpoint.revision,
     startedAt: NOW,
     durationMs: 7,
-    statusCode: succeeded ? 204 : 500,
-    succeeded,
-    errorSummary: succeeded ? null : "receiver answered 500",
-    failureKind: succeeded ? null : "http_status",
-    responseExcerpt: null,
-    traceparent: null,
+    ...answered(succeeded),
     nextAttemptAt: succeeded || ending === "given up" ? null : RETRY_AT,
-    retryAfterMs: null,
-    manual: false,
     unstored: { organizationId, eventKey: key, eventType: type },
   };
 }

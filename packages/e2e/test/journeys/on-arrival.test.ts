@@ -16,22 +16,29 @@ async function knownEndpoint() {
   return endpoint;
 }
 
+/** Until the task has ended, PostgreSQL stores no event. */
+async function withoutEvents(task: () => Promise<void>): Promise<void> {
+  await environment.db.database.prisma.$transaction(
+    async (transaction) => {
+      await transaction.$executeRaw`lock table business_event in exclusive mode`;
+      await task();
+    },
+    { timeout: 60_000 },
+  );
+}
+
 test("an event is attempted, and its delivery stored, while PostgreSQL does not take the event", async () => {
   const { api, receiver, emitter, db } = environment;
   const { prisma } = db.database;
   const { id: endpointId } = await knownEndpoint();
   const event = environment.event();
   const stored = () => prisma.businessEvent.count({ where: { organizationId: api.organizationId } });
-  await prisma.$transaction(
-    async (transaction) => {
-      await transaction.$executeRaw`lock table business_event in exclusive mode`;
-      await emitter.emit(event);
-      await receiver.received(2);
-      await eventually(async () => expect(await environment.states(endpointId)).toEqual({ succeeded: 2 }));
-      expect(await stored()).toBe(1);
-    },
-    { timeout: 60_000 },
-  );
+  await withoutEvents(async () => {
+    await emitter.emit(event);
+    await receiver.received(2);
+    await eventually(async () => expect(await environment.states(endpointId)).toEqual({ succeeded: 2 }));
+    expect(await stored()).toBe(1);
+  });
   await eventually(async () => expect(await stored()).toBe(2));
   await environment.settled();
   expect(await prisma.due.count({ where: { endpointId } })).toBe(0);
@@ -44,15 +51,11 @@ test("a delivery whose first attempt failed before its event was stored waits fo
   const { prisma } = db.database;
   const { id: endpointId } = await knownEndpoint();
   receiver.answerWith({ status: 500 });
-  await prisma.$transaction(
-    async (transaction) => {
-      await transaction.$executeRaw`lock table business_event in exclusive mode`;
-      await emitter.emit(environment.event());
-      await receiver.received(2);
-      await eventually(async () => expect(await prisma.due.count({ where: { endpointId, attempts: 1 } })).toBe(1));
-    },
-    { timeout: 60_000 },
-  );
+  await withoutEvents(async () => {
+    await emitter.emit(environment.event());
+    await receiver.received(2);
+    await eventually(async () => expect(await prisma.due.count({ where: { endpointId, attempts: 1 } })).toBe(1));
+  });
   receiver.answerWith({ status: 204 });
   await environment.settled();
   await environment.advanceToNextAttempts(endpointId);

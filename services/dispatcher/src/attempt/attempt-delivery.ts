@@ -60,13 +60,13 @@ export function createAttempts(parts: Parts): Attempts {
     result: AttemptResult,
     traceparent: string | null = null,
   ): Settlement {
-    const { deliveryId, endpointId, dueAt, attempts } = delivery;
+    const { deliveryId, endpointId, dueAt, attempts, arrived, organizationId, eventKey, eventType } = delivery;
     const { succeeded, failureKind, retryAfterMs } = result;
     const isGivenUp = failureKind === "interrupted";
     const attempt = attempts + 1;
     const nextAttemptAt = succeeded || isGivenUp ? null : schedule.nextAttemptAt(attempt, endOf(result), retryAfterMs);
     const { revision } = configuration;
-    const settlement = {
+    return {
       deliveryId,
       endpointId,
       dueAt,
@@ -77,9 +77,8 @@ export function createAttempts(parts: Parts): Attempts {
       nextAttemptAt,
       traceparent,
       ...result,
+      unstored: arrived && eventKey !== null ? { organizationId, eventKey, eventType } : undefined,
     };
-    const { arrived, organizationId, eventKey, eventType } = delivery;
-    return arrived && eventKey ? { ...settlement, unstored: { organizationId, eventKey, eventType } } : settlement;
   }
 
   /** Ends a delivery for good, though no receiver failed it: so this does not count for the endpoint's health. */

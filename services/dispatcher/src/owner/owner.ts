@@ -448,9 +448,9 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
    * Whether a delivery of an event that has only arrived may be attempted. Where anything is unusual, the publisher's statement comes first: it
    * knows whether the endpoint gets the event, and whether it had it before. An owner of a few seconds can't know what the one before it sent.
    */
-  function mayComeFirst({ shard, configuration, breaker, hasMore }: OwnedEndpoint, revision: string): boolean {
-    if (String(configuration?.revision) !== revision || !breaker?.isHealthy()) return false;
-    return !hasMore && isWriting() && mayBegin() && shards.ownedMs(shard) >= options.newOwnerMs;
+  function mayComeFirst({ shard, breaker, hasMore }: OwnedEndpoint): boolean {
+    if (!breaker?.isHealthy() || hasMore) return false;
+    return isWriting() && mayBegin() && shards.ownedMs(shard) >= options.newOwnerMs;
   }
 
   return {
@@ -463,7 +463,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
         const isSame = String(endpoint.configuration?.revision) === revision;
         if (isSame) endpoint.configuredAtMs = Math.max(endpoint.configuredAtMs, Date.parse(readAtUtc));
         else if (stored) endpoint.configuredAtMs = Number.NEGATIVE_INFINITY;
-        if (!stored && !mayComeFirst(endpoint, revision)) continue;
+        if (!stored && !(isSame && mayComeFirst(endpoint))) continue;
         const { eventType, body, traceparent, key: eventKey } = content;
         const receivedAt = new Date(content.receivedAtUtc);
         const delivery: Delivery = {

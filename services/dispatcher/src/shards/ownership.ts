@@ -92,8 +92,9 @@ export function createOwnership(): Ownership {
         else taken.push({ shard, crashed: true });
         if (!known) owned.set(shard, { epoch, stopped, releasing: false, sinceMs: answeredMs });
       }
-      for (const { shard, epoch } of answer.taken)
+      for (const { shard, epoch } of answer.taken) {
         owned.set(shard, { epoch, stopped: false, releasing: false, sinceMs: answeredMs });
+      }
       return { taken, lost, uncertain };
     },
     epochOf(shard, nowMs) {

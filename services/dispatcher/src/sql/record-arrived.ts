@@ -1,6 +1,13 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
-import { type ArrivedDelivery, isLast, type Settlement, TELL_EXHAUSTED } from "./settle.ts";
+import {
+  type ArrivedDelivery,
+  isLast,
+  RESULT_COLUMNS,
+  resultArrays,
+  type Settlement,
+  TELL_EXHAUSTED,
+} from "./settle.ts";
 
 /** The settlement of a delivery that was handed over when its event arrived. */
 export type ArrivedSettlement = Settlement & { unstored: ArrivedDelivery };
@@ -22,7 +29,6 @@ export async function recordArrived(
   queries: Queries,
   settlements: readonly ArrivedSettlement[],
 ): Promise<Set<ArrivedSettlement>> {
-  const column = <T>(read: (settlement: ArrivedSettlement) => T) => settlements.map(read);
   const rows = await queries.$queryRaw<{ id: string }[]>`
     with settled as (
       insert into delivery (
@@ -36,27 +42,11 @@ export async function recordArrived(
           else 'pending'
         end,
         1, started_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt, traceparent, next_attempt_at
-      from unnest(
-        ${column((each) => each.deliveryId)}::uuid[],
-        ${column((each) => each.endpointId)}::uuid[],
-        ${column((each) => each.unstored.organizationId)}::text[],
-        ${column((each) => each.unstored.eventKey)}::uuid[],
-        ${column((each) => each.unstored.eventType)}::text[],
-        ${column((each) => each.dueAt)}::timestamptz[],
-        ${column((each) => each.epoch)}::bigint[],
-        ${column((each) => each.startedAt)}::timestamptz[],
-        ${column((each) => each.durationMs)}::int[],
-        ${column((each) => each.statusCode)}::int[],
-        ${column((each) => each.succeeded)}::boolean[],
-        ${column((each) => each.errorSummary)}::text[],
-        ${column((each) => each.failureKind)}::text[],
-        ${column((each) => each.responseExcerpt)}::text[],
-        ${column((each) => each.traceparent)}::text[],
-        ${column((each) => each.nextAttemptAt)}::timestamptz[]
-      ) as result (
-        delivery_id, endpoint_id, organization_id, event_key, event_type, due_at, epoch, started_at, duration_ms, status_code,
-        succeeded, error_summary, failure_kind, response_excerpt, traceparent, next_attempt_at
-      )
+      from unnest(${resultArrays(settlements)},
+        ${settlements.map(({ unstored }) => unstored.organizationId)}::text[],
+        ${settlements.map(({ unstored }) => unstored.eventKey)}::uuid[],
+        ${settlements.map(({ unstored }) => unstored.eventType)}::text[]
+      ) as result (${RESULT_COLUMNS}, organization_id, event_key, event_type)
       join webhook_endpoint as endpoint
         on endpoint.id = result.endpoint_id and endpoint.organization_id = result.organization_id
       join shard on shard.id = shard_of(result.endpoint_id)

@@ -58,29 +58,12 @@ export interface ArrivedDelivery {
  */
 export async function settle(queries: Queries, settlements: readonly Settlement[]): Promise<Settlement[]> {
   const results = onePerDelivery(settlements);
-  const column = <T>(read: (settlement: Settlement) => T) => results.map(read);
-  const [first, last] = [results.at(0)?.deliveryId, results.at(-1)?.deliveryId];
+  const ids = results.map(({ deliveryId }) => deliveryId);
+  const [first, last] = [ids.at(0), ids.at(-1)];
   const rows = await queries.$queryRaw<{ position: number }[]>`
     with result as materialized (
-      select result.*, shard.epoch = result.epoch as is_current from unnest(
-        ${column((each) => each.deliveryId)}::uuid[],
-        ${column((each) => each.endpointId)}::uuid[],
-        ${column((each) => each.dueAt)}::timestamptz[],
-        ${column((each) => each.epoch)}::bigint[],
-        ${column((each) => each.attempt)}::int[],
-        ${column((each) => each.startedAt)}::timestamptz[],
-        ${column((each) => each.durationMs)}::int[],
-        ${column((each) => each.statusCode)}::int[],
-        ${column((each) => each.succeeded)}::boolean[],
-        ${column((each) => each.errorSummary)}::text[],
-        ${column((each) => each.failureKind)}::text[],
-        ${column((each) => each.responseExcerpt)}::text[],
-        ${column((each) => each.traceparent)}::text[],
-        ${column((each) => each.nextAttemptAt)}::timestamptz[]
-      ) with ordinality as result (
-        delivery_id, endpoint_id, due_at, epoch, attempt, started_at, duration_ms, status_code, succeeded, error_summary,
-        failure_kind, response_excerpt, traceparent, next_attempt_at, position
-      )
+      select result.*, shard.epoch = result.epoch as is_current from unnest(${resultArrays(results)}) with ordinality
+        as result (${RESULT_COLUMNS}, position)
       join shard on shard.id = shard_of(result.endpoint_id)
     ), ended as (
       delete from due using result
@@ -110,7 +93,7 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
       from delivery
       -- By the parameter, and not row by row for what was counted: PostgreSQL 18.4 passed over the partition of one row in some hundred
       -- then (its Append pruned it while it ran), and that attempt was gone from the history.
-      where id = any (${column((each) => each.deliveryId)}::uuid[])
+      where id = any (${ids}::uuid[])
         and id between ${first}::uuid and ${last}::uuid
         and attempt_count > 0 and state = 'pending'
         and array[id] <@ (select array_agg(delivery_id) from counted)
@@ -152,6 +135,29 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
       and delivery.attempted_at = result.started_at`;
   const written = new Set(rows.map(({ position }) => results[position - 1]));
   return settlements.filter((each) => !written.has(each));
+}
+
+/** The columns of {@link resultArrays}. */
+export const RESULT_COLUMNS = Prisma.sql`delivery_id, endpoint_id, due_at, epoch, started_at, duration_ms, status_code, succeeded, error_summary,
+        failure_kind, response_excerpt, traceparent, next_attempt_at`;
+
+/** Results as PostgreSQL unnests them. */
+export function resultArrays(results: readonly Settlement[]): Prisma.Sql {
+  const column = <T>(read: (settlement: Settlement) => T) => results.map(read);
+  return Prisma.sql`
+        ${column((each) => each.deliveryId)}::uuid[],
+        ${column((each) => each.endpointId)}::uuid[],
+        ${column((each) => each.dueAt)}::timestamptz[],
+        ${column((each) => each.epoch)}::bigint[],
+        ${column((each) => each.startedAt)}::timestamptz[],
+        ${column((each) => each.durationMs)}::int[],
+        ${column((each) => each.statusCode)}::int[],
+        ${column((each) => each.succeeded)}::boolean[],
+        ${column((each) => each.errorSummary)}::text[],
+        ${column((each) => each.failureKind)}::text[],
+        ${column((each) => each.responseExcerpt)}::text[],
+        ${column((each) => each.traceparent)}::text[],
+        ${column((each) => each.nextAttemptAt)}::timestamptz[]`;
 }
 
 /** What was given up is told with it (the rows of `settled`), so that no crash comes between them. Most settlements give up nothing, and have no need of this. */

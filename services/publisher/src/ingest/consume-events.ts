@@ -180,7 +180,7 @@ export function consumeEvents(
   function takeOnArrival(each: Held): void {
     const item = read(each);
     if (item === undefined) return;
-    each.item = item;
+    each.event = item.event;
     if (onArrival.handOver(item.event)) handedOver.add(each);
     else together.add(each);
   }

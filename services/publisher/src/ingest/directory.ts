@@ -1,10 +1,8 @@
 import type { Clock } from "@herald/common/runtime/clock";
-import type { SaidSubscriptions } from "../fan-out.ts";
-import type { NewDelivery } from "../hand-over.ts";
 import { type SubscribedEndpoint, type Subscription, subscriptionKey } from "../sql/store-events.ts";
 
 /** An endpoint as a statement has found it. */
-export interface KnownEndpoint extends SubscribedEndpoint, Pick<NewDelivery, "readAt"> {
+export interface KnownEndpoint extends SubscribedEndpoint {
   /** Until then, by a clock that never goes back, its owner is taken to be slower than the publisher. */
   slowUntilMs: number;
 }
@@ -17,7 +15,7 @@ export interface KnownEndpoint extends SubscribedEndpoint, Pick<NewDelivery, "re
 export interface Directory {
   /** Undefined where it doesn't know. */
   endpointsOf(event: Pick<Subscription, "organizationId" | "type">): readonly KnownEndpoint[] | undefined;
-  said(subscriptions: SaidSubscriptions): void;
+  said(subscriptions: readonly Subscription[]): void;
   /** What was handed over on arrival had no result when it was stored. */
   wasSlow(endpointId: string): void;
   /** PostgreSQL could not be asked: it may come back as it was before, and everything with it. */
@@ -42,14 +40,12 @@ export function createDirectory(clock: Pick<Clock, "monotonicMs">): Directory {
     subscriptions.clear();
   }
 
-  function known(endpoint: SubscribedEndpoint, readAt: Date): KnownEndpoint {
-    const before = endpoints.get(endpoint.id);
+  function known(endpoint: SubscribedEndpoint): KnownEndpoint {
+    const known = endpoints.get(endpoint.id) ?? { ...endpoint, slowUntilMs: Number.NEGATIVE_INFINITY };
     // Statements may end in another order than that in which they began.
-    if (before && before.readAt > readAt) return before;
-    const now = before ?? { ...endpoint, readAt, slowUntilMs: Number.NEGATIVE_INFINITY };
-    Object.assign(now, endpoint, { readAt });
-    endpoints.set(endpoint.id, now);
-    return now;
+    if (endpoint.readAt >= known.readAt) Object.assign(known, endpoint);
+    endpoints.set(endpoint.id, known);
+    return known;
   }
 
   return {
@@ -57,11 +53,11 @@ export function createDirectory(clock: Pick<Clock, "monotonicMs">): Directory {
       const found = subscriptions.get(subscriptionKey(event));
       return found && clock.monotonicMs() - found.saidAtMs <= VALID_MS ? found.endpoints : undefined;
     },
-    said({ subscriptions: said, readAt }) {
+    said(said) {
       if (endpoints.size > MAX_ENDPOINTS || subscriptions.size > MAX_ENDPOINTS) forgetAll();
       for (const subscription of said) {
-        const endpoints = subscription.endpoints.map((endpoint) => known(endpoint, readAt));
-        subscriptions.set(subscriptionKey(subscription), { endpoints, saidAtMs: clock.monotonicMs() });
+        const saidAtMs = clock.monotonicMs();
+        subscriptions.set(subscriptionKey(subscription), { endpoints: subscription.endpoints.map(known), saidAtMs });
       }
     },
     wasSlow(endpointId) {

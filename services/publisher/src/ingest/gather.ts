@@ -23,11 +23,15 @@ export function createGather<Item>(
   let waiting: { item: Item; sinceMs: number }[] = [];
   let timer: NodeJS.Timeout | undefined;
 
-  function release(count: number): void {
-    for (const { item } of waiting.splice(0, count)) goOn(item);
+  function setTimer(): void {
     clearTimeout(timer);
     const [oldest] = waiting;
     timer = oldest && setTimeout(ripen, Math.max(0, oldest.sinceMs + mostMs - performance.now()));
+  }
+
+  function release(count: number): void {
+    for (const { item } of waiting.splice(0, count)) goOn(item);
+    setTimer();
   }
 
   function ripen(): void {
@@ -40,7 +44,7 @@ export function createGather<Item>(
     add(item) {
       waiting.push({ item, sinceMs: performance.now() });
       if (waiting.length > maxItems) release(Math.ceil(maxItems / 2));
-      else if (waiting.length === 1) release(0);
+      else if (waiting.length === 1) setTimer();
     },
     drop() {
       const dropped = waiting.map(({ item }) => item);

@@ -1,6 +1,6 @@
 import type { TraceSpan } from "@herald/common/telemetry/tracing";
-import type { FanOutItem } from "../fan-out.ts";
 import type { Message } from "./bundle.ts";
+import type { IncomingEvent } from "./read-event.ts";
 
 /** An event, from the arrival of its message until that is settled. Of a large one only its bytes are kept until its batch runs. */
 export interface Held {
@@ -10,7 +10,7 @@ export interface Held {
   arrivedAt: Date;
   arrivedAtMs: number;
   /** The event, where it was read when it came. */
-  item?: FanOutItem;
+  event?: IncomingEvent;
   /** Set where the event has more endpoints than a page: the endpoints up to this one have their deliveries. */
   afterEndpointId?: string;
   span?: TraceSpan | undefined;

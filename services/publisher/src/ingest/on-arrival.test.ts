@@ -12,6 +12,7 @@ const START = new Date("2026-03-01T12:00:00.000Z");
 const endpointOf = (override: Partial<SubscribedEndpoint> = {}): SubscribedEndpoint => ({
   id: randomUUID(),
   revision: "3",
+  readAt: START,
   createdAt: new Date(START.getTime() - 60_000),
   owner: "owner-1",
   ...override,
@@ -41,12 +42,13 @@ function world() {
 
   /** A statement that says who gets such events, and has made these deliveries. */
   async function stored(endpoints: SubscribedEndpoint[], made: ForOwners["deliveries"] = []): Promise<void> {
-    const subscriptions = [{ organizationId: "organization-1", type: "RiskCreated", endpoints }];
+    const read = endpoints.map((endpoint) => ({ ...endpoint, readAt: clock.now() }));
+    const subscriptions = [{ organizationId: "organization-1", type: "RiskCreated", endpoints: read }];
     const result: FanOutResult = {
       outcomes: [],
       made: [{ stored: true, deliveries: made, work: [] }],
       deliveryCount: made.length,
-      said: [{ subscriptions, readAt: clock.now() }],
+      subscriptions,
     };
     await onArrival.storing(async () => result);
   }

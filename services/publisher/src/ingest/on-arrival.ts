@@ -27,7 +27,7 @@ export interface OnArrival {
  * An event that occurred longer ago may have come before, in another message. An owner remembers for fifteen seconds what it attempted, so within
  * this time the same event twice is one request.
  */
-export const FRESH_MS = 10_000;
+const FRESH_MS = 10_000;
 
 /** An emitter's clock may be so much ahead. */
 const AHEAD_MS = 1_000;
@@ -84,7 +84,7 @@ export function createOnArrival({ clock, handOver }: Parts): OnArrival {
         const result = await store();
         // It was tried again and again meanwhile: what was said before, by others, may hold no more.
         if (clock.monotonicMs() - statement.sinceMs > LATE_MS) directory.forgetAll();
-        for (const said of result.said) directory.said(said);
+        directory.said(result.subscriptions);
         for (const { deliveries } of result.made) {
           for (const { event, endpointId } of deliveries) if (handedOver.has(event)) directory.wasSlow(endpointId);
         }

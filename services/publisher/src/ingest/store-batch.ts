@@ -67,8 +67,14 @@ export function createStoring(
   { windowMs, eventTypes }: Required<Pick<JudgeOptions, "windowMs" | "eventTypes">>,
 ): Storing {
   function read(held: Held): FanOutItem | undefined {
-    const { message, arrivedAt: now, afterEndpointId } = held;
-    if (held.item) return held.item;
+    const event = held.event ?? judged(held);
+    if (event === undefined) return undefined;
+    const { afterEndpointId } = held;
+    return afterEndpointId === undefined ? { event } : { event, afterEndpointId };
+  }
+
+  function judged(held: Held): IncomingEvent | undefined {
+    const { message, arrivedAt: now } = held;
     const reading = readEvent(message.content, { traceparent: traceparentOf(held), now, windowMs, eventTypes });
     if (reading.kind === "rejected") {
       reject(held, reading.reason, { cause: reading.isInFuture ? "in_future" : "rejected" });
@@ -93,8 +99,7 @@ export function createStoring(
     }
     held.span ??= tracing && startSpan(tracing, event);
     // The event is stored with the span's trace context: its attempts, however late, refer to its fan-out.
-    const item = { event: { ...event, traceparent: held.span?.traceparent ?? event.traceparent } };
-    return afterEndpointId === undefined ? item : { ...item, afterEndpointId };
+    return { ...event, traceparent: held.span?.traceparent ?? event.traceparent };
   }
 
   function settle(held: Held, outcome: FanOutOutcome): void {
@@ -106,7 +111,6 @@ export function createStoring(
       case "unfinished":
         // The event is fanned out again for its next page, after the events that arrived meanwhile.
         held.afterEndpointId = outcome.afterEndpointId;
-        delete held.item;
         again(held);
         break;
       case "unstorable":

@@ -34,6 +34,8 @@ export interface SubscribedEndpoint {
   id: string;
   /** As a decimal number. */
   revision: string;
+  /** When it had this revision. */
+  readAt: Date;
   createdAt: Date;
   /** The dispatcher that owns its shard; null where none does. */
   owner: string | null;
@@ -187,7 +189,7 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
   return {
     made: { stored: true, ...forOwners(row, events, now) },
     deliveryCount: row.deliveryCount,
-    subscriptions: subscriptionsOf(row, pages),
+    subscriptions: subscriptionsOf(row, pages, now),
     unfinished: new Map(unfinished as [EventPage, string][]),
   };
 }
@@ -216,7 +218,11 @@ function forOwners(
 }
 
 /** Of events that have other pages too, and of stored ones that came again, nothing is said. */
-function subscriptionsOf({ endpoints, repeated, unfinished }: Row, pages: readonly EventPage[]): Subscription[] {
+function subscriptionsOf(
+  { endpoints, repeated, unfinished }: Row,
+  pages: readonly EventPage[],
+  readAt: Date,
+): Subscription[] {
   if (unfinished.length > 0 || pages.some(({ afterEndpointId }) => afterEndpointId !== FIRST_ENDPOINT)) return [];
   const known = new Set(repeated);
   const found = new Map<string, Subscription>();
@@ -225,7 +231,7 @@ function subscriptionsOf({ endpoints, repeated, unfinished }: Row, pages: readon
     if (!known.has(key)) found.set(subscriptionKey(event), { organizationId, type, endpoints: [] });
   }
   for (const { endpointId: id, organizationId, revision, createdAt, owner, types } of endpoints) {
-    const endpoint = { id, revision, createdAt: new Date(createdAt), owner };
+    const endpoint = { id, revision, readAt, createdAt: new Date(createdAt), owner };
     for (const type of types) found.get(subscriptionKey({ organizationId, type }))?.endpoints.push(endpoint);
   }
   return [...found.values()];

@@ -172,11 +172,11 @@ export class Herald {
 
   /** Settles results in one batch, and then the health of their endpoints. */
   async settle(dispatcher: number, results: readonly { attempt: Attempt; succeeded: boolean }[]): Promise<void> {
-    const { settle, health } = this.#dispatcherAt(dispatcher);
+    const { settlements, health } = this.#dispatcherAt(dispatcher);
     const endedAt = this.#clock.now();
     await Promise.all(
       results.map(({ attempt, succeeded }) =>
-        settle.settle(
+        settlements.settle(
           {
             ...attempt,
             attempt: attempt.attempts + 1,
@@ -288,7 +288,7 @@ export class Herald {
       /** Of its row of `process`. */
       id: randomUUID(),
       health,
-      settle: createSettleQueue({ ...parts, health }),
+      settlements: createSettleQueue({ ...parts, health }),
     };
   }
 
