@@ -370,6 +370,36 @@ test("quick endpoints keep half of the permits, however many are slow", async ()
   expect(inFlightOfHanging()).toBeLessThanOrEqual(12);
 });
 
+describe("an endpoint of which three attempts of four hang", () => {
+  async function threeHang() {
+    const all = world({ tookMs: () => 60_000 });
+    // The first one finds out the endpoint's health.
+    all.owner.handedOver(all.store(endpointId(1)));
+    await all.pass(20);
+    all.owner.handedOver(all.store(endpointId(1), 2));
+    await all.pass(20);
+    expect(all.inFlight.size).toBe(3);
+    return all;
+  }
+
+  test("has the fourth one that a sweep finds behind them", async () => {
+    const { pass, store, inFlight } = await threeHang();
+    await pass(2_000);
+    store(endpointId(1), 3);
+    await pass(200, { sweepEveryMs: 50 });
+    expect(inFlight.size).toBe(4);
+  });
+
+  test("has the fourth one without a sweep, as soon as they are known to hang", async () => {
+    const { owner, pass, store, inFlight, statements } = await threeHang();
+    const { deliveries } = store(endpointId(1), 3);
+    owner.handedOver({ stored: true, events: [], deliveries: [], work: deliveries });
+    await pass(1_200);
+    expect(inFlight.size).toBe(4);
+    expect(statements()).toBeLessThanOrEqual(2);
+  });
+});
+
 describe("what an owner is handed over on arrival", () => {
   /** An owner that knows the endpoint. */
   async function known() {

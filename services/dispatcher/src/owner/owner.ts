@@ -141,21 +141,18 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     return Math.max(0, limitOf(endpoint) - endpoint.inFlight - endpoint.reserved.length);
   }
 
-  /**
-   * Lets an endpoint wait for its turn, if it has work and its own limits leave room; else sets its timer.
-   *
-   * @param options.few also where it has room for less than half of its attempts
-   */
-  function offer(endpoint: OwnedEndpoint, { few = false } = {}): void {
+  /** Lets an endpoint wait for its turn, if it has work and its own limits leave room; else sets its timer. */
+  function offer(endpoint: OwnedEndpoint): void {
     if (endpoint.isGone) return;
     const room = hasWork(endpoint) ? roomOf(endpoint) : 0;
     if (room === 0) {
       setTimer(endpoint);
       return;
     }
-    // For fewer, a statement is not worth it: the end of the next attempt comes back to it.
+    // For fewer, a statement is not worth it while an attempt ends soon, or turns slow: either comes back to it.
+    const endsSoon = endpoint.inFlight > endpoint.slowInFlight;
     const isFresh = endpoint.reserved.length === 0;
-    if (endpoint.ready.length === 0 && isFresh && !few && 2 * room < limitOf(endpoint)) return;
+    if (endpoint.ready.length === 0 && isFresh && endsSoon && 2 * room < limitOf(endpoint)) return;
     (isQuick(endpoint) ? turns.quick : turns.slow).add(endpoint);
     schedule();
   }
@@ -298,6 +295,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       permit.slow();
       // One that is only slow holds up no other.
       isHarmless();
+      offer(endpoint);
       schedule();
     }, SLOW_MS);
 
@@ -366,12 +364,16 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     for (const endpoint of waiting) offer(endpoint);
   }
 
-  /** Reads as many rows as permits are reserved; of a quick endpoint some more, which are at hand when the first ones have ended. */
+  /**
+   * Reads rows for the permits that are reserved; of a quick endpoint some more, which are at hand when the first ones have ended. From the
+   * beginning, the first rows may be those in flight, which are no news.
+   */
   async function read(endpoint: OwnedEndpoint): Promise<void> {
     const { id, shard, mark } = endpoint;
     const epoch = epochOf(shard);
     const ahead = isQuick(endpoint) && !atHand.isFull() ? concurrency : 0;
-    const count = endpoint.reserved.length + ahead;
+    const noNews = endpoint.cursor === BEGINNING ? endpoint.inFlight : 0;
+    const count = endpoint.reserved.length + ahead + noNews;
     endpoint.reading = true;
     endpoint.again = false;
     const demand: BacklogDemand = {
@@ -520,8 +522,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
         lookForRetries(endpoint);
         // Rows may have been stored behind the cursor, by a statement that took long.
         if (!endpoint.reading) endpoint.cursor = BEGINNING;
-        // Its attempts under way may hang, and end no time soon.
-        offer(endpoint, { few: true });
+        offer(endpoint);
       }
     },
     manual(delivery, isWithinCaps) {
