@@ -5,6 +5,7 @@ import {
   cursor,
   flag,
   httpStatus,
+  idPrefix,
   listOf,
   object,
   orNull,
@@ -42,6 +43,9 @@ const failureKind = refOrNull({ FailureKind }, "Why it failed, for programs; nul
 
 const listItem = {
   ...summary,
+  endpointId: uuid("The endpoint that it goes to."),
+  endpointName: text("What people call the endpoint."),
+  entityId: orNull(uuid("The entity that its event is about; null for manual deliveries.")),
   failureKind,
   state: refTo({ DeliveryState }, "How it stands."),
   inFlight: flag("The delivery is due: an attempt is under way, or waits for its turn."),
@@ -50,10 +54,10 @@ const listItem = {
   durationMs: orNull(count("How long the latest attempt took, in milliseconds; null before the first.")),
 };
 
-export const DeliveryListItem = object("A row of an endpoint's history.", listItem);
+export const DeliveryListItem = object("A row of a history.", listItem);
 export type DeliveryListItem = Static<typeof DeliveryListItem>;
 
-export const DeliveryPage = object("A part of an endpoint's history, newest first.", {
+export const DeliveryPage = object("A part of a history, newest first.", {
   deliveries: listOf(
     refTo({ DeliveryListItem }),
     "May be fewer than asked for, and even none, while `nextCursor` says that there is more.",
@@ -122,14 +126,26 @@ const filters = {
   ...historyFilter,
   eventId: Type.Optional(uuid("Only the delivery of the event with this id. Manual deliveries are of no event.")),
   entityId: Type.Optional(uuid("Only deliveries of events about this entity. Manual deliveries are of no event.")),
+  idPrefix: Type.Optional(
+    idPrefix(
+      "Only deliveries of events whose id, or whose entity's id, begins with this. Of very many, a thousand of each are looked at.",
+    ),
+  ),
   deliveryId: Type.Optional(uuid("Only this delivery.")),
 };
 
-export const DeliveryQuery = object("Query parameters of an endpoint's history.", {
+const part = {
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 100, default: 50, description: "Deliveries to answer with." }),
   ),
   cursor: Type.Optional(cursor("`nextCursor` of the part before.")),
+};
+
+export const DeliveryQuery = object("Query parameters of an endpoint's history.", { ...part, ...filters });
+
+export const AllDeliveriesQuery = object("Query parameters of the history of all endpoints.", {
+  ...part,
+  endpointId: Type.Optional(uuid("Only deliveries to this endpoint.")),
   ...filters,
 });
 

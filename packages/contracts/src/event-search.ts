@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { DeliveryListItem } from "./deliveries.ts";
 import { EventType, NoDeliveryReason, UndeliveredCause } from "./enums.ts";
-import { cursor, listOf, object, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
+import { cursor, idPrefix, listOf, object, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
 
 // All of this is additive to SPEC.
 
@@ -49,27 +49,38 @@ export const UndeliveredEvent = object(
 );
 export type UndeliveredEvent = Static<typeof UndeliveredEvent>;
 
-export const EventPage = object("A part of what a search found, newest first.", {
-  events: listOf(refTo({ EventListItem }), "None where nothing was found.", { maxItems: 20 }),
+export const EventPage = object("A part of the organization's events, newest first, or of what a search found.", {
+  events: listOf(
+    refTo({ EventListItem }),
+    "May be fewer than asked for, and even none, while `nextCursor` says that there is more.",
+    { maxItems: 20 },
+  ),
   manualDelivery: refOrNull(
     { EndpointDelivery },
     "Where `deliveryId` is that of a manual delivery: the delivery, since it is of no event. Else null.",
   ),
   undelivered: listOf(
     refTo({ UndeliveredEvent }),
-    "Where `id` was looked for: what came with it in the last seven days and was not taken. Of very many in an hour the first ones are known.",
+    "What came in the time of this part and was not taken, newest first: events of the last seven days. Of very many in an hour " +
+      "the first ones are known. None where `entityId` or `deliveryId` is looked for: they are not known of it.",
+    { maxItems: 100 },
   ),
   nextCursor: orNull(cursor("Send it as `cursor` for the next part; null where there is none.")),
 });
 export type EventPage = Static<typeof EventPage>;
 
-export const EventQuery = object(
-  "Query parameters of a search for events. At least one of the ids is needed; several narrow the search.",
-  {
-    id: Type.Optional(uuid("The event's id.")),
-    entityId: Type.Optional(uuid("The entity that events are about.")),
-    deliveryId: Type.Optional(uuid("A delivery, of the event or by hand.")),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: 10, description: "Events to answer with." })),
-    cursor: Type.Optional(cursor("`nextCursor` of the part before.")),
-  },
-);
+export const EventQuery = object("Query parameters of the list of events. All of them have to fit.", {
+  id: Type.Optional(uuid("The event's id.")),
+  entityId: Type.Optional(uuid("The entity that events are about.")),
+  deliveryId: Type.Optional(uuid("A delivery, of the event or by hand.")),
+  idPrefix: Type.Optional(
+    idPrefix(
+      "Only events whose id, or whose entity's id, begins with this. Of very many, a thousand of each are looked at.",
+    ),
+  ),
+  type: Type.Optional(listOf(refTo({ EventType }), "Only events of these types; may be repeated.")),
+  from: Type.Optional(text("Occurred at this time or later.", { format: "date-time" })),
+  to: Type.Optional(text("Occurred before this time.", { format: "date-time" })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: 10, description: "Events to answer with." })),
+  cursor: Type.Optional(cursor("`nextCursor` of the part before.")),
+});

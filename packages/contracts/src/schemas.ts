@@ -1,4 +1,5 @@
 import {
+  AllDeliveriesQuery,
   DeliveryAttemptInfo,
   DeliveryDetails,
   DeliveryExportQuery,
@@ -79,6 +80,7 @@ const components = {
   DeliveryDetails,
   DeliveryAttemptInfo,
   DeliveryQuery,
+  AllDeliveriesQuery,
   DeliveryExportRow,
   DeliveryExportQuery,
   EventListItem,

@@ -349,6 +349,9 @@ CREATE INDEX "resend_due_at_idx" ON "resend"("due_at");
 CREATE INDEX "idempotency_key_created_at_idx" ON "idempotency_key"("created_at");
 
 -- CreateIndex
+CREATE INDEX "undelivered_event_organization_id_came_at_idx" ON "undelivered_event"("organization_id", "came_at");
+
+-- CreateIndex
 CREATE INDEX "undelivered_event_came_at_idx" ON "undelivered_event"("came_at");
 
 -- CreateIndex

@@ -16,7 +16,13 @@ import type { Caller } from "./authentication/caller.ts";
 import { sessionOf } from "./authentication/session.ts";
 import type { ManagementApiConfig } from "./config.ts";
 import { deliverManually } from "./deliveries/deliver-manually.ts";
-import { type HistoryFilter, listDeliveries, readDelivery } from "./deliveries/history.ts";
+import {
+  type AllHistoryFilter,
+  type HistoryFilter,
+  listAllDeliveries,
+  listDeliveries,
+  readDelivery,
+} from "./deliveries/history.ts";
 import { authorOf } from "./endpoints/author.ts";
 import { type ChangeFilter, listAllChanges, listChanges } from "./endpoints/changes.ts";
 import { deleteEndpoint } from "./endpoints/delete-endpoint.ts";
@@ -129,6 +135,8 @@ export function createHandlers(needed: HandlerParts): Handlers {
     },
     listDeliveries: (request: ApiRequest<unknown, HistoryFilter>) =>
       listDeliveries(reading, keyOf(request), request.query),
+    listAllDeliveries: ({ organizationId, query }: ApiRequest<unknown, AllHistoryFilter>) =>
+      listAllDeliveries(reading, organizationId, query),
     exportDeliveries: async (request: ApiRequest<unknown, ExportQuery>) =>
       exportDeliveries(reading, keyOf(request), request.query),
     readDelivery: (request) => readDelivery(reading, keyOf(request), request.params.deliveryId ?? "", headers),

@@ -167,6 +167,20 @@ export const operations = {
     problems: ["webhook_not_found"],
     isAdditive: true,
   },
+  listAllDeliveries: {
+    method: "get",
+    path: "/deliveries",
+    access: "view",
+    summary: "Read the history of all endpoints",
+    description:
+      "The deliveries to all of the organization's endpoints, newest first by the time of their events, in parts. A part may hold " +
+      "fewer deliveries than asked for: go on while `nextCursor` isn't null.",
+    query: "AllDeliveriesQuery",
+    rate: "reads",
+    points: 10,
+    success: { status: 200, description: "A part of the history.", schema: "DeliveryPage" },
+    isAdditive: true,
+  },
   exportDeliveries: {
     method: "get",
     path: "/webhooks/{id}/deliveries/export",
@@ -296,17 +310,18 @@ export const operations = {
     method: "get",
     path: "/events",
     access: "view",
-    summary: "Find events",
+    summary: "List events, or find some",
     description:
-      "By `id`, `entityId` or `deliveryId`, across all endpoints: each event, newest first, and for each endpoint its delivery " +
-      "or the `reason` why it has none. Events are found as long as their day is kept. Herald takes no event of a type " +
-      "that no endpoint can subscribe to, none that was older than seven days or in the future when it came, and none that broke the " +
-      "contract with the product's services: for seven days, `undelivered` says so of an `id`, and why.",
+      "The organization's events, newest first, in parts: each with its delivery at each endpoint, or the `reason` why it has " +
+      "none. A part may hold fewer events than asked for: go on while `nextCursor` isn't null. Events are listed as long as their day " +
+      "is kept. Herald takes no event of a type that no endpoint can subscribe to, none that was older than seven days or in the future " +
+      "when it came, and none that broke the contract with the product's services: for seven days, `undelivered` lists these too, by " +
+      "the time when they came, and says why.",
+
     query: "EventQuery",
     rate: "reads",
     points: 10,
-    success: { status: 200, description: "What was found.", schema: "EventPage" },
-    problems: ["invalid_request"],
+    success: { status: 200, description: "A part of the events.", schema: "EventPage" },
     isAdditive: true,
   },
   readEvent: {

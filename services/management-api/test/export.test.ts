@@ -117,7 +117,9 @@ describe("an export", () => {
   });
 
   test("the names of a CSV's columns are there also where no delivery is", async () => {
-    expect((await exported("format=csv")).toString()).toMatch(/^id,businessEventId,eventType,.*,cursor\r\n$/);
+    expect((await exported("format=csv")).toString()).toMatch(
+      /^id,endpointId,endpointName,businessEventId,entityId,eventType,.*,cursor\r\n$/,
+    );
     expect(await exported()).toHaveLength(0);
   });
 

@@ -10,7 +10,7 @@ import { expectWalks, pagesRead, tablesRead } from "@herald/dev/harness/plans";
 import { insertDelivery, insertEndpoint, insertResend } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { MAX_SCANNED } from "../src/deliveries/history.ts";
+import { MAX_SCANNED, MAX_SCANNED_OF_ALL } from "../src/deliveries/history.ts";
 import { MAX_EVENTS, ofAll, ofOne } from "../src/endpoints/overview.ts";
 import { deliveryBodies } from "../src/sql/delivery-bodies.ts";
 import { deliveryDetails } from "../src/sql/delivery-details.ts";
@@ -81,13 +81,43 @@ const among: Call = (queries, stored) =>
 const bodies: Call = (queries, stored) =>
   deliveryBodies(queries, { ...one(stored), ids: stored.deliveryIds, maxBytes: 100_000 });
 const id = "0190a1b2-0000-7000-8000-0000000000aa";
-const byEventId: Call = (queries, stored) =>
-  eventKeys(queries, { ...one(stored), eventId: id, entityId: null, before: null, limit: 20 });
-const undeliveredById: Call = (queries, stored) => undeliveredEvents(queries, { ...one(stored), eventId: id });
-const byEntityId: Call = (queries, stored) =>
-  eventKeys(queries, { ...one(stored), eventId: null, entityId: id, before: null, limit: 20 });
-const byEntityIdOn: Call = (queries, stored) =>
-  eventKeys(queries, { ...one(stored), eventId: null, entityId: id, before: stored.deliveryIds[0] ?? "", limit: 20 });
+const any = { eventId: null, entityId: null, idPrefix: null, types: [], firstKey: null, before: null, limit: 20 };
+const keysBy =
+  (sought: (stored: StoredHistory) => object): Call =>
+  (queries, stored) =>
+    eventKeys(queries, { ...any, organizationId: stored.organizationId, ...sought(stored) });
+const byEventId = keysBy(() => ({ eventId: id }));
+const byEntityId = keysBy(() => ({ entityId: id }));
+const byEntityIdOn = keysBy((stored) => ({ entityId: id, before: stored.deliveryIds[0] }));
+const newestEvents = keysBy(() => ({}));
+const eventsOfType = keysBy((stored) => ({
+  types: ["RiskCreated"],
+  firstKey: firstIdAt(new Date(now.getTime() - DAY_MS)),
+  before: stored.deliveryIds[0],
+}));
+const byIdPrefix = keysBy(() => ({ idPrefix: id.slice(0, 8), types: ["RiskCreated"] }));
+const undeliveredBy =
+  (sought: object): Call =>
+  (queries, stored) =>
+    undeliveredEvents(queries, {
+      ...{ eventId: null, idPrefix: null, types: [], from: null, to: null, limit: 100 },
+      ...{ organizationId: stored.organizationId, ...sought },
+    });
+const undeliveredById = undeliveredBy({ eventId: id });
+const undeliveredByPrefix = undeliveredBy({ idPrefix: id.slice(0, 8) });
+const undeliveredSince = undeliveredBy({ from: new Date(now.getTime() - DAY_MS), to: now });
+const ofAllEndpoints = (stored: StoredHistory) => ({ ...historyOf(stored), endpointId: null });
+const allNewest: Call = (queries, stored) =>
+  deliveryHistory(queries, { ...ofAllEndpoints(stored), outcomes: [], maxScanned: 50 });
+const allFailing: Call = (queries, stored) =>
+  deliveryHistory(queries, {
+    ...ofAllEndpoints(stored),
+    firstId: firstIdAt(new Date(now.getTime() - DAY_MS)),
+    olderThan: stored.deliveryIds[0] ?? "",
+    maxScanned: MAX_SCANNED_OF_ALL,
+  });
+const allAmong: Call = (queries, stored) =>
+  deliveryHistory(queries, { ...ofAllEndpoints(stored), among: stored.deliveryIds.slice(0, 5) });
 const byDeliveryId: Call = (queries, stored) =>
   findDelivery(queries, { ...one(stored), id: stored.deliveryIds[0] ?? "" });
 /** A key lies in the same partition as the ids of its deliveries. */
@@ -138,7 +168,15 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     ["what a receiver never got", preview, [byEndpoint, "delivery_endpoint_id_resend_of_idx", byId, event]],
     ["resends, with how far they are,", resends, [byEndpoint, byId]],
     ["an event, by its id,", byEventId, [byEvent]],
+    ["events by the beginning of an id", byIdPrefix, [byEvent, byEntity]],
+    ["the newest events", newestEvents, [event]],
+    ["the events of a type and a time", eventsOfType, [event]],
     ["an event that was not taken, by its id,", undeliveredById, ["undelivered_event_pkey"]],
+    ["events that were not taken, by the beginning of an id,", undeliveredByPrefix, ["undelivered_event_pkey"]],
+    ["events that were not taken, of a time,", undeliveredSince, ["undelivered_event_organization_id_came_at_idx"]],
+    ["the newest deliveries of all endpoints", allNewest, [byEndpoint, event]],
+    ["failing deliveries of all endpoints", allFailing, [byEndpoint, event]],
+    ["deliveries of all endpoints, by their ids,", allAmong, [byId, event]],
     ["an entity's newest events", byEntityId, [byEntity]],
     ["an entity's older events", byEntityIdOn, [byEntity]],
     ["a delivery, by its id,", byDeliveryId, [byId]],
@@ -231,7 +269,7 @@ describe("of an endpoint that gave up 2,000 deliveries", () => {
 describe("of an entity with 12,000 events today", () => {
   const entityId = "0190a1b2-0000-7000-8000-0000000000ee";
   const organizationId = "busy";
-  const search = { organizationId, eventId: null, entityId, before: null };
+  const search = { ...any, organizationId, entityId };
 
   beforeAll(async () => {
     const { prisma } = db.database;
@@ -246,7 +284,7 @@ describe("of an entity with 12,000 events today", () => {
   });
 
   test("its newest events are read without the others", async () => {
-    const newest = (limit: number) => eventKeys(db.database.queries, { ...search, limit });
+    const newest = async (limit: number) => (await eventKeys(db.database.queries, { ...search, limit })).keys;
     const keys = await newest(20);
     expect(keys).toHaveLength(20);
     expect(keys).toEqual((await newest(12_000)).slice(0, 20));
@@ -256,7 +294,7 @@ describe("of an entity with 12,000 events today", () => {
 
   test("events of one id are read to a bound", async () => {
     const ofId = { ...search, eventId: entityId, entityId: null, limit: 20 };
-    expect(await eventKeys(db.database.queries, ofId)).toHaveLength(20);
+    expect((await eventKeys(db.database.queries, ofId)).keys).toHaveLength(20);
     expect(await pagesRead(db.database.queries, (queries) => eventKeys(queries, ofId))).toBeLessThan(100);
   });
 });

@@ -226,9 +226,11 @@ describe("how an event is found", () => {
   });
 
   test.each([
-    ["", ["id", "entityId", "deliveryId"]],
-    ["limit=5", ["id", "entityId", "deliveryId"]],
     ["id=1", ["id"]],
+    ["idPrefix=1234567", ["idPrefix"]],
+    ["idPrefix=1234567g", ["idPrefix"]],
+    ["from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", ["from"]],
+    ["type=NoSuchType", ["type"]],
     [`entityId=${randomUUID()}&limit=21`, ["limit"]],
     [`entityId=${randomUUID()}&cursor=nothing`, ["cursor"]],
     [`deliveryId=${randomUUID()}&deliveryId=${randomUUID()}`, ["deliveryId"]],

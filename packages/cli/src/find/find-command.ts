@@ -45,7 +45,8 @@ ${Object.entries(UNDELIVERED_CAUSES)
         ...JSON_OPTION,
       },
       async run(values, context) {
-        const search = { ...idOf(values), before: null, limit: positiveInteger("--limit", values.limit) };
+        const all = { idPrefix: null, types: [], firstKey: null, before: null };
+        const search = { ...all, ...idOf(values), limit: positiveInteger("--limit", values.limit) };
         const config = readConfig({ PUBLICATION_WINDOW_DAYS }, context.environment);
         const windowMs = config.PUBLICATION_WINDOW_DAYS * DAY_MS;
         let count = 0;

@@ -28,6 +28,14 @@ export function lastIdAt(time: Date): string {
   return `${firstIdAt(time).slice(0, 13)}-ffff-ffff-ffffffffffff`;
 }
 
+/** Between which ids, both included, all those are that begin so. Hyphens don't count. */
+export function idsFrom(prefix: string): { first: string; last: string } {
+  const digits = prefix.replaceAll("-", "").toLowerCase();
+  const filled = (digit: string) =>
+    digits.padEnd(32, digit).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  return { first: filled("0"), last: filled("f") };
+}
+
 /** The time that an id begins with. */
 export function timeOf(id: string): Date {
   return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));

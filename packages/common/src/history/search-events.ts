@@ -1,4 +1,5 @@
 import type { EndpointDelivery, EventDetails, EventListItem, UndeliveredEvent } from "@herald/contracts";
+import { idsFrom } from "../database/ids.ts";
 import type { Reads } from "../database/queries.ts";
 import { entityTypeOf } from "./entity-type.ts";
 import { type AtEndpoint, deliveriesAtEndpoints } from "./sql/deliveries-at-endpoints.ts";
@@ -7,6 +8,7 @@ import { findDelivery } from "./sql/find-delivery.ts";
 import { type EventRow, readEvents } from "./sql/read-events.ts";
 import { undeliveredEvents } from "./sql/undelivered-events.ts";
 import { toListItem, toUtc } from "./summary.ts";
+import { cutPart, timeOfPart } from "./undelivered-part.ts";
 import { whyNoDelivery } from "./why-no-delivery.ts";
 
 export interface SearchParts {
@@ -16,7 +18,7 @@ export interface SearchParts {
   windowMs: number;
 }
 
-/** What is looked for: one of the three ids at least, and where several are given, all of them have to fit. In lower case. */
+/** What is looked for; ids are in lower case. */
 export interface EventSearch extends EventKeysQuery {
   deliveryId: string | null;
 }
@@ -25,7 +27,7 @@ export interface FoundEvents {
   events: EventListItem[];
   /** Where a manual delivery was looked for: it is of no event. */
   manualDelivery: EndpointDelivery | null;
-  /** Where an event was looked for by its id, and nothing else: what came with the id and was not taken. */
+  /** What came in the time of this part and was not taken. None where an entity or a delivery is looked for: it is not known of them. */
   undelivered: UndeliveredEvent[];
   /** The key before which the next part ends; null where there is none. */
   next: string | null;
@@ -36,47 +38,67 @@ export interface FoundEvents {
  * What it costs follows from `limit` and the number of endpoints, not from what is stored.
  */
 export async function searchEvents(parts: SearchParts, search: EventSearch): Promise<FoundEvents> {
-  const { organizationId, deliveryId, limit } = search;
+  const { organizationId, deliveryId } = search;
   if (deliveryId !== null) return await searchByDelivery(parts, search, deliveryId);
-  const keys = await eventKeys(parts.queries, search);
+  const found = await eventKeys(parts.queries, search);
+  const { undelivered, next } = await undeliveredUpTo(parts, search, found.next);
+  const keys = next === null ? found.keys : found.keys.filter((key) => key >= next);
   const rows = await readEvents(parts.queries, { organizationId, keys, withBody: false });
-  const next = keys.length === limit ? (keys.at(-1) ?? null) : null;
   const events = await withEndpoints(parts, organizationId, rows);
-  return { events, manualDelivery: null, undelivered: await undeliveredOf(parts, search), next };
+  return { events, manualDelivery: null, undelivered, next };
 }
 
-async function undeliveredOf(
+/** How many events that were not taken a part has room for. */
+const UNDELIVERED = 100;
+
+/** What was not taken in the time of a part, and where the part ends: at `next`, or earlier where there are too many. */
+async function undeliveredUpTo(
   { queries }: SearchParts,
-  { organizationId, eventId, entityId, before }: EventSearch,
-): Promise<UndeliveredEvent[]> {
-  if (eventId === null || entityId !== null || before !== null) return [];
-  const rows = await undeliveredEvents(queries, { organizationId, eventId });
-  return rows.map(({ cameAt, ...row }) => ({ ...row, cameAtUtc: toUtc(cameAt) }));
+  { firstKey, before, ...search }: EventSearch,
+  next: string | null,
+): Promise<{ undelivered: UndeliveredEvent[]; next: string | null }> {
+  if (search.entityId !== null) return { undelivered: [], next };
+  const time = timeOfPart({ next: next ?? firstKey, before });
+  const found = await undeliveredEvents(queries, { ...search, ...time, limit: UNDELIVERED + 1 });
+  const cut = cutPart(found, UNDELIVERED);
+  const undelivered = cut.rows.map(({ cameAt, ...row }) => ({ ...row, cameAtUtc: toUtc(cameAt) }));
+  return { undelivered, next: cut.next ?? next };
 }
 
-async function searchByDelivery(
-  parts: SearchParts,
-  { organizationId, eventId, entityId, before }: EventSearch,
-  id: string,
-): Promise<FoundEvents> {
+async function searchByDelivery(parts: SearchParts, search: EventSearch, id: string): Promise<FoundEvents> {
   const { queries, now } = parts;
+  const { organizationId, ...conditions } = search;
   const found = await findDelivery(queries, { id, organizationId, now });
   const nothing = { events: [], manualDelivery: null, undelivered: [], next: null };
   if (found === null) return nothing;
   if (found.eventKey === null) {
-    if (eventId !== null || entityId !== null || before !== null) return nothing;
+    if (!isAnyEvent(conditions)) return nothing;
     const { endpointId, endpointName } = found;
-    const delivery = toListItem({ ...found, businessEventId: null });
+    const delivery = toListItem({ ...found, businessEventId: null, entityId: null });
     return { ...nothing, manualDelivery: { endpointId, endpointName, delivery, reason: null } };
   }
   const rows = await readEvents(queries, { organizationId, keys: [found.eventKey], withBody: false });
-  const fitting = rows.filter(
-    (row) =>
-      (eventId === null || row.id === eventId) &&
-      (entityId === null || row.entityId === entityId) &&
-      (before === null || row.key < before),
-  );
+  const fitting = rows.filter((row) => fits(row, conditions));
   return { ...nothing, events: await withEndpoints(parts, organizationId, fitting) };
+}
+
+type Conditions = Omit<EventSearch, "organizationId">;
+
+function isAnyEvent({ eventId, entityId, idPrefix, types, firstKey, before }: Conditions): boolean {
+  return [eventId, entityId, idPrefix, firstKey, before].every((each) => each === null) && types.length === 0;
+}
+
+/** As the statement of `eventKeys` has it. */
+function fits(row: EventRow, { eventId, entityId, idPrefix, types, firstKey, before }: Conditions): boolean {
+  const ids = idPrefix === null ? null : idsFrom(idPrefix);
+  return (
+    (eventId === null || row.id === eventId) &&
+    (entityId === null || row.entityId === entityId) &&
+    (ids === null || [row.id, row.entityId].some((id) => id >= ids.first && id <= ids.last)) &&
+    (types.length === 0 || types.includes(row.type)) &&
+    (firstKey === null || row.key >= firstKey) &&
+    (before === null || row.key < before)
+  );
 }
 
 /** One event with its body; null where the organization has none with this key. */
@@ -122,7 +144,7 @@ function toEndpointDelivery(
 ): EndpointDelivery {
   const { endpointId, endpointName, isEndpointEnabled, endpointEvents: events, endpointCreatedAt: createdAt } = pair;
   if (pair.id !== null) {
-    const delivery = toListItem({ ...pair, businessEventId: event.id });
+    const delivery = toListItem({ ...pair, businessEventId: event.id, entityId: event.entityId });
     return { endpointId, endpointName, delivery, reason: null };
   }
   const reason = whyNoDelivery(event, { events, createdAt, isEnabled: isEndpointEnabled }, { now, windowMs });

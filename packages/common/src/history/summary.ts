@@ -15,6 +15,10 @@ export interface DeliveryRow {
 
 /** The columns that a row of a history is made of. */
 export interface HistoryRow extends DeliveryRow {
+  endpointId: string;
+  endpointName: string;
+  /** Null for a manual delivery. */
+  entityId: string | null;
   failureKind: FailureKind | null;
   createdAt: Date;
   durationMs: number | null;
@@ -46,6 +50,9 @@ export function toListItem(row: HistoryRow): DeliveryListItem {
   const isPending = state === "pending";
   return {
     ...toDeliverySummary(row),
+    endpointId: row.endpointId,
+    endpointName: row.endpointName,
+    entityId: row.entityId,
     failureKind: row.failureKind,
     state,
     inFlight: isPending && row.isDue,

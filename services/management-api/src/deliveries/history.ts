@@ -9,6 +9,7 @@ import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { deliveryDetails } from "../sql/delivery-details.ts";
 import { deliveryHistory } from "../sql/delivery-history.ts";
+import { endpointIdsOf } from "../sql/endpoint-ids.ts";
 import { cursorOf, parseCursor } from "./cursor.ts";
 import { periodOf } from "./period.ts";
 import { keysBefore, type Sought, soughtDeliveries } from "./sought.ts";
@@ -28,6 +29,7 @@ export interface DeliveryFilter {
   statusCode?: number[];
   eventId?: string;
   entityId?: string;
+  idPrefix?: string;
   deliveryId?: string;
   from?: string;
   to?: string;
@@ -39,8 +41,15 @@ export interface HistoryFilter extends DeliveryFilter {
   cursor?: string;
 }
 
+/** The query parameters of the history of all endpoints, validated. */
+export interface AllHistoryFilter extends HistoryFilter {
+  endpointId?: string;
+}
+
 /** How many deliveries one answer reads: some milliseconds of PostgreSQL's time, however rare what the filters ask for is. */
 export const MAX_SCANNED = 2_000;
+/** The same of all endpoints' deliveries, of which some more are read to find the newest. */
+export const MAX_SCANNED_OF_ALL = 1_000;
 
 /** @throws ProblemError `webhook_not_found` */
 export async function listDeliveries(
@@ -51,7 +60,29 @@ export async function listDeliveries(
   const olderThan = cursor === undefined ? null : parseCursor(cursor);
   const { rows, next } = await readHistory(parts, key, filter, { olderThan, limit });
   if (rows.length === 0) await findEndpoint(parts.prisma, key);
+  return pageOf(rows, next);
+}
+
+/** The deliveries of all of an organization's endpoints, or of one. */
+export async function listAllDeliveries(
+  parts: HistoryParts,
+  organizationId: string,
+  { limit, cursor, endpointId, ...filter }: AllHistoryFilter,
+): Promise<DeliveryPage> {
+  const olderThan = cursor === undefined ? null : parseCursor(cursor);
+  const of = { organizationId, id: endpointId ?? null };
+  const { rows, next } = await readHistory(parts, of, filter, { olderThan, limit });
+  return pageOf(rows, next);
+}
+
+function pageOf(rows: HistoryRow[], next: string | null): DeliveryPage {
   return { deliveries: rows.map(toListItem), nextCursor: next === null ? null : cursorOf(next) };
+}
+
+/** Whose history it is: an endpoint's, or that of all endpoints of an organization. */
+interface HistoryKey {
+  organizationId: string;
+  id: string | null;
 }
 
 /**
@@ -60,7 +91,7 @@ export async function listDeliveries(
  */
 export async function readHistory(
   { queries, clock, windowDays }: Omit<HistoryParts, "prisma">,
-  key: EndpointKey,
+  key: HistoryKey,
   filter: DeliveryFilter,
   { olderThan, limit }: { olderThan: string | null; limit: number },
 ): Promise<{ rows: HistoryRow[]; next: string | null }> {
@@ -76,30 +107,38 @@ export async function readHistory(
     statusCodes: filter.statusCode ?? [],
     ...periodOf(filter, windowDays),
     limit,
-    maxScanned: MAX_SCANNED,
+    maxScanned: scanOf(key, filter, limit),
   });
   return { rows, next: lastSeen ?? sought?.rest ?? null };
 }
 
+/** What passes no filter is read all the same. */
+function scanOf({ id }: HistoryKey, filter: DeliveryFilter, limit: number): number {
+  if (id !== null) return MAX_SCANNED;
+  return Object.values(filter).some((value) => value !== undefined) ? MAX_SCANNED_OF_ALL : limit;
+}
+
+/** Of so many events the deliveries are looked for at once, however many endpoints there are. */
+const MIN_EVENTS = 10;
+
 /** The deliveries that the filter's ids leave; null where it has none. */
 async function seek(
   queries: Reads,
-  { id: endpointId, organizationId }: EndpointKey,
+  { id, organizationId }: HistoryKey,
   filter: DeliveryFilter,
   olderThan: string | null,
 ): Promise<Sought | null> {
-  const { eventId = null, entityId = null, deliveryId: only = null } = filter;
-  if (eventId === null && entityId === null) {
+  const { eventId = null, entityId = null, idPrefix = null, deliveryId: only = null } = filter;
+  if (eventId === null && entityId === null && idPrefix === null) {
     return only === null ? null : { ids: olderThan === null || only < olderThan ? [only] : [], rest: null };
   }
-  const keys = await eventKeys(queries, {
-    organizationId,
-    eventId,
-    entityId,
-    before: olderThan && keysBefore(olderThan),
-    limit: MAX_SCANNED,
+  const endpointIds = id === null ? await endpointIdsOf(queries, organizationId) : [id];
+  const { keys, next } = await eventKeys(queries, {
+    ...{ organizationId, eventId, entityId, idPrefix },
+    ...{ types: [], firstKey: null, before: olderThan && keysBefore(olderThan) },
+    limit: Math.max(MIN_EVENTS, Math.floor(MAX_SCANNED / Math.max(1, endpointIds.length))),
   });
-  const sought = soughtDeliveries(keys, { endpointId, olderThan, isCut: keys.length === MAX_SCANNED });
+  const sought = soughtDeliveries(keys, { endpointIds, olderThan, isCut: next !== null });
   return only === null ? sought : { ...sought, ids: sought.ids.filter((id) => id === only) };
 }
 

@@ -1,6 +1,6 @@
 import { deliveryId, firstIdAt, lastIdAt, timeOf } from "@herald/common/database/ids";
 
-/** The deliveries of some events that one endpoint may have. */
+/** The deliveries of some events that some endpoints may have. */
 export interface Sought {
   ids: string[];
   /** Older ones come before this id; null where there are none. */
@@ -8,7 +8,7 @@ export interface Sought {
 }
 
 export interface SoughtOptions {
-  endpointId: string;
+  endpointIds: readonly string[];
   /** Only deliveries older than this one; null for all. */
   olderThan: string | null;
   /** There may be older events than these. */
@@ -16,16 +16,18 @@ export interface SoughtOptions {
 }
 
 /**
- * The ids of the deliveries that an endpoint has of events, if it has them: each is a function of event and endpoint.
+ * The ids of the deliveries that endpoints have of events, if they have them: each is a function of event and endpoint.
  *
  * Ids begin with the event's time, but within a millisecond keys and delivery ids are in different orders. So where the events
  * were cut, those of the last millisecond come with the next part, as a whole.
  *
  * @param keys of the events, newest first
  */
-export function soughtDeliveries(keys: readonly string[], { endpointId, olderThan, isCut }: SoughtOptions): Sought {
+export function soughtDeliveries(keys: readonly string[], { endpointIds, olderThan, isCut }: SoughtOptions): Sought {
   const idsOf = (some: readonly string[]) =>
-    some.map((key) => deliveryId(key, endpointId)).filter((id) => olderThan === null || id < olderThan);
+    some
+      .flatMap((key) => endpointIds.map((endpointId) => deliveryId(key, endpointId)))
+      .filter((id) => olderThan === null || id < olderThan);
   const oldest = keys.at(-1);
   if (!isCut || oldest === undefined) return { ids: idsOf(keys), rest: null };
   const cutAt = timeOf(oldest).getTime();

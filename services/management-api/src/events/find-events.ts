@@ -1,3 +1,4 @@
+import { firstIdAt } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
 import { readEvent as readStoredEvent, type SearchParts, searchEvents } from "@herald/common/history/search-events";
 import type { Clock } from "@herald/common/runtime/clock";
@@ -12,41 +13,39 @@ interface EventParts {
   windowDays: number;
 }
 
-/** The query parameters of a search, validated. */
+/** The query parameters, validated. */
 export interface EventFilter {
   id?: string;
   entityId?: string;
   deliveryId?: string;
+  idPrefix?: string;
+  type?: string[];
+  from?: string;
+  to?: string;
   limit: number;
   cursor?: string;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
-const NEEDED = ["id", "entityId", "deliveryId"] as const;
 
 /**
- * Finds events across the organization's endpoints. Of an event that was not taken (of an unknown type, too old when it came, or
- * against the contract) it finds by its id why.
- *
- * @throws ProblemError `invalid_request` where no id is given
+ * The organization's events, newest first, with those that were not taken (of an unknown type, too old when they came, or against the
+ * contract), or what a filter leaves of them.
  */
 export async function findEvents(parts: EventParts, organizationId: string, filter: EventFilter): Promise<EventPage> {
-  if (NEEDED.every((name) => filter[name] === undefined)) {
-    throw new ProblemError("invalid_request", {
-      detail: "A search needs an id: give at least one of id, entityId and deliveryId.",
-      errors: NEEDED.map((name) => ({
-        parameter: name,
-        code: "missing",
-        detail: "At least one of id, entityId and deliveryId is needed.",
-      })),
-    });
-  }
+  const before = [
+    filter.cursor === undefined ? null : parseCursor(filter.cursor),
+    filter.to === undefined ? null : firstIdAt(new Date(filter.to)),
+  ].filter((id) => id !== null);
   const { events, manualDelivery, undelivered, next } = await searchEvents(searchParts(parts), {
     organizationId,
     eventId: filter.id ?? null,
     entityId: filter.entityId ?? null,
     deliveryId: filter.deliveryId ?? null,
-    before: filter.cursor === undefined ? null : parseCursor(filter.cursor),
+    idPrefix: filter.idPrefix ?? null,
+    types: filter.type ?? [],
+    firstKey: filter.from === undefined ? null : firstIdAt(new Date(filter.from)),
+    before: before.sort()[0] ?? null,
     limit: filter.limit,
   });
   return { events, manualDelivery, undelivered, nextCursor: next === null ? null : cursorOf(next) };

@@ -6,6 +6,9 @@ import { csvNames, csvRecord, harmless } from "./csv.ts";
 
 const row: DeliveryExportRow = {
   id: "019c13d6-f400-8271-9bdf-796608ed68a3",
+  endpointId: "01a1f9ac-85a7-7000-8000-05bafe1f0496",
+  endpointName: "Billing",
+  entityId: null,
   eventType: "WorkItemCompleted",
   state: "pending",
   succeeded: false,

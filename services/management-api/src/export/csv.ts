@@ -5,7 +5,10 @@ import type { DeliveryExportRow } from "@herald/contracts";
 /** In their order. The cursor is the last one, so a record that has it arrived whole. */
 const COLUMNS = [
   "id",
+  "endpointId",
+  "endpointName",
   "businessEventId",
+  "entityId",
   "eventType",
   "state",
   "succeeded",

@@ -87,6 +87,9 @@ const endpoint: WebhookEndpointSummary = {
 
 const item: DeliveryListItem = {
   ...delivery,
+  endpointId,
+  endpointName: "Billing",
+  entityId: "00000000-0000-4000-8000-000000000002",
   failureKind: "http_status",
   state: "pending",
   inFlight: false,

@@ -59,11 +59,18 @@ const oneResend = (resendId: string): Record<string, Link> => ({
   },
 });
 
-const nextPart = (operationId: OperationId, further = ""): Link => ({
+const nextOfAll = (operationId: OperationId, further = ""): Link => ({
   operationId,
   description: `The next part, where \`nextCursor\` isn't null.${further}`,
-  parameters: { id: "$request.path.id", cursor: "$response.body#/nextCursor" },
+  parameters: { cursor: "$response.body#/nextCursor" },
 });
+
+const nextPart = (operationId: OperationId, further = ""): Link => {
+  const link = nextOfAll(operationId, further);
+  return { ...link, parameters: { id: "$request.path.id", ...link.parameters } };
+};
+
+const SAME_FILTERS = " The filters have to be the same.";
 
 /** What the success responses lead to. Of a list, the links of its first item stand for those of all. */
 export const LINKS: Partial<Record<OperationId, Record<string, Link>>> = {
@@ -79,7 +86,9 @@ export const LINKS: Partial<Record<OperationId, Record<string, Link>>> = {
   },
   startResend: oneResend("$response.body#/id"),
   listChanges: { next: nextPart("listChanges") },
+  listAllChanges: { next: nextOfAll("listAllChanges") },
   findEvents: {
+    next: nextOfAll("findEvents", SAME_FILTERS),
     event: {
       operationId: "readEvent",
       description: "The event with its body.",
@@ -88,6 +97,14 @@ export const LINKS: Partial<Record<OperationId, Record<string, Link>>> = {
   },
   listDeliveries: {
     ...oneDelivery("$response.body#/deliveries/0/id"),
-    next: nextPart("listDeliveries", " The filters have to be the same."),
+    next: nextPart("listDeliveries", SAME_FILTERS),
+  },
+  listAllDeliveries: {
+    delivery: {
+      operationId: "readDelivery",
+      description: "The delivery in full.",
+      parameters: { id: "$response.body#/deliveries/0/endpointId", deliveryId: "$response.body#/deliveries/0/id" },
+    },
+    next: nextOfAll("listAllDeliveries", SAME_FILTERS),
   },
 };

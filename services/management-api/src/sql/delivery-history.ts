@@ -1,12 +1,15 @@
 import { Prisma } from "@herald/common/database/generated/client";
+import { firstIdAt, timeOf } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
 import { historyColumns } from "@herald/common/history/sql/delivery-columns";
 import type { HistoryRow } from "@herald/common/history/summary";
 import type { Outcome } from "@herald/contracts";
+import { newestDeliveries } from "./newest-deliveries.ts";
 
 export interface HistoryQuery {
   organizationId: string;
-  endpointId: string;
+  /** Null for all endpoints of the organization. */
+  endpointId: string | null;
   now: Date;
   /** Only deliveries with one of these ids, which are older than `olderThan`; null for all. */
   among: readonly string[] | null;
@@ -33,18 +36,17 @@ export interface History {
 }
 
 /**
- * A part of an endpoint's history, newest first: up to `limit` deliveries that pass the filters, among the next
+ * A part of the history of an endpoint or of all, newest first: up to `limit` deliveries that pass the filters, among the next
  * `maxScanned`. A rare outcome in a long history takes several calls, none of which is slow.
  *
  * Locks nothing. Walks delivery_endpoint_id_id_idx backwards from the cursor, until the page is full or `maxScanned` rows
- * were read, from the ids of `to` down to those of `from`, and business_event_pkey once a row. With `among` it
- * walks delivery_pkey instead, in one partition an id.
+ * were read, from the ids of `to` down to those of `from`; of all endpoints, what {@link newestDeliveries} walks. With `among` it
+ * walks delivery_pkey instead, in one partition an id. Besides, business_event_pkey twice a row, and webhook_endpoint_pkey.
  */
 export async function deliveryHistory(queries: Reads, query: HistoryQuery): Promise<History> {
-  const { endpointId, now, among, outcomes, eventTypes, statusCodes, from, to, limit, maxScanned } = query;
+  const { now, among, outcomes, eventTypes, statusCodes, from, to, limit, maxScanned } = query;
   const rows = await queries.$queryRaw<HistoryRow[]>`
-    select ${historyColumns(now)},
-           (select enabled from webhook_endpoint where id = ${endpointId}::uuid) as "isEndpointEnabled"
+    select ${historyColumns(now)}, endpoint.name as "endpointName", endpoint.enabled as "isEndpointEnabled"
     from (
       select *
       from (
@@ -59,19 +61,33 @@ export async function deliveryHistory(queries: Reads, query: HistoryQuery): Prom
       order by id desc
       limit ${limit}
     ) as delivery
+    cross join lateral (select name, enabled from webhook_endpoint where id = delivery.endpoint_id offset 0) as endpoint
     order by delivery.id desc`;
   if (rows.length === limit) return { rows, lastSeen: rows.at(-1)?.id ?? null };
   if (among !== null) return { rows, lastSeen: null };
   // The page isn't full: either the history has ended, or `maxScanned` rows were read.
   const [last] = await queries.$queryRaw<{ id: string }[]>`
-    select id from delivery where ${olderDeliveries(query)} order by id desc offset ${maxScanned - 1} limit 1`;
+    select id from (${nextDeliveries(query)}) as scanned order by id desc offset ${maxScanned - 1} limit 1`;
   return { rows, lastSeen: last?.id ?? null };
 }
 
 function nextDeliveries(query: HistoryQuery): Prisma.Sql {
+  if (query.endpointId === null) return nextOfAll(query);
   return Prisma.sql`
     select * from delivery where ${olderDeliveries(query)} order by id desc limit ${query.maxScanned}`;
 }
+
+function nextOfAll({ organizationId, olderThan, firstId, endId, now, maxScanned }: HistoryQuery): Prisma.Sql {
+  const [before] = [olderThan, endId].filter((id) => id !== null).sort();
+  const newest = before === undefined ? now : timeOf(before);
+  const since = firstId ?? firstIdAt(new Date(0));
+  const [, recently = since] = [since, firstIdAt(new Date(newest.getTime() - DAY_MS))].sort();
+  return Prisma.sql`
+    with ${newestDeliveries({ organizationId, since, recently, before, limit: maxScanned })}
+    select * from newest`;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
 
 function deliveriesAmong(query: HistoryQuery, ids: readonly string[]): Prisma.Sql {
   return Prisma.sql`
@@ -92,6 +108,11 @@ function olderDeliveries(query: HistoryQuery): Prisma.Sql {
 }
 
 function ofEndpoint({ organizationId, endpointId }: HistoryQuery): Prisma.Sql {
+  if (endpointId === null) {
+    return Prisma.sql`exists (
+      select from webhook_endpoint where id = delivery.endpoint_id and organization_id = ${organizationId}
+    )`;
+  }
   return Prisma.sql`endpoint_id = (
     select id from webhook_endpoint where id = ${endpointId}::uuid and organization_id = ${organizationId}
   )`;

@@ -6,6 +6,8 @@ export interface NewestQuery {
   /** The smallest id that counts, and where the first round begins: most organizations have enough since then. */
   since: string;
   recently: string;
+  /** Only deliveries older than this one; absent for all. */
+  before?: string | undefined;
   limit: number;
 }
 
@@ -29,13 +31,14 @@ const DAY_MS = 24 * 60 * 60_000;
  *
  * Locks nothing. Walks webhook_endpoint_organization_id_id_idx, and delivery_endpoint_id_id_idx backwards from the newest.
  */
-export function newestDeliveries({ organizationId, since, recently, limit }: NewestQuery): Prisma.Sql {
+export function newestDeliveries({ organizationId, since, recently, before, limit }: NewestQuery): Prisma.Sql {
+  const older = before === undefined ? Prisma.empty : Prisma.sql`and id < ${before}::uuid`;
   const some = (exponent: number, floor: Prisma.Sql) => Prisma.sql`
     select delivery.id
     from scope cross join lateral (
       select id
       from delivery
-      where endpoint_id = scope.id and id >= ${floor}
+      where endpoint_id = scope.id and id >= ${floor} ${older}
       order by id desc
       limit (select ceil(${limit}::int / power(greatest(count(*), 1), ${exponent}::float8))::int from scope)
     ) as delivery`;
@@ -53,7 +56,7 @@ export function newestDeliveries({ organizationId, since, recently, limit }: New
       from scope cross join lateral (
         select *
         from delivery
-        where endpoint_id = scope.id and id >= (select ${floorOf(Prisma.sql`round_2`)})
+        where endpoint_id = scope.id and id >= (select ${floorOf(Prisma.sql`round_2`)}) ${older}
         order by id desc
         limit ${limit}::int
       ) as delivery

@@ -81,6 +81,7 @@ const needs: Record<OperationId, keyof CallerKind["outcome"]> = {
   deleteWebhook: "manage",
   deliverManually: "save",
   listDeliveries: "view",
+  listAllDeliveries: "view",
   exportDeliveries: "view",
   readDelivery: "view",
   listChanges: "view",
@@ -103,6 +104,7 @@ const withoutId: OperationId[] = [
   "listOverviews",
   "checkWebhook",
   "listAllChanges",
+  "listAllDeliveries",
   "findEvents",
   "listEventTypes",
 ];

@@ -49,7 +49,7 @@ function* requests(): Generator<[(typeof METHODS)[number], path: string, body: u
       // The schemas' files are not under the API's prefix, and read nothing.
       if (operation === undefined || operation.servers !== undefined) continue;
       const sought = (operation.parameters ?? []).filter(
-        (each) => each.in === "query" && /id$/i.test(String(each.name)),
+        (each) => each.in === "query" && /id(?:Prefix)?$/i.test(String(each.name)),
       );
       for (const id of otherIds) {
         const paths = new Set([path.replace("{id}", ownId), path].map((each) => each.replace(/\{\w+\}/g, id)));

@@ -5,6 +5,9 @@ import { supportText } from "./support-text.ts";
 const delivery: DeliveryDetails = {
   id: "0193a1b2-0000-7000-8000-000000000001",
   businessEventId: "0193a1b2-0000-7000-8000-000000000002",
+  endpointId: "0193a1b2-0000-7000-8000-000000000003",
+  endpointName: "Billing",
+  entityId: "0193a1b2-0000-7000-8000-000000000004",
   eventType: "RiskCreated",
   attemptCount: 1,
   statusCode: 503,

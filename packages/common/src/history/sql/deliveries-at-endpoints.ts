@@ -10,7 +10,10 @@ export type AtEndpoint = {
   isEndpointEnabled: boolean;
   endpointEvents: string[];
   endpointCreatedAt: Date;
-} & (Omit<HistoryRow, "businessEventId" | "isEndpointEnabled"> | { id: null });
+} & (
+  | Omit<HistoryRow, "businessEventId" | "entityId" | "endpointId" | "endpointName" | "isEndpointEnabled">
+  | { id: null }
+);
 
 /**
  * For each of these events and each endpoint of the organization, the delivery if there is one: by event, and by the

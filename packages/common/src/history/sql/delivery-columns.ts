@@ -3,14 +3,16 @@ import { Prisma } from "../../database/generated/client.ts";
 // Pieces of the statements that show deliveries. Each stands where the row of a delivery is called `delivery`.
 
 /**
- * The id of a delivery's event; null for a manual delivery. It is a subquery and no join, so that PostgreSQL looks in one
+ * A column of a delivery's event; null for a manual delivery. It is a subquery and no join, so that PostgreSQL looks in one
  * partition a delivery, whatever number of deliveries it expects.
  */
-const businessEventId = Prisma.sql`(
-  select event.id
+const ofEvent = (column: Prisma.Sql) => Prisma.sql`(
+  select event.${column}
   from business_event as event
   where event.organization_id = delivery.organization_id and event.key = delivery.event_key
 )`;
+
+const businessEventId = ofEvent(Prisma.sql`id`);
 
 const latestAttempt = Prisma.sql`
   delivery.event_type as "eventType", delivery.state::text as state, delivery.attempt_count as "attemptCount",
@@ -40,8 +42,9 @@ const progress = (now: Date) => Prisma.sql`
   case when delivery.state = 'pending' then ${dueAt} end as "nextAttemptAt",
   delivery.state = 'pending' and ${dueAt} <= ${now}::timestamptz as "isDue"`;
 
-/** What a row of an endpoint's history shows. */
-export const historyColumns = (now: Date) => Prisma.sql`${summaryColumns}, ${progress(now)}`;
+/** What a row of a history shows, but for its endpoint's name and state. */
+export const historyColumns = (now: Date) => Prisma.sql`
+  ${summaryColumns}, ${progress(now)}, delivery.endpoint_id as "endpointId", ${ofEvent(Prisma.sql`entity_id`)} as "entityId"`;
 
-/** What a row of an endpoint's history shows, without the event's id. */
+/** What a row of a history shows, without its event and its endpoint. */
 export const deliveryColumns = (now: Date) => Prisma.sql`delivery.id, ${latestAttempt}, ${progress(now)}`;

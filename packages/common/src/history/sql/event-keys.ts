@@ -1,41 +1,97 @@
 import { Prisma } from "../../database/generated/client.ts";
+import { idsFrom } from "../../database/ids.ts";
 import type { Reads } from "../../database/queries.ts";
 
+/** What is looked for among an organization's events. All of it has to fit; null, or an empty list, lets all pass. */
 export interface EventKeysQuery {
   organizationId: string;
-  /** One of these two at least; where both are given, both have to fit. */
   eventId: string | null;
   entityId: string | null;
-  /** Only keys smaller than this id; null for all. */
+  /** With what the event's id, or its entity's, begins. */
+  idPrefix: string | null;
+  types: readonly string[];
+  /** Only keys from this id on. */
+  firstKey: string | null;
+  /** Only keys smaller than this id. */
   before: string | null;
   limit: number;
 }
+
+/** How many events one call looks at where a type is rare: some milliseconds of PostgreSQL's time. */
+const MAX_SCANNED = 2_000;
 
 /** An event's id comes again only with another time, so seldom. An emitter that gives all its events one id must not make this slow. */
 const MOST_WITH_ONE_ID = 1_000;
 
 /**
- * The keys of an organization's events with an id, or about an entity, newest first: `limit` at the most, of those with one
- * id among a thousand.
+ * The keys of an organization's events, newest first: `limit` at the most. With an id or its beginning, of a thousand of those that have it.
+ * `next` is the key behind which the next part begins; null where there is none.
  *
- * Locks nothing. Walks business_event_organization_id_id_idx, or business_event_organization_id_entity_id_key_idx backwards: an
- * entity may have very many events, and its newest lie together there. Either index is looked into once a partition.
+ * Locks nothing. Walks business_event_organization_id_id_idx where an id is given, and for the beginning of one
+ * business_event_organization_id_entity_id_key_idx too. That alone, backwards, for an entity: it may have very many events, and its
+ * newest lie together there. Else business_event_pkey backwards. Each index is looked into once a partition, from the newest.
  */
-export async function eventKeys(queries: Reads, query: EventKeysQuery): Promise<string[]> {
-  const { organizationId, eventId, entityId, before, limit } = query;
-  const ofEntity = entityId === null ? Prisma.empty : Prisma.sql`and entity_id = ${entityId}::uuid`;
-  const older = before === null ? Prisma.empty : Prisma.sql`and key < ${before}::uuid`;
-  const found =
-    eventId === null
-      ? Prisma.sql`select key from business_event where organization_id = ${organizationId} ${ofEntity} ${older}`
-      : Prisma.sql`
-          select key
-          from (
-            select key, entity_id from business_event
-            where organization_id = ${organizationId} and id = ${eventId}::uuid
-            limit ${MOST_WITH_ONE_ID}::int
-          ) as event
-          where true ${ofEntity} ${older}`;
-  const rows = await queries.$queryRaw<{ key: string }[]>`${found} order by key desc limit ${limit}::int`;
-  return rows.map(({ key }) => key);
+export async function eventKeys(
+  queries: Reads,
+  query: EventKeysQuery,
+): Promise<{ keys: string[]; next: string | null }> {
+  const { eventId, entityId, idPrefix, types, limit } = query;
+  const isWalk = eventId === null && idPrefix === null;
+  const maxScanned = types.length === 0 ? limit : MAX_SCANNED;
+  const rows = await queries.$queryRaw<{ key: string }[]>`
+    select key
+    from (${isWalk ? Prisma.sql`${newestEvents(query)} limit ${maxScanned}::int` : eventsWithId(query)}) as event
+    where true
+      ${isWalk || entityId === null ? Prisma.empty : Prisma.sql`and entity_id = ${entityId}::uuid`}
+      ${isWalk || eventId === null ? Prisma.empty : Prisma.sql`and id = ${eventId}::uuid`}
+      ${isWalk ? Prisma.empty : withinKeys(query)}
+      ${types.length === 0 ? Prisma.empty : Prisma.sql`and type = any (${types}::text[])`}
+    order by key desc
+    limit ${limit}::int`;
+  const keys = rows.map(({ key }) => key);
+  if (keys.length === limit) return { keys, next: keys.at(-1) ?? null };
+  if (!isWalk || types.length === 0) return { keys, next: null };
+  // The part isn't full: either the events have ended, or `maxScanned` were looked at.
+  const [last] = await queries.$queryRaw<{ key: string }[]>`
+    ${newestEvents(query)} offset ${maxScanned - 1}::int limit 1`;
+  return { keys, next: last?.key ?? null };
+}
+
+function newestEvents(query: EventKeysQuery): Prisma.Sql {
+  const { organizationId, entityId } = query;
+  return Prisma.sql`
+    select key, type
+    from business_event
+    where organization_id = ${organizationId}
+      ${entityId === null ? Prisma.empty : Prisma.sql`and entity_id = ${entityId}::uuid`}
+      ${withinKeys(query)}
+    order by key desc`;
+}
+
+function eventsWithId({ organizationId, eventId, idPrefix }: EventKeysQuery): Prisma.Sql {
+  const some = (condition: Prisma.Sql) => Prisma.sql`(
+    select key, id, entity_id, type
+    from business_event
+    where organization_id = ${organizationId} and ${condition}
+    limit ${MOST_WITH_ONE_ID}::int
+  )`;
+  const { first, last } = idsFrom(idPrefix ?? "");
+  const between = (column: Prisma.Sql) => Prisma.sql`${column} >= ${first}::uuid and ${column} <= ${last}::uuid`;
+  if (eventId === null) {
+    const newestFirst = Prisma.sql`order by entity_id desc, key desc`;
+    return Prisma.sql`
+      ${some(Prisma.sql`${between(Prisma.sql`id`)} order by id desc`)}
+      union
+      ${some(Prisma.sql`${between(Prisma.sql`entity_id`)} ${newestFirst}`)}`;
+  }
+  const ofId = some(Prisma.sql`id = ${eventId}::uuid`);
+  if (idPrefix === null) return ofId;
+  return Prisma.sql`
+    select * from ${ofId} as event where ${between(Prisma.sql`id`)} or ${between(Prisma.sql`entity_id`)}`;
+}
+
+function withinKeys({ firstKey, before }: EventKeysQuery): Prisma.Sql {
+  return Prisma.sql`
+    ${firstKey === null ? Prisma.empty : Prisma.sql`and key >= ${firstKey}::uuid`}
+    ${before === null ? Prisma.empty : Prisma.sql`and key < ${before}::uuid`}`;
 }

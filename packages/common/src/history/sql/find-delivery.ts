@@ -2,11 +2,9 @@ import type { Reads } from "../../database/queries.ts";
 import type { HistoryRow } from "../summary.ts";
 import { deliveryColumns } from "./delivery-columns.ts";
 
-export interface FoundDelivery extends Omit<HistoryRow, "businessEventId"> {
+export interface FoundDelivery extends Omit<HistoryRow, "businessEventId" | "entityId"> {
   /** Null for a manual delivery. */
   eventKey: string | null;
-  endpointId: string;
-  endpointName: string;
 }
 
 /**
