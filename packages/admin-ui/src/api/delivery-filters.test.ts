@@ -1,8 +1,14 @@
 import { expect, test } from "@jest/globals";
-import { filtersToExport, filtersToQuery } from "./delivery-filters.ts";
+import {
+  filtersFromSearch,
+  filtersToEvents,
+  filtersToExport,
+  filtersToQuery,
+  filtersToSearch,
+} from "./delivery-filters.ts";
 
 const now = Date.parse("2026-11-20T12:00:42Z");
-const filters = { outcomes: ["failing", "exhausted"], eventTypes: ["RiskCreated"], period: "1h" } as const;
+const filters = filtersFromSearch(new URLSearchParams("outcome=failing&outcome=exhausted&event=RiskCreated&period=1h"));
 const narrowed = "outcome=failing&outcome=exhausted&eventType=RiskCreated&from=2026-11-20T11%3A00%3A00.000Z";
 
 test("an export is narrowed as the list is", () => {
@@ -10,4 +16,32 @@ test("an export is narrowed as the list is", () => {
   expect(filtersToExport(filters, { format: "csv", bodies: true }, now).toString()).toBe(
     `format=csv&bodies=true&${narrowed}`,
   );
+});
+
+const webhook = "0193a1b2-0000-7000-8000-000000000001";
+
+test("filters live in the address, and come back from it", () => {
+  const address = `event=RiskCreated&status=503&webhook=${webhook}&id=b70c1219&from=2026-11-18&to=2026-11-20`;
+  expect(filtersToSearch(filtersFromSearch(new URLSearchParams(address))).toString()).toBe(address);
+});
+
+test("what an address has of no use is left out, and days go before a period", () => {
+  const address = "outcome=odd&status=20&webhook=1&id=b70c121&from=yesterday&period=1y";
+  expect(filtersToSearch(filtersFromSearch(new URLSearchParams(address))).size).toBe(0);
+  const both = filtersFromSearch(new URLSearchParams("period=1h&to=2026-11-20"));
+  expect(filtersToSearch(both).toString()).toBe("to=2026-11-20");
+});
+
+test("days are whole days of the browser's zone, the last one included", () => {
+  const days = filtersFromSearch(
+    new URLSearchParams(`status=503&webhook=${webhook}&id=b70c1219&from=2026-11-18&to=2026-11-20`),
+  );
+  const from = new Date(2026, 10, 18).toISOString();
+  const to = new Date(2026, 10, 21).toISOString();
+  expect(Object.fromEntries(filtersToQuery(days, 50, null, now))).toEqual({
+    ...{ limit: "50", statusCode: "503", endpointId: webhook, idPrefix: "b70c1219", from, to },
+  });
+  expect(Object.fromEntries(filtersToEvents(days, "here", now))).toEqual({
+    ...{ limit: "20", idPrefix: "b70c1219", from, to, cursor: "here" },
+  });
 });

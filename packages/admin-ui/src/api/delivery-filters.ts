@@ -1,11 +1,25 @@
 import { type ExportFormat, OUTCOMES, type Outcome, type StartResendRequest } from "@herald/contracts";
 
-/** What a list of deliveries is narrowed to. It lives in the page's address, so that it can be shared. */
+/** What a list of deliveries or events is narrowed to. It lives in the page's address, so that it can be shared. */
 export interface DeliveryFilters {
   outcomes: readonly Outcome[];
   eventTypes: readonly string[];
+  /** An HTTP status of the latest attempt. */
+  status: string | null;
+  /** The id of a webhook. */
+  webhook: string | null;
+  /** How the id of an event or its entity begins. */
+  idPrefix: string | null;
+  /** Back from now; null where `from` or `to` is given. */
   period: Period | null;
+  /** The first and the last day, as in 2026-11-20, in the browser's zone. */
+  from: string | null;
+  to: string | null;
 }
+
+export const NO_FILTERS: DeliveryFilters = {
+  ...{ outcomes: [], eventTypes: [], status: null, webhook: null, idPrefix: null, period: null, from: null, to: null },
+};
 
 const periodHours = { "1h": 1, "24h": 24, "7d": 7 * 24 } as const;
 export type Period = keyof typeof periodHours;
@@ -15,24 +29,54 @@ export const PERIODS = Object.keys(periodHours) as Period[];
 export function filtersFromSearch(search: URLSearchParams): DeliveryFilters {
   const outcomes = new Set(search.getAll("outcome"));
   const period = search.get("period");
+  const [from, to] = [search.get("from"), search.get("to")].map((day) => (day && DAY.test(day) ? day : null));
+  const only = (name: string, rule: RegExp): string | null => {
+    const value = search.get(name)?.trim() ?? "";
+    return rule.test(value) ? value : null;
+  };
   return {
     outcomes: OUTCOMES.filter((outcome) => outcomes.has(outcome)),
     eventTypes: [...new Set(search.getAll("event"))],
-    period: PERIODS.find((known) => known === period) ?? null,
+    status: only("status", STATUS),
+    webhook: only("webhook", ID_PREFIX),
+    idPrefix: only("id", ID_PREFIX),
+    period: from || to ? null : (PERIODS.find((known) => known === period) ?? null),
+    from: from ?? null,
+    to: to ?? null,
   };
 }
+
+const DAY = /^\d{4}-\d\d-\d\d$/;
+/** As the API takes them. */
+export const STATUS = /^[1-9]\d\d$/;
+export const ID_PREFIX = /^(?:-?[0-9A-Fa-f]){8,32}$/;
 
 /** The address's form of the filters; nothing where nothing is narrowed. */
 export function filtersToSearch(filters: DeliveryFilters): URLSearchParams {
   const search = new URLSearchParams();
   for (const outcome of filters.outcomes) search.append("outcome", outcome);
   for (const type of filters.eventTypes) search.append("event", type);
-  if (filters.period) search.set("period", filters.period);
+  const { status, webhook, idPrefix: id, period, from, to } = filters;
+  for (const [name, value] of Object.entries({ status, webhook, id, period, from, to })) {
+    if (value !== null) search.set(name, value);
+  }
   return search;
 }
 
-export function isNarrowed({ outcomes, eventTypes, period }: DeliveryFilters): boolean {
-  return outcomes.length > 0 || eventTypes.length > 0 || period !== null;
+export function isNarrowed(filters: DeliveryFilters): boolean {
+  return filtersToSearch(filters).size > 0;
+}
+
+/** When the filters' time begins and ends, as the API has it. */
+function timeOf({ period, from, to }: DeliveryFilters, now: number): { from?: string; to?: string } {
+  if (period) return { from: beginningOf(period, now) };
+  return { ...(from && { from: midnight(from, 0) }), ...(to && { to: midnight(to, 1) }) };
+}
+
+/** When a day begins in the browser's zone, or one so many days after it. */
+function midnight(day: string, later: number): string {
+  const [year = 0, month = 1, date = 1] = day.split("-").map(Number);
+  return new Date(year, month - 1, date + later).toISOString();
 }
 
 /** When a period began that ends now, to the minute. */
@@ -43,11 +87,26 @@ function beginningOf(period: Period, now: number): string {
 }
 
 /** What of these filters holds for sending again, as the API has it. */
-export function resendFilter({ eventTypes, period }: DeliveryFilters, now: number = Date.now()): StartResendRequest {
+export function resendFilter(filters: DeliveryFilters, now: number = Date.now()): StartResendRequest {
+  const { eventTypes, status } = filters;
   return {
     ...(eventTypes.length > 0 && { eventType: [...eventTypes] }),
-    ...(period && { from: beginningOf(period, now) }),
+    ...(status && { statusCode: [Number(status)] }),
+    ...timeOf(filters, now),
   };
+}
+
+/** The API's form of the filters for a list of events. */
+export function filtersToEvents(
+  filters: DeliveryFilters,
+  cursor: string | null,
+  now: number = Date.now(),
+): URLSearchParams {
+  const { idPrefix } = filters;
+  const query = new URLSearchParams({ ...(idPrefix && { idPrefix }), ...timeOf(filters, now), limit: "20" });
+  for (const type of filters.eventTypes) query.append("type", type);
+  if (cursor !== null) query.set("cursor", cursor);
+  return query;
 }
 
 /** The API's form of the filters. A period counts back from the moment of the request. */
@@ -77,5 +136,8 @@ export function filtersToExport(
 function appendFilters(query: URLSearchParams, filters: DeliveryFilters, now: number): void {
   for (const outcome of filters.outcomes) query.append("outcome", outcome);
   for (const type of filters.eventTypes) query.append("eventType", type);
-  if (filters.period) query.set("from", beginningOf(filters.period, now));
+  const { status: statusCode, webhook: endpointId, idPrefix } = filters;
+  for (const [name, value] of Object.entries({ statusCode, endpointId, idPrefix, ...timeOf(filters, now) })) {
+    if (value !== null) query.set(name, value);
+  }
 }

@@ -28,7 +28,7 @@ import {
 import { hasEnded } from "../common/display/delivery-outcome.ts";
 import { call } from "./client.ts";
 import { connectionNow, quietMs } from "./connection.ts";
-import { type DeliveryFilters, filtersToQuery, resendFilter } from "./delivery-filters.ts";
+import { type DeliveryFilters, filtersToEvents, filtersToQuery, resendFilter } from "./delivery-filters.ts";
 
 /** New results show within two seconds: this interval, and the time that an answer takes. */
 const LIVE_MS = 1_500;
@@ -82,29 +82,40 @@ export const webhookQuery = (id: string) =>
     refetchInterval: every(LIVE_MS),
   });
 
-export const deliveriesQuery = (id: string, filters: DeliveryFilters) =>
+const listOfDeliveries = (
+  id: string | null,
+  filters: DeliveryFilters,
+  { cursor, signal }: { cursor: string | null; signal: AbortSignal },
+) => {
+  const place = id === null ? "/deliveries" : `/webhooks/${id}/deliveries`;
+  return call<DeliveryPage>(`${place}?${filtersToQuery(filters, PAGE_SIZE, cursor)}`, { signal });
+};
+
+/** The deliveries of all webhooks cost the API more. */
+const listMs = (id: string | null) => (id === null ? ALL_PAGES_MS : LIVE_MS);
+
+/** @param id the webhook's; null for all of the organization's */
+export const deliveriesQuery = (id: string | null, filters: DeliveryFilters) =>
   infiniteQueryOptions({
     queryKey: ["deliveries", id, filters],
-    queryFn: ({ pageParam, signal }) =>
-      call<DeliveryPage>(`/webhooks/${id}/deliveries?${filtersToQuery(filters, PAGE_SIZE, pageParam)}`, { signal }),
+    queryFn: ({ pageParam, signal }) => listOfDeliveries(id, filters, { cursor: pageParam, signal }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.nextCursor,
     placeholderData: keepPreviousData,
     // Many pages are loaded one after the other, so they are refreshed rarely; `newestDeliveriesQuery` refreshes the first one.
     refetchInterval: (query) => {
       const pages = query.state.data?.pages.length ?? 1;
-      return every(pages > 1 ? ALL_PAGES_MS * pages : LIVE_MS)();
+      return every(pages > 1 ? ALL_PAGES_MS * pages : listMs(id))();
     },
   });
 
 /** The newest page of a list of which more was loaded. */
-export const newestDeliveriesQuery = (id: string, filters: DeliveryFilters, enabled: boolean) =>
+export const newestDeliveriesQuery = (id: string | null, filters: DeliveryFilters, enabled: boolean) =>
   queryOptions({
     queryKey: ["newest-deliveries", id, filters],
-    queryFn: ({ signal }) =>
-      call<DeliveryPage>(`/webhooks/${id}/deliveries?${filtersToQuery(filters, PAGE_SIZE, null)}`, { signal }),
+    queryFn: ({ signal }) => listOfDeliveries(id, filters, { cursor: null, signal }),
     enabled,
-    refetchInterval: every(LIVE_MS),
+    refetchInterval: every(listMs(id)),
   });
 
 export const deliveryQuery = (id: string, deliveryId: string) =>
@@ -117,12 +128,15 @@ export const deliveryQuery = (id: string, deliveryId: string) =>
     },
   });
 
-export const changesQuery = (id: string) =>
+/** @param id the webhook's; null for all of the organization's, deleted ones too */
+export const changesQuery = (id: string | null) =>
   infiniteQueryOptions({
     queryKey: ["changes", id],
     queryFn: ({ pageParam, signal }) => {
       const cursor = pageParam === null ? "" : `&cursor=${encodeURIComponent(pageParam)}`;
-      return call<EndpointChangePage>(`/webhooks/${id}/changes?limit=${PAGE_SIZE}${cursor}`, { signal });
+      return call<EndpointChangePage>(`${id === null ? "" : `/webhooks/${id}`}/changes?limit=${PAGE_SIZE}${cursor}`, {
+        signal,
+      });
     },
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.nextCursor,
@@ -139,8 +153,10 @@ export const resendPreviewQuery = (id: string, filters: DeliveryFilters) =>
     queryKey: ["resend-preview", id, filters],
     queryFn: async ({ signal }): Promise<PreviewOfResend> => {
       const filter = resendFilter(filters);
-      const query = new URLSearchParams(filter.eventType?.map((type) => ["eventType", type]));
-      if (filter.from) query.set("from", filter.from);
+      const { eventType = [], statusCode = [], from, to } = filter;
+      const query = new URLSearchParams({ ...(from && { from }), ...(to && { to }) });
+      for (const type of eventType) query.append("eventType", type);
+      for (const status of statusCode) query.append("statusCode", String(status));
       const preview = await call<ResendPreview>(`/webhooks/${id}/resends/preview?${query}`, { signal });
       return { ...preview, filter };
     },
@@ -156,6 +172,17 @@ export const resendsQuery = (id: string) =>
       const isUnderWay = query.state.data?.resends.some(({ state, waiting }) => state === "running" || waiting > 0);
       return every(isUnderWay ? LIVE_MS : ALL_PAGES_MS)();
     },
+  });
+
+/** The organization's events, those that were not taken among them. */
+export const eventsQuery = (filters: DeliveryFilters) =>
+  infiniteQueryOptions({
+    queryKey: ["events", filters],
+    queryFn: ({ pageParam, signal }) => call<EventPage>(`/events?${filtersToEvents(filters, pageParam)}`, { signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+    placeholderData: keepPreviousData,
+    refetchInterval: (query) => every(ALL_PAGES_MS * (query.state.data?.pages.length ?? 1))(),
   });
 
 /** What bears an id: an event, a delivery of one or by hand, and the events about an entity, of which there may be more parts. */
@@ -192,8 +219,8 @@ export const eventQuery = (key: string) =>
   });
 
 /** A delivery's row from any loaded list, to show until its details are loaded. */
-export function listedDelivery(client: QueryClient, id: string, deliveryId: string) {
-  const lists = client.getQueriesData<InfiniteData<DeliveryPage>>({ queryKey: ["deliveries", id] });
+export function listedDelivery(client: QueryClient, deliveryId: string) {
+  const lists = client.getQueriesData<InfiniteData<DeliveryPage>>({ queryKey: ["deliveries"] });
   for (const [, data] of lists) {
     for (const page of data?.pages ?? []) {
       const found = page.deliveries.find((delivery) => delivery.id === deliveryId);

@@ -15,6 +15,9 @@ import { ConnectionBanner } from "./ConnectionBanner.tsx";
 import { prefetch } from "./prefetch.ts";
 import { Shell } from "./Shell.tsx";
 
+const AllChanges = lazy(() => import("../scenes/changes/AllChanges.tsx"));
+const AllDeliveries = lazy(() => import("../scenes/deliveries/AllDeliveries.tsx"));
+const Events = lazy(() => import("../scenes/events/Events.tsx"));
 const NewWebhook = lazy(() => import("../scenes/webhook-form/NewWebhook.tsx"));
 const EventPage = lazy(() => import("../scenes/event/EventPage.tsx"));
 const Search = lazy(() => import("../scenes/search/Search.tsx"));
@@ -43,6 +46,9 @@ export function App() {
                 <Switch>
                   <Route path="/" component={WebhookList} />
                   <Route path="/search" component={Search} />
+                  <Route path="/events" component={Events} />
+                  <Route path="/deliveries" component={AllDeliveries} />
+                  <Route path="/changes" component={AllChanges} />
                   <Route path="/events/:key">{(params) => <EventPage key={params.key} id={params.key ?? ""} />}</Route>
                   <Route path="/webhooks/new" component={NewWebhook} />
                   <Route path="/webhooks/:id/*?">

@@ -6,8 +6,8 @@ export interface Formats {
   decimal(value: number): string;
   /** A moment in the browser's zone, with its offset: "11/20/2026, 3:03:22 PM GMT+1". */
   dateTime(iso: string, options?: { milliseconds: boolean }): string;
-  /** The hour of a day in UTC, as charts have it: "2:00 PM", "14:00". */
-  utcHour(timeMs: number): string;
+  /** The hour of a day in the browser's zone, as charts have it: "2:00 PM", "14:00". */
+  hour(timeMs: number): string;
 }
 
 /**
@@ -31,12 +31,16 @@ export function formatsFor(languages: readonly string[], timeZone?: string): For
   };
   const seconds = new Intl.DateTimeFormat(locales, moment);
   const milliseconds = new Intl.DateTimeFormat(locales, { ...moment, fractionalSecondDigits: 3 });
-  const utcHour = new Intl.DateTimeFormat(locales, { hour: "numeric", minute: "2-digit", timeZone: "UTC" });
+  const hour = new Intl.DateTimeFormat(locales, {
+    hour: "numeric",
+    minute: "2-digit",
+    ...(timeZone !== undefined && { timeZone }),
+  });
   return {
     number: (value) => number.format(value),
     decimal: (value) => decimal.format(value),
     dateTime: (iso, options) => (options?.milliseconds ? milliseconds : seconds).format(new Date(iso)),
-    utcHour: (timeMs) => utcHour.format(new Date(timeMs)),
+    hour: (timeMs) => hour.format(new Date(timeMs)),
   };
 }
 

@@ -52,8 +52,8 @@ test("with the keyboard alone one makes a webhook, opens a delivery, pauses, res
   await secret.waitFor({ state: "hidden" });
 
   await environment.emit();
-  await page.getByRole("link", { name: "Succeeded, WorkItemCompleted" }).waitFor();
-  await tabTo(page, "Succeeded, WorkItemCompleted");
+  await page.getByRole("link", { name: "Succeeded, WorkItemCompleted, " }).waitFor();
+  await tabTo(page, "Succeeded, WorkItemCompleted, ");
   await page.keyboard.press("Enter");
   const drawer = page.getByRole("dialog", { name: "WorkItemCompleted delivery" });
   await drawer.getByText("Body, as sent").waitFor();
@@ -64,10 +64,10 @@ test("with the keyboard alone one makes a webhook, opens a delivery, pauses, res
   }
   await page.keyboard.press("Escape");
   await drawer.waitFor({ state: "hidden" });
-  expect(await focused(page)).toBe("Succeeded, WorkItemCompleted");
+  expect(await focused(page)).toBe("Succeeded, WorkItemCompleted, ");
 
   await page.keyboard.press("Shift+Tab");
-  await tabTo(page, "Succeeded, WorkItemCompleted");
+  await tabTo(page, "Succeeded, WorkItemCompleted, ");
   await page.evaluate(() => document.getElementById("main")?.focus());
   await tabTo(page, "Pause…");
   await page.keyboard.press("Enter");
@@ -125,6 +125,6 @@ test("times say the moment, also in UTC, on hover and on focus, and Escape puts 
   await page.keyboard.press("Escape");
   await utc.waitFor({ state: "hidden" });
   await page.getByRole("radio", { name: "All" }).focus();
-  await tabTo(page, "Succeeded, WorkItemCompleted");
+  await tabTo(page, "Succeeded, WorkItemCompleted, ");
   await utc.waitFor();
 });

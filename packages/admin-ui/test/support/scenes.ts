@@ -33,6 +33,16 @@ export function useScenes(environment: TestEnvironment): Scenes {
     const delivery = await environment.db.database.prisma.delivery.findFirstOrThrow({ where: { id } });
     eventKey = delivery.eventKey ?? "";
     await storeResend(environment, population.healthy.id);
+    await environment.db.database.prisma.undeliveredEvent.create({
+      data: {
+        eventId: "b70c1219-1111-4111-8111-111111111111",
+        organizationId: environment.api.organizationId,
+        cause: "unknown_type",
+        type: "WorkItemCompletd",
+        reason: "no such type",
+        cameAt: environment.clock.now(),
+      },
+    });
   });
   const scenes = scenesOf(
     () => population,
@@ -92,6 +102,31 @@ function scenesOf(population: () => Population, eventKey: () => string): Scene[]
       main: true,
       place: () => "",
       ready: (page) => page.getByRole("link", { name: "Risk radar" }).waitFor(),
+    },
+    {
+      name: "all events",
+      main: true,
+      place: () => "/events?period=24h",
+      ready: async (page) => {
+        await page.locator("[data-event]").first().waitFor();
+        await page.getByText("Not taken").first().waitFor();
+      },
+    },
+    {
+      name: "all deliveries",
+      main: true,
+      place: () => "/deliveries?from=2026-01-01",
+      ready: (page) => page.locator("[data-delivery]").first().waitFor(),
+    },
+    {
+      name: "all changes",
+      place: () => "/changes",
+      ready: (page) => page.getByText("Created by Ana Lindqvist").first().waitFor(),
+    },
+    {
+      name: "a disabled webhook's settings",
+      place: () => `/webhooks/${population().disabled.id}/settings`,
+      ready: (page) => page.getByText("A project is created.").waitFor(),
     },
     {
       name: "a new webhook",

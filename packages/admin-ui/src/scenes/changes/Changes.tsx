@@ -1,5 +1,6 @@
 import type { EndpointChange } from "@herald/contracts";
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
 import { ApiProblem } from "../../api/problem.ts";
 import { changesQuery } from "../../api/queries.ts";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
@@ -12,12 +13,15 @@ import { Time } from "../../common/time/Time.tsx";
 import css from "./Changes.module.css";
 import { type ChangedField, changeAuthor, changedFields, changeTitle } from "./change-words.ts";
 
-/** Who changed a webhook's settings, when, and what was before. */
-export default function Changes({ id }: { id: string }) {
+/**
+ * Who changed a webhook's settings, or sent something by hand; when, and what was before.
+ * @param id the webhook's; null for all of the organization's, deleted ones too
+ */
+export default function Changes({ id }: { id: string | null }) {
   const query = useInfiniteQuery(changesQuery(id));
   const changes = query.data?.pages.flatMap((page) => page.changes);
   return (
-    <Panel title="Changes">
+    <Panel {...(id !== null && { title: "Changes" })}>
       {changes === undefined ? (
         query.error ? (
           <LoadError error={query.error} what="the changes" level={2} />
@@ -32,12 +36,16 @@ export default function Changes({ id }: { id: string }) {
           {changes.length > 0 ? (
             <ol className={css.list} aria-label="Changes, newest first">
               {changes.map((change) => (
-                <Change key={`${change.version} ${change.changedAtUtc}`} change={change} />
+                <Change
+                  key={`${change.endpointId} ${change.version} ${change.changedAtUtc} ${change.delivered?.deliveryId}`}
+                  change={change}
+                  ofAll={id === null}
+                />
               ))}
             </ol>
           ) : (
             <EmptyState icon="clock" title="No change is kept">
-              <p>Changes are kept as long as deliveries. This webhook has not been changed since.</p>
+              <p>Changes are kept as long as deliveries. There has been none since.</p>
             </EmptyState>
           )}
           <NextPage query={query} count={changes.length} what="changes" />
@@ -47,12 +55,17 @@ export default function Changes({ id }: { id: string }) {
   );
 }
 
-function Change({ change }: { change: EndpointChange }) {
+function Change({ change, ofAll }: { change: EndpointChange; ofAll: boolean }) {
   const fields = changedFields(change);
   return (
     <li className={css.change}>
       <p className={css.head}>
         <span>
+          {ofAll ? (
+            <>
+              <Link href={`/webhooks/${change.endpointId}`}>{change.endpointName}</Link>:{" "}
+            </>
+          ) : null}
           <strong>{changeTitle(change)}</strong> by {changeAuthor(change)}
         </span>
         <span className={css.when}>

@@ -56,7 +56,7 @@ export default function DayChart({ hours, countedSince }: Props) {
     <figure className={css.chart}>
       <figcaption className={css.caption}>
         <span>{hour ? hourInWords(hour) : dayInWords(sumHours(hours), countedPeriod(hours, countedSince))}</span>
-        <span className={css.unit}>by hour, in UTC</span>
+        <span className={css.unit}>by hour</span>
       </figcaption>
       <div ref={place} className={css.place} aria-hidden="true" />
     </figure>
@@ -64,7 +64,7 @@ export default function DayChart({ hours, countedSince }: Props) {
 }
 
 function hourInWords(hour: HourOfDeliveries): string {
-  return dayInWords(sumHours([hour]), `from ${formats.utcHour(Date.parse(hour.startUtc))} UTC`);
+  return dayInWords(sumHours([hour]), `from ${formats.hour(Date.parse(hour.startUtc))}`);
 }
 
 /** x in seconds; what failed is negative. Those without an attempt stand on top of those that succeeded. */
@@ -90,7 +90,6 @@ function options(element: HTMLElement, onPoint: (index: number | null) => void):
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
     scales: { x: { time: true, range: (_chart, min, max) => [min - 1_800, max + 1_800] } },
-    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
     axes: [
       {
         ...axis,
@@ -98,7 +97,7 @@ function options(element: HTMLElement, onPoint: (index: number | null) => void):
         gap: 4,
         space: 70,
         grid: { show: false },
-        values: (_chart, ticks) => ticks.map((seconds) => formats.utcHour(seconds * 1000)),
+        values: (_chart, ticks) => ticks.map((seconds) => formats.hour(seconds * 1000)),
       },
       {
         ...axis,

@@ -1,10 +1,10 @@
-import type { DeliveryListItem, DeliveryPage, EndpointDetails } from "@herald/contracts";
-import { type InfiniteData, type UseInfiniteQueryResult, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { lazy, Suspense, useEffect, useMemo } from "react";
+import type { EndpointDetails } from "@herald/contracts";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { lazy, Suspense, useMemo } from "react";
 import { Link, useLocation, useSearch } from "wouter";
-import { type DeliveryFilters, filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
+import { filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
 import { ApiProblem } from "../../api/problem.ts";
-import { deliveriesQuery, newestDeliveriesQuery } from "../../api/queries.ts";
+import { deliveriesQuery } from "../../api/queries.ts";
 import { sumHours } from "../../common/display/hours.ts";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
@@ -18,7 +18,7 @@ import css from "./Deliveries.module.css";
 import { DeliveryFilterBar } from "./DeliveryFilterBar.tsx";
 import { DeliveryTable } from "./DeliveryTable.tsx";
 import { ExportMenu } from "./ExportMenu.tsx";
-import { mergeHead } from "./merge-head.ts";
+import { useDeliveryRows } from "./use-delivery-rows.ts";
 
 const DayChart = lazy(() => import("./DayChart.tsx"));
 
@@ -26,9 +26,9 @@ const DayChart = lazy(() => import("./DayChart.tsx"));
 export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails; openDelivery: string | undefined }) {
   const search = useSearch();
   const [, go] = useLocation();
-  const filters = useMemo(() => filtersFromSearch(new URLSearchParams(search)), [search]);
+  const filters = useMemo(() => ({ ...filtersFromSearch(new URLSearchParams(search)), webhook: null }), [search]);
   const query = useInfiniteQuery(deliveriesQuery(webhook.id, filters));
-  const rows = useRows(webhook.id, filters, query);
+  const rows = useDeliveryRows(webhook.id, filters, query);
   const home = `/webhooks/${webhook.id}`;
   const nothingYet = query.data !== undefined && rows.length === 0 && !query.hasNextPage && !isNarrowed(filters);
   const suffix = search ? `?${search}` : "";
@@ -41,7 +41,12 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
           ) : null}
         </Suspense>
         {nothingYet ? null : (
-          <DeliveryFilterBar filters={filters} subscribed={webhook.events} home={home}>
+          <DeliveryFilterBar
+            filters={filters}
+            subscribed={webhook.events}
+            home={home}
+            fields={["outcome", "status", "id"]}
+          >
             <ExportMenu id={webhook.id} filters={filters} />
           </DeliveryFilterBar>
         )}
@@ -60,7 +65,7 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
                 rows={rows}
                 list={query.isPlaceholderData ? "of before" : search}
                 enabled={webhook.enabled}
-                hrefOf={(id) => `${home}/deliveries/${id}${suffix}`}
+                hrefOf={({ id }) => `${home}/deliveries/${id}${suffix}`}
               />
             ) : query.hasNextPage ? null : (
               <NoDeliveries webhook={webhook} narrowed={isNarrowed(filters)} home={home} />
@@ -85,25 +90,6 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
   );
 }
 
-type Pages = Pick<UseInfiniteQueryResult<InfiniteData<DeliveryPage>>, "data" | "refetch" | "isPlaceholderData">;
-
-/** All rows that were loaded. Of many pages, the newest is kept up to date by itself. */
-function useRows(
-  id: string,
-  filters: DeliveryFilters,
-  { data, refetch, isPlaceholderData }: Pages,
-): readonly DeliveryListItem[] {
-  const hasMany = !isPlaceholderData && (data?.pages.length ?? 0) > 1;
-  const { data: newest } = useQuery(newestDeliveriesQuery(id, filters, hasMany));
-  const loaded = useMemo(() => data?.pages.flatMap((page) => page.deliveries) ?? [], [data]);
-  const merged = useMemo(() => (hasMany && newest ? mergeHead(newest, loaded) : loaded), [hasMany, newest, loaded]);
-  const cameApart = merged === null;
-  useEffect(() => {
-    if (cameApart) void refetch();
-  }, [cameApart, refetch]);
-  return merged ?? loaded;
-}
-
 function NoDeliveries({ webhook, narrowed, home }: { webhook: EndpointDetails; narrowed: boolean; home: string }) {
   if (narrowed) {
     return (
@@ -112,7 +98,7 @@ function NoDeliveries({ webhook, narrowed, home }: { webhook: EndpointDetails; n
         title="No delivery matches"
         action={<ButtonLink href={home}>Show all deliveries</ButtonLink>}
       >
-        <p>Choose another outcome, event or period.</p>
+        <p>Choose another outcome, event, status, id or period.</p>
       </EmptyState>
     );
   }

@@ -6,6 +6,7 @@ import { hasEnded, outcomeOf, outcomeWords } from "../../common/display/delivery
 import { Icon } from "../../common/display/Icon.tsx";
 import { Pips } from "../../common/display/Pips.tsx";
 import { besideStatus } from "../../common/display/response-words.ts";
+import { deliveryWords, shortId } from "../../common/display/short-id.ts";
 import table from "../../common/display/table.module.css";
 import { announce } from "../../common/feedback/announce.ts";
 import { useSession } from "../../common/session.tsx";
@@ -19,20 +20,22 @@ interface Props {
   rows: readonly DeliveryListItem[];
   /** Names the list that the rows are of: another filter is another list. */
   list: string;
-  /** Whether the webhook is active; if not, nothing is sent. */
-  enabled: boolean;
-  hrefOf: (deliveryId: string) => string;
+  /** Whether the webhook is active; if not, nothing is sent. Of several webhooks each delivery's state says so. */
+  enabled?: boolean;
+  /** The deliveries are of several webhooks. */
+  ofAll?: boolean;
+  hrefOf: (delivery: DeliveryListItem) => string;
 }
 
 /** New rows are added at the top, unless the pointer or the focus is in the table: then they wait behind a button. */
-export function DeliveryTable({ rows: fresh, list, enabled, hrefOf }: Props) {
+export function DeliveryTable({ rows: fresh, list, enabled = true, ofAll = false, hrefOf }: Props) {
   const { isActive, pointer, focus } = useHoverOrFocus();
   const { rows, waiting, release } = useSteadyRows(fresh, isActive, list);
   const place = useRef<HTMLDivElement>(null);
   useSteadyPlace(place, isActive);
   useAnnounced(waiting);
   return (
-    <div ref={place} className={css.isActive} {...pointer}>
+    <div ref={place} className={css.place} {...pointer}>
       {waiting > 0 ? (
         <div className={css.pillPlace}>
           <button type="button" className={css.pill} onClick={release}>
@@ -51,6 +54,11 @@ export function DeliveryTable({ rows: fresh, list, enabled, hrefOf }: Props) {
             <th scope="col" className={css.event}>
               Event
             </th>
+            {ofAll ? (
+              <th scope="col" className={css.webhook}>
+                Webhook
+              </th>
+            ) : null}
             <th scope="col" className={css.attempts}>
               Attempts
             </th>
@@ -68,7 +76,7 @@ export function DeliveryTable({ rows: fresh, list, enabled, hrefOf }: Props) {
         </thead>
         <tbody {...focus}>
           {rows.map((delivery) => (
-            <Row key={delivery.id} delivery={delivery} enabled={enabled} href={hrefOf(delivery.id)} />
+            <Row key={delivery.id} delivery={delivery} enabled={enabled} ofAll={ofAll} href={hrefOf(delivery)} />
           ))}
         </tbody>
       </table>
@@ -88,10 +96,12 @@ function useAnnounced(waiting: number): void {
 const Row = memo(function Row({
   delivery,
   enabled,
+  ofAll,
   href,
 }: {
   delivery: DeliveryListItem;
   enabled: boolean;
+  ofAll: boolean;
   href: string;
 }) {
   const { limits } = useSession();
@@ -100,15 +110,20 @@ const Row = memo(function Row({
   return (
     <tr className={table.row} data-hint-scope data-delivery={delivery.id}>
       <th scope="row">
-        <Link href={href} className={table.rowLink} aria-label={`${outcomeWords[outcome]}, ${delivery.eventType}`}>
+        <Link href={href} className={table.rowLink} aria-label={nameOf(delivery, ofAll)}>
           <OutcomeBadge outcome={outcome} />
         </Link>
       </th>
-      <td data-label="Event">
-        {delivery.eventType}
-        {delivery.businessEventId === undefined ? <span className={css.manual}>manual</span> : null}
+      <td data-label="Event" className={css.what}>
+        <span className={css.type}>{delivery.eventType}</span>
+        <Of delivery={delivery} />
       </td>
-      <td data-label="Attempts">
+      {ofAll ? (
+        <td data-label="Webhook" className={css.to}>
+          {delivery.endpointName}
+        </td>
+      ) : null}
+      <td data-label="Attempts" className={css.tries}>
         <Pips
           count={attemptCount}
           limit={limits.maxAttempts}
@@ -124,15 +139,41 @@ const Row = memo(function Row({
       <td data-label="Took" data-none={delivery.durationMs === null || undefined} className={css.number}>
         {delivery.durationMs === null ? <span className={table.faint}>–</span> : duration(delivery.durationMs)}
       </td>
-      <td data-label="When">
+      <td data-label="When" className={css.at}>
         <Time iso={delivery.attemptedAtUtc ?? delivery.createdAtUtc} />
       </td>
-      <td data-label="Next attempt" data-none={isDone(delivery) || undefined}>
+      <td data-label="Next attempt" className={css.ahead} data-none={isDone(delivery) || undefined}>
         <NextAttempt delivery={delivery} enabled={enabled} />
       </td>
     </tr>
   );
 });
+
+/** Which one it is, in small: its entity and its event. */
+function Of({ delivery: { id, businessEventId, entityId } }: { delivery: DeliveryListItem }) {
+  if (businessEventId === undefined) {
+    return (
+      <span className={css.of}>
+        <span className={css.manual}>manual</span> <code>{id.slice(-8)}</code>
+      </span>
+    );
+  }
+  return (
+    <span className={css.of} data-hint={`Entity ${entityId ?? "unknown"}, event ${businessEventId}`}>
+      {entityId ? <code>{shortId(entityId)}</code> : null}
+      <span className={css.eventId}>
+        {" "}
+        event <code>{shortId(businessEventId)}</code>
+      </span>
+    </span>
+  );
+}
+
+/** What tells the row from the others, read out. */
+function nameOf(delivery: DeliveryListItem, ofAll: boolean): string {
+  const words = `${outcomeWords[outcomeOf(delivery)]}, ${deliveryWords(delivery)}`;
+  return ofAll ? `${words}, to ${delivery.endpointName}` : words;
+}
 
 function isDone({ state }: DeliveryListItem): boolean {
   return hasEnded(state);

@@ -32,7 +32,7 @@ interface Props {
 export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
   const client = useQueryClient();
   const { data: delivery, error } = useQuery(deliveryQuery(webhook.id, deliveryId));
-  const known = delivery ?? listedDelivery(client, webhook.id, deliveryId);
+  const known = delivery ?? listedDelivery(client, deliveryId);
   const title = known ? `${known.eventType} delivery` : "Delivery";
   usePageTitle(`${title} · ${webhook.name}`, 1);
   useOutcomeAnnounced(delivery);
@@ -118,6 +118,16 @@ function Summary({ delivery, enabled, webhookId, resendOf, author }: SummaryProp
             </Link>
           ),
         ],
+        ...(delivery.entityId === null
+          ? []
+          : [
+              [
+                "Entity",
+                <Link key="entity" href={`/search?q=${delivery.entityId}`}>
+                  <code>{delivery.entityId}</code>
+                </Link>,
+              ] satisfies Fact,
+            ]),
         ...(resendOf === null
           ? []
           : [["Sends again", <Earlier key="again" webhookId={webhookId} id={resendOf} />] satisfies Fact]),

@@ -22,13 +22,16 @@ import { StartDialog } from "./StartDialog.tsx";
 /** What a webhook's receiver never got, and sending it again. */
 export default function NeverGot({ webhook }: { webhook: EndpointDetails }) {
   const search = useSearch();
-  const filters = useMemo(() => ({ ...filtersFromSearch(new URLSearchParams(search)), outcomes: [] }), [search]);
+  const filters = useMemo(
+    () => ({ ...filtersFromSearch(new URLSearchParams(search)), outcomes: [], webhook: null, idPrefix: null }),
+    [search],
+  );
   const { data: preview, error } = useQuery(resendPreviewQuery(webhook.id, filters));
   const home = `/webhooks/${webhook.id}/never-got`;
   return (
     <div className={css.stack}>
       <Panel title="What this receiver never got">
-        <DeliveryFilterBar filters={filters} subscribed={webhook.events} home={home} withoutOutcome />
+        <DeliveryFilterBar filters={filters} subscribed={webhook.events} home={home} fields={["status"]} />
         {preview === undefined ? (
           error ? (
             <LoadError error={error} what="what the receiver never got" level={2} />
@@ -99,7 +102,7 @@ function Nothing({ narrowed, home }: { narrowed: boolean; home: string }) {
   if (narrowed) {
     return (
       <EmptyState icon="search" title="Nothing matches" action={<ButtonLink href={home}>Show all</ButtonLink>}>
-        <p>Choose another event or period.</p>
+        <p>Choose another event, status or period.</p>
       </EmptyState>
     );
   }

@@ -7,7 +7,8 @@ import {
 } from "@herald/contracts";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useSearchParams } from "wouter";
-import { overviewQuery, searchQuery } from "../../api/queries.ts";
+import { ID_PREFIX, NO_FILTERS } from "../../api/delivery-filters.ts";
+import { eventsQuery, overviewQuery, searchQuery } from "../../api/queries.ts";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
@@ -18,7 +19,7 @@ import { Panel } from "../../common/page/Panel.tsx";
 import { product } from "../../common/product.ts";
 import { Time } from "../../common/time/Time.tsx";
 import { DeliveryResults } from "../event/DeliveryResults.tsx";
-import { listed } from "../webhook-list/list-filter.ts";
+import { withText } from "../webhook-list/list-filter.ts";
 import css from "./Search.module.css";
 
 /** What bears an id, a name or a URL. Its words are in the page's address, so that a search can be shared. */
@@ -29,8 +30,8 @@ export default function Search() {
     <>
       <PageHead title="Search">
         <p>
-          By the id of an event, an entity or a delivery: what became of it at each webhook. By a part of a name or URL:
-          webhooks.
+          By the id of an event, an entity or a delivery, or the first eight digits of one of an event or entity: what
+          became of it at each webhook. By a part of a name or URL: webhooks.
         </p>
       </PageHead>
       <div className={css.stack}>
@@ -42,6 +43,8 @@ export default function Search() {
           </Panel>
         ) : isUuid(sought) ? (
           <ById key={sought} id={sought.toLowerCase()} />
+        ) : ID_PREFIX.test(sought) ? (
+          <ByPrefix key={sought} prefix={sought} />
         ) : (
           <ByText text={sought} />
         )}
@@ -59,7 +62,7 @@ function ByText({ text }: { text: string }) {
       </Panel>
     );
   }
-  const found = listed(data, { text, status: null });
+  const found = withText(data, text);
   if (found.length === 0) return <Nothing />;
   return (
     <Panel title={found.length === 1 ? "One webhook" : `${found.length} webhooks`} padded>
@@ -77,6 +80,36 @@ function Webhooks({ found }: { found: readonly { id: string; name: string; url: 
         </li>
       ))}
     </ul>
+  );
+}
+
+/** Some digits may begin an id, or be a part of a webhook's URL. */
+function ByPrefix({ prefix }: { prefix: string }) {
+  const query = useInfiniteQuery(eventsQuery({ ...NO_FILTERS, idPrefix: prefix }));
+  const events = query.data?.pages.flatMap((page) => page.events) ?? [];
+  const undelivered = query.data?.pages.flatMap((page) => page.undelivered) ?? [];
+  if (events.length === 0 && undelivered.length === 0) {
+    if (query.data && !query.hasNextPage) return <ByText text={prefix} />;
+    return (
+      <Panel>
+        {query.error ? (
+          <LoadError error={query.error} what="what was found" level={2} />
+        ) : (
+          <Skeleton rows={4} what="what was found" />
+        )}
+      </Panel>
+    );
+  }
+  return (
+    <>
+      {undelivered.map((event) => (
+        <Undelivered key={`${event.id} ${event.cause}`} event={event} />
+      ))}
+      {events.map((event) => (
+        <FoundEvent key={event.key} event={event} />
+      ))}
+      <NextPage query={query} count={events.length} what="events" />
+    </>
   );
 }
 
@@ -175,7 +208,10 @@ function Nothing({ isId = false }: { isId?: boolean }) {
             another organization or with another id, or it did not come.
           </p>
         ) : (
-          <p>No webhook has this in its name or URL. Events, entities and deliveries are found by their whole id.</p>
+          <p>
+            No webhook has this in its name or URL. Events and entities are found by the first eight digits of their id,
+            deliveries by their whole id.
+          </p>
         )}
       </EmptyState>
     </Panel>

@@ -2,6 +2,7 @@ import type { DeliveryListItem, EndpointDetails } from "@herald/contracts";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { useSearchParams } from "wouter";
+import { NO_FILTERS } from "../../api/delivery-filters.ts";
 import { deliveriesQuery, deliveryQuery } from "../../api/queries.ts";
 import { outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
@@ -18,13 +19,11 @@ import { SignatureCheck } from "./SignatureCheck.tsx";
 
 const ReceiverCode = lazy(() => import("./ReceiverCode.tsx"));
 
-const anyDelivery = { outcomes: [], eventTypes: [], period: null } as const;
-
 /** What a receiver should have seen: for one attempt, what was signed and the header that comes of it; and code that checks it. */
 export default function Signature({ webhook }: { webhook: EndpointDetails }) {
   usePageTitle(`Signature · ${webhook.name}`, 1);
   const [search, setSearch] = useSearchParams();
-  const recent = useInfiniteQuery({ ...deliveriesQuery(webhook.id, anyDelivery), refetchInterval: false });
+  const recent = useInfiniteQuery({ ...deliveriesQuery(webhook.id, NO_FILTERS), refetchInterval: false });
   const attempted = (recent.data?.pages[0]?.deliveries ?? []).filter(({ attemptedAtUtc }) => attemptedAtUtc !== null);
   const chosen = search.get("delivery") ?? attempted[0]?.id ?? null;
   return (

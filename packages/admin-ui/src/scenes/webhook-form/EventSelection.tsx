@@ -1,6 +1,7 @@
 import type { EventTypeInfo } from "@herald/contracts";
 import { useId } from "react";
 import { Icon } from "../../common/display/Icon.tsx";
+import { Button } from "../../common/form/Button.tsx";
 import controls from "../../common/form/controls.module.css";
 import css from "./EventSelection.module.css";
 
@@ -15,18 +16,27 @@ interface Props {
 export function EventSelection({ types, selected, onChange, readOnly }: Props) {
   const toggle = (name: string, on: boolean): void =>
     onChange(types.map((type) => type.name).filter((each) => (each === name ? on : selected.includes(each))));
+  const all = types.map(({ name }) => name);
+  const hasAll = all.every((name) => selected.includes(name));
   return (
-    <ul className={css.list}>
-      {types.map((type) => (
-        <Choice
-          key={type.name}
-          type={type}
-          checked={selected.includes(type.name)}
-          onToggle={(on) => toggle(type.name, on)}
-          readOnly={readOnly}
-        />
-      ))}
-    </ul>
+    <>
+      {readOnly ? null : (
+        <Button kind="quiet" onClick={() => onChange(hasAll ? [] : all)}>
+          {hasAll ? "Select none" : `Select all ${all.length}`}
+        </Button>
+      )}
+      <ul className={css.list}>
+        {types.map((type) => (
+          <Choice
+            key={type.name}
+            type={type}
+            checked={selected.includes(type.name)}
+            onToggle={(on) => toggle(type.name, on)}
+            readOnly={readOnly}
+          />
+        ))}
+      </ul>
+    </>
   );
 }
 

@@ -1,10 +1,7 @@
 import type { EndpointOverview } from "@herald/contracts";
-import { useState } from "react";
 import { useSearchParams } from "wouter";
 import type { EndpointStatus } from "../../common/display/endpoint-status.ts";
-import { Icon } from "../../common/display/Icon.tsx";
 import { Choices } from "../../common/form/Choices.tsx";
-import controls from "../../common/form/controls.module.css";
 import css from "./ListControls.module.css";
 import { countByStatus, type ListFilter, listFilterFromSearch, listFilterToSearch, STATUSES } from "./list-filter.ts";
 
@@ -16,30 +13,14 @@ const words: Record<EndpointStatus, string> = {
   disabled: "Disabled",
 };
 
-/** Narrows the list by text and status; both live in the page's address. */
+/** Narrows the list by status, which lives in the page's address. */
 export function ListControls({ webhooks }: { webhooks: readonly EndpointOverview[] }) {
   const [search, setSearch] = useSearchParams();
   const filter = listFilterFromSearch(search);
-  const [text, setText] = useState(filter.text);
   const counts = countByStatus(webhooks);
-  const narrow = (change: Partial<ListFilter>): void =>
-    setSearch(listFilterToSearch({ ...filter, text, ...change }), { replace: true });
+  const narrow = (change: ListFilter): void => setSearch(listFilterToSearch(change), { replace: true });
   return (
     <search className={css.controls}>
-      <div className={css.find}>
-        <Icon name="search" />
-        <input
-          className={controls.input}
-          type="search"
-          aria-label="Find by name or URL"
-          placeholder="Find by name or URL"
-          value={text}
-          onChange={(event) => {
-            setText(event.target.value);
-            narrow({ text: event.target.value });
-          }}
-        />
-      </div>
       <Choices
         name="Status"
         value={filter.status ?? "all"}

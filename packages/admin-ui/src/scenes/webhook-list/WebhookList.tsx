@@ -13,6 +13,7 @@ import { StandstillNotice } from "../../common/feedback/StandstillNotice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
+import { Sections } from "../../common/page/Sections.tsx";
 import { product } from "../../common/product.ts";
 import { useManageBlock, useSession } from "../../common/session.tsx";
 import { ListControls } from "./ListControls.tsx";
@@ -28,6 +29,9 @@ export function WebhookList() {
       <PageHead title="Webhooks" actions={<NewWebhookButton />}>
         <p>{product.name} sends your organization's business events to these receivers, signed and retried.</p>
       </PageHead>
+      <div className={css.sections}>
+        <Sections />
+      </div>
       {webhooks ? (
         <div className={css.stack}>
           {error instanceof ApiProblem && error.status !== 401 ? (
@@ -126,7 +130,7 @@ function NoWebhooks() {
 function NoMatch() {
   return (
     <EmptyState icon="search" title="No webhook matches" action={<ButtonLink href="/">Show all</ButtonLink>}>
-      <p>Look for a part of a name or URL, or choose another status.</p>
+      <p>Choose another status.</p>
     </EmptyState>
   );
 }

@@ -10,29 +10,30 @@ export const STATUSES = [
 ] as const satisfies readonly EndpointStatus[];
 
 export interface ListFilter {
-  /** Part of a name or URL, in any case. */
-  text: string;
   status: EndpointStatus | null;
 }
 
 export function listFilterFromSearch(search: URLSearchParams): ListFilter {
-  return { text: search.get("q") ?? "", status: STATUSES.find((status) => status === search.get("status")) ?? null };
+  return { status: STATUSES.find((status) => status === search.get("status")) ?? null };
 }
 
-export function listFilterToSearch({ text, status }: ListFilter): URLSearchParams {
-  const search = new URLSearchParams();
-  if (text) search.set("q", text);
-  if (status) search.set("status", status);
-  return search;
+export function listFilterToSearch({ status }: ListFilter): URLSearchParams {
+  return new URLSearchParams(status ? { status } : {});
 }
 
 /** The webhooks that pass a filter, ordered by name, so that a row keeps its place when its webhook's state changes. */
-export function listed(webhooks: readonly EndpointOverview[], { text, status }: ListFilter): EndpointOverview[] {
+export function listed(webhooks: readonly EndpointOverview[], { status }: ListFilter): EndpointOverview[] {
+  return inOrder(webhooks.filter((webhook) => status === null || endpointStatus(webhook) === status));
+}
+
+/** Those with a text in their name or URL, in any case. */
+export function withText(webhooks: readonly EndpointOverview[], text: string): EndpointOverview[] {
   const wanted = text.trim().toLocaleLowerCase();
-  return webhooks
-    .filter((webhook) => status === null || endpointStatus(webhook) === status)
-    .filter(({ name, url }) => `${name}\n${url}`.toLocaleLowerCase().includes(wanted))
-    .sort((one, other) => byName.compare(one.name, other.name) || (one.id < other.id ? -1 : 1));
+  return inOrder(webhooks.filter(({ name, url }) => `${name}\n${url}`.toLocaleLowerCase().includes(wanted)));
+}
+
+function inOrder(webhooks: readonly EndpointOverview[]): EndpointOverview[] {
+  return [...webhooks].sort((one, other) => byName.compare(one.name, other.name) || (one.id < other.id ? -1 : 1));
 }
 
 const byName = new Intl.Collator(undefined, { numeric: true });

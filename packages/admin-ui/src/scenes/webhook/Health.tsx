@@ -16,16 +16,19 @@ import css from "./Health.module.css";
 import { resumeWords } from "./resume-words.ts";
 import { ResumeButton } from "./SwitchDialogs.tsx";
 
-/** Why a webhook doesn't get its deliveries, and what to do. Empty for a healthy one. */
-export function Health({ webhook }: { webhook: EndpointDetails }) {
+/**
+ * Why a webhook doesn't get its deliveries, and what to do. Empty for a healthy one.
+ * @param brief in a line, where something else is what one looks at
+ */
+export function Health({ webhook, brief }: { webhook: EndpointDetails; brief: boolean }) {
   const status = endpointStatus(webhook);
   if (status === "active") return null;
-  if (status === "paused") return <Paused webhook={webhook} />;
+  if (status === "paused") return <Paused webhook={webhook} brief={brief} />;
   if (status === "quarantined") return <Quarantined since={webhook.quarantinedAtUtc ?? ""} />;
-  return <Failing webhook={webhook} />;
+  return <Failing webhook={webhook} brief={brief} />;
 }
 
-function Paused({ webhook }: { webhook: EndpointDetails }) {
+function Paused({ webhook, brief }: { webhook: EndpointDetails; brief: boolean }) {
   return (
     <section className={classNames(css.health, css.plain)} aria-label="Why nothing is sent">
       <div className={css.head}>
@@ -33,16 +36,18 @@ function Paused({ webhook }: { webhook: EndpointDetails }) {
           <h2 className={css.title}>
             <Icon name="pause" /> Paused by {webhook.disabledBy ?? "an admin"}
           </h2>
-          <p>
-            Nothing has been sent
-            {webhook.disabledAtUtc ? (
-              <>
-                {" "}
-                since it was switched off <Time iso={webhook.disabledAtUtc} />
-              </>
-            ) : null}
-            . {onResume(webhook)}
-          </p>
+          {brief ? null : (
+            <p>
+              Nothing has been sent
+              {webhook.disabledAtUtc ? (
+                <>
+                  {" "}
+                  since it was switched off <Time iso={webhook.disabledAtUtc} />
+                </>
+              ) : null}
+              . {onResume(webhook)}
+            </p>
+          )}
         </div>
         <ResumeButton webhook={webhook} />
       </div>
@@ -77,11 +82,10 @@ function onResume(webhook: EndpointDetails): string {
   return waits ? resumeWords(webhook) : "Nothing waits so far.";
 }
 
-function Failing({ webhook }: { webhook: EndpointDetails }) {
+function Failing({ webhook, brief }: { webhook: EndpointDetails; brief: boolean }) {
   const { limits } = useSession();
   const limit = limits.disableAfterFailures;
   const { failureRun: run, consecutiveFailures: failures, enabled } = webhook;
-  const diagnosis = diagnose(run, enabled);
   return (
     <section className={classNames(css.health, enabled ? css.care : css.bad)} aria-label="Why deliveries fail">
       <div className={css.head}>
@@ -92,25 +96,7 @@ function Failing({ webhook }: { webhook: EndpointDetails }) {
               ? `${failures} of ${limit} failures in a row`
               : `Disabled after ${inWords(limit)} failures in a row`}
           </h2>
-          {enabled ? <NextTry webhook={webhook} /> : null}
-          {diagnosis ? <p className={css.cause}>{diagnosis.cause}</p> : null}
-          {diagnosis ? <p>{diagnosis.remedy}</p> : null}
-          <p className={css.consequence}>
-            {enabled ? (
-              `After ${inWords(limit)} in a row ${product.name} disables the webhook; any success starts the count anew.`
-            ) : (
-              <>
-                Nothing has been sent
-                {webhook.disabledAtUtc ? (
-                  <>
-                    {" "}
-                    since {product.name} disabled it <Time iso={webhook.disabledAtUtc} />
-                  </>
-                ) : null}
-                . {onResume(webhook)}
-              </>
-            )}
-          </p>
+          {brief ? <Link href={`/webhooks/${webhook.id}`}>See why</Link> : <Why webhook={webhook} />}
         </div>
         {enabled ? (
           <Pips count={Math.min(failures, limit)} limit={limit} words={`${failures} of ${limit} failures in a row`} />
@@ -118,8 +104,37 @@ function Failing({ webhook }: { webhook: EndpointDetails }) {
           <ResumeButton webhook={webhook} />
         )}
       </div>
-      {run.length > 0 ? <Attempts id={webhook.id} run={run} disabledIt={!enabled} /> : null}
+      {run.length > 0 && !brief ? <Attempts id={webhook.id} run={run} disabledIt={!enabled} /> : null}
     </section>
+  );
+}
+
+function Why({ webhook }: { webhook: EndpointDetails }) {
+  const { limits } = useSession();
+  const { failureRun: run, enabled } = webhook;
+  const diagnosis = diagnose(run, enabled);
+  return (
+    <>
+      {enabled ? <NextTry webhook={webhook} /> : null}
+      {diagnosis ? <p className={css.cause}>{diagnosis.cause}</p> : null}
+      {diagnosis ? <p>{diagnosis.remedy}</p> : null}
+      <p className={css.consequence}>
+        {enabled ? (
+          `After ${inWords(limits.disableAfterFailures)} in a row ${product.name} disables the webhook; any success starts the count anew.`
+        ) : (
+          <>
+            Nothing has been sent
+            {webhook.disabledAtUtc ? (
+              <>
+                {" "}
+                since {product.name} disabled it <Time iso={webhook.disabledAtUtc} />
+              </>
+            ) : null}
+            . {onResume(webhook)}
+          </>
+        )}
+      </p>
+    </>
   );
 }
 

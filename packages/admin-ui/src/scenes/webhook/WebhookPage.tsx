@@ -11,11 +11,11 @@ import { ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { StandstillNotice } from "../../common/feedback/StandstillNotice.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
+import { Tabs } from "../../common/page/Tabs.tsx";
 import { useSession } from "../../common/session.tsx";
 import { Deliveries } from "../deliveries/Deliveries.tsx";
 import { NotFound } from "../not-found/NotFound.tsx";
 import { Health } from "./Health.tsx";
-import { Tabs } from "./Tabs.tsx";
 import { WebhookActions } from "./WebhookActions.tsx";
 import css from "./WebhookPage.module.css";
 
@@ -24,6 +24,15 @@ const ManualDelivery = lazy(() => import("../manual-delivery/ManualDelivery.tsx"
 const NeverGot = lazy(() => import("../never-got/NeverGot.tsx"));
 const Signature = lazy(() => import("../signature/Signature.tsx"));
 const EditWebhook = lazy(() => import("../webhook-form/EditWebhook.tsx"));
+
+const tabs = [
+  { path: "", words: "Deliveries" },
+  { path: "/never-got", words: "Never got" },
+  { path: "/manual", words: "Manual delivery" },
+  { path: "/signature", words: "Signature" },
+  { path: "/settings", words: "Settings" },
+  { path: "/changes", words: "Changes" },
+] as const;
 
 /** One webhook: its state and the reason, its deliveries, and the actions on it. */
 export default function WebhookPage({ id, place }: { id: string; place: string }) {
@@ -40,8 +49,8 @@ export default function WebhookPage({ id, place }: { id: string; place: string }
       ) : null}
       <div className={css.stack}>
         <StandstillNotice webhook={webhook} />
-        <Health webhook={webhook} />
-        <Tabs id={id} />
+        <Health webhook={webhook} brief={place !== "" && !place.startsWith("deliveries")} />
+        <Tabs name="Parts of this webhook" base={`/webhooks/${id}`} tabs={tabs} />
         <Suspense fallback={<Skeleton rows={4} what="the page" />}>
           <Place webhook={webhook} place={place} />
         </Suspense>

@@ -1,0 +1,19 @@
+import { PageHead } from "../../common/page/PageHead.tsx";
+import { Sections } from "../../common/page/Sections.tsx";
+import css from "./Changes.module.css";
+import Changes from "./Changes.tsx";
+
+/** Who did what with the organization's webhooks. */
+export default function AllChanges() {
+  return (
+    <>
+      <PageHead title="Changes">
+        <p>Who changed webhooks, sent payloads by hand, or had deliveries sent again. Deleted webhooks stay in it.</p>
+      </PageHead>
+      <div className={css.stack}>
+        <Sections />
+        <Changes id={null} />
+      </div>
+    </>
+  );
+}

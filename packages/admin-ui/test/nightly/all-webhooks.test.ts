@@ -1,0 +1,167 @@
+import { insertDelivery, insertEndpoint, insertEvent } from "@herald/dev/harness/rows";
+import { beforeAll, expect, test } from "@jest/globals";
+import { useTestEnvironment } from "../support/test-environment.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const environment = useTestEnvironment({ sharedOrganization: true, dispatcher: false });
+const ago = (ms: number) => new Date(environment.clock.now().getTime() - ms);
+
+const WORK_ITEM = "4711abcd-0000-4000-8000-000000000001";
+const RISK = "4711beef-0000-4000-8000-000000000002";
+const ids = {
+  done: "b70c1219-1111-4111-8111-111111111111",
+  risk: "c81d2320-2222-4222-8222-222222222222",
+  misspelt: "d92e3431-3333-4333-8333-333333333333",
+};
+
+beforeAll(async () => {
+  const { prisma } = environment.db.database;
+  const { organizationId } = environment.api;
+  const webhook = (name: string, events: string[]) =>
+    insertEndpoint(prisma, { organizationId, name, events, createdAt: ago(20 * DAY_MS) });
+  const billing = await webhook("Billing", ["WorkItemCompleted", "RiskCreated"]);
+  const radar = await webhook("Radar", ["RiskCreated"]);
+  const done = await insertEvent(prisma, organizationId, {
+    ...{ id: ids.done, entityId: WORK_ITEM, occurredAt: ago(3 * DAY_MS) },
+  });
+  const risk = await insertEvent(prisma, organizationId, {
+    ...{ id: ids.risk, entityId: RISK, type: "RiskCreated", occurredAt: ago(2 * HOUR_MS) },
+  });
+  const deliver = async (to: typeof billing, of: typeof done, row: object) => {
+    const [made] = await prisma.$queryRaw<{ id: string }[]>`select delivery_id(${of.key}::uuid, ${to.id}::uuid) as id`;
+    await insertDelivery(prisma, to, {
+      ...{ id: made?.id ?? "", eventKey: of.key, eventType: of.type, createdAt: of.occurredAt },
+      ...{ attemptCount: 1, statusCode: 204, durationMs: 12, attemptedAt: of.occurredAt, state: "succeeded", ...row },
+    });
+  };
+  await deliver(billing, done, {});
+  await deliver(billing, risk, {});
+  await deliver(radar, risk, { state: "exhausted", attemptCount: 5, statusCode: 410, errorSummary: "gone" });
+  await insertDelivery(prisma, radar, {
+    ...{ state: "succeeded", eventType: "RiskCreated", attemptCount: 1, statusCode: 200, createdAt: ago(HOUR_MS) },
+  });
+  await prisma.undeliveredEvent.create({
+    data: {
+      ...{ eventId: ids.misspelt, organizationId, cause: "unknown_type", type: "RiskCreatd", reason: "no such type" },
+      cameAt: ago(HOUR_MS),
+    },
+  });
+});
+
+test("events are listed newest first, what was not taken among them, and lead to what became of each", async () => {
+  const page = await environment.signIn();
+  await page.getByRole("navigation", { name: "Parts of webhooks" }).getByRole("link", { name: "Events" }).click();
+  await page.getByRole("heading", { level: 1, name: "Events" }).waitFor();
+  const links = page.getByRole("rowheader").getByRole("link");
+  await links.nth(2).waitFor();
+  const names = await links.evaluateAll((all) => all.map((link) => link.getAttribute("aria-label")));
+  expect(names).toEqual([
+    "RiskCreatd, delivered to nobody, event d92e3431",
+    "RiskCreated, entity 4711beef, event c81d2320",
+    "WorkItemCompleted, entity 4711abcd, event b70c1219",
+  ]);
+  await page.getByText("1 succeeded, 1 exhausted").or(page.getByText("1 exhausted, 1 succeeded")).waitFor();
+  await links.first().click();
+  await page.getByText("there is no type of this exact name").waitFor();
+  await page.goBack();
+  await links.nth(1).click();
+  await page.getByRole("listitem").filter({ hasText: "Radar" }).getByText("Exhausted").waitFor();
+});
+
+test("events are narrowed by type, days and how an id begins, in the address", async () => {
+  const page = await environment.signIn("/events");
+  const rows = page.locator("[data-event]");
+  await rows.nth(2).waitFor();
+  await page.getByLabel("Event", { exact: true }).selectOption("RiskCreated");
+  await page.waitForURL("**/events?event=RiskCreated");
+  await rows.nth(1).waitFor({ state: "detached" });
+  await page.reload();
+  await rows.first().waitFor();
+  expect(await rows.count()).toBe(1);
+  await page.getByRole("button", { name: "Clear" }).click();
+  await rows.nth(2).waitFor();
+  const id = page.getByRole("textbox", { name: /^Id of the event or its entity/ });
+  await id.fill("4711abc");
+  expect(new URL(page.url()).search).toBe("");
+  await id.fill("4711abcd");
+  await page.waitForURL("**/events?id=4711abcd");
+  await rows.nth(1).waitFor({ state: "detached" });
+  expect(await rows.first().getAttribute("data-event")).toBe(ids.done);
+  await page.getByRole("button", { name: "Clear" }).click();
+  expect(await id.inputValue()).toBe("");
+  await page.getByLabel("Period").selectOption("Between two days");
+  await page.getByLabel("First day").fill("2020-01-01");
+  await page.getByLabel("Last day").fill("2020-01-02");
+  await page.waitForURL("**/events?from=2020-01-01&to=2020-01-02");
+  await page.getByText("No event matches").waitFor();
+  await page.getByRole("link", { name: "Show all events" }).click();
+  await rows.nth(2).waitFor();
+});
+
+test("deliveries to all webhooks can be told apart, are narrowed in the address, and open at their webhook", async () => {
+  const page = await environment.signIn("/deliveries");
+  const links = page.getByRole("rowheader").getByRole("link");
+  await links.nth(3).waitFor();
+  const names = await links.evaluateAll((all) => all.map((link) => link.getAttribute("aria-label") ?? ""));
+  expect(new Set(names).size).toBe(4);
+  expect(names).toContain("Exhausted, RiskCreated, entity 4711beef, event c81d2320, to Radar");
+  expect(names[0]).toMatch(/^Succeeded, RiskCreated, manual delivery [0-9a-f]{8}, to Radar$/);
+  await page.getByLabel("Webhook", { exact: true }).selectOption("Billing");
+  await links.nth(2).waitFor({ state: "detached" });
+  expect(await links.count()).toBe(2);
+  await page.getByRole("button", { name: "Clear" }).click();
+  await page.getByRole("textbox", { name: "Response status" }).fill("410");
+  await page.waitForURL("**/deliveries?status=410");
+  await links.nth(1).waitFor({ state: "detached" });
+  await links.first().click();
+  await page.getByRole("dialog", { name: "RiskCreated delivery" }).getByText(RISK).waitFor();
+  expect(page.url()).toMatch(/\/webhooks\/[0-9a-f-]{36}\/deliveries\/[0-9a-f-]{36}$/);
+});
+
+test("what was deleted stays in the changes of all webhooks, with who deleted it", async () => {
+  const { prisma } = environment.db.database;
+  const { organizationId } = environment.api;
+  const gone = await insertEndpoint(prisma, { organizationId, name: "Short-lived" });
+  const page = await environment.signIn(`/webhooks/${gone.id}`);
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("menuitem", { name: "Delete webhook…" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("textbox").fill("Short-lived");
+  await dialog.getByRole("button", { name: "Delete webhook" }).click();
+  await page.getByRole("link", { name: "Changes" }).click();
+  const change = page.getByRole("listitem").filter({ hasText: "Short-lived" });
+  await change.getByText("Deleted").waitFor();
+});
+
+test("a slash goes to the search, which finds events by the first digits of an id", async () => {
+  const page = await environment.signIn();
+  await page.getByRole("link", { name: "Billing" }).waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type("4711beef");
+  await page.keyboard.press("Enter");
+  await page.getByRole("listitem").filter({ hasText: "Radar" }).getByText("Exhausted").waitFor();
+  expect(page.url()).toContain("/search?q=4711beef");
+  await page.keyboard.press("/");
+  await page.keyboard.type("a/b");
+  expect(await page.getByRole("searchbox").inputValue()).toBe("a/b");
+});
+
+test("a row is one line, and nothing overflows, down to 320 px", async () => {
+  const page = await environment.signIn();
+  for (const [place, row] of [
+    ["/deliveries", "[data-delivery]"],
+    ["/events", "[data-event]"],
+  ] as const) {
+    for (const width of [390, 320]) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.goto(environment.pageUrl + place);
+      const rows = page.locator(row);
+      await rows.nth(2).waitFor();
+      const heights = await rows.evaluateAll((all) => all.map((each) => each.getBoundingClientRect().height));
+      expect({ place, width, heights: heights.filter((height) => height > 56) }).toEqual({ place, width, heights: [] });
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      expect({ place, width, overflow }).toEqual({ place, width, overflow: 0 });
+    }
+  }
+});
