@@ -1,3 +1,4 @@
+import type { EndpointOverview } from "@herald/contracts";
 import { insertEvent } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
@@ -113,6 +114,22 @@ describe("how endpoints fare", () => {
     await api.prisma.delivery.update({ where: { id: old }, data: { attemptedAt: minutesAgo(0.5), attemptCount: 3 } });
     await api.prisma.webhookEndpoint.update({ where: { id }, data: { failureRun: [`${retried}/5`, `${old}/3`] } });
     expect(await lastOf()).toMatchObject({ id: old, attemptCount: 3 });
+  });
+
+  // Each endpoint was shown the newest delivery of the first one that was read.
+  test("regression: each of several endpoints has its own last delivery, and one without deliveries has none", async () => {
+    const own = new Map<string, string | null>();
+    for (let index = 0; index < 8; index++) {
+      const { id } = (await create(client, { name: `receiver ${index}` })).endpoint;
+      // Of the last hours or days; the first ones are the latest, and some have none.
+      const attemptedAt = hoursAgo(1 + 5 * index);
+      const row = { ...states.succeeded, attemptedAt, createdAt: attemptedAt };
+      own.set(id, index % 4 === 3 ? null : await storeDelivery(api.prisma, { id, organizationId }, row));
+    }
+    own.set(endpoint.id, await storeDelivery(api.prisma, endpoint, { ...states.succeeded, attemptedAt: hoursAgo(0) }));
+    const { body } = await client.get("/webhooks/overview").expect(200);
+    const shown = body.map(({ id, lastDelivery }: EndpointOverview) => [id, lastDelivery?.id ?? null]);
+    expect(new Map(shown)).toEqual(own);
   });
 
   test("the last delivery is the newest while none has been attempted", async () => {

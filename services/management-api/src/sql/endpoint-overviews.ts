@@ -55,7 +55,8 @@ export interface OverviewQuery {
  * Locks nothing. Walks, each with a bound: what {@link newestDeliveries} walks (or delivery_endpoint_id_id_idx for one
  * endpoint), in the partitions of the hours; due_pkey twice an endpoint; `process`, which has a row for each process,
  * and `shard`, which has 256; for its last delivery
- * delivery_endpoint_id_id_idx, in all partitions where the hours have none, delivery_pkey and business_event_pkey.
+ * delivery_endpoint_id_id_idx, partition by partition from the newest, delivery_pkey and business_event_pkey. The newest delivery is
+ * no scalar subquery: PostgreSQL 18 evaluates one that stands there once, for the first endpoint, and not for each.
  */
 export async function endpointOverviews(queries: Reads, query: OverviewQuery): Promise<OverviewRow[]> {
   const { organizationId, endpointId, maxDeliveries, maxCount } = query;
@@ -123,8 +124,7 @@ export async function endpointOverviews(queries: Reads, query: OverviewQuery): P
           union all
           select id, attempted_at from delivery where id = split_part(failure_run[cardinality(failure_run)], '/', 1)::uuid
           union all
-          select id, attempted_at from delivery
-          where id = coalesce(${newestId(Prisma.sql`and id >= ${since}::uuid`)}, ${newestId(Prisma.empty)})
+          (select id, attempted_at from delivery where endpoint_id = endpoint.id order by id desc limit 1)
         ) as candidate
         order by attempted_at desc nulls last, id desc
         limit 1
@@ -148,7 +148,3 @@ const nextTryAt = Prisma.sql`(
 const outageSince = Prisma.sql`(
   select min(outage_since) from process where alive_until > now()
 )`;
-
-function newestId(condition: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`(select id from delivery where endpoint_id = endpoint.id ${condition} order by id desc limit 1)`;
-}
