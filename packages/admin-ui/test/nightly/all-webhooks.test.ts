@@ -57,9 +57,9 @@ test("events are listed newest first, what was not taken among them, and lead to
   await links.nth(2).waitFor();
   const names = await links.evaluateAll((all) => all.map((link) => link.getAttribute("aria-label")));
   expect(names).toEqual([
-    "RiskCreatd, delivered to nobody, event d92e3431",
-    "RiskCreated, entity 4711beef, event c81d2320",
-    "WorkItemCompleted, entity 4711abcd, event b70c1219",
+    "RiskCreatd, delivered to nobody, event d92e3431…3333",
+    "RiskCreated, entity 4711beef…0002, event c81d2320…2222",
+    "WorkItemCompleted, entity 4711abcd…0001, event b70c1219…1111",
   ]);
   await page.getByText("1 succeeded, 1 exhausted").or(page.getByText("1 exhausted, 1 succeeded")).waitFor();
   await links.first().click();
@@ -105,8 +105,8 @@ test("deliveries to all webhooks can be told apart, are narrowed in the address,
   await links.nth(3).waitFor();
   const names = await links.evaluateAll((all) => all.map((link) => link.getAttribute("aria-label") ?? ""));
   expect(new Set(names).size).toBe(4);
-  expect(names).toContain("Exhausted, RiskCreated, entity 4711beef, event c81d2320, to Radar");
-  expect(names[0]).toMatch(/^Succeeded, RiskCreated, manual delivery [0-9a-f]{8}, to Radar$/);
+  expect(names).toContain("Exhausted, RiskCreated, entity 4711beef…0002, event c81d2320…2222, to Radar");
+  expect(names[0]).toMatch(/^Succeeded, RiskCreated, manual delivery [0-9a-f]{8}…[0-9a-f]{4}, to Radar$/);
   await page.getByLabel("Webhook", { exact: true }).selectOption("Billing");
   await links.nth(2).waitFor({ state: "detached" });
   expect(await links.count()).toBe(2);

@@ -15,10 +15,10 @@ beforeAll(async () => {
 /** Makes what waits for the failing webhook due so many seconds from now, however long the tests before took. */
 async function isDueIn(seconds: number): Promise<void> {
   const dueAt = new Date(environment.clock.now().getTime() + seconds * 1_000);
-  await environment.db.database.prisma.due.updateMany({
-    where: { endpointId: population.failing.id },
-    data: { dueAt },
-  });
+  const { prisma } = environment.db.database;
+  const endpointId = population.failing.id;
+  await prisma.due.updateMany({ where: { endpointId }, data: { dueAt } });
+  await prisma.delivery.updateMany({ where: { endpointId, state: "pending" }, data: { nextAttemptAt: dueAt } });
 }
 
 test("§2.1/fields a row says name, URL, status in words, events, failures as n of 5, the last day and the last delivery", async () => {

@@ -1,13 +1,18 @@
 import type { DeliveryListItem } from "@herald/contracts";
 
-/** So much of an id that people can tell it from others, and that a search takes. */
-export function shortId(id: string): string {
-  return id.slice(0, 8);
+/** What people know an id by: `head`, by which a search finds it, and `tail`, since ids that begin with their time begin alike. */
+export function shortId(id: string): { head: string; tail: string } {
+  return { head: id.slice(0, 8), tail: id.slice(-4) };
 }
 
-/** What a delivery is of, in words. Ids of deliveries begin with the time, so of a manual one the end tells it from others. */
+export function shortIdWords(id: string): string {
+  const { head, tail } = shortId(id);
+  return `${head}…${tail}`;
+}
+
+/** What a delivery is of, in words. */
 export function deliveryWords({ id, eventType, businessEventId, entityId }: DeliveryListItem): string {
-  if (businessEventId === undefined) return `${eventType}, manual delivery ${id.slice(-8)}`;
-  const entity = entityId === null ? "" : `, entity ${shortId(entityId)}`;
-  return `${eventType}${entity}, event ${shortId(businessEventId)}`;
+  if (businessEventId === undefined) return `${eventType}, manual delivery ${shortIdWords(id)}`;
+  const entity = entityId === null ? "" : `, entity ${shortIdWords(entityId)}`;
+  return `${eventType}${entity}, event ${shortIdWords(businessEventId)}`;
 }

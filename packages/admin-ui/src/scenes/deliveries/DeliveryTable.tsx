@@ -6,7 +6,8 @@ import { hasEnded, outcomeOf, outcomeWords } from "../../common/display/delivery
 import { Icon } from "../../common/display/Icon.tsx";
 import { Pips } from "../../common/display/Pips.tsx";
 import { besideStatus } from "../../common/display/response-words.ts";
-import { deliveryWords, shortId } from "../../common/display/short-id.ts";
+import { ShortId } from "../../common/display/ShortId.tsx";
+import { deliveryWords } from "../../common/display/short-id.ts";
 import table from "../../common/display/table.module.css";
 import { announce } from "../../common/feedback/announce.ts";
 import { useSession } from "../../common/session.tsx";
@@ -154,16 +155,16 @@ function Of({ delivery: { id, businessEventId, entityId } }: { delivery: Deliver
   if (businessEventId === undefined) {
     return (
       <span className={css.of}>
-        <span className={css.manual}>manual</span> <code>{id.slice(-8)}</code>
+        <span className={css.manual}>manual</span> <ShortId id={id} />
       </span>
     );
   }
   return (
-    <span className={css.of} data-hint={`Entity ${entityId ?? "unknown"}, event ${businessEventId}`}>
-      {entityId ? <code>{shortId(entityId)}</code> : null}
+    <span className={css.of}>
+      {entityId ? <ShortId id={entityId} /> : null}
       <span className={css.eventId}>
         {" "}
-        event <code>{shortId(businessEventId)}</code>
+        event <ShortId id={businessEventId} />
       </span>
     </span>
   );

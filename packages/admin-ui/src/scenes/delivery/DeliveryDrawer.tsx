@@ -113,7 +113,7 @@ function Summary({ delivery, enabled, webhookId, resendOf, author }: SummaryProp
           delivery.businessEventId === undefined ? (
             "None: a manual delivery"
           ) : (
-            <Link key="event" href={`/search?q=${delivery.businessEventId}`}>
+            <Link key="event" className={css.link} href={`/search?q=${delivery.businessEventId}`}>
               <code>{delivery.businessEventId}</code>
             </Link>
           ),
@@ -123,7 +123,7 @@ function Summary({ delivery, enabled, webhookId, resendOf, author }: SummaryProp
           : [
               [
                 "Entity",
-                <Link key="entity" href={`/search?q=${delivery.entityId}`}>
+                <Link key="entity" className={css.link} href={`/search?q=${delivery.entityId}`}>
                   <code>{delivery.entityId}</code>
                 </Link>,
               ] satisfies Fact,

@@ -6,7 +6,8 @@ import { filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
 import { ApiProblem } from "../../api/problem.ts";
 import { eventsQuery } from "../../api/queries.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
-import { shortId } from "../../common/display/short-id.ts";
+import { ShortId } from "../../common/display/ShortId.tsx";
+import { shortIdWords } from "../../common/display/short-id.ts";
 import table from "../../common/display/table.module.css";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
@@ -95,19 +96,23 @@ function Table({ rows }: { rows: readonly EventRow[] }) {
 
 function Taken({ row: { event, at } }: { row: Extract<EventRow, { kind: "taken" }> }) {
   const { key, id, type, entityId, entityType } = event;
-  const entity = `${entityType ?? "entity"} ${shortId(entityId)}`;
+  const entity = `${entityType ?? "entity"} ${shortIdWords(entityId)}`;
   return (
     <tr className={table.row} data-hint-scope data-event={id}>
       <th scope="row" className={css.type}>
-        <Link href={`/events/${key}`} className={table.rowLink} aria-label={`${type}, ${entity}, event ${shortId(id)}`}>
+        <Link
+          href={`/events/${key}`}
+          className={table.rowLink}
+          aria-label={`${type}, ${entity}, event ${shortIdWords(id)}`}
+        >
           {type}
         </Link>
       </th>
-      <td className={css.id} data-hint={`${entityType ?? "Entity"} ${entityId}`}>
-        <code>{shortId(entityId)}</code>
+      <td className={css.id}>
+        <ShortId id={entityId} />
       </td>
-      <td className={css.eventId} data-hint={id}>
-        <code>{shortId(id)}</code>
+      <td className={css.eventId}>
+        <ShortId id={id} />
       </td>
       <td className={css.fate}>{fateWords(event)}</td>
       <td className={css.when}>
@@ -126,7 +131,7 @@ function NotTaken({ row: { event, at } }: { row: Extract<EventRow, { kind: "not 
         <Link
           href={`/search?q=${id}`}
           className={table.rowLink}
-          aria-label={`${name}, delivered to nobody, event ${shortId(id)}`}
+          aria-label={`${name}, delivered to nobody, event ${shortIdWords(id)}`}
         >
           {name}
         </Link>
@@ -134,8 +139,8 @@ function NotTaken({ row: { event, at } }: { row: Extract<EventRow, { kind: "not 
       <td className={css.id}>
         <span className={table.faint}>–</span>
       </td>
-      <td className={css.eventId} data-hint={id}>
-        <code>{shortId(id)}</code>
+      <td className={css.eventId}>
+        <ShortId id={id} />
       </td>
       <td className={css.fate} data-hint={UNDELIVERED_CAUSES[cause]}>
         <OutcomeBadge outcome="expired" words="Not taken" />

@@ -21,7 +21,7 @@ export function EventSelection({ types, selected, onChange, readOnly }: Props) {
   return (
     <>
       {readOnly ? null : (
-        <Button kind="quiet" onClick={() => onChange(hasAll ? [] : all)}>
+        <Button className={css.all} kind="quiet" onClick={() => onChange(hasAll ? [] : all)}>
           {hasAll ? "Select none" : `Select all ${all.length}`}
         </Button>
       )}
