@@ -35,7 +35,7 @@ export { DEFAULT_API_LIMITS, MAX_EVENT_BYTES, RECENT_DELIVERIES } from "./limits
 export type { EndpointChanged, HandOver, ManualReply, ManualRequest } from "./messages.ts";
 export type { EndpointNotice, Notice, NoticeAttempt, RejectedEvent } from "./notices.ts";
 export type { PageProduct } from "./page.ts";
-export type { FieldProblem, Problem } from "./problems.ts";
+export type { FieldProblem, Problem, ProblemCode } from "./problems.ts";
 export type { Resend, ResendPage, ResendPreview, StartResendRequest } from "./resends.ts";
 export { isOrganizationId, isTime, isUtcTime, isUuid, ORGANIZATION_ID_RULE } from "./rules.ts";
 export type { ApiLimits, EventTypeInfo, SessionInfo } from "./session.ts";

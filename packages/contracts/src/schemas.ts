@@ -36,7 +36,7 @@ import {
 import { type Catalogue, DEFAULT_CATALOGUE } from "./event-types.ts";
 import type { Schema } from "./json-schema.ts";
 import { DEFAULT_API_LIMITS } from "./limits.ts";
-import { FieldProblem, Problem } from "./problems.ts";
+import { FieldProblem, Problem, ProblemCode } from "./problems.ts";
 import {
   Resend,
   ResendFilter,
@@ -111,6 +111,7 @@ const components = {
   ServiceLimits,
   EventTypeInfo,
   Problem,
+  ProblemCode,
   FieldProblem,
   ...enums,
 };

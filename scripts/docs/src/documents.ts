@@ -6,7 +6,13 @@ import { escapeControls, eventSchemaFiles } from "@herald/contracts/schemas";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { dispatcherSettings } from "@herald/dispatcher";
 import { DEFAULT_OUTBOX_TABLE, outboxTable } from "@herald/emitter/outbox";
-import { asyncApiDocument, errorsPage, managementApiSettings, openApiDocument } from "@herald/management-api";
+import {
+  asyncApiDocument,
+  errorsPage,
+  managementApiSettings,
+  openApiDocument,
+  published,
+} from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
 import { stringify } from "yaml";
 import { withBlock, withBlocks } from "./blocks.ts";
@@ -44,7 +50,7 @@ export function documents(): Record<string, string> {
         aliasDuplicateObjects: false,
       }),
     ),
-    "docs/api/openapi.json": escapeControls(`${JSON.stringify(openApi, null, 2)}\n`),
+    "docs/api/openapi.json": escapeControls(`${JSON.stringify(published(openApi), null, 2)}\n`),
     ...Object.fromEntries(
       Object.entries(eventSchemaFiles()).map(([path, text]) => [`packages/contracts/schemas/${path}`, text]),
     ),

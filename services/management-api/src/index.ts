@@ -3,4 +3,5 @@ export { type ManagementApiTuning, managementApiSettings, problemsOfManagementAp
 export { observe } from "./http/middleware.ts";
 export { openApiDocument } from "./openapi/document.ts";
 export { errorsPage } from "./openapi/errors-page.ts";
+export { published } from "./openapi/published.ts";
 export { startManagementApi } from "./start-management-api.ts";

@@ -1,6 +1,6 @@
+import type { ProblemCode } from "@herald/contracts";
 import type { SchemaName } from "@herald/contracts/schemas";
 import type { Access } from "./authentication/access.ts";
-import type { ProblemCode } from "./problems/catalogue.ts";
 
 /** The kinds of requests that are limited for each organization, by the minute. */
 export type Allowance = "reads" | "writes" | "manualDeliveries";

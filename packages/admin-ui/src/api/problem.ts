@@ -1,13 +1,16 @@
 import type { FieldProblem, Problem } from "@herald/contracts";
 
+/** What the API said, or, where something before it answered, that nothing was said. */
+type SaidProblem = Omit<Problem, "code"> & { code: Problem["code"] | "unexplained" };
+
 /** The API refused a request; `problem` says why. */
 export class ApiProblem extends Error {
   readonly status: number;
-  readonly problem: Problem;
+  readonly problem: SaidProblem;
   /** Seconds to wait that the answer asked for, if it did. */
   readonly retryAfterSeconds: number | null;
 
-  constructor(problem: Problem, retryAfterSeconds: number | null = null) {
+  constructor(problem: SaidProblem, retryAfterSeconds: number | null = null) {
     super(problem.detail);
     this.name = "ApiProblem";
     this.status = problem.status;
@@ -38,7 +41,7 @@ export async function errorFromResponse(response: Response): Promise<ApiProblem 
   return new ApiProblem(problem ?? unexplained(response.status), Number.isFinite(retryAfter) ? retryAfter : null);
 }
 
-function unexplained(status: number): Problem {
+function unexplained(status: number): SaidProblem {
   const title = `The API answered ${status} and did not say why.`;
   return { type: "about:blank", title, status, code: "unexplained", detail: title, requestId: "" };
 }

@@ -1,4 +1,4 @@
-import type { ProblemCode } from "../problems/catalogue.ts";
+import type { ProblemCode } from "@herald/contracts";
 import type { Caller } from "./caller.ts";
 
 /**

@@ -1,3 +1,4 @@
+import type { ProblemCode } from "@herald/contracts";
 import { type ApiLimits, type FieldProblem, isUuid } from "@herald/contracts";
 import { type Request, type Response, Router } from "express";
 import type { Authenticate } from "../authentication/authenticate.ts";
@@ -5,7 +6,6 @@ import type { ApiRequest, Handlers } from "../handlers.ts";
 import type { AnswerOnce } from "../idempotency/answer-once.ts";
 import { idempotencyKeyOf, ownKey, requestHash } from "../idempotency/idempotency-key.ts";
 import { type Operation, type OperationId, operationsByPath, pointsOf } from "../operations.ts";
-import type { ProblemCode } from "../problems/catalogue.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import type { ApiValidator } from "../validation/validator.ts";
 import type { ConnectionLimits } from "./connection-limits.ts";

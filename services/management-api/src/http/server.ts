@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import type { ProblemCode } from "@herald/contracts";
 import { v7 } from "uuid";
-import { catalogue, type ProblemCode } from "../problems/catalogue.ts";
+import { catalogue } from "../problems/catalogue.ts";
 import { toProblem } from "../problems/problem-error.ts";
 import { boundConnections } from "./bound-connections.ts";
 import { SECURITY_HEADERS } from "./middleware.ts";

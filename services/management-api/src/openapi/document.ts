@@ -3,12 +3,11 @@ import { type ApiLimits, type Catalogue, DEFAULT_CATALOGUE, type DeliveryExportR
 import { apiSchemas, type Schema, type SchemaName } from "@herald/contracts/schemas";
 import { permissionsFor } from "../authentication/access.ts";
 import { rowFormats } from "../export/formats.ts";
-import { allowOf } from "../http/methods.ts";
 import { KEY_PATTERN, MAX_KEY_CHARACTERS } from "../idempotency/idempotency-key.ts";
 import { API_PREFIX, type Operation, type OperationId, operationsByPath } from "../operations.ts";
 import { componentSchemas, withPatterns } from "./component-schemas.ts";
 import { DEFAULT_HEADERS, EventPayload, eventRequests, RECEIVER_TAG } from "./event-requests.ts";
-import { type Examples, examplesOf, PARAMETER_EXAMPLES, PROBLEM_EXAMPLES } from "./examples.ts";
+import { type Examples, examplesOf, PARAMETER_EXAMPLES } from "./examples.ts";
 import { LINKS } from "./links.ts";
 import { problemsOf } from "./problems-of.ts";
 import {
@@ -41,7 +40,6 @@ export interface OpenApiDocument {
   webhooks: Record<string, { post: Schema }>;
   components: {
     schemas: Record<string, Schema>;
-    examples: Record<string, { summary: string; value: unknown }>;
     securitySchemes: Record<string, Schema>;
   };
 }
@@ -85,9 +83,8 @@ export function openApiDocument({
   const examples = examplesOf(catalogue);
   const paths: OpenApiDocument["paths"] = {};
   for (const [path, operations] of operationsByPath()) {
-    const allow = allowOf(operations.map(([, { method }]) => method));
     paths[path] = Object.fromEntries(
-      operations.map(([id, operation]) => [operation.method, describe(id, operation, { schemas, examples, allow })]),
+      operations.map(([id, operation]) => [operation.method, describe(id, operation, { schemas, examples })]),
     );
   }
   return {
@@ -97,8 +94,9 @@ export function openApiDocument({
       version: API_VERSION,
       description:
         "Webhook endpoints of an organization: list, create, edit, pause, delete, deliver by hand, and see what became of " +
-        "each delivery. Every error is a problem document (RFC 9457) with a stable `code`. Unknown fields of a body are " +
-        "ignored, unknown query parameters are refused; clients should ignore fields that they don't know.",
+        "each delivery. Every error is a problem document (RFC 9457) with a stable `code`. Unknown query parameters " +
+        "and unknown fields of a body are refused, but for fields of an endpoint's settings, of its deletion and of a manual delivery; " +
+        "clients should ignore fields that they don't know.",
       contact: { name: "The operator of this service" },
       license: { name: "All rights reserved", identifier: "LicenseRef-UNLICENSED" },
     },
@@ -109,7 +107,6 @@ export function openApiDocument({
     webhooks: eventRequests(headers, catalogue),
     components: {
       schemas: { ...componentSchemas(schemas), EventPayload },
-      examples: PROBLEM_EXAMPLES,
       securitySchemes: {
         bearer: {
           type: "http",
@@ -137,7 +134,7 @@ function securityFor(access: Operation["access"]): SecurityRequirement[] {
 function describe(
   id: OperationId,
   operation: Operation,
-  { schemas, examples, allow }: { schemas: Record<SchemaName, Schema>; examples: Examples; allow: string },
+  { schemas, examples }: { schemas: Record<SchemaName, Schema>; examples: Examples },
 ): OpenApiOperation {
   const { summary, description, body, access, takesIdempotencyKey } = operation;
   const parameters = [
@@ -160,7 +157,7 @@ function describe(
     }),
     responses: {
       [operation.success.status]: successResponse(id, operation, examples),
-      ...problemResponses(problemsOf(operation), allow),
+      ...problemResponses(problemsOf(operation)),
     },
     "x-required-access": access,
   };

@@ -18,7 +18,6 @@ import {
   type EventListItem,
   type EventPage,
   type EventTypeInfo,
-  type Problem,
   type Resend,
   type ResendPage,
   type ResendPreview,
@@ -33,8 +32,6 @@ import {
 } from "@herald/contracts";
 import type { SchemaName } from "@herald/contracts/schemas";
 import { eventTypesOf, exampleType } from "../event-types.ts";
-import { type ProblemCode, problemKinds } from "../problems/catalogue.ts";
-import { toProblem } from "../problems/problem-error.ts";
 import { DEFAULT_HEADERS } from "./event-requests.ts";
 
 // One story: an endpoint whose receiver was away for a moment. A test holds each example against its schema.
@@ -315,24 +312,3 @@ export function examplesOf(catalogue: Catalogue): Examples {
   };
   return { ...(renamed(EXAMPLES) as Examples), EventTypeInfo: info };
 }
-
-const requestId = "01a1f9ac-85fd-7156-8e4f-74b5a3a80985";
-
-function problem(code: ProblemCode): Problem {
-  if (code !== "invalid_request") return toProblem({ code, facts: {} }, requestId);
-  const detail = "Not acceptable: evenType, url. Correct what errors lists, and send the request again.";
-  const errors = [
-    { parameter: "evenType", code: "unknown_parameter", detail: "This takes no query parameters." },
-    {
-      pointer: "/url",
-      code: "url_not_https",
-      detail: "The URL starts with http://, but events are sent over https:// only.",
-    },
-  ];
-  return toProblem({ code, facts: { detail, errors } }, requestId);
-}
-
-/** An example of each problem, for `components.examples`. */
-export const PROBLEM_EXAMPLES = Object.fromEntries(
-  problemKinds.map(([code, { title }]) => [code, { summary: title, value: problem(code) }]),
-);

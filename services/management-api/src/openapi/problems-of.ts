@@ -1,5 +1,5 @@
+import type { ProblemCode } from "@herald/contracts";
 import type { Operation } from "../operations.ts";
-import type { ProblemCode } from "../problems/catalogue.ts";
 
 /** What any request may be answered with, whatever it asks for. */
 const ALWAYS: ProblemCode[] = [

@@ -1,8 +1,8 @@
 import type { Schema } from "@herald/contracts/schemas";
-import { catalogue, type ProblemCode, problemKinds, problemType } from "../problems/catalogue.ts";
+import { catalogue, problemKinds, problemType } from "../problems/catalogue.ts";
 import type { OpenApiDocument, OpenApiOperation } from "./document.ts";
 import { type Html, html, prose } from "./html.ts";
-import type { OpenApiResponse } from "./responses.ts";
+import { codesOf, type OpenApiResponse } from "./responses.ts";
 
 const ACCESS = {
   view: html`<code>integrations.view</code>`,
@@ -138,9 +138,8 @@ function isProblem(content: OpenApiResponse["content"]): boolean {
   return content !== undefined && "application/problem+json" in content;
 }
 
-function problemRow([status, { content }]: [string, OpenApiResponse]): Html[] {
-  const schema = content?.["application/problem+json"]?.schema as { properties: { code: { enum: ProblemCode[] } } };
-  const codes = schema.properties.code.enum.map(
+function problemRow([status, response]: [string, OpenApiResponse]): Html[] {
+  const codes = codesOf(response).map(
     (code) => html`<a href="#problem-${code}"><code>${code}</code></a> ${catalogue[code].title}<br>`,
   );
   return [html`<code>${status}</code>`, html`${codes}`];

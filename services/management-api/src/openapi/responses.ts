@@ -1,13 +1,19 @@
+import type { ProblemCode } from "@herald/contracts";
 import type { Schema } from "@herald/contracts/schemas";
-import { catalogue, type ProblemCode } from "../problems/catalogue.ts";
+import { catalogue } from "../problems/catalogue.ts";
 import type { Link } from "./links.ts";
 
 export interface OpenApiResponse {
   description: string;
   headers?: Record<string, { description: string; required: boolean; schema: Schema }>;
-  content?: Record<string, { schema: Schema; example?: unknown; examples?: Record<string, Schema> }>;
+  content?: Record<string, { schema: Schema; example?: unknown }>;
   links?: Record<string, Link>;
+  /** Of a problem: the codes that it may have. A schema of its own for each would be a type of its own to those who generate clients. */
+  "x-codes"?: ProblemCode[];
 }
+
+/** The codes that an answer may have; none where it is no problem. */
+export const codesOf = (response: OpenApiResponse): ProblemCode[] => response["x-codes"] ?? [];
 
 export const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
@@ -29,32 +35,27 @@ export const rateHeaders: Headers = {
   RateLimit: textHeader('What is left of it, and for how many seconds, as `"reads";r=11990;t=42`.'),
 };
 
-/**
- * One response a status, with the codes that it may have.
- *
- * @param allow the `Allow` header of the address
- */
-export function problemResponses(all: readonly ProblemCode[], allow: string): Record<string, OpenApiResponse> {
+/** One response a status, with the codes that it may have. */
+export function problemResponses(all: readonly ProblemCode[]): Record<string, OpenApiResponse> {
   const byStatus = new Map<number, ProblemCode[]>();
   for (const code of all) {
     const { status } = catalogue[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
-  return Object.fromEntries([...byStatus].map(([status, codes]) => [status, problemResponse(status, codes, allow)]));
+  return Object.fromEntries([...byStatus].map(([status, codes]) => [status, problemResponse(status, codes)]));
 }
 
-function problemResponse(status: number, codes: ProblemCode[], allow: string): OpenApiResponse {
-  const schema = { ...refTo("Problem"), properties: { code: { enum: codes }, status: { const: status } } };
+function problemResponse(status: number, codes: ProblemCode[]): OpenApiResponse {
   const description = codes.map((code) => `\`${code}\`: ${catalogue[code].title}.`).join("\n\n");
-  const examples = Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]));
   return {
     description,
-    headers: { ...requestId, ...headersOf(status, codes, allow) },
-    content: { "application/problem+json": { schema, examples } },
+    headers: { ...requestId, ...headersOf(status, codes) },
+    content: { "application/problem+json": { schema: refTo("Problem") } },
+    "x-codes": codes,
   };
 }
 
-function headersOf(status: number, codes: ProblemCode[], allow: string): Headers {
+function headersOf(status: number, codes: ProblemCode[]): Headers {
   const retryAfter = (required: boolean) => ({
     "Retry-After": textHeader("Seconds after which to try again.", required),
   });
@@ -69,7 +70,7 @@ function headersOf(status: number, codes: ProblemCode[], allow: string): Headers
         ),
       };
     case 405:
-      return { Allow: textHeader(`What this address takes: \`${allow}\`. Other methods get this answer.`) };
+      return { Allow: textHeader("What this address takes. Other methods get this answer.") };
     case 409:
       return codes.includes("idempotency_in_progress") ? retryAfter(codes.length === 1) : {};
     case 429:

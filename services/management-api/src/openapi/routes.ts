@@ -6,6 +6,7 @@ import { type RequestHandler, Router } from "express";
 import { refuseOtherMethods } from "../http/methods.ts";
 import { publicFile } from "../http/public-file.ts";
 import type { OpenApiDocument } from "./document.ts";
+import { published } from "./published.ts";
 import { referencePage } from "./reference-page.ts";
 
 const ASSETS = fileURLToPath(new URL("../../assets/", import.meta.url));
@@ -23,7 +24,7 @@ export function openApiRoutes(document: OpenApiDocument): Router {
     response.set("Content-Security-Policy", PAGE_POLICY);
     next();
   };
-  serve("/openapi.json", publicFile(JSON.stringify(document), { type: "application/json" }));
+  serve("/openapi.json", publicFile(JSON.stringify(published(document)), { type: "application/json" }));
   serve("/reference", underPolicy, publicFile(referencePage(document), { type: ".html" }));
   serve("/reference.css", publicFile(readFileSync(`${ASSETS}reference.css`), { type: ".css" }));
   return router;

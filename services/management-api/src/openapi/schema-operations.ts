@@ -1,8 +1,6 @@
-import type { Catalogue } from "@herald/contracts";
+import type { Catalogue, ProblemCode } from "@herald/contracts";
 import { EVENT_SCHEMA_KINDS, type EventSchemaKind, eventSchema } from "@herald/contracts/schemas";
 import { exampleType } from "../event-types.ts";
-import { allowOf } from "../http/methods.ts";
-import type { ProblemCode } from "../problems/catalogue.ts";
 import { problemResponses, requestId, textHeader } from "./responses.ts";
 
 // The OpenAPI document's part of schema-routes.ts. These operations are not under the API's prefix, and need no token.
@@ -78,7 +76,7 @@ function operationOf(kind: EventSchemaKind, basePath: string, catalogue: Catalog
         },
       },
       304: { description: "The caller has the text that `If-None-Match` names.", headers: { ...requestId, ...etag } },
-      ...problemResponses(PROBLEMS, allowOf(["get"])),
+      ...problemResponses(PROBLEMS),
     },
     "x-required-access": null,
   };

@@ -1,3 +1,5 @@
+import type { ProblemCode } from "@herald/contracts";
+
 /** A kind of problem: what a client can rely on, and what a person can do about it. */
 export interface ProblemKind {
   status: number;
@@ -10,7 +12,7 @@ export interface ProblemKind {
 }
 
 /** Every error of the management API, by code. OpenAPI, documentation and tests are made of this list. */
-export const catalogue = {
+export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
   invalid_request: {
     status: 400,
     title: "The request has fields that can't be accepted",
@@ -35,29 +37,11 @@ export const catalogue = {
     when: "The header `Idempotency-Key` is empty, longer than 255 characters, holds others than visible ASCII, or is there twice.",
     action: "Send one key, such as a UUID, that is new for each thing to be done.",
   },
-  endpoint_disabled: {
-    status: 400,
-    title: "The endpoint is disabled",
-    when: "A manual delivery or a resend to an endpoint that is paused or was disabled after failures.",
-    action: "Enable the endpoint, then send again.",
-  },
   event_not_subscribed: {
     status: 400,
     title: "The endpoint isn't subscribed to this event",
     when: "A manual delivery of an event that the endpoint doesn't list in `events`.",
     action: "Use one of the endpoint's events, or add this one to them.",
-  },
-  nothing_to_resend: {
-    status: 400,
-    title: "There is nothing to send again",
-    when: "Starting a resend where the receiver got everything that the filter asks for, or where that has been sent again already.",
-    action: "Look at the preview, and widen the filter.",
-  },
-  endpoint_limit_reached: {
-    status: 400,
-    title: "The organization has as many endpoints as it may have",
-    when: "Creating one endpoint too many.",
-    action: "Delete an endpoint that isn't needed any more, or ask the operator of the service for a higher limit.",
   },
   authentication_required: {
     status: 401,
@@ -168,6 +152,24 @@ export const catalogue = {
     when: "An edit or delete with a version that isn't the latest.",
     action: "Reload the endpoint, apply the change to what it is now, and send it with the new version.",
   },
+  endpoint_disabled: {
+    status: 409,
+    title: "The endpoint is disabled",
+    when: "A manual delivery or a resend to an endpoint that is paused or was disabled after failures.",
+    action: "Enable the endpoint, then send again.",
+  },
+  nothing_to_resend: {
+    status: 409,
+    title: "There is nothing to send again",
+    when: "Starting a resend where the receiver got everything that the filter asks for, or where that has been sent again already.",
+    action: "Look at the preview, and widen the filter.",
+  },
+  endpoint_limit_reached: {
+    status: 409,
+    title: "The organization has as many endpoints as it may have",
+    when: "Creating one endpoint too many.",
+    action: "Delete an endpoint that isn't needed any more, or ask the operator of the service for a higher limit.",
+  },
   resend_running: {
     status: 409,
     title: "A resend of this endpoint runs already",
@@ -250,9 +252,7 @@ export const catalogue = {
     action:
       "Try again after as many seconds as the `Retry-After` header says. A change may have been made: read first.",
   },
-} as const satisfies Record<string, ProblemKind>;
-
-export type ProblemCode = keyof typeof catalogue;
+};
 
 /** Every code with its kind of problem, in their order. */
 export const problemKinds = Object.entries(catalogue) as [ProblemCode, ProblemKind][];

@@ -1,5 +1,5 @@
-import type { FieldProblem, Problem } from "@herald/contracts";
-import { catalogue, type ProblemCode, problemType } from "./catalogue.ts";
+import type { FieldProblem, Problem, ProblemCode } from "@herald/contracts";
+import { catalogue, problemType } from "./catalogue.ts";
 
 export interface ProblemFacts {
   /** What happened this time and what to do; without it, the catalogue's action. */

@@ -1,5 +1,6 @@
+import { DEFAULT_API_LIMITS } from "@herald/contracts";
 import { beforeAll, expect, test } from "@jest/globals";
-import type { OpenApiDocument } from "../../src/openapi/document.ts";
+import { type OpenApiDocument, openApiDocument } from "../../src/openapi/document.ts";
 import { states, storeDelivery } from "../support/deliveries.ts";
 import { create, settings } from "../support/endpoints.ts";
 import { type Client, useApi } from "../support/use-api.ts";
@@ -17,7 +18,7 @@ let ownId: string;
 let bodies: Record<string, unknown>;
 
 beforeAll(async () => {
-  document = (await (await fetch(`${api.origin}/openapi.json`)).json()) as OpenApiDocument;
+  document = openApiDocument({ limits: DEFAULT_API_LIMITS, basePath: "", cookieName: "herald_session" });
   own = await api.as({ organizationId: "own" });
   other = await api.as({ organizationId: "other" });
   ownId = (await create(own)).endpoint.id;

@@ -1,3 +1,4 @@
+import type { Problem } from "@herald/contracts";
 import type { Schema } from "@herald/contracts/schemas";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
@@ -62,6 +63,11 @@ export function responseValidator(document: OpenApiDocument): (response: SeenRes
     const validate = validatorOf(content.schema);
     const body = type.endsWith("json") && type !== NDJSON ? response.body : response.text;
     if (!validate(body)) fail(ajv.errorsText(validate.errors, { dataVar: "body" }));
+    if (described["x-codes"]) {
+      const { code, status: said } = body as Problem;
+      if (!described["x-codes"].includes(code)) fail(`its code is ${code}`);
+      if (said !== status) fail(`the body says the status ${said}`);
+    }
     if (type === NDJSON) assertLines(response, validatorOf(content.schema.contentSchema as Schema), fail);
   };
 }

@@ -1,0 +1,112 @@
+import type { Schema } from "@herald/contracts/schemas";
+import type { OpenApiDocument } from "./document.ts";
+import { codesOf, type OpenApiResponse } from "./responses.ts";
+
+type Shared = "responses" | "parameters" | "headers";
+
+/** The document as it is published: what several operations have stands once, among the components. */
+export interface PublishedDocument extends Omit<OpenApiDocument, "paths" | "webhooks" | "components"> {
+  paths: Record<string, Record<string, Schema>>;
+  webhooks: Record<string, { post: Schema }>;
+  components: OpenApiDocument["components"] & Record<Shared, Record<string, unknown>>;
+}
+
+/** The full document, with references for answers, parameters and headers that stand in it more than once. */
+export function published(document: OpenApiDocument): PublishedDocument {
+  const all = [
+    ...Object.values(document.paths).flatMap((methods) => Object.values(methods)),
+    ...Object.values(document.webhooks).map(({ post }) => post),
+  ] as Pick<Operation, "parameters" | "responses">[];
+  const answers = all.flatMap(({ responses }) => Object.entries(responses));
+  const headers = shelf(
+    "headers",
+    answers.flatMap(([, each]) => Object.entries(each.headers ?? {})),
+  );
+  const parameters = shelf(
+    "parameters",
+    all.flatMap((each) => (each.parameters ?? []).map((one): Entry => [String(one.name), one])),
+  );
+  const withHeaders = (response: OpenApiResponse): Schema => ({
+    ...response,
+    ...(response.headers && { headers: mapValues(response.headers, (each, name) => headers.put(name, each)) }),
+  });
+  const nameOf = namesOfProblems(answers);
+  const problems = shelf(
+    "responses",
+    answers.map(([status, each]): Entry => [nameOf(status, each), withHeaders(each)]),
+  );
+  const withRefs = (operation: object): Schema => {
+    const { parameters: own, responses, ...rest } = operation as Operation;
+    return {
+      ...rest,
+      ...(own && { parameters: own.map((each) => parameters.put(String(each.name), each)) }),
+      responses: mapValues(responses, (each, status) => problems.put(nameOf(status, each), withHeaders(each))),
+    };
+  };
+  return {
+    ...document,
+    paths: mapValues(document.paths, (methods) => mapValues(methods, withRefs)),
+    webhooks: mapValues(document.webhooks, ({ post }) => ({ post: withRefs(post) })),
+    components: {
+      ...document.components,
+      responses: problems.parts,
+      parameters: parameters.parts,
+      headers: headers.parts,
+    },
+  };
+}
+
+interface Operation {
+  parameters?: Schema[];
+  responses: Record<string, OpenApiResponse>;
+  [field: string]: unknown;
+}
+
+type Entry = [name: string, value: unknown];
+
+/** The things of one kind that come more than once, by their names; where two of a name differ, the second one has a number. */
+function shelf(kind: Shared, entries: Entry[]): { parts: Record<string, unknown>; put: (...entry: Entry) => unknown } {
+  const textOf = ([name, value]: Entry) => `${name} ${JSON.stringify(value)}`;
+  const counts = new Map<string, number>();
+  for (const entry of entries) counts.set(textOf(entry), (counts.get(textOf(entry)) ?? 0) + 1);
+  const parts: Record<string, unknown> = {};
+  const names = new Map<string, string>();
+  for (const entry of entries) {
+    const text = textOf(entry);
+    if (names.has(text) || counts.get(text) === 1) continue;
+    let [free] = entry;
+    for (let number = 2; free in parts; number += 1) free = `${entry[0]}${number}`;
+    names.set(text, free);
+    parts[free] = entry[1];
+  }
+  return {
+    parts,
+    put(...entry) {
+      const name = names.get(textOf(entry));
+      return name === undefined ? entry[1] : { $ref: `#/components/${kind}/${name}` };
+    },
+  };
+}
+
+/** Problems are named by their status and, where it has several answers, by the codes that not all of these have. */
+function namesOfProblems(
+  answers: [status: string, OpenApiResponse][],
+): (status: string, of: OpenApiResponse) => string {
+  return (status, response) => {
+    const codes = codesOf(response);
+    const variants = answers.filter(([each]) => each === status).map(([, each]) => codesOf(each));
+    const special = codes.filter((code) => !variants.every((others) => others.includes(code)));
+    return [codes.length === 0 ? "Answer" : "Problem", status, ...special.map(pascal)].join("");
+  };
+}
+
+function pascal(code: string): string {
+  return code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function mapValues<Value, Result>(
+  record: Readonly<Record<string, Value>>,
+  map: (value: Value, name: string) => Result,
+): Record<string, Result> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]));
+}
