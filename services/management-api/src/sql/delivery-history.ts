@@ -1,10 +1,10 @@
 import { Prisma } from "@herald/common/database/generated/client";
-import { firstIdAt, timeOf } from "@herald/common/database/ids";
+import { timeOf } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
 import { historyColumns } from "@herald/common/history/sql/delivery-columns";
 import type { HistoryRow } from "@herald/common/history/summary";
 import type { Outcome } from "@herald/contracts";
-import { newestDeliveries } from "./newest-deliveries.ts";
+import { newestDeliveries, ofAllTimes } from "./newest-deliveries.ts";
 
 export interface HistoryQuery {
   organizationId: string;
@@ -79,15 +79,11 @@ function nextDeliveries(query: HistoryQuery): Prisma.Sql {
 
 function nextOfAll({ organizationId, olderThan, firstId, endId, now, maxScanned }: HistoryQuery): Prisma.Sql {
   const [before] = [olderThan, endId].filter((id) => id !== null).sort();
-  const newest = before === undefined ? now : timeOf(before);
-  const since = firstId ?? firstIdAt(new Date(0));
-  const [, recently = since] = [since, firstIdAt(new Date(newest.getTime() - DAY_MS))].sort();
+  const times = ofAllTimes(before === undefined ? now : timeOf(before), firstId ?? undefined);
   return Prisma.sql`
-    with ${newestDeliveries({ organizationId, since, recently, before, limit: maxScanned })}
+    with ${newestDeliveries({ organizationId, ...times, before, limit: maxScanned })}
     select * from newest`;
 }
-
-const DAY_MS = 24 * 60 * 60_000;
 
 function deliveriesAmong(query: HistoryQuery, ids: readonly string[]): Prisma.Sql {
   return Prisma.sql`

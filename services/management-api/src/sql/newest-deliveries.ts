@@ -11,9 +11,10 @@ export interface NewestQuery {
   limit: number;
 }
 
-/** The bounds of a query for the newest of all stored deliveries, however old they are. */
-export function ofAllTimes(now: Date): Pick<NewestQuery, "since" | "recently"> {
-  return { since: firstIdAt(new Date(0)), recently: firstIdAt(new Date(now.getTime() - DAY_MS)) };
+/** The bounds of a query for the newest of the deliveries stored until `now`, however old they are, or from an id on. */
+export function ofAllTimes(now: Date, since = firstIdAt(new Date(0))): Pick<NewestQuery, "since" | "recently"> {
+  const [, recently = since] = [since, firstIdAt(new Date(now.getTime() - DAY_MS))].sort();
+  return { since, recently };
 }
 
 const DAY_MS = 24 * 60 * 60_000;
