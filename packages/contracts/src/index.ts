@@ -37,7 +37,7 @@ export type { EndpointNotice, Notice, NoticeAttempt, RejectedEvent } from "./not
 export type { PageProduct } from "./page.ts";
 export type { FieldProblem, Problem, ProblemCode } from "./problems.ts";
 export type { Resend, ResendPage, ResendPreview, StartResendRequest } from "./resends.ts";
-export { isOrganizationId, isTime, isUtcTime, isUuid, ORGANIZATION_ID_RULE } from "./rules.ts";
+export { ID_PREFIX, isOrganizationId, isTime, isUtcTime, isUuid, ORGANIZATION_ID_RULE } from "./rules.ts";
 export type { ApiLimits, EventTypeInfo, SessionInfo } from "./session.ts";
 export {
   CHANGE_KINDS,

@@ -1,4 +1,5 @@
 import { type Static, type TProperties, type TSchema, type TSchemaOptions, type TUnsafe, Type } from "typebox";
+import { ID_PREFIX } from "./rules.ts";
 
 /** A JSON Schema (2020-12), as OpenAPI 3.1 has them. */
 export type Schema = { readonly [keyword: string]: unknown };
@@ -11,9 +12,8 @@ export const count = (description: string, bounds: { minimum?: number; maximum?:
   Type.Integer({ description, minimum: 0, ...bounds });
 
 export const uuid = (description: string) => text(description, { format: "uuid" });
-/** How the ids of events and entities begin, with or without hyphens: so many digits that few ids begin alike. */
 export const idPrefix = (description: string) =>
-  text(description, { pattern: "^(?:-?[0-9A-Fa-f]){8,32}$", examples: ["b70c1219"] });
+  text(description, { pattern: ID_PREFIX.source, examples: ["b70c1219"] });
 export const time = (description: string) => text(description, { format: "date-time", pattern: "Z$" });
 export const httpStatus = (description: string) => count(description, { minimum: 100, maximum: 999 });
 /** A cursor, where a list continues. It is opaque: clients send it back unchanged. */

@@ -23,6 +23,9 @@ export function isUuid(value: unknown): value is string {
   return typeof value === "string" && uuid.test(value);
 }
 
+/** How the ids of events and entities begin, with or without hyphens: so many digits that few ids begin alike. */
+export const ID_PREFIX = /^(?:-?[0-9A-Fa-f]){8,32}$/;
+
 /**
  * A time in UTC as ISO 8601 with `Z`, to the nanosecond at most, of the years 1 to 9999: PostgreSQL and every receiver
  * can hold it. The day exists, which JavaScript does not check: it takes February 30 for March 2.

@@ -1,4 +1,4 @@
-import { type ExportFormat, OUTCOMES, type Outcome, type StartResendRequest } from "@herald/contracts";
+import { type ExportFormat, ID_PREFIX, OUTCOMES, type Outcome, type StartResendRequest } from "@herald/contracts";
 
 /** What a list of deliveries or events is narrowed to. It lives in the page's address, so that it can be shared. */
 export interface DeliveryFilters {
@@ -47,9 +47,8 @@ export function filtersFromSearch(search: URLSearchParams): DeliveryFilters {
 }
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
-/** As the API takes them. */
+/** As the API takes it. */
 export const STATUS = /^[1-9]\d\d$/;
-export const ID_PREFIX = /^(?:-?[0-9A-Fa-f]){8,32}$/;
 
 /** The address's form of the filters; nothing where nothing is narrowed. */
 export function filtersToSearch(filters: DeliveryFilters): URLSearchParams {

@@ -1,11 +1,10 @@
-import { OUTCOMES, type Outcome } from "@herald/contracts";
+import { ID_PREFIX, OUTCOMES, type Outcome } from "@herald/contracts";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import {
   type DeliveryFilters,
   filtersToSearch,
-  ID_PREFIX,
   isNarrowed,
   PERIODS,
   type Period,
