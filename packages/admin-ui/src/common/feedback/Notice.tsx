@@ -44,6 +44,12 @@ export function ProblemNotice({ error, what }: { error: unknown; what: string })
   );
 }
 
+/** Why what is shown could not be refreshed. The API being out of reach, and a session's end, are said for the whole page. */
+export function RefreshProblem({ error, what }: { error: unknown; what: string }) {
+  if (!(error instanceof ApiProblem) || error.status === 401) return null;
+  return <ProblemNotice error={error} what={`Could not refresh ${what}.`} />;
+}
+
 function reason(error: unknown): string {
   if (error instanceof ApiProblem) {
     const wait = error.retryAfterSeconds ? ` Try again in ${error.retryAfterSeconds} s.` : "";

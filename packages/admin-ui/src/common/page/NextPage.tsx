@@ -2,13 +2,16 @@ import { useEffect, useRef } from "react";
 import { Button } from "../form/Button.tsx";
 import css from "./NextPage.module.css";
 
+/** A list that is loaded part by part. */
+export interface Paged {
+  hasNextPage: boolean;
+  isFetchingNextPage: boolean;
+  isFetchNextPageError: boolean;
+  fetchNextPage: () => unknown;
+}
+
 interface Props {
-  query: {
-    hasNextPage: boolean;
-    isFetchingNextPage: boolean;
-    isFetchNextPageError: boolean;
-    fetchNextPage: () => unknown;
-  };
+  query: Paged;
   count: number;
   /** What the list is of, as in "deliveries". */
   what: string;

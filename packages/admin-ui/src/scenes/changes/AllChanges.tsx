@@ -1,6 +1,6 @@
 import { PageHead } from "../../common/page/PageHead.tsx";
 import { Sections } from "../../common/page/Sections.tsx";
-import css from "./Changes.module.css";
+import { Stack } from "../../common/page/Stack.tsx";
 import Changes from "./Changes.tsx";
 
 /** Who did what with the organization's webhooks. */
@@ -10,10 +10,10 @@ export default function AllChanges() {
       <PageHead title="Changes">
         <p>Who changed webhooks, sent payloads by hand, or had deliveries sent again. Deleted webhooks stay in it.</p>
       </PageHead>
-      <div className={css.stack}>
+      <Stack>
         <Sections />
         <Changes id={null} />
-      </div>
+      </Stack>
     </>
   );
 }

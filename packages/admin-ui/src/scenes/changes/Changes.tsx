@@ -1,13 +1,9 @@
 import type { EndpointChange } from "@herald/contracts";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
-import { ApiProblem } from "../../api/problem.ts";
 import { changesQuery } from "../../api/queries.ts";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
-import { LoadError } from "../../common/feedback/LoadError.tsx";
-import { ProblemNotice } from "../../common/feedback/Notice.tsx";
-import { Skeleton } from "../../common/feedback/Skeleton.tsx";
-import { NextPage } from "../../common/page/NextPage.tsx";
+import { LiveList } from "../../common/page/LiveList.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
 import { Time } from "../../common/time/Time.tsx";
 import css from "./Changes.module.css";
@@ -19,39 +15,29 @@ import { type ChangedField, changeAuthor, changedFields, changeTitle } from "./c
  */
 export default function Changes({ id }: { id: string | null }) {
   const query = useInfiniteQuery(changesQuery(id));
-  const changes = query.data?.pages.flatMap((page) => page.changes);
+  const changes = query.data?.pages.flatMap((page) => page.changes) ?? [];
   return (
     <Panel {...(id !== null && { title: "Changes" })}>
-      {changes === undefined ? (
-        query.error ? (
-          <LoadError error={query.error} what="the changes" level={2} />
-        ) : (
-          <Skeleton rows={4} what="changes" />
-        )
-      ) : (
-        <>
-          {query.error instanceof ApiProblem && query.error.status !== 401 ? (
-            <ProblemNotice error={query.error} what="Could not refresh the changes." />
-          ) : null}
-          {changes.length > 0 ? (
-            <ol className={css.list} aria-label="Changes, newest first">
-              {changes.map((change) => (
-                <Change
-                  key={`${change.endpointId} ${change.version} ${change.changedAtUtc} ${change.delivered?.deliveryId}`}
-                  change={change}
-                  ofAll={id === null}
-                />
-              ))}
-            </ol>
-          ) : (
-            <EmptyState icon="clock" title="No change is kept">
-              <p>Changes are kept as long as deliveries. There has been none since.</p>
-            </EmptyState>
-          )}
-          <NextPage query={query} count={changes.length} what="changes" />
-        </>
-      )}
+      <LiveList query={query} count={changes.length} what="changes" none={<None />} skeletonRows={4}>
+        <ol className={css.list} aria-label="Changes, newest first">
+          {changes.map((change) => (
+            <Change
+              key={`${change.endpointId} ${change.version} ${change.changedAtUtc} ${change.delivered?.deliveryId}`}
+              change={change}
+              ofAll={id === null}
+            />
+          ))}
+        </ol>
+      </LiveList>
     </Panel>
+  );
+}
+
+function None() {
+  return (
+    <EmptyState icon="clock" title="No change is kept">
+      <p>Changes are kept as long as deliveries. There has been none since.</p>
+    </EmptyState>
   );
 }
 

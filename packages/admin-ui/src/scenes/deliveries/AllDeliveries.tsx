@@ -2,18 +2,14 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { useSearch } from "wouter";
 import { filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
-import { ApiProblem } from "../../api/problem.ts";
 import { deliveriesQuery } from "../../api/queries.ts";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
-import { LoadError } from "../../common/feedback/LoadError.tsx";
-import { ProblemNotice } from "../../common/feedback/Notice.tsx";
-import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
-import { NextPage } from "../../common/page/NextPage.tsx";
+import { LiveList } from "../../common/page/LiveList.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
 import { Sections } from "../../common/page/Sections.tsx";
-import css from "./Deliveries.module.css";
+import { Stack } from "../../common/page/Stack.tsx";
 import { DeliveryFilterBar } from "./DeliveryFilterBar.tsx";
 import { DeliveryTable } from "./DeliveryTable.tsx";
 import { useDeliveryRows } from "./use-delivery-rows.ts";
@@ -31,34 +27,20 @@ export default function AllDeliveries() {
       <PageHead title="Deliveries">
         <p>What went to all webhooks, newest event first.</p>
       </PageHead>
-      <div className={css.stack}>
+      <Stack>
         <Sections />
         <Panel>
           <DeliveryFilterBar filters={filters} home={HOME} fields={["outcome", "webhook", "status", "id"]} />
-          {query.data ? (
-            <>
-              {query.error instanceof ApiProblem && query.error.status !== 401 ? (
-                <ProblemNotice error={query.error} what="Could not refresh the deliveries." />
-              ) : null}
-              {rows.length > 0 ? (
-                <DeliveryTable
-                  rows={rows}
-                  list={query.isPlaceholderData ? "of before" : search}
-                  ofAll
-                  hrefOf={({ id, endpointId }) => `/webhooks/${endpointId}/deliveries/${id}`}
-                />
-              ) : query.hasNextPage ? null : (
-                <None narrowed={isNarrowed(filters)} />
-              )}
-              <NextPage query={query} count={rows.length} what="deliveries" />
-            </>
-          ) : query.error ? (
-            <LoadError error={query.error} what="the deliveries" level={2} />
-          ) : (
-            <Skeleton rows={8} what="deliveries" />
-          )}
+          <LiveList query={query} count={rows.length} what="deliveries" none={<None narrowed={isNarrowed(filters)} />}>
+            <DeliveryTable
+              rows={rows}
+              list={query.isPlaceholderData ? "of before" : search}
+              ofAll
+              hrefOf={({ id, endpointId }) => `/webhooks/${endpointId}/deliveries/${id}`}
+            />
+          </LiveList>
         </Panel>
-      </div>
+      </Stack>
     </>
   );
 }

@@ -3,15 +3,11 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useMemo } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
-import { ApiProblem } from "../../api/problem.ts";
 import { deliveriesQuery } from "../../api/queries.ts";
 import { sumHours } from "../../common/display/hours.ts";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
-import { LoadError } from "../../common/feedback/LoadError.tsx";
-import { ProblemNotice } from "../../common/feedback/Notice.tsx";
-import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
-import { NextPage } from "../../common/page/NextPage.tsx";
+import { LiveList } from "../../common/page/LiveList.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
 import { DeliveryDrawer } from "../delivery/DeliveryDrawer.tsx";
 import css from "./Deliveries.module.css";
@@ -50,33 +46,24 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
             <ExportMenu id={webhook.id} filters={filters} />
           </DeliveryFilterBar>
         )}
-        {query.data ? (
-          <>
-            {query.error instanceof ApiProblem && query.error.status !== 401 ? (
-              <ProblemNotice error={query.error} what="Could not refresh the deliveries." />
-            ) : null}
-            {rows.length > 0 && filters.outcomes.some((outcome) => outcome === "exhausted" || outcome === "expired") ? (
-              <p className={css.hint}>
-                Nothing sends these again by itself. <Link href={`${home}/never-got${suffix}`}>Send them again</Link>
-              </p>
-            ) : null}
-            {rows.length > 0 ? (
-              <DeliveryTable
-                rows={rows}
-                list={query.isPlaceholderData ? "of before" : search}
-                enabled={webhook.enabled}
-                hrefOf={({ id }) => `${home}/deliveries/${id}${suffix}`}
-              />
-            ) : query.hasNextPage ? null : (
-              <NoDeliveries webhook={webhook} narrowed={isNarrowed(filters)} home={home} />
-            )}
-            <NextPage query={query} count={rows.length} what="deliveries" />
-          </>
-        ) : query.error ? (
-          <LoadError error={query.error} what="the deliveries" level={2} />
-        ) : (
-          <Skeleton rows={8} what="deliveries" />
-        )}
+        <LiveList
+          query={query}
+          count={rows.length}
+          what="deliveries"
+          none={<NoDeliveries webhook={webhook} narrowed={isNarrowed(filters)} home={home} />}
+        >
+          {filters.outcomes.some((outcome) => outcome === "exhausted" || outcome === "expired") ? (
+            <p className={css.hint}>
+              Nothing sends these again by itself. <Link href={`${home}/never-got${suffix}`}>Send them again</Link>
+            </p>
+          ) : null}
+          <DeliveryTable
+            rows={rows}
+            list={query.isPlaceholderData ? "of before" : search}
+            enabled={webhook.enabled}
+            hrefOf={({ id }) => `${home}/deliveries/${id}${suffix}`}
+          />
+        </LiveList>
       </Panel>
       {openDelivery ? (
         <DeliveryDrawer

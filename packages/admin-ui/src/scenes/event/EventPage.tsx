@@ -10,6 +10,7 @@ import { LoadError } from "../../common/feedback/LoadError.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
+import { Stack } from "../../common/page/Stack.tsx";
 import { Moment, Time } from "../../common/time/Time.tsx";
 import { DeliveryResults } from "./DeliveryResults.tsx";
 import css from "./EventPage.module.css";
@@ -25,7 +26,7 @@ export default function EventPage({ id }: { id: string }) {
           A business event of your organization, <Time iso={event.occurredAtUtc} />.
         </p>
       </PageHead>
-      <div className={css.stack}>
+      <Stack>
         <Panel title="Event" padded>
           <Facts facts={factsOf(event)} />
         </Panel>
@@ -35,7 +36,7 @@ export default function EventPage({ id }: { id: string }) {
         <Panel title="Body, as receivers get it" padded>
           <Code what="body" text={event.body} tall />
         </Panel>
-      </div>
+      </Stack>
     </>
   );
 }

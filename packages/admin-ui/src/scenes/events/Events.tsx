@@ -3,21 +3,18 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo, useRef } from "react";
 import { Link, useSearch } from "wouter";
 import { filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
-import { ApiProblem } from "../../api/problem.ts";
 import { eventsQuery } from "../../api/queries.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
 import { ShortId } from "../../common/display/ShortId.tsx";
 import { shortIdWords } from "../../common/display/short-id.ts";
 import table from "../../common/display/table.module.css";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
-import { LoadError } from "../../common/feedback/LoadError.tsx";
-import { ProblemNotice } from "../../common/feedback/Notice.tsx";
-import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
-import { NextPage } from "../../common/page/NextPage.tsx";
+import { LiveList } from "../../common/page/LiveList.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
 import { Sections } from "../../common/page/Sections.tsx";
+import { Stack } from "../../common/page/Stack.tsx";
 import { product } from "../../common/product.ts";
 import { useHoverOrFocus, useSteadyPlace } from "../../common/steady/hover-or-focus.ts";
 import { Time } from "../../common/time/Time.tsx";
@@ -41,29 +38,15 @@ export default function Events() {
       <PageHead title="Events">
         <p>What your organization's services told {product.name}, newest first, and what became of it.</p>
       </PageHead>
-      <div className={css.stack}>
+      <Stack>
         <Sections />
         <Panel>
           <DeliveryFilterBar filters={filters} home={HOME} fields={["id"]} />
-          {query.data ? (
-            <>
-              {query.error instanceof ApiProblem && query.error.status !== 401 ? (
-                <ProblemNotice error={query.error} what="Could not refresh the events." />
-              ) : null}
-              {rows.length > 0 ? (
-                <Table rows={rows} />
-              ) : query.hasNextPage ? null : (
-                <None narrowed={isNarrowed(filters)} />
-              )}
-              <NextPage query={query} count={rows.length} what="events" />
-            </>
-          ) : query.error ? (
-            <LoadError error={query.error} what="the events" level={2} />
-          ) : (
-            <Skeleton rows={8} what="events" />
-          )}
+          <LiveList query={query} count={rows.length} what="events" none={<None narrowed={isNarrowed(filters)} />}>
+            <Table rows={rows} />
+          </LiveList>
         </Panel>
-      </div>
+      </Stack>
     </>
   );
 }

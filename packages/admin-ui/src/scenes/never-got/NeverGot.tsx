@@ -3,15 +3,15 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { useSearch } from "wouter";
 import { filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
-import { ApiProblem } from "../../api/problem.ts";
 import { type PreviewOfResend, resendPreviewQuery, resendsQuery } from "../../api/queries.ts";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
-import { ProblemNotice } from "../../common/feedback/Notice.tsx";
+import { RefreshProblem } from "../../common/feedback/Notice.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { formats } from "../../common/formats.ts";
 import { Panel } from "../../common/page/Panel.tsx";
+import { Stack } from "../../common/page/Stack.tsx";
 import { useManageBlock } from "../../common/session.tsx";
 import { DeliveryFilterBar } from "../deliveries/DeliveryFilterBar.tsx";
 import css from "./NeverGot.module.css";
@@ -29,7 +29,7 @@ export default function NeverGot({ webhook }: { webhook: EndpointDetails }) {
   const { data: preview, error } = useQuery(resendPreviewQuery(webhook.id, filters));
   const home = `/webhooks/${webhook.id}/never-got`;
   return (
-    <div className={css.stack}>
+    <Stack>
       <Panel title="What this receiver never got">
         <DeliveryFilterBar filters={filters} subscribed={webhook.events} home={home} fields={["status"]} />
         {preview === undefined ? (
@@ -40,9 +40,7 @@ export default function NeverGot({ webhook }: { webhook: EndpointDetails }) {
           )
         ) : (
           <>
-            {error instanceof ApiProblem && error.status !== 401 ? (
-              <ProblemNotice error={error} what="Could not refresh the count." />
-            ) : null}
+            <RefreshProblem error={error} what="the count" />
             {preview.deliveries > 0 ? (
               <Found webhook={webhook} preview={preview} />
             ) : (
@@ -52,7 +50,7 @@ export default function NeverGot({ webhook }: { webhook: EndpointDetails }) {
         )}
       </Panel>
       <Resends id={webhook.id} />
-    </div>
+    </Stack>
   );
 }
 

@@ -1,13 +1,14 @@
 import {
   type EndpointDelivery,
   type EventListItem,
+  ID_PREFIX,
   isUuid,
   UNDELIVERED_CAUSES,
   type UndeliveredEvent,
 } from "@herald/contracts";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useSearchParams } from "wouter";
-import { ID_PREFIX, NO_FILTERS } from "../../api/delivery-filters.ts";
+import { NO_FILTERS } from "../../api/delivery-filters.ts";
 import { eventsQuery, overviewQuery, searchQuery } from "../../api/queries.ts";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
@@ -16,6 +17,7 @@ import { ButtonLink } from "../../common/form/Button.tsx";
 import { NextPage } from "../../common/page/NextPage.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
+import { Stack } from "../../common/page/Stack.tsx";
 import { product } from "../../common/product.ts";
 import { Time } from "../../common/time/Time.tsx";
 import { DeliveryResults } from "../event/DeliveryResults.tsx";
@@ -34,7 +36,7 @@ export default function Search() {
           became of it at each webhook. By a part of a name or URL: webhooks.
         </p>
       </PageHead>
-      <div className={css.stack}>
+      <Stack>
         {sought === "" ? (
           <Panel>
             <EmptyState icon="search" title="What are you looking for?">
@@ -48,7 +50,7 @@ export default function Search() {
         ) : (
           <ByText text={sought} />
         )}
-      </div>
+      </Stack>
     </>
   );
 }
@@ -90,24 +92,11 @@ function ByPrefix({ prefix }: { prefix: string }) {
   const undelivered = query.data?.pages.flatMap((page) => page.undelivered) ?? [];
   if (events.length === 0 && undelivered.length === 0) {
     if (query.data && !query.hasNextPage) return <ByText text={prefix} />;
-    return (
-      <Panel>
-        {query.error ? (
-          <LoadError error={query.error} what="what was found" level={2} />
-        ) : (
-          <Skeleton rows={4} what="what was found" />
-        )}
-      </Panel>
-    );
+    return <NotYet error={query.error} />;
   }
   return (
     <>
-      {undelivered.map((event) => (
-        <Undelivered key={`${event.id} ${event.cause}`} event={event} />
-      ))}
-      {events.map((event) => (
-        <FoundEvent key={event.key} event={event} />
-      ))}
+      <FoundEvents events={events} undelivered={undelivered} />
       <NextPage query={query} count={events.length} what="events" />
     </>
   );
@@ -116,17 +105,7 @@ function ByPrefix({ prefix }: { prefix: string }) {
 function ById({ id }: { id: string }) {
   const query = useInfiniteQuery(searchQuery(id));
   const { data: webhooks } = useQuery(overviewQuery);
-  if (!query.data) {
-    return (
-      <Panel>
-        {query.error ? (
-          <LoadError error={query.error} what="what was found" level={2} />
-        ) : (
-          <Skeleton rows={4} what="what was found" />
-        )}
-      </Panel>
-    );
-  }
+  if (!query.data) return <NotYet error={query.error} />;
   const events = query.data.pages.flatMap((page) => page.events);
   const manual = query.data.pages[0]?.manualDelivery ?? null;
   const webhook = webhooks?.filter((each) => each.id === id) ?? [];
@@ -140,13 +119,32 @@ function ById({ id }: { id: string }) {
         </Panel>
       ) : null}
       {manual ? <ManualDelivery manual={manual} /> : null}
+      <FoundEvents events={events} undelivered={undelivered} />
+      {events.length > 0 ? <NextPage query={query} count={events.length} what="events" /> : null}
+    </>
+  );
+}
+
+/** Stands in the place of what is looked for, or says why it could not be loaded. */
+function NotYet({ error }: { error: unknown }) {
+  const what = "what was found";
+  return <Panel>{error ? <LoadError error={error} what={what} level={2} /> : <Skeleton rows={4} what={what} />}</Panel>;
+}
+
+interface Found {
+  events: readonly EventListItem[];
+  undelivered: readonly UndeliveredEvent[];
+}
+
+function FoundEvents({ events, undelivered }: Found) {
+  return (
+    <>
       {undelivered.map((event) => (
-        <Undelivered key={event.cause} event={event} />
+        <Undelivered key={`${event.id} ${event.cause}`} event={event} />
       ))}
       {events.map((event) => (
         <FoundEvent key={event.key} event={event} />
       ))}
-      {events.length > 0 ? <NextPage query={query} count={events.length} what="events" /> : null}
     </>
   );
 }

@@ -2,12 +2,11 @@ import type { EndpointOverview } from "@herald/contracts";
 import { useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useMemo } from "react";
 import { Link, useSearchParams } from "wouter";
-import { ApiProblem } from "../../api/problem.ts";
 import { overviewQuery } from "../../api/queries.ts";
 import { endpointStatus, inWords } from "../../common/display/endpoint-status.ts";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
-import { Notice, ProblemNotice } from "../../common/feedback/Notice.tsx";
+import { Notice, RefreshProblem } from "../../common/feedback/Notice.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { StandstillNotice } from "../../common/feedback/StandstillNotice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
@@ -34,9 +33,7 @@ export function WebhookList() {
       </div>
       {webhooks ? (
         <div className={css.stack}>
-          {error instanceof ApiProblem && error.status !== 401 ? (
-            <ProblemNotice error={error} what="Could not refresh the list." />
-          ) : null}
+          <RefreshProblem error={error} what="the list" />
           <Loaded webhooks={webhooks} />
         </div>
       ) : error ? (

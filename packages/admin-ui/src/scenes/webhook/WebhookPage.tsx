@@ -7,10 +7,11 @@ import { StatusBadge } from "../../common/display/Badge.tsx";
 import { Copy } from "../../common/display/Copy.tsx";
 import { endpointStatus } from "../../common/display/endpoint-status.ts";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
-import { ProblemNotice } from "../../common/feedback/Notice.tsx";
+import { RefreshProblem } from "../../common/feedback/Notice.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { StandstillNotice } from "../../common/feedback/StandstillNotice.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
+import { Stack } from "../../common/page/Stack.tsx";
 import { Tabs } from "../../common/page/Tabs.tsx";
 import { useSession } from "../../common/session.tsx";
 import { Deliveries } from "../deliveries/Deliveries.tsx";
@@ -44,17 +45,15 @@ export default function WebhookPage({ id, place }: { id: string; place: string }
   return (
     <>
       <Head webhook={webhook} />
-      {error instanceof ApiProblem && error.status !== 401 ? (
-        <ProblemNotice error={error} what="Could not refresh the webhook." />
-      ) : null}
-      <div className={css.stack}>
+      <RefreshProblem error={error} what="the webhook" />
+      <Stack>
         <StandstillNotice webhook={webhook} />
         <Health webhook={webhook} brief={place !== "" && !place.startsWith("deliveries")} />
         <Tabs name="Parts of this webhook" base={`/webhooks/${id}`} tabs={tabs} />
         <Suspense fallback={<Skeleton rows={4} what="the page" />}>
           <Place webhook={webhook} place={place} />
         </Suspense>
-      </div>
+      </Stack>
     </>
   );
 }
