@@ -53,8 +53,8 @@ const MAX_INTERIM = 32;
 /**
  * got, set up once: what is given here costs nothing per request.
  *
- * Every request brings a `request` function of its own, which needs none of the options that got would pass to it.
- * Collecting those took 75 of the 200 us that a whole attempt cost, more than any other part of it, so it is left out.
+ * Every request brings a `request` function of its own, which resolves with the response and needs none of the options that got would
+ * pass to it. Collecting those took 75 of the 200 us that a whole attempt cost, more than any other part of it, so it is left out.
  */
 const client = got.extend({
   method: "POST",
@@ -90,22 +90,39 @@ export function exchange(
     let bodyBytes = 0;
     let interim = 0;
 
-    const stream = client.stream(target.url, {
-      body,
-      request() {
-        const { host, port, path } = target;
-        request = httpsRequest({ host, port, path, method: "POST", headers, agent, maxHeaderSize: MAX_HEADER_BYTES });
-        request.once("socket", (socket) => {
-          bytesReadBefore = socket.bytesRead;
-          // One that is used again shows nothing about the way, and would keep a listener of each request.
-          if (!socket.connecting) return;
-          socket.once("connect", () => {
-            connected = true;
-          });
+    function send(): Promise<IncomingMessage> {
+      const { host, port, path } = target;
+      const sent = httpsRequest({ host, port, path, method: "POST", headers, agent, maxHeaderSize: MAX_HEADER_BYTES });
+      request = sent;
+      sent.once("socket", (socket) => {
+        bytesReadBefore = socket.bytesRead;
+        // One that is used again shows nothing about the way, and would keep a listener of each request.
+        if (!socket.connecting) return;
+        socket.once("connect", () => {
+          connected = true;
         });
-        return request;
-      },
-    });
+      });
+      sent.on("information", () => {
+        interim += 1;
+        if (interim > MAX_INTERIM) fail({ code: TOO_MANY_INTERIM, message: "" });
+      });
+      // A 101 takes the connection out of the agent, and leaves it to the listener of this event.
+      sent.on("upgrade", (response: IncomingMessage, socket: Socket) => {
+        answer = answerOf(response, clock);
+        socket.destroy();
+        cutOff();
+      });
+      return new Promise((answered, failed) => {
+        sent.once("response", answered);
+        // This listener stays to the end: a receiver that sends more after its answer causes an error, which does not matter.
+        sent.on("error", failed);
+        // Head and body leave together. got would write the body alone, and end the request once it is written.
+        sent.end(body);
+      });
+    }
+
+    const stream = client.stream(target.url, { request: send });
+    stream.end();
     let timer = setTimeout(() => fail({ code: TIMED_OUT, message: "" }), timeoutMs);
 
     stream.on("response", (response: IncomingMessage) => {
@@ -119,24 +136,13 @@ export function exchange(
       if (bodyBytes > MAX_BODY_BYTES) cutOff();
     });
     stream.on("end", () => {
-      // Where the receiver answered without reading all of the request, the rest of it would hold the connection.
+      // Where the receiver answered without reading all of the request, the rest of it holds the connection until it is read or time is up.
       if (request?.writableFinished) settle();
-      else cutOff();
+      else request?.once("finish", settle);
     });
-    // This listener stays to the end: a receiver that sends more after its answer causes an error, which does not matter.
     stream.on("error", (error: AttemptError) => {
       if (answer) cutOff();
       else fail(error);
-    });
-    stream.on("information", () => {
-      interim += 1;
-      if (interim > MAX_INTERIM) fail({ code: TOO_MANY_INTERIM, message: "" });
-    });
-    // A 101 takes the connection out of the agent, and leaves it to the listener of this event.
-    stream.on("upgrade", (response: IncomingMessage, socket: Socket) => {
-      answer = answerOf(response, clock);
-      socket.destroy();
-      cutOff();
     });
 
     function settle(): void {
@@ -146,7 +152,7 @@ export function exchange(
     /** What is left of the body is not worth the connection. */
     function cutOff(): void {
       settle();
-      stream.destroy();
+      destroy();
     }
     function fail(error: AttemptError): void {
       clearTimeout(timer);
@@ -157,6 +163,10 @@ export function exchange(
         staleConnection: wasEnded(error) && request?.reusedSocket === true && !hasAnswered,
         reached: connected || hasAnswered || wasEnded(error),
       });
+      destroy();
+    }
+    function destroy(): void {
+      request?.destroy();
       stream.destroy();
     }
   });

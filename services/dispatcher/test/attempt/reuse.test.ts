@@ -52,6 +52,14 @@ describe("connections", () => {
     expect(receiver.accepted()).toBe(1);
   });
 
+  // Under load most receivers do: what they need to decide is in the head, or their answer overtakes the news that all was written.
+  test("regression: a connection is kept whose receiver answers before it has read the whole request", async () => {
+    receiver = await scriptedReceiver(tls, (socket) => socket.write(OK));
+    sending = sender({ extraCa });
+    for (let i = 0; i < 3; i++) expect(await send({ body: "x".repeat(8 << 20) })).toMatchObject({ statusCode: 200 });
+    expect(receiver.accepted()).toBe(1);
+  });
+
   test("endpoints of one host share a connection, also after failures", async () => {
     receiver = await wellBehavedReceiver(tls, ({ url }, response) =>
       response.writeHead(url === "/a" ? 200 : 500).end("x"),
