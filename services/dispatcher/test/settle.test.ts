@@ -150,7 +150,7 @@ describe("a settled delivery", () => {
     ).toBe(0);
   });
 
-  test("a delivery succeeds by a late success, and keeps the failure before", async () => {
+  test("a delivery succeeds by a late success, keeps the failure before, and waits for nothing any more", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const current = await underWay(endpoint);
     await settleAll([settlement(endpoint, current, { succeeded: false })]);
@@ -161,6 +161,7 @@ describe("a settled delivery", () => {
       statusCode: 204,
       attemptCount: 2,
     });
+    expect(await dueOf(current.deliveryId)).toBeNull();
     expect((await attemptsOf(current.deliveryId)).map(({ number, statusCode }) => [number, statusCode])).toEqual([
       [1, 500],
       [2, 204],

@@ -45,6 +45,7 @@ export interface ArrivedDelivery {
  *
  * - A success ends its delivery whatever else happened to it meanwhile, also a failure in the same call. Only one that was given up stays so (SPEC
  *   3.2): it is exhausted or has expired, and the product was told. The success still counts for the endpoint's health.
+ * - Where the shard has another owner by now, that may have attempted the delivery too, and moved its row: a success deletes the moved one.
  * - A failure counts only in the epoch in which its attempt began, and only where its row of `due` is as the attempt found it. Then the
  *   delivery waits for its next attempt, or is exhausted, of which the product is told (make-digests.ts).
  * - The latest attempt is in the delivery's row; the one before it moves to delivery_attempt.
@@ -71,6 +72,20 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
         and due.due_at = result.due_at and due.delivery_id = result.delivery_id
         and (result.succeeded or (result.is_current and result.next_attempt_at is null))
       returning result.position
+    ), overtaken as (
+      delete from due
+      using (
+        select endpoint_id, delivery_id, delivery.next_attempt_at
+        from result
+        cross join lateral (
+          select next_attempt_at from delivery
+          where id = result.delivery_id and id between ${first}::uuid and ${last}::uuid
+          offset 0
+        ) as delivery
+        where succeeded and not is_current
+      ) as late
+      where due.shard = shard_of(late.endpoint_id) and due.endpoint_id = late.endpoint_id
+        and due.due_at = late.next_attempt_at and due.delivery_id = late.delivery_id
     ), postponed as (
       update due
       set due_at = result.next_attempt_at, attempts = due.attempts + 1
