@@ -1,7 +1,6 @@
 import { setMaxListeners } from "node:events";
-import type { ConsumeMessage, MessageProperties } from "amqplib";
+import type { Channel, ConsumeMessage, MessageProperties } from "amqplib";
 import type { BrokerLog } from "./outages.ts";
-import { type QueueConsumers, queueConsumers, type SpareConsumers } from "./queue-consumers.ts";
 import { type BrokerScope, maintainChannel } from "./recovering-channel.ts";
 import { type Settlements, settleOn } from "./settlements.ts";
 import { backoffMs, endsWithin, pause } from "./timing.ts";
@@ -44,11 +43,9 @@ export interface ConsumerOptions {
   queue: string | readonly string[];
   /** How many messages of each queue may be unsettled at once; a function, where queues differ. Quorum queues are at their best from about 250. */
   prefetch: number | ((queue: string) => number);
-  /**
-   * Consumers that go to the queues which fill their prefetch, and add to it. So the process holds a bounded number of messages, and
-   * a single busy queue may have most of them. None where absent.
-   */
-  spare?: SpareConsumers;
+  /** Prefetch counts messages. When those that are unsettled come to have more bytes together than this, `tooLarge` is called. */
+  maxBytes?: number;
+  tooLarge?(): void;
   /** Called when the channel has ended. Messages that were handed out and are not settled come again, on another channel. */
   lost?(): void;
   /**
@@ -75,6 +72,8 @@ export interface Consumer {
 }
 
 const DRAIN_TIMEOUT_MS = 10_000;
+/** So many acknowledgements wait for no more. */
+const ENOUGH_ACKS = 125;
 /** The pauses between two tries of a handler with the same message. */
 const RETRY_BACKOFF = { firstMs: 100, longestMs: 30_000 };
 /** How long a message is tried before it goes back to its queue; RabbitMQ closes a channel that holds one for 30 minutes. */
@@ -102,7 +101,7 @@ const HOLD_MS = 20 * 60_000;
  */
 export function startConsumer(
   scope: BrokerScope,
-  { queue: wanted, prefetch, spare, handle, lost }: ConsumerOptions,
+  { queue: wanted, prefetch, maxBytes = Number.POSITIVE_INFINITY, tooLarge, handle, lost }: ConsumerOptions,
   { log, reply }: ConsumerContext,
 ): Consumer {
   const queues = typeof wanted === "string" ? [wanted] : wanted;
@@ -113,7 +112,8 @@ export function startConsumer(
   let retries = new AbortController();
   /** How many calls of handlers have failed since one last worked. */
   let handlerFailures = 0;
-  let consumers: QueueConsumers | undefined;
+  /** Cancels the consumers of the channel. */
+  let cancel: (() => Promise<unknown>) | undefined;
   let closing = false;
   /** While consumers are cancelled, one after the other: messages that go back to their queues afterwards. */
   let late: ConsumeMessage[] | undefined;
@@ -124,33 +124,37 @@ export function startConsumer(
     open: scope.connection.openChannel,
     setUp: async (fresh, invalidate) => {
       if (closing) return;
-      // Acknowledgements are sent long before the broker has used up the prefetch, so that the broker never waits for them.
+      let bytes = 0;
       const own = settleOn(fresh, {
-        enough: Math.ceil(Math.max(...queues.map(prefetchOf)) / 2),
-        onSettled: (delivery) => consumers?.settled(delivery),
+        // They are sent long before the broker has used up the prefetch, so that the broker never waits for them.
+        enough: Math.min(ENOUGH_ACKS, Math.ceil(Math.max(...queues.map(prefetchOf)) / 2)),
+        onSettled: ({ content }) => {
+          bytes -= content.byteLength;
+        },
       });
       settlements = own;
       retries = new AbortController();
       const { signal } = retries;
       // One listener for each message that waits; Node would warn of a leak from eleven on.
       setMaxListeners(0, signal);
-      consumers = queueConsumers(fresh, {
-        queues,
-        prefetchOf,
-        spare,
-        deliver: (delivery, from) => {
-          own.add(delivery);
-          // The broker had sent it before it read the cancellation.
-          if (closing) giveBack(delivery, own);
-          else void pass(delivery, from, own, signal);
-        },
-        cancelled: (name) => invalidate(new Error(`the broker cancelled the consumer: ${name} is gone`)),
-      });
-      await consumers.start();
+      function deliver(delivery: ConsumeMessage, from: string): void {
+        own.add(delivery);
+        const fitted = bytes <= maxBytes;
+        bytes += delivery.content.byteLength;
+        if (fitted && bytes > maxBytes) tooLarge?.();
+        // The broker had sent it before it read the cancellation.
+        if (closing) giveBack(delivery, own);
+        else void pass(delivery, from, own, signal);
+      }
+      const cancelled = (name: string) => invalidate(new Error(`the broker cancelled the consumer: ${name} is gone`));
+      cancel = () => Promise.all(queues.map((name) => fresh.cancel(name)));
+      await consumeEach(fresh, queues, prefetchOf, (name, delivery) =>
+        delivery ? deliver(delivery, name) : cancelled(name),
+      );
     },
     lost: () => {
-      consumers?.abandon();
       settlements?.abandon();
+      settlements = undefined;
       retries.abort();
       lost?.();
     },
@@ -158,7 +162,8 @@ export function startConsumer(
       closing = true;
       late = [];
       retries.abort();
-      if (channel.current() === undefined) return;
+      // Messages come, and are settled, while the channel is still being set up.
+      if (settlements === undefined) return;
       const inTime = await endsWithin(drainTimeoutMs, drain());
       if (!inTime) log.warn("broker: closed a consumer with messages unsettled; they go back", { queue });
     },
@@ -235,7 +240,7 @@ export function startConsumer(
   }
 
   async function drain(): Promise<void> {
-    await consumers?.cancel();
+    await cancel?.();
     const back = late ?? [];
     late = undefined;
     for (const delivery of back) settlements?.requeue(delivery);
@@ -248,4 +253,20 @@ export function startConsumer(
       return channel.close();
     },
   };
+}
+
+/** Consumes each queue with a prefetch of its own, under its own name. @param got gets null where the broker has cancelled the consumer */
+async function consumeEach(
+  channel: Channel,
+  queues: readonly string[],
+  prefetchOf: (queue: string) => number,
+  got: (queue: string, delivery: ConsumeMessage | null) => void,
+): Promise<void> {
+  // The prefetch of a channel is that of each consumer which starts after it. Requests are sent in the order of these calls.
+  await Promise.all(
+    queues.flatMap((queue) => [
+      channel.prefetch(prefetchOf(queue)),
+      channel.consume(queue, (delivery) => got(queue, delivery), { consumerTag: queue }),
+    ]),
+  );
 }

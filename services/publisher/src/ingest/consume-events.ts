@@ -18,7 +18,7 @@ import type { Held } from "./held.ts";
 import { bundledIn, moveBehind } from "./move-behind.ts";
 import { createOnArrival } from "./on-arrival.ts";
 import { organizationOf } from "./organization.ts";
-import { BEHIND_PREFETCH, prefetchOf } from "./prefetch.ts";
+import { BEHIND_PREFETCH, carefulPrefetch, PREFETCH } from "./prefetch.ts";
 import { createStoring } from "./store-batch.ts";
 
 export interface ConsumeOptions {
@@ -66,7 +66,10 @@ const MAX_BATCH_BYTES = 4 * 1024 ** 2;
  * How long the storing of an event waits that was handed over on arrival. Meanwhile its owner stores the delivery with its result; so there is no
  * row of it to be due, and one statement stores many events.
  */
-const GATHER = { leastMs: 100, mostMs: 200, maxItems: 250 };
+const GATHER = { leastMs: 100, mostMs: 200 };
+
+/** Events that are handed over in one message. While they are on their way, the next ones take their turns. */
+const MAX_ARRIVING = 50;
 
 /** A message that may be handed over before it is stored. A larger event is not, and is not read before its batch. */
 const MAX_SMALL_BYTES = MAX_BODY_BYTES + 2 * 1024;
@@ -79,6 +82,9 @@ const APART_AFTER = 10;
 
 /** RabbitMQ closes a channel that holds a message for 30 minutes. */
 const HOLD_MS = 20 * 60_000;
+
+/** Where messages were too large, few of each queue are taken for so long. */
+const CAREFUL_MS = 60 * 60_000;
 
 /**
  * Takes business events from the inbox queues. A message is acknowledged when its event (of a bundle, each event) is stored with all its
@@ -123,7 +129,7 @@ export function consumeEvents(
     groupOf: ({ organization }: Held) => organization,
   };
   const together = batchesByTurns<Held>(
-    (batch) => store(batch, (items) => onArrival.storing(() => fanOut.together(items))),
+    (batch) => store(batch, (items) => onArrival.storing(eventsOf(items), () => fanOut.together(items))),
     {
       ...measures,
       maxItems: batchSize,
@@ -131,9 +137,11 @@ export function consumeEvents(
       maxApart: BATCHES_APART,
     },
   );
-  const storeAlone = ([item]: readonly FanOutItem[]) => onArrival.storing(() => fanOut.alone(item as FanOutItem));
+  const storeAlone = (items: readonly FanOutItem[]) =>
+    onArrival.storing(eventsOf(items), () => fanOut.alone(items[0] as FanOutItem));
   const alone = batchesByTurns<Held>((batch) => store(batch, storeAlone), { ...measures, maxItems: 1, maxRunning: 1 });
   const handedOver = createGather<Held>(together.add, GATHER);
+  const arriving = batchesByTurns<Held>(handOverBatch, { ...measures, maxItems: MAX_ARRIVING, maxRunning: 1 });
 
   const moves = moveBehind({ publisher, metrics, stay: (each) => laneOf(each).add(each) }, { maxItems: batchSize });
 
@@ -172,17 +180,25 @@ export function consumeEvents(
       };
       held.add(each);
       if (goesBehind(each, queue)) moves.add(each, queue);
-      else if (isFirst && message.content.byteLength <= MAX_SMALL_BYTES && onArrival.mayBegin()) takeOnArrival(each);
+      else if (isFirst && message.content.byteLength <= MAX_SMALL_BYTES) arriving.add(each);
       else laneOf(each).add(each);
     });
   }
 
-  function takeOnArrival(each: Held): void {
-    const item = read(each);
-    if (item === undefined) return;
-    each.event = item.event;
-    if (onArrival.handOver(item.event)) handedOver.add(each);
-    else together.add(each);
+  /** Hands over what is as usual, and lets the next batch wait until there is room for it. */
+  async function handOverBatch(batch: readonly Held[]): Promise<void> {
+    const arrived = batch.flatMap((each) => {
+      const item = read(each);
+      if (item === undefined) return [];
+      each.event = item.event;
+      return [{ each, event: item.event }];
+    });
+    const early = onArrival.handOver(arrived.map(({ event }) => event));
+    for (const { each, event } of arrived) {
+      if (early.has(event)) handedOver.add(each);
+      else together.add(each);
+    }
+    if (await handedOver.below(onArrival.window())) onArrival.waited();
   }
 
   /** What has come out of a second queue is moved no more, and what PostgreSQL can't store in time stays apart. */
@@ -193,21 +209,36 @@ export function consumeEvents(
 
   /** Drops the messages that wait, which come again on another channel. Running ones are stored, and change nothing when they come again. */
   function dropWaiting(): void {
-    for (const each of [...handedOver.drop(), ...together.drop(), ...alone.drop(), ...moves.drop()]) {
+    for (const each of [
+      ...arriving.drop(),
+      ...handedOver.drop(),
+      ...together.drop(),
+      ...alone.drop(),
+      ...moves.drop(),
+    ]) {
       each.span?.end({ error: "its channel has ended" });
       each.done();
     }
   }
 
-  const { prefetch, spare } = prefetchOf(inboxBytes, inboxQueues.length);
-  const consume = () =>
-    broker.consume({
+  /** The messages that are held are too large together. */
+  let isTooLarge = false;
+  let carefulSinceMs: number | undefined;
+  const consume = () => {
+    const prefetch = carefulSinceMs === undefined ? PREFETCH : carefulPrefetch(inboxBytes, inboxQueues.length);
+    return broker.consume({
       queue: eventQueues,
       prefetch: (queue) => (isInbox.has(queue) ? prefetch : BEHIND_PREFETCH),
-      spare: { ...spare, queues: inboxQueues },
+      maxBytes: inboxBytes,
+      tooLarge: () => {
+        if (carefulSinceMs !== undefined) return;
+        isTooLarge = true;
+        watching.wake();
+      },
       handle,
       lost: dropWaiting,
     });
+  };
   let consumer = consume();
 
   /**
@@ -215,8 +246,6 @@ export function consumeEvents(
    * PostgreSQL is there. Taking them again at once would count towards their delivery limit every time.
    */
   async function giveBack(signal: AbortSignal): Promise<void> {
-    const [oldest] = held;
-    if (oldest === undefined || clock.monotonicMs() - oldest.arrivedAtMs < holdMs) return;
     log.error("events can't be stored for long; they go back to RabbitMQ until PostgreSQL takes some again");
     await consumer.close({ drainTimeoutMs: 0 });
     await Promise.race([Promise.all([together.idle(), alone.idle()]), aborted(signal)]);
@@ -225,7 +254,30 @@ export function consumeEvents(
     consumer = consume();
   }
 
-  const watching = repeat(giveBack, {
+  /** What is held goes back, and comes again with fewer at a time. */
+  async function takeFewer(): Promise<void> {
+    log.warn("the events at hand are too large together; fewer are taken from now on", { bytes: inboxBytes });
+    isTooLarge = false;
+    carefulSinceMs = clock.monotonicMs();
+    await consumer.close({ drainTimeoutMs: 0 });
+    consumer = consume();
+  }
+
+  async function takeMore(): Promise<void> {
+    carefulSinceMs = undefined;
+    await consumer.close();
+    consumer = consume();
+  }
+
+  async function watch(signal: AbortSignal): Promise<void> {
+    const nowMs = clock.monotonicMs();
+    const [oldest] = held;
+    if (isTooLarge) await takeFewer();
+    else if (oldest !== undefined && nowMs - oldest.arrivedAtMs >= holdMs) await giveBack(signal);
+    else if (carefulSinceMs !== undefined && nowMs - carefulSinceMs >= CAREFUL_MS) await takeMore();
+  }
+
+  const watching = repeat(watch, {
     intervalMs: holdMs / 20,
     onFailure: (error) => log.error("events that wait for long can't be given back", { error }),
   });
@@ -238,6 +290,8 @@ export function consumeEvents(
     },
   };
 }
+
+const eventsOf = (items: readonly FanOutItem[]) => items.map(({ event }) => event);
 
 async function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;

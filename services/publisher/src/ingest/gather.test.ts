@@ -9,7 +9,6 @@ function gathering() {
   const gather = createGather<number>((item) => gone.push([item, performance.now()]), {
     leastMs: 100,
     mostMs: 200,
-    maxItems: 10,
   });
   return { gather, gone };
 }
@@ -29,12 +28,23 @@ test("the oldest takes along all that have waited long enough, and the others wa
   ]);
 });
 
-test("where there are too many, the older half goes on", () => {
-  const { gather, gone } = gathering();
-  for (let item = 1; item <= 11; item++) gather.add(item);
-  expect(gone.map(([item]) => item)).toEqual([1, 2, 3, 4, 5]);
-  jest.advanceTimersByTime(200);
-  expect(gone).toHaveLength(11);
+test("who waits for room goes on when there is some", async () => {
+  const { gather } = gathering();
+  const seen: number[] = [];
+  await gather.below(1);
+  for (const item of [1, 2, 3]) {
+    gather.add(item);
+    jest.advanceTimersByTime(60);
+  }
+  const waiting = gather.below(2).then(() => seen.push(performance.now()));
+  await jest.advanceTimersByTimeAsync(10);
+  expect(seen).toEqual([]);
+  await jest.advanceTimersByTimeAsync(10);
+  await waiting;
+  expect(seen).toEqual([200]);
+  const dropped = gather.below(1);
+  gather.drop();
+  await dropped;
 });
 
 test("what is dropped goes on no more", () => {

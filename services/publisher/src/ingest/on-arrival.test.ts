@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { deliveryId, eventKey } from "@herald/common/database/ids";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import type { FanOutResult } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
 import type { SubscribedEndpoint } from "../sql/store-events.ts";
@@ -41,7 +41,11 @@ function world() {
   }
 
   /** A statement that says who gets such events, and has made these deliveries. */
-  async function stored(endpoints: SubscribedEndpoint[], made: ForOwners["deliveries"] = []): Promise<void> {
+  async function stored(
+    endpoints: SubscribedEndpoint[],
+    made: ForOwners["deliveries"] = [],
+    events = made.map(({ event }) => event),
+  ): Promise<void> {
     const read = endpoints.map((endpoint) => ({ ...endpoint, readAt: clock.now() }));
     const subscriptions = [{ organizationId: "organization-1", type: "RiskCreated", endpoints: read }];
     const result: FanOutResult = {
@@ -50,19 +54,21 @@ function world() {
       deliveryCount: made.length,
       subscriptions,
     };
-    await onArrival.storing(async () => result);
+    await onArrival.storing(events, async () => result);
   }
 
-  return { clock, handedOver, onArrival, eventOf, stored };
+  const arrives = (event: IncomingEvent) => onArrival.handOver([event]).has(event);
+
+  return { clock, handedOver, onArrival, arrives, eventOf, stored };
 }
 
 test("an event is handed over once a statement has said who gets such events", async () => {
-  const { onArrival, eventOf, stored, handedOver } = world();
-  expect(onArrival.handOver(eventOf())).toBe(false);
+  const { arrives, eventOf, stored, handedOver } = world();
+  expect(arrives(eventOf())).toBe(false);
   const endpoints = [endpointOf(), endpointOf({ owner: "owner-2" })];
   await stored(endpoints);
   const event = eventOf();
-  expect(onArrival.handOver(event)).toBe(true);
+  expect(arrives(event)).toBe(true);
   const deliveries = endpoints.map(({ id: endpointId, owner }) => ({
     id: deliveryId(event.key, endpointId),
     endpointId,
@@ -75,17 +81,17 @@ test("an event is handed over once a statement has said who gets such events", a
 });
 
 test("an event that nobody wants is handed over to nobody, and waits with the others", async () => {
-  const { onArrival, eventOf, stored, handedOver } = world();
+  const { arrives, eventOf, stored, handedOver } = world();
   await stored([]);
-  expect(onArrival.handOver(eventOf())).toBe(true);
+  expect(arrives(eventOf())).toBe(true);
   expect(handedOver).toEqual([]);
 });
 
 test("§6.1/creation an endpoint that was created after the event gets nothing of it", async () => {
-  const { onArrival, eventOf, stored, handedOver } = world();
+  const { arrives, eventOf, stored, handedOver } = world();
   const older = endpointOf();
   await stored([older, endpointOf({ createdAt: START })]);
-  expect(onArrival.handOver(eventOf({ occurredAt: new Date(START.getTime() - 1) }))).toBe(true);
+  expect(arrives(eventOf({ occurredAt: new Date(START.getTime() - 1) }))).toBe(true);
   expect(handedOver[0]?.deliveries.map(({ endpointId }) => endpointId)).toEqual([older.id]);
 });
 
@@ -98,56 +104,127 @@ test.each<[string, { endpoints?: SubscribedEndpoint[]; event?: Partial<IncomingE
   ["an endpoint that nobody owns", { endpoints: [endpointOf(), endpointOf({ owner: null })] }],
   ["many endpoints", { endpoints: Array.from({ length: 21 }, () => endpointOf()) }],
 ])("what is unusual is stored first: %s", async (_name, { endpoints = [endpointOf()], event = {} }) => {
-  const { onArrival, eventOf, stored, handedOver } = world();
+  const { arrives, eventOf, stored, handedOver } = world();
   await stored(endpoints);
-  expect(onArrival.handOver(eventOf())).toBe(endpoints.length === 1);
+  expect(arrives(eventOf())).toBe(endpoints.length === 1);
   handedOver.length = 0;
-  expect(onArrival.handOver(eventOf(event))).toBe(false);
+  expect(arrives(eventOf(event))).toBe(false);
   expect(handedOver).toEqual([]);
 });
 
 test("what was said a minute ago counts for nothing", async () => {
-  const { clock, onArrival, eventOf, stored } = world();
+  const { clock, arrives, eventOf, stored } = world();
   await stored([endpointOf()]);
   clock.advance(60_000);
-  expect(onArrival.handOver(eventOf())).toBe(true);
+  expect(arrives(eventOf())).toBe(true);
   clock.advance(1);
-  expect(onArrival.handOver(eventOf())).toBe(false);
+  expect(arrives(eventOf())).toBe(false);
 });
 
 test("the latest revision counts, in whatever order statements end", async () => {
-  const { clock, onArrival, eventOf, stored, handedOver } = world();
+  const { clock, arrives, eventOf, stored, handedOver } = world();
   const endpoint = endpointOf();
   clock.advance(10);
   await stored([{ ...endpoint, revision: "4" }]);
   clock.advance(-5);
   await stored([endpoint]);
-  onArrival.handOver(eventOf());
+  arrives(eventOf());
   expect(handedOver[0]?.deliveries[0]?.revision).toBe("4");
 });
 
 test("an endpoint that had not ended when its event was stored has its events stored first, for a second", async () => {
-  const { clock, onArrival, eventOf, stored, handedOver } = world();
+  const { clock, arrives, eventOf, stored, handedOver } = world();
   const endpoint = endpointOf();
   await stored([endpoint]);
-  onArrival.handOver(eventOf());
+  arrives(eventOf());
   await stored([endpoint], handedOver[0]?.deliveries);
-  expect(onArrival.handOver(eventOf())).toBe(false);
+  expect(arrives(eventOf())).toBe(false);
   clock.advance(1_001);
-  expect(onArrival.handOver(eventOf())).toBe(true);
+  expect(arrives(eventOf())).toBe(true);
 });
 
 test("while a statement takes long nothing is handed over, and after one that failed nothing is known", async () => {
-  const { clock, onArrival, eventOf, stored } = world();
+  const { clock, onArrival, arrives, eventOf, stored } = world();
   await stored([endpointOf()]);
   let fail: (error: Error) => void = () => {};
-  const storing = onArrival.storing(() => new Promise((_resolve, reject) => (fail = reject)));
+  const storing = onArrival.storing([], () => new Promise((_resolve, reject) => (fail = reject)));
   clock.advance(1_000);
-  expect(onArrival.mayBegin()).toBe(true);
+  expect(arrives(eventOf())).toBe(true);
   clock.advance(1);
-  expect(onArrival.mayBegin()).toBe(false);
+  expect(arrives(eventOf())).toBe(false);
   fail(new Error("away"));
   await expect(storing).rejects.toThrow("away");
-  expect(onArrival.mayBegin()).toBe(true);
-  expect(onArrival.handOver(eventOf())).toBe(false);
+  expect(arrives(eventOf())).toBe(false);
+  await stored([endpointOf()]);
+  expect(arrives(eventOf())).toBe(true);
+});
+
+describe("the window", () => {
+  /** Two endpoints' events are handed over and stored: of `late` endpoints without a result. */
+  async function round({ arrives, eventOf, stored, handedOver }: ReturnType<typeof world>, late: number) {
+    const endpoints = [endpointOf(), endpointOf()];
+    await stored(endpoints);
+    const event = eventOf();
+    expect(arrives(event)).toBe(true);
+    const deliveries = handedOver.at(-1)?.deliveries ?? [];
+    await stored(endpoints, deliveries.slice(0, late), [event]);
+    return arrives(eventOf());
+  }
+
+  test("grows while it is full and no endpoint is late", async () => {
+    const our = world();
+    const before = our.onArrival.window();
+    expect(await round(our, 0)).toBe(true);
+    expect(our.onArrival.window()).toBe(before);
+    our.onArrival.waited();
+    expect(await round(our, 0)).toBe(true);
+    expect(our.onArrival.window()).toBeGreaterThan(before);
+    expect(await round(our, 0)).toBe(true);
+  });
+
+  test("shrinks while it is full and most are late, and then no endpoint is taken to be slow", async () => {
+    const our = world();
+    const before = our.onArrival.window();
+    our.onArrival.waited();
+    expect(await round(our, 2)).toBe(true);
+    const shrunk = our.onArrival.window();
+    expect(shrunk).toBeLessThan(before);
+    // It does not shrink again before that can have helped.
+    our.onArrival.waited();
+    expect(await round(our, 2)).toBe(true);
+    expect(our.onArrival.window()).toBe(shrunk);
+  });
+
+  test("stays where one endpoint is late, which is slow", async () => {
+    const our = world();
+    const before = our.onArrival.window();
+    our.onArrival.waited();
+    expect(await round(our, 1)).toBe(false);
+    expect(our.onArrival.window()).toBe(before);
+  });
+
+  test("has bounds: at the least one, endpoints that are late for seconds are slow", async () => {
+    const our = world();
+    const late = async () => {
+      our.clock.advance(1_001);
+      our.onArrival.waited();
+      return await round(our, 2);
+    };
+    let least = Number.POSITIVE_INFINITY;
+    while (our.onArrival.window() < least) {
+      least = our.onArrival.window();
+      await late();
+    }
+    expect(least).toBeGreaterThan(0);
+    expect(await late()).toBe(false);
+    expect(our.onArrival.window()).toBe(least);
+    for (let number = 0; number < 100; number++) {
+      our.onArrival.waited();
+      await round(our, 0);
+    }
+    const most = our.onArrival.window();
+    our.onArrival.waited();
+    await round(our, 0);
+    expect(our.onArrival.window()).toBe(most);
+  });
 });

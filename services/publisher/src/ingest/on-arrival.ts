@@ -15,12 +15,17 @@ interface Parts {
  * stores the delivery with its result, and the publisher the event, a moment later and many at once. See ADR 46.
  */
 export interface OnArrival {
-  /** Whether an event can be handed over now, as far as can be said before it is read. */
-  mayBegin(): boolean;
-  /** Hands an event over to all of its endpoints; false where it has to be stored first. */
-  handOver(event: IncomingEvent): boolean;
+  /** Hands events over to all of their endpoints, and returns them; the others have to be stored first. */
+  handOver(events: readonly IncomingEvent[]): Set<IncomingEvent>;
+  /**
+   * How many events may be handed over before they are stored. More of them than their owners attempt in time would be stored as due, and attempted
+   * from there: twice the work, when there is most of it.
+   */
+  window(): number;
+  /** Events have waited since the window was full. */
+  waited(): void;
   /** Runs a statement that stores events, and learns of its answer. */
-  storing(store: () => Promise<FanOutResult>): Promise<FanOutResult>;
+  storing(events: readonly IncomingEvent[], store: () => Promise<FanOutResult>): Promise<FanOutResult>;
 }
 
 /**
@@ -38,12 +43,52 @@ const MAX_ENDPOINTS = 20;
 /** While a statement takes longer than this, PostgreSQL may be away, and what is attempted could not be stored. */
 const LATE_MS = 1_000;
 
+/** The window shrinks while most endpoints are late, and grows while it is full and none is. */
+const WINDOW = { first: 250, least: 100, most: 2_000, shrunk: 0.5, grown: 1.25 };
+
+/** So long after the window has shrunk, owners catch up with what was too much. Who is late for longer is slow, unless it shrinks again. */
+const CATCHING_UP_MS = 1_000;
+
 export function createOnArrival({ clock, handOver }: Parts): OnArrival {
   const directory = createDirectory(clock);
   /** When the statements under way began. */
   const running = new Set<{ sinceMs: number }>();
-  /** Events that were handed over on arrival. */
-  const handedOver = new WeakSet<IncomingEvent>();
+  /** Events that were handed over on arrival, with the endpoints that got them. */
+  const handedOver = new WeakMap<IncomingEvent, readonly string[]>();
+  let window = WINDOW.first;
+  /** Whether events have waited for the window since it was last changed. */
+  let isFull = false;
+  let shrunkAtMs = Number.NEGATIVE_INFINITY;
+
+  function mayBegin(): boolean {
+    const nowMs = clock.monotonicMs();
+    for (const { sinceMs } of running) if (nowMs - sinceMs > LATE_MS) return false;
+    return true;
+  }
+
+  /** What had no result when its event was stored was late: its endpoint is slow, or all are, since too much is under way. */
+  function learn(events: readonly IncomingEvent[], { made }: FanOutResult): void {
+    const early = new Set(events.flatMap((event) => handedOver.get(event) ?? []));
+    if (early.size === 0) return;
+    const late = new Set<string>();
+    for (const { deliveries } of made) {
+      for (const { event, endpointId } of deliveries) if (handedOver.has(event)) late.add(endpointId);
+    }
+    if (isFull && 2 * late.size > early.size) {
+      isFull = false;
+      const nowMs = clock.monotonicMs();
+      if (nowMs - shrunkAtMs <= CATCHING_UP_MS) return;
+      if (window > WINDOW.least) {
+        window = Math.max(WINDOW.least, Math.floor(window * WINDOW.shrunk));
+        shrunkAtMs = nowMs;
+        return;
+      }
+    }
+    for (const endpointId of late) directory.wasSlow(endpointId);
+    if (!isFull || late.size > 0) return;
+    window = Math.min(WINDOW.most, Math.ceil(window * WINDOW.grown));
+    isFull = false;
+  }
 
   function deliveriesOf(event: IncomingEvent): NewDelivery[] | undefined {
     const now = clock.now().getTime();
@@ -65,19 +110,28 @@ export function createOnArrival({ clock, handOver }: Parts): OnArrival {
   }
 
   return {
-    mayBegin() {
-      const nowMs = clock.monotonicMs();
-      for (const { sinceMs } of running) if (nowMs - sinceMs > LATE_MS) return false;
-      return true;
-    },
-    handOver(event) {
-      const deliveries = deliveriesOf(event);
-      if (deliveries === undefined) return false;
-      handedOver.add(event);
+    handOver(events) {
+      if (!mayBegin()) return new Set();
+      const made = new Map<IncomingEvent, NewDelivery[]>();
+      for (const event of events) {
+        const deliveries = deliveriesOf(event);
+        if (deliveries) made.set(event, deliveries);
+      }
+      for (const [event, deliveries] of made) {
+        handedOver.set(
+          event,
+          deliveries.map(({ endpointId }) => endpointId),
+        );
+      }
+      const deliveries = [...made.values()].flat();
       if (deliveries.length > 0) handOver({ stored: false, deliveries, work: [] });
-      return true;
+      return new Set(made.keys());
     },
-    async storing(store) {
+    window: () => window,
+    waited() {
+      isFull = true;
+    },
+    async storing(events, store) {
       const statement = { sinceMs: clock.monotonicMs() };
       running.add(statement);
       try {
@@ -85,9 +139,7 @@ export function createOnArrival({ clock, handOver }: Parts): OnArrival {
         // It was tried again and again meanwhile: what was said before, by others, may hold no more.
         if (clock.monotonicMs() - statement.sinceMs > LATE_MS) directory.forgetAll();
         directory.said(result.subscriptions);
-        for (const { deliveries } of result.made) {
-          for (const { event, endpointId } of deliveries) if (handedOver.has(event)) directory.wasSlow(endpointId);
-        }
+        learn(events, result);
         return result;
       } catch (error) {
         directory.forgetAll();
