@@ -66,7 +66,7 @@ const MAX_BATCH_BYTES = 4 * 1024 ** 2;
  * How long the storing of an event waits that was handed over on arrival. Meanwhile its owner stores the delivery with its result; so there is no
  * row of it to be due, and one statement stores many events.
  */
-const GATHER = { leastMs: 100, mostMs: 200 };
+const GATHER = { leastMs: 150, mostMs: 300 };
 
 /** Events that are handed over in one message. While they are on their way, the next ones take their turns. */
 const MAX_ARRIVING = 50;
@@ -187,7 +187,10 @@ export function consumeEvents(
 
   /** Hands over what is as usual, and lets the next batch wait until there is room for it. */
   async function handOverBatch(batch: readonly Held[]): Promise<void> {
+    const arrivedAt = clock.now();
     const arrived = batch.flatMap((each) => {
+      // Its owner leaves alone what is said to have come a second ago: by then it should have been stored.
+      each.arrivedAt = arrivedAt;
       const item = read(each);
       if (item === undefined) return [];
       each.event = item.event;
@@ -198,7 +201,7 @@ export function consumeEvents(
       if (early.has(event)) handedOver.add(each);
       else together.add(each);
     }
-    if (await handedOver.below(onArrival.window())) onArrival.waited();
+    if (await handedOver.below(onArrival.limit())) onArrival.waited();
   }
 
   /** What has come out of a second queue is moved no more, and what PostgreSQL can't store in time stays apart. */

@@ -159,7 +159,7 @@ test("while a statement takes long nothing is handed over, and after one that fa
   expect(arrives(eventOf())).toBe(true);
 });
 
-describe("the window", () => {
+describe("how many events may be handed over before they are stored", () => {
   /** Two endpoints' events are handed over and stored: of `late` endpoints without a result. */
   async function round({ arrives, eventOf, stored, handedOver }: ReturnType<typeof world>, late: number) {
     const endpoints = [endpointOf(), endpointOf()];
@@ -171,36 +171,36 @@ describe("the window", () => {
     return arrives(eventOf());
   }
 
-  test("grows while it is full and no endpoint is late", async () => {
+  test("rises while that is reached and no endpoint is late", async () => {
     const our = world();
-    const before = our.onArrival.window();
+    const before = our.onArrival.limit();
     expect(await round(our, 0)).toBe(true);
-    expect(our.onArrival.window()).toBe(before);
+    expect(our.onArrival.limit()).toBe(before);
     our.onArrival.waited();
     expect(await round(our, 0)).toBe(true);
-    expect(our.onArrival.window()).toBeGreaterThan(before);
+    expect(our.onArrival.limit()).toBeGreaterThan(before);
     expect(await round(our, 0)).toBe(true);
   });
 
-  test("shrinks while it is full and most are late, and then no endpoint is taken to be slow", async () => {
+  test("falls while that is reached and most endpoints are late, and then none is taken to be slow", async () => {
     const our = world();
-    const before = our.onArrival.window();
+    const before = our.onArrival.limit();
     our.onArrival.waited();
     expect(await round(our, 2)).toBe(true);
-    const shrunk = our.onArrival.window();
-    expect(shrunk).toBeLessThan(before);
-    // It does not shrink again before that can have helped.
+    const lowered = our.onArrival.limit();
+    expect(lowered).toBeLessThan(before);
+    // It does not fall again before that can have helped.
     our.onArrival.waited();
     expect(await round(our, 2)).toBe(true);
-    expect(our.onArrival.window()).toBe(shrunk);
+    expect(our.onArrival.limit()).toBe(lowered);
   });
 
   test("stays where one endpoint is late, which is slow", async () => {
     const our = world();
-    const before = our.onArrival.window();
+    const before = our.onArrival.limit();
     our.onArrival.waited();
     expect(await round(our, 1)).toBe(false);
-    expect(our.onArrival.window()).toBe(before);
+    expect(our.onArrival.limit()).toBe(before);
   });
 
   test("has bounds: at the least one, endpoints that are late for seconds are slow", async () => {
@@ -211,20 +211,20 @@ describe("the window", () => {
       return await round(our, 2);
     };
     let least = Number.POSITIVE_INFINITY;
-    while (our.onArrival.window() < least) {
-      least = our.onArrival.window();
+    while (our.onArrival.limit() < least) {
+      least = our.onArrival.limit();
       await late();
     }
     expect(least).toBeGreaterThan(0);
     expect(await late()).toBe(false);
-    expect(our.onArrival.window()).toBe(least);
+    expect(our.onArrival.limit()).toBe(least);
     for (let number = 0; number < 100; number++) {
       our.onArrival.waited();
       await round(our, 0);
     }
-    const most = our.onArrival.window();
+    const most = our.onArrival.limit();
     our.onArrival.waited();
     await round(our, 0);
-    expect(our.onArrival.window()).toBe(most);
+    expect(our.onArrival.limit()).toBe(most);
   });
 });

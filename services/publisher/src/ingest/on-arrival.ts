@@ -21,8 +21,8 @@ export interface OnArrival {
    * How many events may be handed over before they are stored. More of them than their owners attempt in time would be stored as due, and attempted
    * from there: twice the work, when there is most of it.
    */
-  window(): number;
-  /** Events have waited since the window was full. */
+  limit(): number;
+  /** Events have waited since the limit was reached. */
   waited(): void;
   /** Runs a statement that stores events, and learns of its answer. */
   storing(events: readonly IncomingEvent[], store: () => Promise<FanOutResult>): Promise<FanOutResult>;
@@ -43,10 +43,10 @@ const MAX_ENDPOINTS = 20;
 /** While a statement takes longer than this, PostgreSQL may be away, and what is attempted could not be stored. */
 const LATE_MS = 1_000;
 
-/** The window shrinks while most endpoints are late, and grows while it is full and none is. */
-const WINDOW = { first: 250, least: 100, most: 2_000, shrunk: 0.5, grown: 1.25 };
+/** The limit is lowered while most endpoints are late, and raised while it is reached and none is. */
+const LIMIT = { first: 400, least: 150, most: 3_000, lowered: 0.5, raised: 1.25 };
 
-/** So long after the window has shrunk, owners catch up with what was too much. Who is late for longer is slow, unless it shrinks again. */
+/** For so long after the limit was lowered, owners catch up with what was too much. Who is late for longer is slow, unless it is lowered again. */
 const CATCHING_UP_MS = 1_000;
 
 export function createOnArrival({ clock, handOver }: Parts): OnArrival {
@@ -55,10 +55,10 @@ export function createOnArrival({ clock, handOver }: Parts): OnArrival {
   const running = new Set<{ sinceMs: number }>();
   /** Events that were handed over on arrival, with the endpoints that got them. */
   const handedOver = new WeakMap<IncomingEvent, readonly string[]>();
-  let window = WINDOW.first;
-  /** Whether events have waited for the window since it was last changed. */
-  let isFull = false;
-  let shrunkAtMs = Number.NEGATIVE_INFINITY;
+  let limit = LIMIT.first;
+  /** Whether events have waited since it was last changed. */
+  let isReached = false;
+  let loweredAtMs = Number.NEGATIVE_INFINITY;
 
   function mayBegin(): boolean {
     const nowMs = clock.monotonicMs();
@@ -74,20 +74,20 @@ export function createOnArrival({ clock, handOver }: Parts): OnArrival {
     for (const { deliveries } of made) {
       for (const { event, endpointId } of deliveries) if (handedOver.has(event)) late.add(endpointId);
     }
-    if (isFull && 2 * late.size > early.size) {
-      isFull = false;
+    if (2 * late.size > early.size) {
       const nowMs = clock.monotonicMs();
-      if (nowMs - shrunkAtMs <= CATCHING_UP_MS) return;
-      if (window > WINDOW.least) {
-        window = Math.max(WINDOW.least, Math.floor(window * WINDOW.shrunk));
-        shrunkAtMs = nowMs;
+      if (nowMs - loweredAtMs <= CATCHING_UP_MS) return;
+      if (isReached && limit > LIMIT.least) {
+        limit = Math.max(LIMIT.least, Math.floor(limit * LIMIT.lowered));
+        loweredAtMs = nowMs;
+        isReached = false;
         return;
       }
     }
     for (const endpointId of late) directory.wasSlow(endpointId);
-    if (!isFull || late.size > 0) return;
-    window = Math.min(WINDOW.most, Math.ceil(window * WINDOW.grown));
-    isFull = false;
+    if (!isReached || late.size > 0) return;
+    limit = Math.min(LIMIT.most, Math.ceil(limit * LIMIT.raised));
+    isReached = false;
   }
 
   function deliveriesOf(event: IncomingEvent): NewDelivery[] | undefined {
@@ -127,9 +127,9 @@ export function createOnArrival({ clock, handOver }: Parts): OnArrival {
       if (deliveries.length > 0) handOver({ stored: false, deliveries, work: [] });
       return new Set(made.keys());
     },
-    window: () => window,
+    limit: () => limit,
     waited() {
-      isFull = true;
+      isReached = true;
     },
     async storing(events, store) {
       const statement = { sinceMs: clock.monotonicMs() };
