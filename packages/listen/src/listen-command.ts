@@ -18,7 +18,7 @@ const usage = `herald-listen: tries a receiver of webhooks on your own machine
   herald-listen check URL               tries your receiver with good, hostile and odd requests
       Each has more to say with --help.
 
-  HERALD_SECRET   the endpoint's signing secret, as --secret, but not visible in the process list
+  WEBHOOK_SECRET   the endpoint's signing secret, as --secret, but not visible in the process list
 
 A Herald on this machine can send to it, if its address guard is open to the loopback, as \`pnpm start\` leaves it. Any
 other Herald wants HTTPS at a public address: put a tunnel or a proxy that speaks TLS in front.`;
@@ -48,7 +48,7 @@ async function listen(args: string[]): Promise<void> {
   const listener = await startListener(options);
   console.log(`listening on ${listener.url}`);
   if (options.forward) console.log(`forwarding to ${options.forward.url.href}`);
-  if (options.secrets.length === 0) console.log("no secret given, so nothing will verify: set HERALD_SECRET");
+  if (options.secrets.length === 0) console.log("no secret given, so nothing will verify: set WEBHOOK_SECRET");
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => void listener.close());
   }

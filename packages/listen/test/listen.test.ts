@@ -100,7 +100,7 @@ describe("command", () => {
   /** Runs the command and gathers what it says. */
   function run(...options: string[]) {
     const command = fileURLToPath(new URL("../bin/herald-listen.js", import.meta.url));
-    const child = spawn(process.execPath, [command, ...options], { env: { ...process.env, HERALD_SECRET: secret } });
+    const child = spawn(process.execPath, [command, ...options], { env: { ...process.env, WEBHOOK_SECRET: secret } });
     running = child;
     const said = { text: "" };
     for (const stream of [child.stdout, child.stderr]) {

@@ -12,7 +12,7 @@ const usage = `herald-listen check: tries a receiver with good, hostile and odd 
 
   --type          the event that the good requests are about: one that your receiver takes
   --json          the results as one JSON document
-  HERALD_SECRET   the secret that your receiver verifies with, as --secret
+  WEBHOOK_SECRET   the secret that your receiver verifies with, as --secret
 
 Good requests are real to your receiver: some forty sample events arrive. Try one that may get them.
 It finds out which signature your receiver verifies, X-Service-Signature or webhook-signature, and forges that one.
