@@ -61,20 +61,26 @@ async function listen(args: string[]): Promise<void> {
   console.log(`listening on ${listener.url}`);
   if (options.forward) console.log(`forwarding to ${options.forward.url.href}`);
   if (endpoint) {
-    console.log(`Herald sends all its events here, until this command ends${command ? "" : `. Your program verifies with\n  WEBHOOK_SECRET=${endpoint.secret}`}`);
+    console.log(
+      `Herald sends all its events here, until this command ends${command ? "" : `. Your program verifies with\n  WEBHOOK_SECRET=${endpoint.secret}`}`,
+    );
   } else if (options.secrets.length === 0) console.log("no secret given, so nothing will verify: set WEBHOOK_SECRET");
   const { HERALD_TOKEN: _token, ...environment } = process.env;
-  const program = command && spawn(command[0], command.slice(1), {
-    stdio: "inherit",
-    env: { ...environment, ...(options.secrets.length > 0 && { WEBHOOK_SECRET: options.secrets.at(-1) }) },
-  });
+  const program =
+    command &&
+    spawn(command[0], command.slice(1), {
+      stdio: "inherit",
+      env: { ...environment, ...(options.secrets.length > 0 && { WEBHOOK_SECRET: options.secrets.at(-1) }) },
+    });
   let ended = false;
   const end = async (signal: NodeJS.Signals) => {
     if (ended) return;
     ended = true;
     program?.kill(signal);
     await listener.close();
-    await endpoint?.delete().catch((error: Error) => console.error(`herald-listen: its endpoint is left over: ${error.message}`));
+    await endpoint
+      ?.delete()
+      .catch((error: Error) => console.error(`herald-listen: its endpoint is left over: ${error.message}`));
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void end(signal));
   program?.on("error", (error) => {

@@ -8,8 +8,8 @@ import {
   type SqlMigrationAwareDriverAdapterFactory,
 } from "@prisma/driver-adapter-utils";
 import type { DiffTarget, SchemaEngine } from "@prisma/schema-engine-wasm";
-import type { QueryArrayResult } from "pg";
 import * as bindings from "@prisma/schema-engine-wasm/schema_engine_bg";
+import type { QueryArrayResult } from "pg";
 
 // Node has it; its types come only with those of a browser.
 declare const WebAssembly: {

@@ -30,7 +30,13 @@ describe.each(PACKAGES)("the published package of %s", (name) => {
     expect(manifest).toMatchObject({ publishConfig: { provenance: true }, license: expect.any(String) });
     expect(manifest.private).toBeUndefined();
     const dependencies = Object.keys(manifest.dependencies ?? {});
-    const allowed = ["amqplib", "typebox", "@peculiar/x509", "reflect-metadata", ...PACKAGES.map((each) => `@herald/${each}`)];
+    const allowed = [
+      "amqplib",
+      "typebox",
+      "@peculiar/x509",
+      "reflect-metadata",
+      ...PACKAGES.map((each) => `@herald/${each}`),
+    ];
     expect(dependencies.filter((each) => !allowed.includes(each))).toEqual([]);
     const files = readdirSync(unpacked(name), { recursive: true, encoding: "utf8" });
     expect(files).toContain("README.md");

@@ -67,7 +67,10 @@ export function createOutbox({ table = DEFAULT_OUTBOX_TABLE, dialect = "postgres
       else if (given.raw) await given.raw(`${into} (?, ?)`, values);
       else if (isMysql && given.execute) await given.execute(insert, values);
       else if (given.query) await given.query(insert, values);
-      else throw new TypeError("The outbox can't write with what it was given: give it the connection or the transaction, as its type says");
+      else
+        throw new TypeError(
+          "The outbox can't write with what it was given: give it the connection or the transaction, as its type says",
+        );
     },
   };
 }

@@ -23,7 +23,9 @@ export async function createEndpoint(herald: URL, token: string, url: string): P
     const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
     const answer = await fetch(`${api}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) }).catch(
       (error: Error) => {
-        throw new Error(`Herald can't be reached at ${herald.href} (${(error.cause as Error)?.message}): start it, or correct --herald`);
+        throw new Error(
+          `Herald can't be reached at ${herald.href} (${(error.cause as Error)?.message}): start it, or correct --herald`,
+        );
       },
     );
     const text = await answer.text();

@@ -132,7 +132,9 @@ test("a program of the image is the user of the Dockerfile, in no other group, h
       capabilities: /CapEff:\\t(.*)/.exec(status)[1], newPrivileges: /NoNewPrivs:\\t(.*)/.exec(status)[1],
       writes: ["/app/x", "/app/packages/cli/dist/main.js", "/tmp/x", "/etc/x", "/run/secrets/x"].map(problem),
     }));`;
-  expect(JSON.parse(await runInImage({ ...image, config: { ...config, entrypoint: ["node"] } }, ["--eval", script], {}))).toEqual({
+  expect(
+    JSON.parse(await runInImage({ ...image, config: { ...config, entrypoint: ["node"] } }, ["--eval", script], {})),
+  ).toEqual({
     uid: 1000,
     gid: 1000,
     groups: [1000],
