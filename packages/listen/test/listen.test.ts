@@ -229,7 +229,7 @@ describe("command", () => {
   });
 
   test.each([
-    [["--help"], 0, "herald-listen [--port 8080]"],
+    [["--help"], 0, "herald-listen [--url URL"],
     [["--port", "http"], 2, "--port must be a whole number from 0 to 65535"],
     [["--herald", "http://127.0.0.1:9"], 2, "set HERALD_TOKEN"],
     [["--nonsense"], 2, "--nonsense"],
@@ -240,7 +240,7 @@ describe("command", () => {
     [["send", "RiskCreated", "--url", "http://127.0.0.1:9/", "--data", "none.json"], 2, "ENOENT"],
     [["check", "--help"], 0, "herald-listen check --url URL"],
     [["check"], 2, "--url is missing"],
-    [["check", "http://127.0.0.1:9/", "--type", "Nonsense"], 2, "--type must be one of"],
+    [["check", "--url", "http://127.0.0.1:9/", "--type", "Nonsense"], 2, "--type must be one of"],
   ])("herald-listen with %j ends with %i", async (options, code, text) => {
     const { child, said } = run(...options);
     expect(await once(child, "close")).toEqual([code, null]);

@@ -25,6 +25,7 @@ let pool: Pool;
 const folder = mkdtempSync(join(tmpdir(), "herald-tools-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const require = createRequire(import.meta.url);
 const page = readFileSync(new URL("../../../../docs/emitting-events.md", import.meta.url), "utf8");
 /** The lines that the page shows for a library. */
 const shownFor = (library: string) =>
@@ -106,7 +107,7 @@ describe("drizzle-kit", () => {
     writeFileSync(join(folder, "schema.ts"), schema);
     const config = { dialect: "postgresql", schema: "./schema.ts", out: "./out", dbCredentials: { url: at.url } };
     writeFileSync(join(folder, "drizzle.config.ts"), `export default ${JSON.stringify(config)};`);
-    const bin = join(dirname(createRequire(import.meta.url).resolve("drizzle-kit")), "bin.cjs");
+    const bin = join(dirname(require.resolve("drizzle-kit")), "bin.cjs");
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [bin, ...command], { cwd: folder });
     return `${stdout}${stderr}`;
   };

@@ -12,8 +12,8 @@ const TEN_YEARS_MS = 3_650 * 86_400_000;
  * This user's certificate for HTTPS on the loopback, with its private key: PEM, in `~/.herald-listen.pem`. The first caller makes it, be it
  * the listener or a local Herald, which trusts it. So the other one finds it whenever it starts.
  */
-export async function localCertificate(): Promise<{ cert: string; key: string }> {
-  const file = join(homedir(), ".herald-listen.pem");
+export async function localCertificate(home = homedir()): Promise<{ cert: string; key: string }> {
+  const file = join(home, ".herald-listen.pem");
   const known = read(file);
   if (known) return known;
   const own = `${file}.${process.pid}`;
