@@ -10,7 +10,7 @@ if ! cmp -s requirements.txt "$PYTHONPATH/installed"; then
   cp requirements.txt "$PYTHONPATH/installed"
 fi
 python3 manage.py migrate --verbosity 0
-HERALD_ENV=development OUTBOX_DATABASE_URL=$DATABASE_URL BROKER_NAMESPACE=$NAMESPACE OPERATIONS_PORT=0 LOG_LEVEL=warn \
+HERALD_ENV=development OUTBOX_DATABASE_URL=$DATABASE_URL OPERATIONS_PORT=0 LOG_LEVEL=warn \
   node "$HERALD/packages/cli/dist/main.js" relay &
 relay=$!
 python3 serve.py &

@@ -16,7 +16,7 @@ string organizationId = Environment.GetEnvironmentVariable("ORGANIZATION_ID")
 string? traceparent = Environment.GetEnvironmentVariable("TRACEPARENT");
 var emitter = new Emitter(
     new Uri(Environment.GetEnvironmentVariable("AMQP_URL") ?? "amqp://localhost"),
-    (Environment.GetEnvironmentVariable("NAMESPACE") ?? "herald") + ".events",
+    (Environment.GetEnvironmentVariable("BROKER_NAMESPACE") ?? "herald") + ".events",
     TimeSpan.FromSeconds(int.Parse(Environment.GetEnvironmentVariable("TIMEOUT_SECONDS") ?? "30")));
 int exitCode = 0;
 while (Console.ReadLine() is { } line)
@@ -79,7 +79,7 @@ class Emitter(Uri url, string exchange, TimeSpan timeout)
             }
             catch (PublishException error) when (error.IsReturn)
             {
-                throw new NotEmittedException("no queue takes it: start Herald's publisher, and compare NAMESPACE", error);
+                throw new NotEmittedException("no queue takes it: start Herald's publisher, and compare BROKER_NAMESPACE", error);
             }
             catch (PublishException error) when (channel is { IsOpen: true })
             {

@@ -20,7 +20,7 @@ import (
 const pause = 500 * time.Millisecond
 
 var (
-	errUnroutable = errors.New("no queue takes it: start Herald's publisher, and compare NAMESPACE")
+	errUnroutable = errors.New("no queue takes it: start Herald's publisher, and compare BROKER_NAMESPACE")
 	errRefused    = errors.New("the broker refused it: too many events wait, try again later")
 )
 
@@ -174,7 +174,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	exchange := setting("NAMESPACE", "herald") + ".events"
+	exchange := setting("BROKER_NAMESPACE", "herald") + ".events"
 	e := &emitter{url: setting("AMQP_URL", "amqp://localhost"), exchange: exchange, timeout: timeout}
 	exitCode := 0
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {

@@ -21,7 +21,7 @@ import javax.net.ssl.SSLContext;
 
 /** Emits WorkItemCompleted for each work item whose id, a UUID, is a line of the standard input. Java 17 and later. */
 public class Emit {
-    private static final String EXCHANGE = setting("NAMESPACE", "herald") + ".events";
+    private static final String EXCHANGE = setting("BROKER_NAMESPACE", "herald") + ".events";
     private static final long TIMEOUT_MS = 1000 * Long.parseLong(setting("TIMEOUT_SECONDS", "30"));
     private static final long PAUSE_MS = 500;
     private static final DateTimeFormatter UTC =
@@ -118,7 +118,7 @@ public class Emit {
             }
             // What no queue takes is returned before it is confirmed.
             if (returned) {
-                throw new NotEmittedException("no queue takes it: start Herald's publisher, and compare NAMESPACE", null);
+                throw new NotEmittedException("no queue takes it: start Herald's publisher, and compare BROKER_NAMESPACE", null);
             }
         }
 

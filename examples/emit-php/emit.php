@@ -81,7 +81,7 @@ class Emitter
             }
         }
         if ($this->refused) throw new NotEmitted("the broker refused it: too many events wait, try again later");
-        if ($this->returned) throw new NotEmitted("no queue takes it: start Herald's publisher, and compare NAMESPACE");
+        if ($this->returned) throw new NotEmitted("no queue takes it: start Herald's publisher, and compare BROKER_NAMESPACE");
     }
 
     private function publish(array $event, ?string $traceparent, float $timeoutSeconds): void
@@ -143,7 +143,7 @@ $organizationId = getenv("ORGANIZATION_ID");
 if ($organizationId === false) exit("Set ORGANIZATION_ID to the organization whose events these are.\n");
 $emitter = new Emitter(
     getenv("AMQP_URL") ?: "amqp://localhost",
-    (getenv("NAMESPACE") ?: "herald") . ".events",
+    (getenv("BROKER_NAMESPACE") ?: "herald") . ".events",
     (float) (getenv("TIMEOUT_SECONDS") ?: 30),
 );
 $exitCode = 0;

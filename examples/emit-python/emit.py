@@ -12,7 +12,7 @@ import pika
 from pika.adapters.utils.connection_workflow import AMQPConnectorException
 from pika.exceptions import AMQPError, NackError, UnroutableError
 
-EXCHANGE = os.environ.get("NAMESPACE", "herald") + ".events"
+EXCHANGE = os.environ.get("BROKER_NAMESPACE", "herald") + ".events"
 TIMEOUT_SECONDS = float(os.environ.get("TIMEOUT_SECONDS", "30"))
 PAUSE_SECONDS = 0.5
 
@@ -56,7 +56,7 @@ class Emitter:
             try:
                 return self.publish(event, traceparent)
             except UnroutableError as error:
-                raise NotEmitted("no queue takes it: start Herald's publisher, and compare NAMESPACE") from error
+                raise NotEmitted("no queue takes it: start Herald's publisher, and compare BROKER_NAMESPACE") from error
             except NackError as error:
                 raise NotEmitted("the broker refused it: too many events wait, try again later") from error
             except (AMQPError, AMQPConnectorException, OSError) as error:

@@ -3,8 +3,8 @@ import nodemailer from "nodemailer";
 import { isKnown, mailOf } from "./mail.mjs";
 import { recipientsOf } from "./recipients.mjs";
 
-const { AMQP_URL, SMTP_URL, MAIL_FROM, PAGE_URL, QUEUE = "product.notices", NAMESPACE = "herald" } = process.env;
-const notices = `${NAMESPACE}.notices`;
+const { AMQP_URL, SMTP_URL, MAIL_FROM, PAGE_URL, QUEUE = "product.notices", BROKER_NAMESPACE = "herald" } = process.env;
+const notices = `${BROKER_NAMESPACE}.notices`;
 const failed = `${QUEUE}.failed`;
 
 /** One line for each, with the words of an error and not its insides. */

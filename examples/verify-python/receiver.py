@@ -14,6 +14,7 @@ def verify(headers, raw_body: bytes, secret: str) -> bool:
     """headers: pairs of name and value, such as request.headers.items() of Flask.
     raw_body: the bytes as received. Verify first, parse afterwards.
     secret: the signing secret, its text as it is."""
+    headers = list(headers)  # Flask gives a generator, which can be read once.
     # Each header is there once; a second one, also one that was joined with a comma, would make it ambiguous.
     values = [[value for name, value in headers if name.lower() == wanted.lower()] for wanted in HEADERS]
     if any(len(found) != 1 or "," in found[0] for found in values):

@@ -19,7 +19,7 @@ const { prisma, pool, close } = await openDatabase(setting("DATABASE_URL"));
 const warn = (error: Error) => console.warn(error.message);
 const emitter = createEmitter({
   url: setting("AMQP_URL"),
-  namespace: process.env.NAMESPACE ?? "herald",
+  namespace: process.env.BROKER_NAMESPACE ?? "herald",
   onFailure: warn,
 });
 const relay = startRelay({ pool, emitter, onFailure: warn });

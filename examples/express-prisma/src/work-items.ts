@@ -1,6 +1,9 @@
-import { eventFor, eventJson, newEvent } from "@herald/emitter";
+import { eventFor, newEvent } from "@herald/emitter";
+import { createOutbox } from "@herald/emitter/outbox";
 import express, { type Router } from "express";
 import type { PrismaClient } from "./generated/client.ts";
+
+const outbox = createOutbox();
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -50,7 +53,7 @@ async function complete(prisma: PrismaClient, organizationId: string, id: string
     if (count === 0) return false;
     const changes = { Status: { oldValue: before.status, newValue: "Done" } };
     const event = newEvent({ organizationId, type, entityType: "WorkItem", entityId: before.id, data: { changes } });
-    await tx.$executeRaw`insert into herald_outbox (event) values (${eventJson(event)})`;
+    await outbox.add(tx, event);
     return true;
   });
 }

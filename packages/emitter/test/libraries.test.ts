@@ -13,7 +13,7 @@ import { createPool, type Pool as MysqlPool } from "mysql2/promise";
 import { Pool } from "pg";
 import { DataSource } from "typeorm";
 import { type EmittedEvent, eventJson, newEvent } from "../src/index.ts";
-import { createOutbox, type Outbox, outboxTable } from "../src/outbox/index.ts";
+import { createOutbox, type Outbox, type OutboxTransaction, outboxTable } from "../src/outbox/index.ts";
 
 // The page on emitting shows how each library fills the outbox inside of its own transaction. Here each of them does, in PostgreSQL
 // and in MariaDB.
@@ -85,9 +85,9 @@ const ofBoth: Record<string, Transaction> = {
       end();
     });
   },
-  Knex: ({ byKnex }, event, end) =>
+  Knex: ({ byKnex, outbox }, event, end) =>
     byKnex.transaction(async (trx) => {
-      await trx("herald_outbox").insert({ event: eventJson(event) });
+      await outbox.add(trx, event);
       end();
     }),
   TypeORM: ({ dataSource, outbox }, event, end) =>
@@ -98,9 +98,9 @@ const ofBoth: Record<string, Transaction> = {
 };
 
 const ofPostgres: Record<string, Transaction> = {
-  Prisma: (_handles, event, end) =>
+  Prisma: ({ outbox }, event, end) =>
     at.database.prisma.$transaction(async (tx) => {
-      await tx.$executeRaw`insert into herald_outbox (event) values (${eventJson(event)})`;
+      await outbox.add(tx, event);
       end();
     }),
   ...ofBoth,
@@ -124,16 +124,17 @@ const ofMariadb: Record<string, Transaction> = {
   ...ofBoth,
 };
 
+const anEvent = () =>
+  newEvent({
+    organizationId: "org-1",
+    type: "RiskCreated",
+    entityType: "Risk",
+    entityId: randomUUID(),
+    data: { changes: { Title: { oldValue: null, newValue: `It's "new" \\ 100 % 🎉?` } } },
+  });
+
 /** What the outbox holds after a transaction that commits and one that is rolled back; and the event of the first one. */
 async function storedBy(run: (event: EmittedEvent, end: () => void) => Promise<unknown>) {
-  const anEvent = () =>
-    newEvent({
-      organizationId: "org-1",
-      type: "RiskCreated",
-      entityType: "Risk",
-      entityId: randomUUID(),
-      data: { changes: { Title: { oldValue: null, newValue: `It's "new" \\ 100 % 🎉?` } } },
-    });
   const [committed, rolledBack] = [anEvent(), anEvent()];
   await run(committed, () => undefined);
   const end = () => {
@@ -155,6 +156,16 @@ describe("the outbox is filled if the transaction commits, and only then", () =>
     const committed = await storedBy((event, end) => run(mariadb, event, end));
     expect((await mysqlPool.query("select event from herald_outbox"))[0]).toEqual([{ event: committed }]);
   });
+});
+
+test("the compiler refuses a transaction that the outbox can't write with, and names the call that does", async () => {
+  // The sentences are types: a call that compiles again, or with another sentence, is an error of this file.
+  const kysely = {} as OutboxTransaction<Kysely<object>>;
+  expect<`For Kysely write: await sql\`insert into${string}.execute(trx)`>(kysely).toBeDefined();
+  const drizzled = {} as OutboxTransaction<ReturnType<typeof drizzle>>;
+  expect<`For Drizzle write: await tx.execute(sql\`insert into${string}`>(drizzled).toBeDefined();
+  // @ts-expect-error: what is none of them
+  await expect(postgres.outbox.add({ run: () => undefined }, anEvent())).rejects.toThrow("can't write");
 });
 
 test("the page on emitting shows these lines", () => {

@@ -17,9 +17,9 @@ export function httpUrl(name: string, text: string): URL {
   return url;
 }
 
-/** The secrets of `--secret` and of HERALD_SECRET. */
+/** The secrets of `--secret` and of WEBHOOK_SECRET. */
 export function secretsOf(given: readonly string[]): string[] {
-  return [...given, process.env.HERALD_SECRET ?? ""].filter((secret) => secret !== "");
+  return [...given, process.env.WEBHOOK_SECRET ?? ""].filter((secret) => secret !== "");
 }
 
 /** The one secret to sign with. */
@@ -27,7 +27,7 @@ export function secretOf(given: string | undefined): string {
   const [secret] = secretsOf(given === undefined ? [] : [given]);
   if (secret === undefined) {
     throw new ArgumentError(
-      "no secret to sign with: set HERALD_SECRET, or give --secret, to the secret that your receiver verifies with",
+      "no secret to sign with: set WEBHOOK_SECRET, or give --secret, to the secret that your receiver verifies with",
     );
   }
   return secret;

@@ -1,27 +1,33 @@
-import { readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
 import { parseArgs } from "node:util";
 import { DEFAULT_TIMEOUT_SECONDS, httpUrl, integer, milliseconds, secretsOf } from "./arguments.ts";
 import { runCheck } from "./check/check-command.ts";
-import { type ListenerOptions, startListener } from "./listen/listener.ts";
+import { createEndpoint } from "./listen/endpoint.ts";
+import { type Listener, type ListenerOptions, startListener } from "./listen/listener.ts";
+import { localCertificate } from "./listen/local-certificate.ts";
 import { runSend } from "./send/send-command.ts";
 
 const usage = `herald-listen: tries a receiver of webhooks on your own machine
 
-  herald-listen [--port 8080] [--host 127.0.0.1] [--secret TEXT]... [--status 204] [--forward URL [--forward-all]]
-                [--tls-cert FILE --tls-key FILE] [--header-prefix X-Service] [--tolerance 300] [--timeout 15]
+  herald-listen [--url URL [--forward-all]] [--herald URL] [--port 8080] [--host 127.0.0.1] [--tls] [--secret TEXT]...
+                [--status 204] [--header-prefix X-Service] [--tolerance 300] [--timeout 15] [-- COMMAND]
       prints every webhook request that it gets, and whether its signature verifies.
-      --forward hands each request that verifies on to your program as it came, by POST to exactly this URL, prints the
+      --url hands each request that verifies on to your program as it came, by POST to exactly this URL, prints the
       program's answer, and gives it to the sender. --forward-all hands on everything, by any method, and a URL without a
       path keeps the path that was received: behind a tunnel, anybody then reaches all of your program.
+      --herald has the Herald at this address send all its events here, to an endpoint that it deletes at the end.
+      It takes any free port, and HTTPS. A Herald that \`pnpm start\` runs on this machine trusts the certificate.
+      COMMAND starts your program, with the endpoint's secret in WEBHOOK_SECRET, and ends with it.
+      --tls speaks HTTPS, with the certificate in ~/.herald-listen.pem.
 
   herald-listen send TYPE --url URL     sends your receiver a signed sample of an event
-  herald-listen check URL               tries your receiver with good, hostile and odd requests
+  herald-listen check --url URL         tries your receiver with good, hostile and odd requests
       Each has more to say with --help.
 
-  HERALD_SECRET   the endpoint's signing secret, as --secret, but not visible in the process list
+  WEBHOOK_SECRET   the endpoint's signing secret, as --secret, but not visible in the process list
+  HERALD_TOKEN     for --herald: the access token of a user who may manage webhooks
 
-A Herald on this machine can send to it, if its address guard is open to the loopback, as \`pnpm start\` leaves it. Any
-other Herald wants HTTPS at a public address: put a tunnel or a proxy that speaks TLS in front.`;
+Any other Herald wants HTTPS at a public address: put a tunnel or a proxy that speaks TLS in front.`;
 
 const commands: Record<string, (args: string[]) => Promise<number>> = { send: runSend, check: runCheck };
 
@@ -45,51 +51,101 @@ async function listen(args: string[]): Promise<void> {
     console.log(usage);
     return;
   }
-  const listener = await startListener(options);
+  const { herald, command } = options;
+  const token = process.env.HERALD_TOKEN ?? "";
+  if (herald && token === "") throw new Error("--herald wants a token: set HERALD_TOKEN");
+  const tls = options.speaksTls ? await localCertificate() : undefined;
+  const listener = await startListener({ ...options, ...(tls && { tls }) });
+  const endpoint = herald && (await createEndpoint(herald, token, listener.url).catch(closing(listener)));
+  if (endpoint) options.secrets.push(endpoint.secret);
   console.log(`listening on ${listener.url}`);
   if (options.forward) console.log(`forwarding to ${options.forward.url.href}`);
-  if (options.secrets.length === 0) console.log("no secret given, so nothing will verify: set HERALD_SECRET");
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => void listener.close());
-  }
+  if (endpoint) {
+    console.log(
+      `Herald sends all its events here, until this command ends${command ? "" : `. Your program verifies with\n  WEBHOOK_SECRET=${endpoint.secret}`}`,
+    );
+  } else if (options.secrets.length === 0) console.log("no secret given, so nothing will verify: set WEBHOOK_SECRET");
+  const { HERALD_TOKEN: _token, ...environment } = process.env;
+  const program =
+    command &&
+    spawn(command[0], command.slice(1), {
+      stdio: "inherit",
+      env: { ...environment, ...(options.secrets.length > 0 && { WEBHOOK_SECRET: options.secrets.at(-1) }) },
+    });
+  let ended = false;
+  const end = async (signal: NodeJS.Signals) => {
+    if (ended) return;
+    ended = true;
+    program?.kill(signal);
+    await listener.close();
+    await endpoint
+      ?.delete()
+      .catch((error: Error) => console.error(`herald-listen: its endpoint is left over: ${error.message}`));
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void end(signal));
+  program?.on("error", (error) => {
+    console.error(`herald-listen: ${command?.[0]} can't be started (${error.message})`);
+    process.exitCode = 2;
+    void end("SIGTERM");
+  });
+  program?.on("exit", (code) => {
+    process.exitCode = ended ? 0 : (code ?? 1);
+    void end("SIGTERM");
+  });
 }
 
-function readArguments(args: string[]): ListenerOptions | null {
+function closing(listener: Listener): (error: Error) => Promise<never> {
+  return async (error) => {
+    await listener.close();
+    throw error;
+  };
+}
+
+interface ListenArguments extends ListenerOptions {
+  secrets: string[];
+  /** The Herald that is to send here. */
+  herald?: URL;
+  /** The developer's program and its arguments. */
+  command?: [string, ...string[]];
+  speaksTls: boolean;
+}
+
+function readArguments(args: string[]): ListenArguments | null {
+  const dashes = args.includes("--") ? args.indexOf("--") : args.length;
+  const [program, ...words] = args.slice(dashes + 1);
   const { values } = parseArgs({
-    args,
+    args: args.slice(0, dashes),
     options: {
-      port: { type: "string", default: "8080" },
+      port: { type: "string" },
       host: { type: "string", default: "127.0.0.1" },
       secret: { type: "string", multiple: true, default: [] },
       status: { type: "string", default: "204" },
-      forward: { type: "string" },
+      url: { type: "string" },
+      herald: { type: "string" },
+      tls: { type: "boolean", default: false },
       "forward-all": { type: "boolean", default: false },
       timeout: { type: "string", default: DEFAULT_TIMEOUT_SECONDS },
-      "tls-cert": { type: "string" },
-      "tls-key": { type: "string" },
       "header-prefix": { type: "string", default: "X-Service" },
       tolerance: { type: "string", default: "300" },
       help: { type: "boolean", default: false },
     },
   });
   if (values.help) return null;
-  const [certFile, keyFile] = [values["tls-cert"], values["tls-key"]];
-  if (!certFile !== !keyFile) throw new Error("--tls-cert and --tls-key go together");
-  if (values["forward-all"] && values.forward === undefined) throw new Error("--forward-all goes with --forward URL");
+  if (values["forward-all"] && values.url === undefined) throw new Error("--forward-all goes with --url URL");
   const timeoutMs = milliseconds("--timeout", values.timeout);
   return {
     host: values.host,
-    port: integer("--port", values.port, 0, 65_535),
+    port: integer("--port", values.port ?? (values.herald ? "0" : "8080"), 0, 65_535),
     secrets: secretsOf(values.secret),
     status: integer("--status", values.status, 200, 599),
     toleranceSeconds: integer("--tolerance", values.tolerance, 0, Number.MAX_SAFE_INTEGER),
     headerPrefix: values["header-prefix"],
-    ...(values.forward !== undefined && {
-      forward: { url: httpUrl("--forward", values.forward), all: values["forward-all"], timeoutMs },
+    ...(values.herald !== undefined && { herald: httpUrl("--herald", values.herald) }),
+    ...(program !== undefined && { command: [program, ...words] }),
+    speaksTls: values.tls || values.herald !== undefined,
+    ...(values.url !== undefined && {
+      forward: { url: httpUrl("--url", values.url), all: values["forward-all"], timeoutMs },
     }),
-    ...(certFile && keyFile
-      ? { tls: { cert: readFileSync(certFile, "utf8"), key: readFileSync(keyFile, "utf8") } }
-      : {}),
     print: (text) => console.log(text),
     colour: process.stdout.isTTY && !process.env.NO_COLOR,
   };

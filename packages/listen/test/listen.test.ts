@@ -100,7 +100,7 @@ describe("command", () => {
   /** Runs the command and gathers what it says. */
   function run(...options: string[]) {
     const command = fileURLToPath(new URL("../bin/herald-listen.js", import.meta.url));
-    const child = spawn(process.execPath, [command, ...options], { env: { ...process.env, HERALD_SECRET: secret } });
+    const child = spawn(process.execPath, [command, ...options], { env: { ...process.env, WEBHOOK_SECRET: secret } });
     running = child;
     const said = { text: "" };
     for (const stream of [child.stdout, child.stderr]) {
@@ -174,7 +174,7 @@ describe("command", () => {
   test("herald-listen check passes a right receiver, and prints a line for each check", async () => {
     const receiver = await startReceiver();
     try {
-      const { child, said } = run("check", receiver.url.href, "--secret", SECRET);
+      const { child, said } = run("check", "--url", receiver.url.href, "--secret", SECRET);
       expect(await once(child, "close")).toEqual([0, null]);
       expect(said.text).toContain("ok    accepts a signed event  204 in ");
       expect(said.text).toMatch(/\nall \d+ passed(, \d+ slowly)?\n/);
@@ -188,13 +188,13 @@ describe("command", () => {
     const receiver = await startReceiver({}, await authority.issue({ names: ["127.0.0.1"] }));
     const folder = mkdtempSync(join(tmpdir(), "herald-check-"));
     try {
-      const untrusting = run("check", receiver.url.href, "--secret", SECRET);
+      const untrusting = run("check", "--url", receiver.url.href, "--secret", SECRET);
       expect(await once(untrusting.child, "close")).toEqual([2, null]);
       expect(untrusting.said.text).toContain("is not trusted");
       const file = join(folder, "authority.pem");
       writeFileSync(file, authority.cert);
       process.env.NODE_EXTRA_CA_CERTS = file;
-      const trusting = run("check", receiver.url.href, "--secret", SECRET);
+      const trusting = run("check", "--url", receiver.url.href, "--secret", SECRET);
       expect(await once(trusting.child, "close")).toEqual([0, null]);
       expect(trusting.said.text).toMatch(/\nall \d+ passed(, \d+ slowly)?\n/);
     } finally {
@@ -207,7 +207,7 @@ describe("command", () => {
   test("herald-listen check --json says what fails, why, and what to do, and ends with 1", async () => {
     const receiver = await startReceiver({ isPost: () => true });
     try {
-      const { child, said } = run("check", receiver.url.href, "--secret", SECRET, "--json");
+      const { child, said } = run("check", "--url", receiver.url.href, "--secret", SECRET, "--json");
       expect(await once(child, "close")).toEqual([1, null]);
       const { passed, results } = JSON.parse(said.text) as { passed: boolean; results: CheckResult[] };
       expect(passed).toBe(false);
@@ -223,25 +223,24 @@ describe("command", () => {
   test("herald-listen check ends with 2 where nothing listens, since that says nothing of the receiver", async () => {
     const receiver = await startReceiver();
     await receiver.close();
-    const { child, said } = run("check", receiver.url.href);
+    const { child, said } = run("check", "--url", receiver.url.href);
     expect(await once(child, "close")).toEqual([2, null]);
     expect(said.text).toContain(`nothing listens at ${receiver.url.href}`);
   });
 
   test.each([
-    [["--help"], 0, "herald-listen [--port 8080]"],
+    [["--help"], 0, "herald-listen [--url URL"],
     [["--port", "http"], 2, "--port must be a whole number from 0 to 65535"],
-    [["--tls-cert", "x.pem"], 2, "--tls-cert and --tls-key go together"],
-    [["--tls-cert", "none.pem", "--tls-key", "none.pem"], 2, "ENOENT"],
+    [["--herald", "http://127.0.0.1:9"], 2, "set HERALD_TOKEN"],
     [["--nonsense"], 2, "--nonsense"],
-    [["--forward", "localhost:3000"], 2, "--forward must be a URL such as http://localhost:3000/hooks"],
+    [["--url", "localhost:3000"], 2, "--url must be a URL such as http://localhost:3000/hooks"],
     [["send", "--help"], 0, "herald-listen send TYPE"],
     [["send", "RiskCreated"], 2, "--url is missing"],
     [["send", "Nonsense", "--url", "http://127.0.0.1:9/"], 2, "name one event: ProjectCreated"],
     [["send", "RiskCreated", "--url", "http://127.0.0.1:9/", "--data", "none.json"], 2, "ENOENT"],
-    [["check", "--help"], 0, "herald-listen check URL"],
-    [["check"], 2, "name one URL"],
-    [["check", "http://127.0.0.1:9/", "--type", "Nonsense"], 2, "--type must be one of"],
+    [["check", "--help"], 0, "herald-listen check --url URL"],
+    [["check"], 2, "--url is missing"],
+    [["check", "--url", "http://127.0.0.1:9/", "--type", "Nonsense"], 2, "--type must be one of"],
   ])("herald-listen with %j ends with %i", async (options, code, text) => {
     const { child, said } = run(...options);
     expect(await once(child, "close")).toEqual([code, null]);

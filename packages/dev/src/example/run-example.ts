@@ -29,7 +29,7 @@ export async function startExample(name: string, local: string): Promise<Running
   const app = await startApp(name, {
     DATABASE_URL: databaseUrl,
     AMQP_URL: info.amqpUrl,
-    NAMESPACE: brokerNamespace(local),
+    BROKER_NAMESPACE: brokerNamespace(local),
     ORGANIZATION_ID: info.organizationId,
     PORT: String(port),
     WEBHOOK_PORT: String(webhookPort),

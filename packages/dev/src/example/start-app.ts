@@ -8,7 +8,7 @@ import { withoutPnpm } from "../stack/programs.ts";
 export interface AppSettings {
   DATABASE_URL: string;
   AMQP_URL: string;
-  NAMESPACE: string;
+  BROKER_NAMESPACE: string;
   ORGANIZATION_ID: string;
   PORT: string;
   WEBHOOK_PORT: string;

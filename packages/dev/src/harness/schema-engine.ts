@@ -4,16 +4,21 @@ import { dirname, join } from "node:path";
 import { PrismaPg } from "@prisma/adapter-pg";
 import {
   bindMigrationAwareSqlAdapterFactory,
+  ColumnTypeEnum,
   type SqlMigrationAwareDriverAdapterFactory,
 } from "@prisma/driver-adapter-utils";
 import type { DiffTarget, SchemaEngine } from "@prisma/schema-engine-wasm";
 import * as bindings from "@prisma/schema-engine-wasm/schema_engine_bg";
+import type { QueryArrayResult } from "pg";
 
 // Node has it; its types come only with those of a browser.
 declare const WebAssembly: {
   Module: new (bytes: Uint8Array) => object;
   Instance: new (module: object, imports: object) => { exports: Record<string, () => void> };
 };
+
+/** Types of pg_type. */
+const [TYPE_CHAR, TYPE_TEXT] = [18, 25];
 
 let loaded = false;
 
@@ -54,6 +59,7 @@ export async function withSchemaEngine<T>(url: string, task: (engine: SchemaEngi
       opened.push(adapter);
       // The adapter's own splits at semicolons, within literals and comments too. The native engine sends the script as it is.
       adapter.executeScript = async (script) => void (await adapter.underlyingDriver().query(script));
+      readCatalogueChars(adapter);
       return adapter;
     },
   };
@@ -68,6 +74,31 @@ export async function withSchemaEngine<T>(url: string, task: (engine: SchemaEngi
     engine.free();
     await Promise.all(opened.map((adapter) => adapter.dispose()));
   }
+}
+
+/** The adapter refuses the type "char" of the catalogue, which the engine reads when it describes a database: this tells it so. */
+function readCatalogueChars(adapter: Awaited<ReturnType<PrismaPg["connect"]>>): void {
+  const driver = adapter.underlyingDriver();
+  const query = driver.query.bind(driver) as (...args: unknown[]) => Promise<QueryArrayResult>;
+  let chars: number[] = [];
+  const querying = async (...args: unknown[]) => {
+    const result = await query(...args);
+    chars = (result.fields ?? []).flatMap(({ dataTypeID }, column) => (dataTypeID === TYPE_CHAR ? [column] : []));
+    for (const column of chars) {
+      Object.assign(result.fields[column] as object, { dataTypeID: TYPE_TEXT });
+      // None is a zero byte.
+      for (const row of result.rows) if (row[column] === "") row[column] = "\0";
+    }
+    return result;
+  };
+  Object.assign(driver, { query: querying });
+  // The engine asks for one thing after the other.
+  const queryRaw = adapter.queryRaw.bind(adapter);
+  adapter.queryRaw = async (asked) => {
+    const result = await queryRaw(asked);
+    for (const column of chars) result.columnTypes[column] = ColumnTypeEnum.Character;
+    return result;
+  };
 }
 
 /** The package's own entry imports its .wasm as a module, which Node does only behind a flag. */

@@ -1,11 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { localCertificate } from "@herald/listen";
 import { type KeyPair, makeAuthority, openAuthority } from "../certificates/authority.ts";
 
 export interface LocalCertificates {
   /** For HTTPS on localhost, 127.0.0.1 and ::1. */
   receiver: KeyPair;
-  /** PEM file of what the dispatcher trusts besides the system's roots: the local authority, and what EXTRA_CA_FILE names. */
+  /** PEM file of what the dispatcher trusts besides the system's roots: the local authority, the listener's certificate, and what EXTRA_CA_FILE names. */
   trustedFile: string;
   /** PEM file of the local authority alone, for curl and the like. */
   authorityFile: string;
@@ -31,7 +32,7 @@ export async function localCertificates(folder: string, extraFile?: string): Pro
     writeFileSync(authorityFile, authority.cert);
   }
   const trustedFile = join(folder, "trusted.pem");
-  writeFileSync(trustedFile, [authority.cert, ...readExtra(extraFile)].join("\n"));
+  writeFileSync(trustedFile, [authority.cert, (await localCertificate()).cert, ...readExtra(extraFile)].join("\n"));
   const receiver = await authority.issue({ names: ["localhost", "127.0.0.1", "::1"] });
   return { receiver, trustedFile, authorityFile };
 }

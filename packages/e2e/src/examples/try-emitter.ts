@@ -69,7 +69,7 @@ export async function tryEmitter(command: readonly string[], broker: TrialBroker
 
 async function publishesByTheContract({ channel, emitterUrl, start }: Trial): Promise<void> {
   await withExchange(channel, {}, async ({ namespace, queue }) => {
-    const emitter = start({ AMQP_URL: emitterUrl, NAMESPACE: namespace, TRACEPARENT });
+    const emitter = start({ AMQP_URL: emitterUrl, BROKER_NAMESPACE: namespace, TRACEPARENT });
     const workItems = [randomUUID(), randomUUID(), randomUUID()];
     const told: string[] = [];
     for (const workItem of workItems) told.push(await emitter.emit(workItem));
@@ -112,7 +112,7 @@ function assertContract({ content, fields, properties }: GetMessage, workItem: s
 
 async function tellsWhatNoQueueTook({ channel, emitterUrl, start }: Trial): Promise<void> {
   await withExchange(channel, undefined, async ({ namespace }) => {
-    const emitter = start({ AMQP_URL: emitterUrl, NAMESPACE: namespace });
+    const emitter = start({ AMQP_URL: emitterUrl, BROKER_NAMESPACE: namespace });
     assert.match(await emitter.emit(randomUUID()), /^not emitted [0-9a-f-]{36}: no queue takes it/);
     assert.equal(await emitter.end(), 1, "It ends with 1 where an event was not emitted.");
   });
@@ -121,7 +121,7 @@ async function tellsWhatNoQueueTook({ channel, emitterUrl, start }: Trial): Prom
 async function tellsWhatTheBrokerRefused({ channel, emitterUrl, start }: Trial): Promise<void> {
   const full = { arguments: { "x-max-length": 1, "x-overflow": "reject-publish" } };
   await withExchange(channel, full, async ({ namespace }) => {
-    const emitter = start({ AMQP_URL: emitterUrl, NAMESPACE: namespace });
+    const emitter = start({ AMQP_URL: emitterUrl, BROKER_NAMESPACE: namespace });
     assert.match(await emitter.emit(randomUUID()), EMITTED);
     assert.match(await emitter.emit(randomUUID()), /^not emitted [0-9a-f-]{36}: the broker refused it/);
   });
@@ -131,7 +131,7 @@ async function tellsWhatWasNotConfirmed({ channel, emitterUrl, start }: Trial): 
   const proxy = await startProxy(() => emitterUrl);
   try {
     await withExchange(channel, {}, async ({ namespace }) => {
-      const emitter = start({ AMQP_URL: proxy.url, NAMESPACE: namespace, TIMEOUT_SECONDS: "3" });
+      const emitter = start({ AMQP_URL: proxy.url, BROKER_NAMESPACE: namespace, TIMEOUT_SECONDS: "3" });
       // On a slow machine the first ones may take longer than that.
       await eventually(async () => assert.match(await emitter.emit(randomUUID()), EMITTED));
       proxy.holdAnswers();
@@ -147,7 +147,7 @@ async function sendsAgainWhatWasNotConfirmed({ channel, emitterUrl, start }: Tri
   const proxy = await startProxy(() => emitterUrl);
   try {
     await withExchange(channel, {}, async ({ namespace, queue }) => {
-      const emitter = start({ AMQP_URL: proxy.url, NAMESPACE: namespace });
+      const emitter = start({ AMQP_URL: proxy.url, BROKER_NAMESPACE: namespace });
       assert.match(await emitter.emit(randomUUID()), EMITTED);
       proxy.holdAnswers();
       const arrived = eventually(async () => assert.equal((await channel.checkQueue(queue)).messageCount, 2));
@@ -173,7 +173,7 @@ async function checksTheCertificate({ channel, emitterUrl, start }: Trial): Prom
   const other = await startTlsFront(emitterUrl, await authority.issue({ names: ["broker.invalid"] }));
   try {
     await withExchange(channel, {}, async ({ namespace }) => {
-      const settings = { AMQP_URL: front.url, NAMESPACE: namespace };
+      const settings = { AMQP_URL: front.url, BROKER_NAMESPACE: namespace };
       const trust = { SSL_CERT_FILE: authorityFile };
       assert.match(await start({ ...settings, ...trust }).emit(randomUUID()), EMITTED);
       for (const wrong of [settings, { ...settings, ...trust, AMQP_URL: other.url }]) {

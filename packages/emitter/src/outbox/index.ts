@@ -1,5 +1,13 @@
 export type { MysqlConnection, MysqlPool } from "./mysql/store.ts";
-export { createOutbox, type Outbox, type OutboxOptions, type StatementRunner } from "./outbox.ts";
+export {
+  createOutbox,
+  type KnexTransaction,
+  type Outbox,
+  type OutboxOptions,
+  type OutboxTransaction,
+  type PrismaTransaction,
+  type StatementRunner,
+} from "./outbox.ts";
 export type { Pool, PoolClient } from "./postgresql/store.ts";
 export {
   type Relay,

@@ -14,14 +14,33 @@ export interface StatementRunner {
   execute?(text: string, values?: (string | null)[]): Promise<unknown>;
 }
 
+/** The transaction of Prisma. */
+export interface PrismaTransaction {
+  $executeRawUnsafe(text: string, ...values: unknown[]): PromiseLike<unknown>;
+}
+
+/** The transaction of Knex. */
+export interface KnexTransaction {
+  raw(text: string, values: readonly (string | null)[]): PromiseLike<unknown>;
+}
+
+/** What an outbox can write with; of anything else, a sentence that the compiler shows, with the call that writes there. */
+export type OutboxTransaction<Given> = Given extends StatementRunner | PrismaTransaction | KnexTransaction
+  ? Given
+  : Given extends { executeQuery: unknown }
+    ? "For Kysely write: await sql`insert into herald_outbox (event) values (${eventJson(event)})`.execute(trx)"
+    : Given extends { execute: unknown; select: unknown }
+      ? "For Drizzle write: await tx.execute(sql`insert into herald_outbox (event) values (${eventJson(event)})`)"
+      : "Give the transaction of pg, mysql2/promise, TypeORM, Prisma or Knex; else insert eventJson(event) into herald_outbox yourself";
+
 export interface Outbox {
   /**
    * Writes an event into the caller's transaction: it is emitted if and only if that commits. Then a relay sends it.
    *
-   * @param client the connection on which the caller has begun the transaction
+   * @param client the connection on which the caller has begun the transaction, or the transaction of TypeORM, Prisma or Knex
    * @throws InvalidEventError where it breaks the contract; nothing was written, and the transaction can go on
    */
-  add(client: StatementRunner, event: EmittedEvent, options?: EmitOptions): Promise<void>;
+  add<Given>(client: Given & OutboxTransaction<Given>, event: EmittedEvent, options?: EmitOptions): Promise<void>;
 }
 
 export interface OutboxOptions {
@@ -36,15 +55,22 @@ export interface OutboxOptions {
  * between. A relay sends the events in the table.
  */
 export function createOutbox({ table = DEFAULT_OUTBOX_TABLE, dialect = "postgresql" }: OutboxOptions = {}): Outbox {
-  const insert =
-    dialect === "mysql"
-      ? `insert into ${quotedInMysql(table)} (event, traceparent) values (?, ?)`
-      : `insert into ${quoted(table)} (event, traceparent) values ($1, $2)`;
+  const isMysql = dialect === "mysql";
+  const into = `insert into ${isMysql ? quotedInMysql(table) : quoted(table)} (event, traceparent) values`;
+  const insert = `${into} ${isMysql ? "(?, ?)" : "($1, $2)"}`;
   return {
     add: async (client, event, { traceparent } = {}) => {
       const values = [eventJson(event), traceparent ?? null];
-      if (dialect === "mysql" && client.execute) await client.execute(insert, values);
-      else await client.query(insert, values);
+      const given = client as Partial<PrismaTransaction & KnexTransaction & StatementRunner>;
+      if (given.$executeRawUnsafe) await given.$executeRawUnsafe(insert, ...values);
+      // Knex has a `query` too, which is for itself.
+      else if (given.raw) await given.raw(`${into} (?, ?)`, values);
+      else if (isMysql && given.execute) await given.execute(insert, values);
+      else if (given.query) await given.query(insert, values);
+      else
+        throw new TypeError(
+          "The outbox can't write with what it was given: give it the connection or the transaction, as its type says",
+        );
     },
   };
 }

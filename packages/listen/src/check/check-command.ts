@@ -7,12 +7,12 @@ import { describeResult, describeResults } from "./report.ts";
 
 const usage = `herald-listen check: tries a receiver with good, hostile and odd requests, and says what it gets wrong
 
-  herald-listen check URL [--secret TEXT] [--type WorkItemCompleted] [--json]
+  herald-listen check --url URL [--secret TEXT] [--type WorkItemCompleted] [--json]
                       [--header-prefix X-Service] [--timeout 15]
 
   --type          the event that the good requests are about: one that your receiver takes
   --json          the results as one JSON document
-  HERALD_SECRET   the secret that your receiver verifies with, as --secret
+  WEBHOOK_SECRET   the secret that your receiver verifies with, as --secret
 
 Good requests are real to your receiver: some forty sample events arrive. Try one that may get them.
 It finds out which signature your receiver verifies, X-Service-Signature or webhook-signature, and forges that one.
@@ -20,10 +20,10 @@ Ends with 0 where all is right or merely slow, with 1 where something is wrong, 
 
 /** @returns the exit code */
 export async function runCheck(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
+  const { values } = parseArgs({
     args,
-    allowPositionals: true,
     options: {
+      url: { type: "string" },
       secret: { type: "string" },
       type: { type: "string", default: "WorkItemCompleted" },
       json: { type: "boolean", default: false },
@@ -36,13 +36,12 @@ export async function runCheck(args: string[]): Promise<number> {
     console.log(usage);
     return 0;
   }
-  const [url, ...more] = positionals;
-  if (url === undefined || more.length > 0) throw new ArgumentError("name one URL: where does your receiver listen?");
+  if (values.url === undefined) throw new ArgumentError("--url is missing: where does your receiver listen?");
   const eventType = EVENT_TYPES.find((type) => type === values.type);
   if (eventType === undefined) throw new ArgumentError(`--type must be one of ${EVENT_TYPES.join(", ")}`);
   const colour = process.stdout.isTTY && !process.env.NO_COLOR;
   const options: CheckOptions = {
-    url: httpUrl("the receiver's URL", url),
+    url: httpUrl("--url", values.url),
     secret: secretOf(values.secret),
     eventType,
     headerPrefix: values["header-prefix"],

@@ -17,7 +17,7 @@ const usage = `herald-listen send: sends a receiver a signed sample of an event,
                   ${EVENT_TYPES.slice(4).join(", ")}
   --data          a file with the event's "data", a JSON object, in place of the sample's
   --id            the event's id; a new one where absent. Give one twice to send a duplicate
-  HERALD_SECRET   the secret that your receiver verifies with, as --secret
+  WEBHOOK_SECRET   the secret that your receiver verifies with, as --secret
 
 Ends with 0 where the receiver answered 2xx in time, as Herald wants it, and else with 1.`;
 

@@ -136,10 +136,10 @@ describe("what is rendered", () => {
     expect(of(objects, "Job", "migrate").metadata.annotations?.["helm.sh/hook"]).toBe("pre-install,pre-upgrade");
     const { initContainers, containers } = podOf(objects, "Job", "migrate");
     const doctorOf = (service: string) => ({
-      args: ["packages/cli/dist/main.js", "doctor", "--service", service, "--processes", "52"],
+      args: ["doctor", "--service", service, "--processes", "52"],
     });
     expect(initContainers).toMatchObject([
-      { args: ["packages/cli/dist/main.js", "migrate"] },
+      { args: ["migrate"] },
       // Three APIs, six publishers, forty dispatchers, and one more of each while an upgrade replaces them.
       doctorOf("management-api"),
       doctorOf("publisher"),
@@ -358,7 +358,7 @@ describe("what is rendered", () => {
     const objects = render("everything.yaml");
     expect(of(objects, "Deployment", "relay-billing").spec.replicas).toBe(3);
     const [billing] = podOf(objects, "Deployment", "relay-billing").containers;
-    expect(billing.args).toEqual(["packages/cli/dist/main.js", "relay"]);
+    expect(billing.args).toEqual(["relay"]);
     expect(billing.readinessProbe.httpGet.path).toBe("/readyz");
     const env = envOf(billing);
     expect(env.get("OUTBOX_DATABASE_URL")).toEqual(secretKey("billing-db", "relay-url"));

@@ -47,7 +47,7 @@ async function start(secret: string): Promise<void> {
     ...files,
     DATABASE_URL: own.url,
     AMQP_URL: environment.broker.url,
-    NAMESPACE: environment.broker.namespace,
+    BROKER_NAMESPACE: environment.broker.namespace,
     ORGANIZATION_ID: environment.api.organizationId,
     PORT: new URL(product).port,
     WEBHOOK_PORT: new URL(billing).port,

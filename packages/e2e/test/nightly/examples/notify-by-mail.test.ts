@@ -97,7 +97,7 @@ async function start(): Promise<void> {
   const env = {
     ...withoutPnpm(),
     AMQP_URL: environment.broker.url,
-    NAMESPACE: environment.broker.namespace,
+    BROKER_NAMESPACE: environment.broker.namespace,
     QUEUE: queue,
     SMTP_URL: smtpUrl,
     MAIL_FROM: "Herald <herald@example.com>",

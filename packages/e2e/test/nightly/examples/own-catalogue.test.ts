@@ -42,7 +42,7 @@ test(
         ...process.env,
         PYTHONPATH: "library",
         AMQP_URL: broker.url,
-        NAMESPACE: broker.namespace,
+        BROKER_NAMESPACE: broker.namespace,
         ORGANIZATION_ID: api.organizationId,
         INVOICE: invoice,
       });

@@ -16,7 +16,6 @@ import { projectFile } from "./queries.ts";
 interface Service {
   image: string;
   command?: string[];
-  entrypoint?: string[];
   environment?: Record<string, string>;
   secrets?: string[];
   volumes?: string[];
@@ -51,11 +50,11 @@ test("the secrets, networks, volumes and files that the Compose file's services 
   }
 });
 
-test("each Compose service of Herald runs a program that the build makes, without rights", () => {
+test("each Compose service of Herald runs a command of the image, without rights", () => {
   expect(own.map(([name]) => name).sort()).toEqual(["dispatcher", "herald", "management-api", "migrate", "publisher"]);
-  for (const [, { command = [], entrypoint = [], cap_drop, read_only }] of own) {
-    const program = [...entrypoint, ...command].find((word) => word.endsWith(".js")) ?? "";
-    expect([program, existsSync(join(projectFolder(), program))]).toEqual([program, true]);
+  const commands = own.map(([, { command }]) => command?.join(" "));
+  expect(commands).toEqual(["migrate", "serve management-api", "serve publisher", "serve dispatcher", "help"]);
+  for (const [, { cap_drop, read_only }] of own) {
     expect({ cap_drop, read_only }).toEqual({ cap_drop: ["ALL"], read_only: true });
   }
 });

@@ -1,0 +1,194 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { withSchemaEngine } from "@herald/dev/harness/schema-engine";
+import { useDatabase } from "@herald/dev/harness/use-database";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import knex from "knex";
+import { Kysely, sql as kyselySql, PostgresDialect } from "kysely";
+import { Migrator } from "kysely/migration";
+import { Pool } from "pg";
+import { DataSource, EntitySchema } from "typeorm";
+import { eventJson, newEvent } from "../../src/index.ts";
+import { outboxTable } from "../../src/outbox/index.ts";
+
+// What the migration tool of each library does in a database that holds an outbox with an event in it, set as docs/emitting-events.md says: nothing.
+
+// Hooks run in their order: this one runs before those of the harness, which fail on connections that are left open.
+afterAll(() => pool.end());
+const at = useDatabase({ migrated: false });
+let pool: Pool;
+const folder = mkdtempSync(join(tmpdir(), "herald-tools-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const require = createRequire(import.meta.url);
+const page = readFileSync(new URL("../../../../docs/emitting-events.md", import.meta.url), "utf8");
+/** The lines that the page shows for a library. */
+const shownFor = (library: string) =>
+  new RegExp(`- \\*\\*${library}\\*\\*: [^]*?\`\`\`ts\\n([^]*?)\`\`\``).exec(page)?.[1] ?? "";
+
+const WORK_ITEM = "create table work_item (id integer primary key, title text not null)";
+const aRow = eventJson(
+  newEvent({
+    organizationId: "org-1",
+    type: "RiskCreated",
+    entityType: "Risk",
+    entityId: "b7a3c1de-14a8-4e58-9a4e-3e6f0a4c2f10",
+  }),
+);
+
+beforeAll(() => {
+  pool = new Pool({ connectionString: at.url });
+  symlinkSync(fileURLToPath(new URL("../../node_modules", import.meta.url)), join(folder, "node_modules"));
+});
+beforeEach(async () => {
+  await pool.query("drop schema public cascade; create schema public");
+  await pool.query(`${WORK_ITEM}; ${outboxTable()}`);
+  await pool.query("insert into herald_outbox (event) values ($1)", [aRow]);
+});
+
+/** The tables of the database, and how many events wait in the outbox, if there is one. */
+async function left() {
+  const { rows } = await pool.query("select tablename from pg_tables where schemaname = 'public' order by 1");
+  const tables = rows.map(({ tablename }) => tablename as string);
+  if (!tables.includes("herald_outbox")) return { tables };
+  const waiting = await pool.query("select count(*)::int as waiting from herald_outbox where sent_at is null");
+  const indexes = await pool.query("select count(*)::int as indexes from pg_indexes where tablename = 'herald_outbox'");
+  return { tables, ...waiting.rows[0], ...indexes.rows[0] };
+}
+const UNTOUCHED = { tables: ["herald_outbox", "work_item"], waiting: 1, indexes: 4 };
+
+describe("Prisma's engine, as `prisma db push` and `migrate` run it,", () => {
+  const workItem = (more = "") => `datasource db {
+      provider = "postgresql"
+    }
+    model WorkItem {
+      id Int @id
+      title String
+      ${more}
+      @@map("work_item")
+    }`;
+  const push = (externalTables: string[], more?: string) =>
+    withSchemaEngine(at.url, (engine) =>
+      engine.schemaPush({
+        force: true,
+        schema: { files: [{ path: "schema.prisma", content: workItem(more) }] },
+        filters: { externalTables, externalEnums: [] },
+      }),
+    );
+  const external = (): string[] => [...shownFor("Prisma").matchAll(/"([\w.]+)"/g)].map(([, name = ""]) => name);
+
+  test("leaves the outbox with the page's lines", async () => {
+    expect(external()).toEqual(["public.herald_outbox"]);
+    expect(await push(external())).toMatchObject({ executedSteps: 0, warnings: [] });
+    expect(await left()).toEqual(UNTOUCHED);
+  });
+
+  test("sees other changes with them", async () => {
+    expect((await push(external(), "done Boolean?")).executedSteps).toBeGreaterThan(0);
+    expect(await left()).toEqual(UNTOUCHED);
+  });
+
+  test("drops the outbox without them", async () => {
+    await push([]);
+    expect(await left()).toEqual({ tables: ["work_item"] });
+  });
+});
+
+describe("drizzle-kit", () => {
+  const run = async (model: string, ...command: string[]) => {
+    const schema = `import { sql } from "drizzle-orm";
+      import { bigint, index, integer, pgTable, text, timestamp } from "drizzle-orm/pg-core";
+      export const workItem = pgTable("work_item", { id: integer().primaryKey(), title: text().notNull() });\n${model}`;
+    writeFileSync(join(folder, "schema.ts"), schema);
+    const config = { dialect: "postgresql", schema: "./schema.ts", out: "./out", dbCredentials: { url: at.url } };
+    writeFileSync(join(folder, "drizzle.config.ts"), `export default ${JSON.stringify(config)};`);
+    const bin = join(dirname(require.resolve("drizzle-kit")), "bin.cjs");
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [bin, ...command], { cwd: folder });
+    return `${stdout}${stderr}`;
+  };
+
+  test("push --force leaves the outbox with the page's model", async () => {
+    expect(await run(shownFor("Drizzle"), "push", "--force")).toContain("No changes detected");
+    expect(await left()).toEqual(UNTOUCHED);
+  });
+
+  test("push --force drops the outbox without it", async () => {
+    await run("", "push", "--force");
+    expect(await left()).toEqual({ tables: ["work_item"] });
+  });
+
+  test("generate writes a migration of the page's model that makes the same table as outboxTable()", async () => {
+    const columns = async () => {
+      const fields = "column_name, data_type, is_nullable, column_default, identity_generation";
+      const named = await pool.query(
+        `select ${fields} from information_schema.columns where table_name = 'herald_outbox' order by ordinal_position`,
+      );
+      const indexes = await pool.query("select indexdef from pg_indexes where tablename = 'herald_outbox' order by 1");
+      // How an index is written down may differ; what it indexes may not.
+      return [named.rows, indexes.rows.map(({ indexdef }) => indexdef.replaceAll(/ NULLS LAST/g, ""))];
+    };
+    const byHerald = await columns();
+    await run(shownFor("Drizzle"), "generate", "--name", "outbox");
+    await pool.query("drop table herald_outbox, work_item");
+    await pool.query(readFileSync(join(folder, "out", "0000_outbox.sql"), "utf8"));
+    expect(await columns()).toEqual(byHerald);
+  });
+});
+
+test("TypeORM's schema:log and schema:sync leave the outbox, and see other changes", async () => {
+  const columns = { id: { type: "integer", primary: true }, title: { type: "text" } } as const;
+  const differences = async (more: object) => {
+    const entity = new EntitySchema({ name: "work_item", columns: { ...columns, ...more } });
+    const source = await new DataSource({ type: "postgres", url: at.url, entities: [entity] }).initialize();
+    try {
+      const { upQueries } = await source.driver.createSchemaBuilder().log();
+      await source.synchronize();
+      return upQueries.map(({ query }) => query);
+    } finally {
+      await source.destroy();
+    }
+  };
+  await pool.query("alter table work_item rename constraint work_item_pkey to constraint_of_another_name");
+  expect((await differences({})).filter((query) => query.includes("outbox"))).toEqual([]);
+  expect(await left()).toEqual(UNTOUCHED);
+  expect(await differences({})).toEqual([]);
+  expect((await differences({ done: { type: "boolean", nullable: true } })).join()).toContain('ADD "done"');
+  expect(await left()).toEqual(UNTOUCHED);
+});
+
+test("Knex makes the outbox in a migration, and then finds nothing to do", async () => {
+  await pool.query("drop table herald_outbox");
+  const byKnex = knex({ client: "pg", connection: at.url, pool: { min: 0, max: 1 } });
+  try {
+    const migration = { up: (db: typeof byKnex) => db.schema.raw(outboxTable()), down: async () => {} };
+    const migrationSource = {
+      getMigrations: async () => ["outbox"],
+      getMigrationName: (name: string) => name,
+      getMigration: async () => migration,
+    };
+    expect((await byKnex.migrate.latest({ migrationSource }))[1]).toEqual(["outbox"]);
+    expect((await byKnex.migrate.latest({ migrationSource }))[1]).toEqual([]);
+    expect((await left()).tables).toContain("herald_outbox");
+  } finally {
+    await byKnex.destroy();
+  }
+});
+
+test("Kysely makes the outbox in a migration, and then finds nothing to do", async () => {
+  await pool.query("drop table herald_outbox");
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: new Pool({ connectionString: at.url }) }) });
+  try {
+    const up = async (trx: Kysely<unknown>) => void (await kyselySql.raw(outboxTable()).execute(trx));
+    const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ outbox: { up } }) } });
+    expect(await migrator.migrateToLatest()).toMatchObject({ results: [{ status: "Success" }] });
+    expect(await migrator.migrateToLatest()).toEqual({ error: undefined, results: [] });
+    expect((await left()).tables).toContain("herald_outbox");
+  } finally {
+    await db.destroy();
+  }
+});

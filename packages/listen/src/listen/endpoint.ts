@@ -1,0 +1,46 @@
+/** An endpoint that was made for a listener. */
+export interface ListenerEndpoint {
+  /** The text of its signing secret. */
+  secret: string;
+  delete(): Promise<void>;
+}
+
+interface Created {
+  endpoint: { id: string };
+  signingSecret: string;
+}
+
+/**
+ * Has a Herald send all its types of events to a listener.
+ *
+ * @param herald the address of its API, with its base path
+ * @param token of a user who may manage webhooks
+ * @throws where Herald refuses, with its reason
+ */
+export async function createEndpoint(herald: URL, token: string, url: string): Promise<ListenerEndpoint> {
+  const api = `${herald.href.replace(/\/$/, "")}/api/organization/integration-operations`;
+  const ask = async (method: string, path: string, body?: object): Promise<unknown> => {
+    const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+    const answer = await fetch(`${api}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) }).catch(
+      (error: Error) => {
+        throw new Error(
+          `Herald can't be reached at ${herald.href} (${(error.cause as Error)?.message}): start it, or correct --herald`,
+        );
+      },
+    );
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`Herald answers ${answer.status} to ${method} ${path}: ${text}`);
+    return text === "" ? undefined : JSON.parse(text);
+  };
+  const events = ((await ask("GET", "/event-types")) as { name: string }[]).map((type) => type.name);
+  const name = `herald-listen ${new Date().toISOString()}`;
+  const created = (await ask("POST", "/webhooks", { name, url, enabled: true, events })) as Created;
+  const { id } = created.endpoint;
+  return {
+    secret: created.signingSecret,
+    delete: async () => {
+      const { version } = (await ask("GET", `/webhooks/${id}`)) as { version: string };
+      await ask("DELETE", `/webhooks/${id}`, { version });
+    },
+  };
+}
