@@ -22,8 +22,8 @@ const MOST = 3 / 4;
 
 /**
  * How many messages wait in the queue besides in a flood. To move them takes a way through the broker besides that to PostgreSQL, so fewer,
- * which are stored in a few tenths of a second, stay where they are: with what the process holds, an organization may emit some 800 events at
- * once.
+ * which are stored in a few tenths of a second, stay where they are: with what the process holds, an organization may emit some 1,000 events
+ * at once.
  */
 export const FLOOD = 500;
 

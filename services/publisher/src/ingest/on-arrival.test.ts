@@ -206,7 +206,7 @@ describe("how many events may be handed over before they are stored", () => {
   test("has bounds: at the least one, endpoints that are late for seconds are slow", async () => {
     const our = world();
     const late = async () => {
-      our.clock.advance(1_001);
+      our.clock.advance(3_001);
       our.onArrival.waited();
       return await round(our, 2);
     };

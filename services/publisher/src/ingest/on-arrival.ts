@@ -44,10 +44,10 @@ const MAX_ENDPOINTS = 20;
 const LATE_MS = 1_000;
 
 /** The limit is lowered while most endpoints are late, and raised while it is reached and none is. */
-const LIMIT = { first: 400, least: 150, most: 3_000, lowered: 0.5, raised: 1.25 };
+const LIMIT = { first: 400, least: 200, most: 1_000, lowered: 0.5, raised: 1.25 };
 
 /** For so long after the limit was lowered, owners catch up with what was too much. Who is late for longer is slow, unless it is lowered again. */
-const CATCHING_UP_MS = 1_000;
+const CATCHING_UP_MS = 3_000;
 
 export function createOnArrival({ clock, handOver }: Parts): OnArrival {
   const directory = createDirectory(clock);
