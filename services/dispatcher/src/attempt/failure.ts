@@ -9,6 +9,8 @@ export interface AttemptError {
 export const TIMED_OUT = "ERR_ATTEMPT_TIMED_OUT";
 export const TOO_MANY_INTERIM = "ERR_TOO_MANY_INTERIM_RESPONSES";
 export const BAD_URL = "ERR_ENDPOINT_URL";
+/** The egress proxy failed, or refused Herald: its message is one that is made here. */
+export const PROXY_FAILED = "ERR_EGRESS_PROXY";
 export const BAD_REQUEST = "ERR_ATTEMPT_REQUEST";
 
 /** What becomes of an attempt that got no final response. */
@@ -49,6 +51,7 @@ const FAILURES: Record<UnansweredKind, Record<string, string>> = {
     EHOSTDOWN: "host unreachable",
     ENETUNREACH: "network unreachable",
     EADDRNOTAVAIL: "network unreachable",
+    [PROXY_FAILED]: "egress proxy failed",
   },
   certificate_invalid: {
     CERT_HAS_EXPIRED: "certificate expired",

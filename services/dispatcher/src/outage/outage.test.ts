@@ -42,6 +42,7 @@ beforeEach(() => {
         return await Promise.race([network(host, port), ended]);
       },
       areNamesAnswered: async () => namesAnswered,
+      isWayOpen: async () => isWayOpen,
     },
     others: async () => strangers,
     metrics,

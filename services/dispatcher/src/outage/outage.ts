@@ -73,7 +73,9 @@ export function createOutage({ clock, probe, others, metrics, log, probeEveryMs 
     const all = () => [...reached.values()].reverse().flatMap((each) => receiverOf(each) ?? []);
     const some = async (count: number) => (await others(count)).flatMap((each) => receiverOf(each) ?? []);
     const common = { layer, probe: probe.reach, clock, probeEveryMs, onChange, signal: stopping.signal };
-    if (layer === "connections") return watchLayer({ ...common, lately: all, others: some, isDead: async () => false });
+    if (layer === "connections") {
+      return watchLayer({ ...common, lately: all, others: some, isDead: async () => !(await probe.isWayOpen()) });
+    }
     const areAskedFor = (receivers: Receiver[]) => receivers.filter(({ host }) => isAskedFor(host));
     const lately = () => areAskedFor(all());
     // However few the receivers are, name servers that have answered and now answer nobody are no fault of theirs. It is not
