@@ -15,6 +15,7 @@ let outageMetric: () => Promise<number | undefined>;
 let network: (host: string, port: number) => ProbeResult | Promise<ProbeResult>;
 /** Whether name servers answer a question for nobody's name. */
 let namesAnswered: boolean;
+let isWayOpen: boolean;
 /** Enabled receivers that were not attempted yet. */
 let strangers: ReturnType<typeof delivery>[];
 let probed: string[];
@@ -29,6 +30,7 @@ beforeEach(() => {
   clock = steeredClock();
   network = () => "reached";
   namesAnswered = true;
+  isWayOpen = true;
   strangers = [];
   probed = [];
   returns = 0;
@@ -136,6 +138,16 @@ describe("whose fault it is that a receiver was not reached", () => {
     network = () => "failed";
     expect(await ends(5, "resolver_failed")).toBe("theirs");
     expect(outage.isOn()).toBe(false);
+  });
+
+  test("an egress proxy that is dead is Herald's own outage, with one receiver and none reached before", async () => {
+    network = () => "failed";
+    isWayOpen = false;
+    expect(await ends(1, "unreachable")).toBe("ours");
+    expect(outage.isOn()).toBe(true);
+    isWayOpen = true;
+    await eventually(() => expect(outage.isOn()).toBe(false));
+    expect(await ends(1, "unreachable")).toBe("theirs");
   });
 
   describe("name servers that answer nobody", () => {
