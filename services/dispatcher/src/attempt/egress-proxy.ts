@@ -10,6 +10,7 @@ export interface EgressProxy {
    * A tunnel to a receiver. Its name is resolved and judged here, and the proxy is told the address: it has no name that it could resolve to
    * something else.
    *
+   * @param timeoutMs for all of the name's addresses together
    * @throws Error whose code is one of `failureOf`'s: of the guard and of look-ups; ECONNREFUSED or ETIMEDOUT where the proxy says that the
    *   receiver is not reached; else {@link PROXY_FAILED}
    */
@@ -86,15 +87,16 @@ export function createEgressProxy(text: string): EgressProxy {
 
   return {
     async open({ host, port }, guard, timeoutMs = ANSWER_MS) {
+      const untilMs = performance.now() + timeoutMs;
       let failed: unknown;
       for (const address of await judgedAddresses(host, guard)) {
         const authority = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
         try {
-          return await tunnelTo(authority, timeoutMs);
+          return await tunnelTo(authority, Math.max(1, untilMs - performance.now()));
         } catch (error) {
           failed = error;
           // Another address helps where this one is dead, and not where the proxy is.
-          if ((error as NodeJS.ErrnoException).code === PROXY_FAILED) break;
+          if ((error as NodeJS.ErrnoException).code === PROXY_FAILED || performance.now() >= untilMs) break;
         }
       }
       throw failed;
