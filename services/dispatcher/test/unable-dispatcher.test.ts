@@ -102,6 +102,31 @@ test("deliveries wait while the egress proxy refuses Herald, and none counts as 
   }
 });
 
+test("what the egress proxy refuses to one receiver fails, and does not disable its endpoint", async () => {
+  const { prisma } = db.database;
+  const proxy = await connectProxy();
+  try {
+    // It is refused alone: where many are, that is an outage.
+    await prisma.webhookEndpoint.updateMany({ data: { enabled: false } });
+    proxy.answerWith("HTTP/1.1 403 Forbidden\r\n\r\n");
+    receiver.answerWith({ headers: { connection: "close" } });
+    const endpoint = await dispatchers.insertEndpointAt(`https://r.receivers.example:${receiver.port}/`);
+    const proxied = { EGRESS_PROXY_URL: `http://127.0.0.1:${proxy.port}`, DISABLE_AFTER_FAILURES: "1" };
+    await dispatchers.start(settings(proxied), TUNING);
+    const [id = ""] = await dispatchers.insertDeliveries(endpoint, 1);
+    await eventually(async () =>
+      expect(
+        await prisma.deliveryAttempt.count({ where: { deliveryId: id, failureKind: "proxy_failed" } }),
+      ).toBeGreaterThan(0),
+    );
+    proxy.answerWith(undefined);
+    await eventually(async () => expect(await prisma.delivery.count({ where: { id, state: "succeeded" } })).toBe(1));
+    expect(await prisma.webhookEndpoint.count({ where: { id: endpoint.id, enabled: true } })).toBe(1);
+  } finally {
+    await proxy.close();
+  }
+});
+
 test("endpoints that fail are not left to a dispatcher without their key", async () => {
   const endpoints = await insertEndpoints();
   await Promise.all([

@@ -89,7 +89,7 @@ export const wayOut: Check<WayOutSubject> = {
       const blocked = guard.checkLiteral(host);
       if (blocked) throw blocked;
       const port = Number(url.port || 443);
-      const tunnel = await proxy?.open({ host, port }, guard);
+      const tunnel = await proxy?.open({ host, port }, guard, TIMEOUT_MS);
       const socket = await secured(
         connect({
           host,

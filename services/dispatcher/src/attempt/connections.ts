@@ -33,13 +33,17 @@ const NEXT_ADDRESS_AFTER_MS = 2_500;
 /**
  * @param extraCa PEM certificates that are trusted besides the system's roots
  * @param maxIdle connections that may wait to be used again, over all endpoints
- * @param proxy makes every connection, where there is one
+ * @param proxy makes every connection, where there is one; `deadlineMs` is what an attempt is given
  * @throws Error where `extraCa` holds no certificate
  */
 export function createConnections(
   guard: AddressGuard,
   extraCa: string | undefined,
-  { maxIdle = MAX_IDLE, proxy }: { maxIdle?: number; proxy?: EgressProxy | undefined } = {},
+  {
+    maxIdle = MAX_IDLE,
+    proxy,
+    deadlineMs = 15_000,
+  }: { maxIdle?: number; proxy?: EgressProxy | undefined; deadlineMs?: number } = {},
 ): Connections {
   const options: AgentOptions = {
     lookup: guard.lookup,
@@ -54,7 +58,7 @@ export function createConnections(
   const reused = new Agent({ ...options, keepAlive: true, maxCachedSessions: MAX_SESSIONS });
   const fresh = new Agent({ ...options, keepAlive: false, maxCachedSessions: 0 });
   for (const agent of [reused, fresh]) {
-    if (proxy) connectThrough(agent, guard, proxy);
+    if (proxy) connectThrough(agent, guard, proxy, deadlineMs);
     else admitOnly(agent, guard);
     nameByOrigin(agent);
   }
@@ -91,11 +95,11 @@ function admitOnly(agent: Agent, guard: AddressGuard): void {
 }
 
 /** TLS is the receiver's own, end to end: the proxy carries bytes that it can't read. */
-function connectThrough(agent: Agent, guard: AddressGuard, proxy: EgressProxy): void {
+function connectThrough(agent: Agent, guard: AddressGuard, proxy: EgressProxy, deadlineMs: number): void {
   const connect = agent.createConnection;
   agent.createConnection = function (options, callback) {
     const target = { host: options.host ?? "", port: Number(options.port) };
-    proxy.open(target, guard).then(
+    proxy.open(target, guard, deadlineMs).then(
       (tunnel) => {
         const socket = connect.call(this, { ...options, socket: tunnel } as typeof options) as Socket;
         callback?.(null, socket);

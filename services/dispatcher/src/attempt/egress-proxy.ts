@@ -10,19 +10,18 @@ export interface EgressProxy {
    * A tunnel to a receiver. Its name is resolved and judged here, and the proxy is told the address: it has no name that it could resolve to
    * something else.
    *
-   * @param timeoutMs for all of the name's addresses together
+   * @param withinMs what the attempt is given, in milliseconds. Of what looking the name up leaves, the proxy has two thirds, for all addresses
+   *   together: so one that says nothing is told from a receiver that says nothing
    * @throws Error whose code is one of `failureOf`'s: of the guard and of look-ups; ECONNREFUSED or ETIMEDOUT where the proxy says that the
    *   receiver is not reached; else {@link PROXY_FAILED}
    */
-  open(target: Pick<Target, "host" | "port">, guard: AddressGuard, timeoutMs?: number): Promise<Socket>;
+  open(target: Pick<Target, "host" | "port">, guard: AddressGuard, withinMs: number): Promise<Socket>;
   /** Whether the proxy works, whatever receivers do: it is asked for a name that nobody has. Never rejects. */
   works(): Promise<boolean>;
 }
 
 /** It stands near by: who takes longer to accept is not there. */
 const CONNECT_MS = 3_000;
-/** Less than an attempt has, so that a proxy that says nothing is told from a receiver that says nothing. */
-const ANSWER_MS = 10_000;
 /** RFC 6761: name servers say at once that there is no such name. */
 const NOBODYS = "herald.invalid:443";
 
@@ -35,7 +34,7 @@ export function createEgressProxy(text: string): EgressProxy {
   if (url?.protocol !== "http:" || url.pathname !== "/" || url.search !== "" || url.hash !== "") {
     throw new Error("must be http://host:port, or http://user:password@host:port");
   }
-  const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const credentials = [url.username, url.password].map(unescaped).join(":");
   const authorization =
     credentials === ":" ? {} : { "Proxy-Authorization": `Basic ${Buffer.from(credentials).toString("base64")}` };
   const place = { host: url.hostname.replace(/^\[|\]$/g, ""), port: url.port === "" ? 80 : Number(url.port) };
@@ -57,11 +56,12 @@ export function createEgressProxy(text: string): EgressProxy {
         reject(proxyFailed("egress proxy did not answer"));
         asking.destroy();
       };
+      const untilMs = performance.now() + timeoutMs;
       let timer = setTimeout(fail, Math.min(CONNECT_MS, timeoutMs));
       asking.once("socket", (socket) =>
         socket.once("connect", () => {
           clearTimeout(timer);
-          timer = setTimeout(fail, timeoutMs);
+          timer = setTimeout(fail, untilMs - performance.now());
         }),
       );
       asking.on("error", fail);
@@ -86,10 +86,12 @@ export function createEgressProxy(text: string): EgressProxy {
   }
 
   return {
-    async open({ host, port }, guard, timeoutMs = ANSWER_MS) {
-      const untilMs = performance.now() + timeoutMs;
+    async open({ host, port }, guard, withinMs) {
+      const endMs = performance.now() + withinMs;
+      const addresses = await judgedAddresses(host, guard);
+      const untilMs = endMs - (endMs - performance.now()) / 3;
       let failed: unknown;
-      for (const address of await judgedAddresses(host, guard)) {
+      for (const address of addresses) {
         const authority = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
         try {
           return await tunnelTo(authority, Math.max(1, untilMs - performance.now()));
@@ -111,6 +113,14 @@ export function createEgressProxy(text: string): EgressProxy {
       }
     },
   };
+}
+
+function unescaped(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new Error("must have each % in its user and password followed by two hexadecimal digits: % itself is %25");
+  }
 }
 
 function judgedAddresses(host: string, guard: AddressGuard): Promise<string[]> {

@@ -39,6 +39,7 @@ const FAILURES: Record<UnansweredKind, Record<string, string>> = {
   },
   resolver_failed: { ETIMEOUT: "DNS lookup timed out" },
   address_blocked: { ERR_ADDRESS_NOT_ALLOWED: "address not allowed" },
+  proxy_failed: { [PROXY_FAILED]: "egress proxy failed" },
   connection_refused: { ECONNREFUSED: "connection refused" },
   connection_timed_out: { ETIMEDOUT: "connection timed out" },
   connection_reset: {
@@ -51,7 +52,6 @@ const FAILURES: Record<UnansweredKind, Record<string, string>> = {
     EHOSTDOWN: "host unreachable",
     ENETUNREACH: "network unreachable",
     EADDRNOTAVAIL: "network unreachable",
-    [PROXY_FAILED]: "egress proxy failed",
   },
   certificate_invalid: {
     CERT_HAS_EXPIRED: "certificate expired",

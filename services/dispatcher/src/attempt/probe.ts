@@ -107,7 +107,7 @@ export function createProbe({ addresses, servers, proxy }: ProbeOptions): Probe 
   };
 }
 
-const IN_THE_WAY: readonly string[] = ["unreachable", "connection_refused", "connection_timed_out"];
+const IN_THE_WAY: readonly string[] = ["proxy_failed", "unreachable", "connection_refused", "connection_timed_out"];
 
 /** Whether name servers are asked for this host. */
 export function isAskedFor(host: string): boolean {

@@ -77,7 +77,7 @@ export function createSender(options: SenderOptions): Sender {
   const { clock, deadlineMs = 15_000, headerPrefix = "X-Service", standardWebhooks = true } = options;
   const resolve = options.resolve ?? createNameResolver();
   const guard = createAddressGuard(options.addresses, resolve);
-  const connections = createConnections(guard, options.extraCa, { proxy: options.proxy });
+  const connections = createConnections(guard, options.extraCa, { proxy: options.proxy, deadlineMs });
   const targetOf = createTargets();
 
   async function deliver(request: AttemptRequest, startedAt: Date, startedMs: number): Promise<Exchange> {

@@ -82,23 +82,27 @@ describe("whose fault it is that a receiver was not reached", () => {
     },
   );
 
-  test.each<FailureKind>(["resolver_failed", "unreachable", "connection_refused", "connection_timed_out", "timed_out"])(
-    "%s of many endpoints at once is Herald's, until somebody can be reached",
-    async (kind) => {
-      network = () => "failed";
-      expect(new Set(await many(10, kind))).toEqual(new Set(["ours"]));
-      expect(outage.isOn()).toBe(true);
-      expect(outage.since()).toEqual(clock.now());
-      expect(await outageMetric()).toBe(1);
-      expect(await ends(11, kind)).toBe("ours");
-      clock.advance(1);
-      network = () => "reached";
-      await eventually(() => expect(outage.isOn()).toBe(false));
-      expect(outage.since()).toBeNull();
-      expect(await outageMetric()).toBe(0);
-      expect(returns).toBe(1);
-    },
-  );
+  test.each<FailureKind>([
+    "resolver_failed",
+    "proxy_failed",
+    "unreachable",
+    "connection_refused",
+    "connection_timed_out",
+    "timed_out",
+  ])("%s of many endpoints at once is Herald's, until somebody can be reached", async (kind) => {
+    network = () => "failed";
+    expect(new Set(await many(10, kind))).toEqual(new Set(["ours"]));
+    expect(outage.isOn()).toBe(true);
+    expect(outage.since()).toEqual(clock.now());
+    expect(await outageMetric()).toBe(1);
+    expect(await ends(11, kind)).toBe("ours");
+    clock.advance(1);
+    network = () => "reached";
+    await eventually(() => expect(outage.isOn()).toBe(false));
+    expect(outage.since()).toBeNull();
+    expect(await outageMetric()).toBe(0);
+    expect(returns).toBe(1);
+  });
 
   test.each<FailureKind>(["resolver_failed", "unreachable", "connection_refused"])(
     "%s of many endpoints is their own, where a receiver that was reached lately still can be",
@@ -143,11 +147,11 @@ describe("whose fault it is that a receiver was not reached", () => {
   test("an egress proxy that is dead is Herald's own outage, with one receiver and none reached before", async () => {
     network = () => "failed";
     isWayOpen = false;
-    expect(await ends(1, "unreachable")).toBe("ours");
+    expect(await ends(1, "proxy_failed")).toBe("ours");
     expect(outage.isOn()).toBe(true);
     isWayOpen = true;
     await eventually(() => expect(outage.isOn()).toBe(false));
-    expect(await ends(1, "unreachable")).toBe("theirs");
+    expect(await ends(1, "proxy_failed")).toBe("theirs");
   });
 
   describe("name servers that answer nobody", () => {

@@ -47,6 +47,7 @@ const MAX_ORGANIZATIONS = 64;
  */
 const IN_THE_WAY: Partial<Record<FailureKind, { layer: Layer; others: number }>> = {
   resolver_failed: { layer: "names", others: 0 },
+  proxy_failed: { layer: "connections", others: 0 },
   unreachable: { layer: "connections", others: 0 },
   connection_refused: { layer: "connections", others: 2 },
   connection_timed_out: { layer: "connections", others: 2 },

@@ -1,7 +1,8 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { addressRules } from "@herald/common/security/address-rules";
 import { makeAuthority } from "@herald/dev/certificates/authority";
 import { nameServer } from "@herald/dev/harness/name-server";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { createEgressProxy } from "../../src/attempt/egress-proxy.ts";
 import { createProbe, type ProbeResult } from "../../src/attempt/probe.ts";
 import type { Sender } from "../../src/attempt/sender.ts";
@@ -64,7 +65,7 @@ describe("through an egress proxy", () => {
     expect(proxy.asked).toHaveLength(2);
   });
 
-  const ours = { failureKind: "unreachable", errorSummary: "egress proxy failed", statusCode: 503, reached: false };
+  const ours = { failureKind: "proxy_failed", errorSummary: "egress proxy failed", statusCode: 503, reached: false };
   const theirs = (failureKind: string) => ({ failureKind, statusCode: 503, reached: false });
   test.each<[string, object, ProbeResult, boolean]>([
     ["HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", ours, "failed", false],
@@ -84,6 +85,23 @@ describe("through an egress proxy", () => {
     expect(await probe.reach("connections", { host: "127.0.0.1", port: receiver.port })).toBe(probed);
     expect(await probe.isWayOpen()).toBe(works);
   });
+
+  test.each([150, 6_000, 15_000, 60_000])(
+    "a proxy that says nothing is told from a receiver that says nothing, before an attempt's %d ms are over",
+    async (deadlineMs) => {
+      proxy.answerWith("");
+      jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "queueMicrotask"] });
+      try {
+        sending = sender({ proxy: createEgressProxy(urlOf()), deadlineMs });
+        const sent = send();
+        while (proxy.asked.length === 0) await turn();
+        await jest.advanceTimersByTimeAsync(deadlineMs);
+        expect(await sent).toMatchObject({ ...ours, durationMs: Math.round((deadlineMs * 2) / 3) });
+      } finally {
+        jest.useRealTimers();
+      }
+    },
+  );
 
   test("a proxy that is not there is a fault of Herald's, and its probe says so until it is back", async () => {
     const gone = await connectProxy();
@@ -109,5 +127,9 @@ describe("through an egress proxy", () => {
     "http://u:hunter2@proxy?x",
   ])("%s is no proxy, and the error repeats nothing of it", (url) =>
     expect(() => createEgressProxy(url)).toThrow(/^must be http:\/\/host:port, or http:\/\/user:password@host:port$/),
+  );
+
+  test.each(["http://u:hunter%2@proxy", "http://%zz:hunter2@proxy"])("%s has a % that escapes nothing", (url) =>
+    expect(() => createEgressProxy(url)).toThrow(/^must have each % .* hexadecimal digits: % itself is %25$/),
   );
 });
