@@ -9,6 +9,7 @@
  *   written as HTTP
  * - `name_not_found`, `resolver_failed`: DNS knows no such host, or gave no answer
  * - `address_blocked`: the host's address is private or reserved
+ * - `proxy_failed`: the egress proxy gave no answer, or refused; it says nothing of the receiver
  * - `connection_refused`, `connection_timed_out`, `connection_reset`, `unreachable`: TCP
  * - `certificate_invalid` (expired, revoked, of another name), `certificate_untrusted`, `client_certificate_required`,
  *   `tls_name_unknown`, `tls_failed`: TLS
@@ -24,6 +25,7 @@ export const FAILURE_KINDS = [
   "name_not_found",
   "resolver_failed",
   "address_blocked",
+  "proxy_failed",
   "connection_refused",
   "connection_timed_out",
   "connection_reset",

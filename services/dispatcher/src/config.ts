@@ -13,6 +13,7 @@ import { addressRules } from "@herald/common/security/address-rules";
 import { createNameResolver } from "@herald/common/security/name-resolver";
 import { secretBox } from "@herald/common/security/secret-box";
 import { type MemoryBounds, memoryBounds } from "@herald/common/service/memory";
+import { createEgressProxy } from "./attempt/egress-proxy.ts";
 import { keepOpened } from "./attempt/opened-secrets.ts";
 import { createProbe } from "./attempt/probe.ts";
 import { createSender } from "./attempt/sender.ts";
@@ -32,6 +33,12 @@ export const dispatcherSettings = {
     type: "string",
     description:
       "Name servers to ask, as address or address:port, separated by commas; those of the system when absent.",
+  },
+  EGRESS_PROXY_URL: {
+    type: "string",
+    secret: true,
+    description:
+      "HTTP proxy that carries every attempt (CONNECT), as http://user:password@host:port: one way out, with an address that receivers can open their firewalls to. It may be private.",
   },
   EXTRA_CA_FILE: {
     type: "string",
@@ -87,13 +94,15 @@ export function readDispatcherConfig(environment: Environment, clock: Clock, own
   const tuning = { ...DISPATCHER_TUNING, ...own };
   const addresses = addressRules(config);
   const servers = config.DNS_SERVERS?.split(",").map((server) => server.trim());
+  const proxyUrl = config.EGRESS_PROXY_URL;
+  const proxy = proxyUrl === undefined ? undefined : readSetting("EGRESS_PROXY_URL", () => createEgressProxy(proxyUrl));
   return {
     config,
     bounds: { ...memoryBounds(config), ...tuning.bounds },
     sweepIntervalMs: tuning.sweepIntervalMs,
     newOwnerMs: tuning.newOwnerMs,
     pausesMs: tuning.pausesMs,
-    probe: readSetting("DNS_SERVERS", () => createProbe({ addresses, servers })),
+    probe: readSetting("DNS_SERVERS", () => createProbe({ addresses, servers, proxy })),
     secrets: keepOpened(
       readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS)),
       MAX_OPENED_SECRETS,
@@ -107,6 +116,7 @@ export function readDispatcherConfig(environment: Environment, clock: Clock, own
         addresses,
         resolve: createNameResolver({ servers }),
         extraCa: config.EXTRA_CA_FILE && readFileSync(config.EXTRA_CA_FILE, "utf8"),
+        proxy,
         clock,
       }),
     ),

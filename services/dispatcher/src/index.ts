@@ -1,3 +1,4 @@
+export { createEgressProxy } from "./attempt/egress-proxy.ts";
 export { type DispatcherTuning, dispatcherSettings } from "./config.ts";
 export { createMetrics } from "./metrics.ts";
 export { startDispatcher } from "./start-dispatcher.ts";

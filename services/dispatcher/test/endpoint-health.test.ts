@@ -131,12 +131,15 @@ test("§3.1/failures five failures, each after the pause of the one before, disa
   expect(await endpointOf(endpoint.id)).toMatchObject({ disabledReason: "failures", pausedUntil: null });
 });
 
-test("a failed look-up of a name counts against no endpoint", async () => {
-  const endpoint = await insertEndpoint(db.database.prisma);
-  const failed = { succeeded: false, failureKind: "resolver_failed" as const };
-  await settleAll([settlement(endpoint, await underWay(endpoint), failed)]);
-  expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
-});
+test.each(["resolver_failed", "proxy_failed"] as const)(
+  "a failure of the kind %s counts against no endpoint",
+  async (failureKind) => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const failed = { succeeded: false, failureKind };
+    await settleAll([settlement(endpoint, await underWay(endpoint), failed)]);
+    expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
+  },
+);
 
 test("a success whose failure before is not written yet still ends the run", async () => {
   const { prisma } = db.database;

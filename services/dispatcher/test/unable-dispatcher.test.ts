@@ -9,6 +9,7 @@ import { type NameServer, nameServer } from "@herald/dev/harness/name-server";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { connectProxy } from "./attempt/receivers.ts";
 import { useDispatchers } from "./dispatchers.ts";
 
 const db = useDatabase();
@@ -78,6 +79,51 @@ test("endpoints that fail are not left to a dispatcher in an outage", async () =
     await failAndMend(endpoints);
   } finally {
     await silent.close();
+  }
+});
+
+test("deliveries wait while the egress proxy refuses Herald, and none counts as failed", async () => {
+  const { prisma } = db.database;
+  const proxy = await connectProxy();
+  try {
+    proxy.answerWith("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
+    receiver.answerWith({ headers: { connection: "close" } });
+    const endpoint = await dispatchers.insertEndpointAt(`https://r.receivers.example:${receiver.port}/`);
+    await dispatchers.start(settings({ EGRESS_PROXY_URL: `http://user:hunter2@127.0.0.1:${proxy.port}` }), TUNING);
+    const [id = ""] = await dispatchers.insertDeliveries(endpoint, 1);
+    await eventually(async () => expect(await prisma.process.count({ where: { outageSince: { not: null } } })).toBe(1));
+    proxy.answerWith(undefined);
+    await eventually(async () =>
+      expect(await prisma.delivery.count({ where: { id, state: "succeeded", attemptCount: 1 } })).toBe(1),
+    );
+    expect(await prisma.webhookEndpoint.count({ where: { id: endpoint.id, consecutiveFailures: 0 } })).toBe(1);
+  } finally {
+    await proxy.close();
+  }
+});
+
+test("what the egress proxy refuses to one receiver fails, and does not disable its endpoint", async () => {
+  const { prisma } = db.database;
+  const proxy = await connectProxy();
+  try {
+    // It is refused alone: where many are, that is an outage.
+    await prisma.webhookEndpoint.updateMany({ data: { enabled: false } });
+    proxy.answerWith("HTTP/1.1 403 Forbidden\r\n\r\n");
+    receiver.answerWith({ headers: { connection: "close" } });
+    const endpoint = await dispatchers.insertEndpointAt(`https://r.receivers.example:${receiver.port}/`);
+    const proxied = { EGRESS_PROXY_URL: `http://127.0.0.1:${proxy.port}`, DISABLE_AFTER_FAILURES: "1" };
+    await dispatchers.start(settings(proxied), TUNING);
+    const [id = ""] = await dispatchers.insertDeliveries(endpoint, 1);
+    await eventually(async () =>
+      expect(
+        await prisma.deliveryAttempt.count({ where: { deliveryId: id, failureKind: "proxy_failed" } }),
+      ).toBeGreaterThan(0),
+    );
+    proxy.answerWith(undefined);
+    await eventually(async () => expect(await prisma.delivery.count({ where: { id, state: "succeeded" } })).toBe(1));
+    expect(await prisma.webhookEndpoint.count({ where: { id: endpoint.id, enabled: true } })).toBe(1);
+  } finally {
+    await proxy.close();
   }
 });
 

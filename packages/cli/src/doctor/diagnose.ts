@@ -9,6 +9,7 @@ import { addressRules } from "@herald/common/security/address-rules";
 import { createNameResolver } from "@herald/common/security/name-resolver";
 import { secretBox, secretSealer } from "@herald/common/security/secret-box";
 import { readCaFile } from "@herald/common/security/server-certificate";
+import { createEgressProxy } from "@herald/dispatcher";
 import { type CommandContext, UsageError } from "../command.ts";
 import { type BrokerAddress, brokerAddress, closeBroker, databaseAddress, hostOf, openBroker } from "../connections.ts";
 import { BLOCKED, brokerFinding, greetingOf, isBlocked, probe, queues } from "./broker.ts";
@@ -90,10 +91,12 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   const identity = read(() => readSome(environment, "AUTH_JWKS_URL"));
   const outside = read(() => {
     const networks = ["ALLOWED_PRIVATE_NETWORKS", "DENIED_NETWORKS", "NAT64_PREFIXES"] as const;
-    const config = readSome(environment, "DNS_SERVERS", "EXTRA_CA_FILE", ...networks);
+    const config = readSome(environment, "DNS_SERVERS", "EGRESS_PROXY_URL", "EXTRA_CA_FILE", ...networks);
     const servers = config.DNS_SERVERS?.split(",").map((server) => server.trim());
+    const proxyUrl = config.EGRESS_PROXY_URL;
     return {
       url,
+      proxy: proxyUrl === undefined ? undefined : readSetting("EGRESS_PROXY_URL", () => createEgressProxy(proxyUrl)),
       resolve: readSetting("DNS_SERVERS", () => createNameResolver({ servers })),
       extraCa: readCaFile("EXTRA_CA_FILE", config.EXTRA_CA_FILE),
       addresses: addressRules(config),

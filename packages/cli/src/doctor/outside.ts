@@ -5,6 +5,7 @@ import { isIP } from "node:net";
 import { connect, rootCertificates, type TLSSocket } from "node:tls";
 import { createAddressGuard, type Resolve } from "@herald/common/security/address-guard";
 import type { AddressRules } from "@herald/common/security/address-rules";
+import type { createEgressProxy } from "@herald/dispatcher";
 import type { Disk } from "../command.ts";
 import { plural } from "../output.ts";
 import { type Check, type Finding, fault, ok, skipped, warning } from "./finding.ts";
@@ -74,21 +75,26 @@ interface WayOutSubject {
   /** EXTRA_CA_FILE's text. */
   extraCa: string | undefined;
   addresses: AddressRules;
+  /** Where all attempts go through it. */
+  proxy?: ReturnType<typeof createEgressProxy> | undefined;
 }
 
 export const wayOut: Check<WayOutSubject> = {
   name: "way out",
-  async examine({ url, resolve, extraCa, addresses }) {
+  async examine({ url, resolve, extraCa, addresses, proxy }) {
     if (url === undefined) return skipped("--url names no receiver to try.");
     const host = url.hostname.replace(/^\[|\]$/g, "");
     const guard = createAddressGuard(addresses, resolve);
     try {
       const blocked = guard.checkLiteral(host);
       if (blocked) throw blocked;
+      const port = Number(url.port || 443);
+      const tunnel = await proxy?.open({ host, port }, guard, TIMEOUT_MS);
       const socket = await secured(
         connect({
           host,
-          port: Number(url.port || 443),
+          port,
+          ...(tunnel && { socket: tunnel }),
           lookup: guard.lookup,
           minVersion: "TLSv1.2",
           rejectUnauthorized: true,
@@ -99,7 +105,7 @@ export const wayOut: Check<WayOutSubject> = {
       const { remoteAddress } = socket;
       const protocol = socket.getProtocol();
       socket.destroy();
-      return ok(`${host} answers at ${remoteAddress} with ${protocol}.`);
+      return ok(`${host} answers ${tunnel ? "through the egress proxy" : `at ${remoteAddress}`} with ${protocol}.`);
     } catch (error) {
       return refusal(error, RECEIVER, host);
     }

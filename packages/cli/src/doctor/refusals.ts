@@ -124,6 +124,11 @@ export const RECEIVER: Server = {
       "The name servers do not say where {host} is{code}.",
       "Open UDP and TCP port 53 to the name servers of this machine, or name others by DNS_SERVERS.",
     ],
+    [
+      /^ERR_EGRESS_PROXY /,
+      "The egress proxy makes no way to {host}.",
+      "Correct EGRESS_PROXY_URL, its user and its password, and have the proxy allow CONNECT to public addresses at any port.",
+    ],
     [/^ENODATA /, "The name {host} has no address.", "Correct the URL that --url names."],
   ],
   other: notReached,

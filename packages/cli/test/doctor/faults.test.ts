@@ -392,6 +392,11 @@ test.each<[string, Change, RegExp]>([
     /^fault, way out: .*name servers do not say.* -> .*DNS_SERVERS/,
   ],
   [
+    "nothing listens at the egress proxy",
+    { settings: { EGRESS_PROXY_URL: "http://user:hunter2@127.0.0.1:1" } },
+    /^fault, way out: The egress proxy makes no way to [^ ]*\. -> Correct EGRESS_PROXY_URL/,
+  ],
+  [
     "nothing listens at the receiver",
     { args: ["--url", "https://127.0.0.1:1/"] },
     /^fault, way out: .*Nothing listens.* -> .*--url/,

@@ -3,6 +3,7 @@ import { Agent, type AgentOptions } from "node:https";
 import type { Socket } from "node:net";
 import { createSecureContext, rootCertificates } from "node:tls";
 import type { AddressGuard } from "@herald/common/security/address-guard";
+import type { EgressProxy } from "./egress-proxy.ts";
 
 export interface Connections {
   /** Keeps connections open and uses them again; shared by all endpoints. */
@@ -32,9 +33,18 @@ const NEXT_ADDRESS_AFTER_MS = 2_500;
 /**
  * @param extraCa PEM certificates that are trusted besides the system's roots
  * @param maxIdle connections that may wait to be used again, over all endpoints
+ * @param proxy makes every connection, where there is one; `deadlineMs` is what an attempt is given
  * @throws Error where `extraCa` holds no certificate
  */
-export function createConnections(guard: AddressGuard, extraCa: string | undefined, maxIdle = MAX_IDLE): Connections {
+export function createConnections(
+  guard: AddressGuard,
+  extraCa: string | undefined,
+  {
+    maxIdle = MAX_IDLE,
+    proxy,
+    deadlineMs = 15_000,
+  }: { maxIdle?: number; proxy?: EgressProxy | undefined; deadlineMs?: number } = {},
+): Connections {
   const options: AgentOptions = {
     lookup: guard.lookup,
     // One for all connections: making one parses every root certificate anew.
@@ -48,7 +58,8 @@ export function createConnections(guard: AddressGuard, extraCa: string | undefin
   const reused = new Agent({ ...options, keepAlive: true, maxCachedSessions: MAX_SESSIONS });
   const fresh = new Agent({ ...options, keepAlive: false, maxCachedSessions: 0 });
   for (const agent of [reused, fresh]) {
-    admitOnly(agent, guard);
+    if (proxy) connectThrough(agent, guard, proxy, deadlineMs);
+    else admitOnly(agent, guard);
     nameByOrigin(agent);
   }
   limitIdle(reused, maxIdle);
@@ -81,6 +92,35 @@ function admitOnly(agent: Agent, guard: AddressGuard): void {
     callback?.(blocked, undefined as never);
     return undefined;
   };
+}
+
+/** TLS is the receiver's own, end to end: the proxy carries bytes that it can't read. */
+function connectThrough(agent: Agent, guard: AddressGuard, proxy: EgressProxy, deadlineMs: number): void {
+  const connect = agent.createConnection;
+  agent.createConnection = function (options, callback) {
+    const target = { host: options.host ?? "", port: Number(options.port) };
+    proxy.open(target, guard, deadlineMs).then(
+      (tunnel) => {
+        const socket = connect.call(this, { ...options, socket: tunnel } as typeof options) as Socket;
+        callback?.(null, socket);
+        sayConnected(socket);
+      },
+      (error) => callback?.(error, undefined as never),
+    );
+    return undefined;
+  };
+}
+
+/**
+ * Over a tunnel, which is there before it, a TLS socket is never seen to connect. Whoever gets it from the agent is told as of any other: by
+ * then a receiver was reached. What is written meanwhile waits for this.
+ */
+function sayConnected(socket: Socket): void {
+  Object.assign(socket, { connecting: true });
+  setImmediate(() => {
+    Object.assign(socket, { connecting: false });
+    if (!socket.destroyed) socket.emit("connect");
+  });
 }
 
 /** Node's own names list every TLS option, for each request anew; here these are the same for all connections. */

@@ -9,6 +9,8 @@ export interface AttemptError {
 export const TIMED_OUT = "ERR_ATTEMPT_TIMED_OUT";
 export const TOO_MANY_INTERIM = "ERR_TOO_MANY_INTERIM_RESPONSES";
 export const BAD_URL = "ERR_ENDPOINT_URL";
+/** The egress proxy failed, or refused Herald: its message is one that is made here. */
+export const PROXY_FAILED = "ERR_EGRESS_PROXY";
 export const BAD_REQUEST = "ERR_ATTEMPT_REQUEST";
 
 /** What becomes of an attempt that got no final response. */
@@ -37,6 +39,7 @@ const FAILURES: Record<UnansweredKind, Record<string, string>> = {
   },
   resolver_failed: { ETIMEOUT: "DNS lookup timed out" },
   address_blocked: { ERR_ADDRESS_NOT_ALLOWED: "address not allowed" },
+  proxy_failed: { [PROXY_FAILED]: "egress proxy failed" },
   connection_refused: { ECONNREFUSED: "connection refused" },
   connection_timed_out: { ETIMEDOUT: "connection timed out" },
   connection_reset: {

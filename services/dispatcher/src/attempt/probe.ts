@@ -3,6 +3,7 @@ import { connect, isIP } from "node:net";
 import { createAddressGuard, isLocalhostName } from "@herald/common/security/address-guard";
 import type { AddressRules } from "@herald/common/security/address-rules";
 import { createNameResolver } from "@herald/common/security/name-resolver";
+import type { EgressProxy } from "./egress-proxy.ts";
 import { failureOf } from "./failure.ts";
 import type { Target } from "./target.ts";
 
@@ -24,12 +25,15 @@ export interface Probe {
    * wrong with a receiver's own name has no part in it. Never rejects.
    */
   areNamesAnswered(): Promise<boolean>;
+  /** Whether the egress proxy works; true where there is none. Never rejects. */
+  isWayOpen(): Promise<boolean>;
 }
 
 export interface ProbeOptions {
   addresses: AddressRules;
   /** As the name resolver takes them. */
   servers?: readonly string[] | undefined;
+  proxy?: EgressProxy | undefined;
 }
 
 /** A connection takes a round trip, or two where a packet is lost. */
@@ -41,7 +45,7 @@ const NOBODYS_NAME = "herald.invalid";
 /** How c-ares says that no server has answered, or that none is there. Every other error is an answer. */
 const UNANSWERED = ["ETIMEOUT", "ECONNREFUSED"];
 
-export function createProbe({ addresses, servers }: ProbeOptions): Probe {
+export function createProbe({ addresses, servers, proxy }: ProbeOptions): Probe {
   // What was known before says nothing about now.
   const resolve = createNameResolver({ servers, timeoutMs: LOOKUP_MS, keptMs: 0 });
   const guard = createAddressGuard(addresses, resolve);
@@ -55,6 +59,18 @@ export function createProbe({ addresses, servers }: ProbeOptions): Probe {
     }
   }
 
+  const isInTheWay = (error: Error): ProbeResult =>
+    IN_THE_WAY.includes(failureOf(error, 0).kind) ? "failed" : "unclear";
+
+  async function tunnelTo(target: Pick<Target, "host" | "port">, through: EgressProxy): Promise<ProbeResult> {
+    try {
+      (await through.open(target, guard, CONNECT_MS)).on("error", () => {}).destroy();
+      return "reached";
+    } catch (error) {
+      return isInTheWay(error as Error);
+    }
+  }
+
   function connectTo({ host, port }: Pick<Target, "host" | "port">): Promise<ProbeResult> {
     return new Promise((settle) => {
       if (guard.checkLiteral(host)) return settle("unclear");
@@ -65,7 +81,7 @@ export function createProbe({ addresses, servers }: ProbeOptions): Probe {
       };
       socket.setTimeout(CONNECT_MS, () => end("failed"));
       socket.once("connect", () => end("reached"));
-      socket.on("error", (error) => end(IN_THE_WAY.includes(failureOf(error, 0).kind) ? "failed" : "unclear"));
+      socket.on("error", (error) => end(isInTheWay(error)));
     });
   }
 
@@ -82,12 +98,16 @@ export function createProbe({ addresses, servers }: ProbeOptions): Probe {
   }
 
   return {
-    reach: (layer, target) => (layer === "names" ? askFor(target.host) : connectTo(target)),
+    reach(layer, target) {
+      if (layer === "names") return askFor(target.host);
+      return proxy ? tunnelTo(target, proxy) : connectTo(target);
+    },
     areNamesAnswered,
+    isWayOpen: async () => (await proxy?.works()) ?? true,
   };
 }
 
-const IN_THE_WAY: readonly string[] = ["unreachable", "connection_refused", "connection_timed_out"];
+const IN_THE_WAY: readonly string[] = ["proxy_failed", "unreachable", "connection_refused", "connection_timed_out"];
 
 /** Whether name servers are asked for this host. */
 export function isAskedFor(host: string): boolean {

@@ -5,6 +5,7 @@ import { attemptHeaders, type HeaderSettings } from "@herald/common/security/att
 import { createNameResolver, type NameResolver } from "@herald/common/security/name-resolver";
 import type { FailureKind } from "@herald/contracts";
 import { createConnections } from "./connections.ts";
+import type { EgressProxy } from "./egress-proxy.ts";
 import { type Exchange, exchange } from "./exchange.ts";
 import { type AttemptError, BAD_REQUEST, BAD_URL, failureOf } from "./failure.ts";
 import { responseExcerpt } from "./response-excerpt.ts";
@@ -52,6 +53,8 @@ export interface SenderOptions extends Partial<HeaderSettings> {
   addresses: AddressRules;
   /** PEM certificates that are trusted besides the system's roots. */
   extraCa?: string | undefined;
+  /** The way to all receivers, where there is but one. */
+  proxy?: EgressProxy | undefined;
   clock: Clock;
   /** Asks for the addresses of a name; the system's name servers by default. */
   resolve?: Resolve & Partial<Pick<NameResolver, "forget">>;
@@ -74,7 +77,7 @@ export function createSender(options: SenderOptions): Sender {
   const { clock, deadlineMs = 15_000, headerPrefix = "X-Service", standardWebhooks = true } = options;
   const resolve = options.resolve ?? createNameResolver();
   const guard = createAddressGuard(options.addresses, resolve);
-  const connections = createConnections(guard, options.extraCa);
+  const connections = createConnections(guard, options.extraCa, { proxy: options.proxy, deadlineMs });
   const targetOf = createTargets();
 
   async function deliver(request: AttemptRequest, startedAt: Date, startedMs: number): Promise<Exchange> {

@@ -15,6 +15,7 @@ let outageMetric: () => Promise<number | undefined>;
 let network: (host: string, port: number) => ProbeResult | Promise<ProbeResult>;
 /** Whether name servers answer a question for nobody's name. */
 let namesAnswered: boolean;
+let isWayOpen: boolean;
 /** Enabled receivers that were not attempted yet. */
 let strangers: ReturnType<typeof delivery>[];
 let probed: string[];
@@ -29,6 +30,7 @@ beforeEach(() => {
   clock = steeredClock();
   network = () => "reached";
   namesAnswered = true;
+  isWayOpen = true;
   strangers = [];
   probed = [];
   returns = 0;
@@ -42,6 +44,7 @@ beforeEach(() => {
         return await Promise.race([network(host, port), ended]);
       },
       areNamesAnswered: async () => namesAnswered,
+      isWayOpen: async () => isWayOpen,
     },
     others: async () => strangers,
     metrics,
@@ -79,23 +82,27 @@ describe("whose fault it is that a receiver was not reached", () => {
     },
   );
 
-  test.each<FailureKind>(["resolver_failed", "unreachable", "connection_refused", "connection_timed_out", "timed_out"])(
-    "%s of many endpoints at once is Herald's, until somebody can be reached",
-    async (kind) => {
-      network = () => "failed";
-      expect(new Set(await many(10, kind))).toEqual(new Set(["ours"]));
-      expect(outage.isOn()).toBe(true);
-      expect(outage.since()).toEqual(clock.now());
-      expect(await outageMetric()).toBe(1);
-      expect(await ends(11, kind)).toBe("ours");
-      clock.advance(1);
-      network = () => "reached";
-      await eventually(() => expect(outage.isOn()).toBe(false));
-      expect(outage.since()).toBeNull();
-      expect(await outageMetric()).toBe(0);
-      expect(returns).toBe(1);
-    },
-  );
+  test.each<FailureKind>([
+    "resolver_failed",
+    "proxy_failed",
+    "unreachable",
+    "connection_refused",
+    "connection_timed_out",
+    "timed_out",
+  ])("%s of many endpoints at once is Herald's, until somebody can be reached", async (kind) => {
+    network = () => "failed";
+    expect(new Set(await many(10, kind))).toEqual(new Set(["ours"]));
+    expect(outage.isOn()).toBe(true);
+    expect(outage.since()).toEqual(clock.now());
+    expect(await outageMetric()).toBe(1);
+    expect(await ends(11, kind)).toBe("ours");
+    clock.advance(1);
+    network = () => "reached";
+    await eventually(() => expect(outage.isOn()).toBe(false));
+    expect(outage.since()).toBeNull();
+    expect(await outageMetric()).toBe(0);
+    expect(returns).toBe(1);
+  });
 
   test.each<FailureKind>(["resolver_failed", "unreachable", "connection_refused"])(
     "%s of many endpoints is their own, where a receiver that was reached lately still can be",
@@ -135,6 +142,16 @@ describe("whose fault it is that a receiver was not reached", () => {
     network = () => "failed";
     expect(await ends(5, "resolver_failed")).toBe("theirs");
     expect(outage.isOn()).toBe(false);
+  });
+
+  test("an egress proxy that is dead is Herald's own outage, with one receiver and none reached before", async () => {
+    network = () => "failed";
+    isWayOpen = false;
+    expect(await ends(1, "proxy_failed")).toBe("ours");
+    expect(outage.isOn()).toBe(true);
+    isWayOpen = true;
+    await eventually(() => expect(outage.isOn()).toBe(false));
+    expect(await ends(1, "proxy_failed")).toBe("theirs");
   });
 
   describe("name servers that answer nobody", () => {

@@ -47,6 +47,7 @@ const MAX_ORGANIZATIONS = 64;
  */
 const IN_THE_WAY: Partial<Record<FailureKind, { layer: Layer; others: number }>> = {
   resolver_failed: { layer: "names", others: 0 },
+  proxy_failed: { layer: "connections", others: 0 },
   unreachable: { layer: "connections", others: 0 },
   connection_refused: { layer: "connections", others: 2 },
   connection_timed_out: { layer: "connections", others: 2 },
@@ -73,7 +74,9 @@ export function createOutage({ clock, probe, others, metrics, log, probeEveryMs 
     const all = () => [...reached.values()].reverse().flatMap((each) => receiverOf(each) ?? []);
     const some = async (count: number) => (await others(count)).flatMap((each) => receiverOf(each) ?? []);
     const common = { layer, probe: probe.reach, clock, probeEveryMs, onChange, signal: stopping.signal };
-    if (layer === "connections") return watchLayer({ ...common, lately: all, others: some, isDead: async () => false });
+    if (layer === "connections") {
+      return watchLayer({ ...common, lately: all, others: some, isDead: async () => !(await probe.isWayOpen()) });
+    }
     const areAskedFor = (receivers: Receiver[]) => receivers.filter(({ host }) => isAskedFor(host));
     const lately = () => areAskedFor(all());
     // However few the receivers are, name servers that have answered and now answer nobody are no fault of theirs. It is not

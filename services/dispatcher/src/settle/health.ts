@@ -39,10 +39,10 @@ export type HealthResult = Pick<
 
 /**
  * Whether a failure of this kind is the endpoint's. An attempt that was never made is not, and one without an answer from a
- * name server says nothing of the receiver.
+ * name server, or without a way through the egress proxy, says nothing of the receiver.
  */
 export function isEndpointsFailure(kind: FailureKind | null): boolean {
-  return kind !== "interrupted" && kind !== "resolver_failed";
+  return kind !== "interrupted" && kind !== "resolver_failed" && kind !== "proxy_failed";
 }
 
 /** What some results change, to be written at once. */

@@ -39,7 +39,7 @@ describe("idle connections", () => {
   test("idle connections over the limit are closed, the longest idle first", async () => {
     receivers = await Promise.all([1, 2, 3].map(() => wellBehavedReceiver(tls)));
     const [a, b, c] = receivers as [Receiver, Receiver, Receiver];
-    connections = createConnections(guard, extraCa, 2);
+    connections = createConnections(guard, extraCa, { maxIdle: 2 });
     for (const receiver of [a, b, a, c]) await visit(receiver, connections.reused);
     await eventually(() => expect(b.open()).toBe(0));
     expect([a.open(), c.open()]).toEqual([1, 1]);
@@ -49,7 +49,7 @@ describe("idle connections", () => {
   test("idle connections that a receiver closed do not count", async () => {
     receivers = await Promise.all([1, 2, 3].map(() => wellBehavedReceiver(tls)));
     const [a, b, c] = receivers as [Receiver, Receiver, Receiver];
-    connections = createConnections(guard, extraCa, 2);
+    connections = createConnections(guard, extraCa, { maxIdle: 2 });
     await visit(b, connections.reused);
     await visit(a, connections.reused);
     await a.close();

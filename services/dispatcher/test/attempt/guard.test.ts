@@ -6,7 +6,7 @@ import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Sender } from "../../src/attempt/sender.ts";
 import { type Receiver, tcpReceiver, wellBehavedReceiver } from "./receivers.ts";
-import { countConnects, request, SHORT_DEADLINE_MS, sender } from "./sending.ts";
+import { countConnects, request, SHORT_DEADLINE_MS, through, WAYS } from "./sending.ts";
 
 /** Addresses that are not public, as a URL can hold them. All that there are, the tests of the guard itself have. */
 const LITERALS = [
@@ -17,185 +17,188 @@ const LOCALHOSTS = ["localhost", "a.b.localhost.", "ⓛocalhost"];
 
 const BLOCKED = { statusCode: 503, succeeded: false, errorSummary: "address not allowed", responseExcerpt: null };
 
-let extraCa: string;
-let tls: KeyPair;
-/** Listens on all of this machine's addresses, to catch every connection that the guard lets through. */
-let trap: Receiver;
-/** One sender for all tests: making one reads all root certificates, which takes long. */
-let sending: Sender;
-let answer: LookupAddress[];
-let asked: string[];
+describe.each(WAYS)("%s", (way) => {
+  let extraCa: string;
+  let tls: KeyPair;
+  /** Listens on all of this machine's addresses, to catch every connection that the guard lets through. */
+  let trap: Receiver;
+  /** One sender for all tests: making one reads all root certificates, which takes long. */
+  let sending: Sender;
+  let answer: LookupAddress[];
+  let asked: string[];
 
-const resolve: Resolve = async (name) => {
-  asked.push(name);
-  return answer;
-};
+  const resolve: Resolve = async (name) => {
+    asked.push(name);
+    return answer;
+  };
 
-beforeAll(async () => {
-  const authority = await makeAuthority("Test authority");
-  extraCa = authority.cert;
-  tls = await authority.issue({ names: ["receiver.test"] });
-  trap = await tcpReceiver((socket) => socket.resume(), "::");
-  sending = sender({ deadlineMs: SHORT_DEADLINE_MS, addresses: PUBLIC_ONLY, resolve });
-});
-
-beforeEach(() => {
-  answer = [];
-  asked = [];
-});
-
-afterAll(async () => {
-  await sending.close();
-  await trap.close();
-});
-
-const inDns = (...addresses: string[]): LookupAddress[] =>
-  addresses.map((address) => ({ address, family: isIP(address) }));
-
-async function expectBlocked(host: string) {
-  const connects = await countConnects(async () => {
-    expect(await sending.send(request({ url: `https://${host}:${trap.port}/` }))).toMatchObject(BLOCKED);
-  });
-  expect(connects).toBe(0);
-  expect(trap.accepted()).toBe(0);
-}
-
-async function expectNameBlocked(...addresses: string[]) {
-  answer = inDns(...addresses);
-  await expectBlocked("receiver.test");
-}
-
-describe("by literal", () => {
-  test.each(LITERALS)("§2.1.3 %s reaches no socket", async (host) => {
-    await expectBlocked(host);
-    expect(asked).toEqual([]);
-  });
-});
-
-describe("by name", () => {
-  const addresses = [...new Set(LITERALS.map((host) => new URL(`https://${host}`).hostname.replace(/[[\]]/g, "")))];
-
-  test.each(addresses)("§2.1.3 a name that resolves to %s reaches no socket", async (address) => {
-    await expectNameBlocked(address);
-    expect(asked).toEqual(["receiver.test"]);
+  beforeAll(async () => {
+    const authority = await makeAuthority("Test authority");
+    extraCa = authority.cert;
+    tls = await authority.issue({ names: ["receiver.test"] });
+    trap = await tcpReceiver((socket) => socket.resume(), "::");
+    sending = await through(way, { deadlineMs: SHORT_DEADLINE_MS, addresses: PUBLIC_ONLY, resolve });
   });
 
-  test.each(LOCALHOSTS)("§2.1.3 %s reaches no socket, and no name server", async (host) => {
-    await expectBlocked(host);
-    expect(asked).toEqual([]);
+  beforeEach(() => {
+    answer = [];
+    asked = [];
   });
 
-  test("§2.1.3 one address that is not public among public ones blocks the name", async () => {
-    for (const bad of ["127.0.0.1", "::1", "10.0.0.1"]) {
-      await expectNameBlocked("8.8.8.8", bad);
-      await expectNameBlocked(bad, "2606:4700:4700::1111");
-    }
-  });
-
-  test("§2.1.3 a name without addresses reaches no socket", async () => {
-    await expectNameBlocked();
-  });
-});
-
-describe("by a network that is closed", () => {
-  test("an address that is closed reaches no socket, though its network is open", async () => {
-    const addresses = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8", DENIED_NETWORKS: "127.0.0.2" });
-    const receiver = await wellBehavedReceiver(tls, (_request, response) =>
-      response.writeHead(200, { connection: "close" }).end(),
-    );
-    const closed = await tcpReceiver((socket) => socket.resume(), "127.0.0.2", receiver.port);
-    const sending = sender({ extraCa, addresses, resolve });
-    const send = (host: string) => sending.send(request({ url: `https://${host}:${receiver.port}/` }));
-
-    answer = inDns("127.0.0.1");
-    expect(await send("receiver.test")).toMatchObject({ statusCode: 200 });
-    answer = inDns("127.0.0.1", "127.0.0.2");
-    expect(await send("receiver.test")).toMatchObject(BLOCKED);
-    expect(await send("127.0.0.2")).toMatchObject(BLOCKED);
-    expect(await send("[::ffff:127.0.0.2]")).toMatchObject(BLOCKED);
-    expect(closed.accepted()).toBe(0);
-
+  afterAll(async () => {
     await sending.close();
-    await receiver.close();
-    await closed.close();
+    await trap.close();
   });
-});
 
-describe("by rebinding", () => {
-  // The open address stands for a public one: tests send nothing off this machine.
-  const addresses = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.1" });
+  const inDns = (...addresses: string[]): LookupAddress[] =>
+    addresses.map((address) => ({ address, family: isIP(address) }));
 
-  test("§2.1.3 a name that turns private between attempts is blocked at the next connection", async () => {
-    const receiver = await wellBehavedReceiver(tls, (_request, response) =>
-      response.writeHead(200, { connection: "close" }).end(),
-    );
-    const onOtherAddress = await tcpReceiver((socket) => socket.resume(), "127.0.0.2", receiver.port);
-    const answers = ["127.0.0.1", "127.0.0.2", "::1", "10.0.0.1", "127.0.0.1"];
-    const resolve: Resolve = async () => inDns(answers.shift() as string);
-    const sending = sender({ extraCa, addresses, resolve });
-    const send = () => sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
-
-    expect(await send()).toMatchObject({ statusCode: 200 });
+  async function expectBlocked(host: string) {
     const connects = await countConnects(async () => {
-      for (let i = 0; i < 3; i++) expect(await send()).toMatchObject(BLOCKED);
+      expect(await sending.send(request({ url: `https://${host}:${trap.port}/` }))).toMatchObject(BLOCKED);
     });
     expect(connects).toBe(0);
-    expect(await send()).toMatchObject({ statusCode: 200 });
+    expect(trap.accepted()).toBe(0);
+  }
 
-    expect(onOtherAddress.accepted()).toBe(0);
-    await sending.close();
-    await receiver.close();
-    await onOtherAddress.close();
+  async function expectNameBlocked(...addresses: string[]) {
+    answer = inDns(...addresses);
+    await expectBlocked("receiver.test");
+  }
+
+  describe("by literal", () => {
+    test.each(LITERALS)("§2.1.3 %s reaches no socket", async (host) => {
+      await expectBlocked(host);
+      expect(asked).toEqual([]);
+    });
   });
 
-  test("§2.1.3 a connection goes to the very address that was checked: the name is asked for once", async () => {
-    const receiver = await wellBehavedReceiver(tls);
-    const asked: string[] = [];
-    const resolve: Resolve = async (name) => {
-      asked.push(name);
-      return inDns(asked.length === 1 ? "127.0.0.1" : "127.0.0.2");
-    };
-    const sending = sender({ extraCa, addresses, resolve });
-    const send = () => sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
-    const connects = await countConnects(async () => {
+  describe("by name", () => {
+    const addresses = [...new Set(LITERALS.map((host) => new URL(`https://${host}`).hostname.replace(/[[\]]/g, "")))];
+
+    test.each(addresses)("§2.1.3 a name that resolves to %s reaches no socket", async (address) => {
+      await expectNameBlocked(address);
+      expect(asked).toEqual(["receiver.test"]);
+    });
+
+    test.each(LOCALHOSTS)("§2.1.3 %s reaches no socket, and no name server", async (host) => {
+      await expectBlocked(host);
+      expect(asked).toEqual([]);
+    });
+
+    test("§2.1.3 one address that is not public among public ones blocks the name", async () => {
+      for (const bad of ["127.0.0.1", "::1", "10.0.0.1"]) {
+        await expectNameBlocked("8.8.8.8", bad);
+        await expectNameBlocked(bad, "2606:4700:4700::1111");
+      }
+    });
+
+    test("§2.1.3 a name without addresses reaches no socket", async () => {
+      await expectNameBlocked();
+    });
+  });
+
+  describe("by a network that is closed", () => {
+    test("an address that is closed reaches no socket, though its network is open", async () => {
+      const addresses = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8", DENIED_NETWORKS: "127.0.0.2" });
+      const receiver = await wellBehavedReceiver(tls, (_request, response) =>
+        response.writeHead(200, { connection: "close" }).end(),
+      );
+      const closed = await tcpReceiver((socket) => socket.resume(), "127.0.0.2", receiver.port);
+      const sending = await through(way, { extraCa, addresses, resolve });
+      const send = (host: string) => sending.send(request({ url: `https://${host}:${receiver.port}/` }));
+
+      answer = inDns("127.0.0.1");
+      expect(await send("receiver.test")).toMatchObject({ statusCode: 200 });
+      answer = inDns("127.0.0.1", "127.0.0.2");
+      expect(await send("receiver.test")).toMatchObject(BLOCKED);
+      expect(await send("127.0.0.2")).toMatchObject(BLOCKED);
+      expect(await send("[::ffff:127.0.0.2]")).toMatchObject(BLOCKED);
+      expect(closed.accepted()).toBe(0);
+
+      await sending.close();
+      await receiver.close();
+      await closed.close();
+    });
+  });
+
+  describe("by rebinding", () => {
+    // The open address stands for a public one: tests send nothing off this machine.
+    const addresses = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.1" });
+
+    test("§2.1.3 a name that turns private between attempts is blocked at the next connection", async () => {
+      const receiver = await wellBehavedReceiver(tls, (_request, response) =>
+        response.writeHead(200, { connection: "close" }).end(),
+      );
+      const onOtherAddress = await tcpReceiver((socket) => socket.resume(), "127.0.0.2", receiver.port);
+      const answers = ["127.0.0.1", "127.0.0.2", "::1", "10.0.0.1", "127.0.0.1"];
+      const resolve: Resolve = async () => inDns(answers.shift() as string);
+      const sending = await through(way, { extraCa, addresses, resolve });
+      const send = () => sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
+
       expect(await send()).toMatchObject({ statusCode: 200 });
+      const connects = await countConnects(async () => {
+        for (let i = 0; i < 3; i++) expect(await send()).toMatchObject(BLOCKED);
+      });
+      expect(connects).toBe(0);
       expect(await send()).toMatchObject({ statusCode: 200 });
-    });
-    expect(connects).toBe(1);
-    expect(asked).toEqual(["receiver.test"]);
-    await sending.close();
-    await receiver.close();
-  });
-});
 
-describe("by URL", () => {
-  test.each([
-    "http://receiver.test/",
-    "http://127.0.0.1/",
-    "ftp://receiver.test/",
-    "unix:/var/run/docker.sock:/",
-    "https://user:password@receiver.test/",
-    "//receiver.test/",
-    "receiver.test",
-    "",
-    "https://",
-    "https://[::1/",
-  ])("§2.1.1 %p is not sent to", async (url) => {
-    const connects = await countConnects(async () => {
-      const errorSummary = "endpoint URL is not a plain https URL";
-      expect(await sending.send(request({ url }))).toMatchObject({ statusCode: 503, succeeded: false, errorSummary });
+      expect(onOtherAddress.accepted()).toBe(0);
+      await sending.close();
+      await receiver.close();
+      await onOtherAddress.close();
     });
-    expect(connects).toBe(0);
+
+    test("§2.1.3 a connection goes to the very address that was checked: the name is asked for once", async () => {
+      const receiver = await wellBehavedReceiver(tls);
+      const asked: string[] = [];
+      const resolve: Resolve = async (name) => {
+        asked.push(name);
+        return inDns(asked.length === 1 ? "127.0.0.1" : "127.0.0.2");
+      };
+      const sending = await through(way, { extraCa, addresses, resolve });
+      const send = () => sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
+      const connects = await countConnects(async () => {
+        expect(await send()).toMatchObject({ statusCode: 200 });
+        expect(await send()).toMatchObject({ statusCode: 200 });
+      });
+      // The proxy of these tests runs in this process, and connects onward.
+      expect(connects).toBe(way === "straight" ? 1 : 2);
+      expect(asked).toEqual(["receiver.test"]);
+      await sending.close();
+      await receiver.close();
+    });
   });
 
-  // got has a notation of its own for them.
-  test("§2.1.1 socket files are not sent to", async () => {
-    answer = inDns("127.0.0.1");
-    expect(await sending.send(request({ url: "https://unix:/var/run/docker.sock:/" }))).toMatchObject({
-      statusCode: 503,
+  describe("by URL", () => {
+    test.each([
+      "http://receiver.test/",
+      "http://127.0.0.1/",
+      "ftp://receiver.test/",
+      "unix:/var/run/docker.sock:/",
+      "https://user:password@receiver.test/",
+      "//receiver.test/",
+      "receiver.test",
+      "",
+      "https://",
+      "https://[::1/",
+    ])("§2.1.1 %p is not sent to", async (url) => {
+      const connects = await countConnects(async () => {
+        const errorSummary = "endpoint URL is not a plain https URL";
+        expect(await sending.send(request({ url }))).toMatchObject({ statusCode: 503, succeeded: false, errorSummary });
+      });
+      expect(connects).toBe(0);
     });
-    expect(await sending.send(request({ url: "https://unix/var/run/docker.sock:/" }))).toMatchObject({
-      statusCode: 503,
+
+    // got has a notation of its own for them.
+    test("§2.1.1 socket files are not sent to", async () => {
+      answer = inDns("127.0.0.1");
+      expect(await sending.send(request({ url: "https://unix:/var/run/docker.sock:/" }))).toMatchObject({
+        statusCode: 503,
+      });
+      expect(await sending.send(request({ url: "https://unix/var/run/docker.sock:/" }))).toMatchObject({
+        statusCode: 503,
+      });
     });
   });
 });

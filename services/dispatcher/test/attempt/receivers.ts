@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket, type TlsOptions, Server as TlsServer } from "node:tls";
 
 /** A server on loopback that counts its connections. */
@@ -82,6 +82,40 @@ export async function wellBehavedReceiver(
   // It never closes an idle connection itself, so that a closed one was closed by the sender.
   server.keepAliveTimeout = 0;
   return { ...(await listen(server, host, port)), requests };
+}
+
+export interface ConnectProxy extends Receiver {
+  /** What it was asked for, in its order: where to, and with which credentials. */
+  asked: { authority: string; authorization: string | undefined }[];
+  /** Answers with these bytes, and makes no tunnel; undefined ends that. */
+  answerWith(text: string | undefined): void;
+}
+
+/** An HTTP proxy that makes tunnels, and does with names what it likes: it refuses them. */
+export async function connectProxy(): Promise<ConnectProxy> {
+  const asked: ConnectProxy["asked"] = [];
+  let answer: string | undefined;
+  const server = createHttpServer();
+  server.on("connect", ({ url = "", headers }: IncomingMessage, socket: Socket) => {
+    asked.push({ authority: url, authorization: headers["proxy-authorization"] });
+    const place = /^(?:\[([0-9a-f:]+)\]|([0-9.]+)):(\d+)$/.exec(url);
+    if (answer !== undefined) return socket.write(answer);
+    if (!place) return socket.end("HTTP/1.1 502 Bad Gateway\r\n\r\n");
+    const onward = connect({ host: place[1] ?? place[2] ?? "", port: Number(place[3]) });
+    socket.on("close", () => onward.destroy());
+    onward.on("close", () => socket.destroySoon());
+    const refuse = () => socket.end("HTTP/1.1 502 Bad Gateway\r\n\r\n");
+    onward.once("error", refuse);
+    onward.once("connect", () => {
+      onward.off("error", refuse).on("error", () => socket.resetAndDestroy());
+      socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      onward.pipe(socket).pipe(onward);
+    });
+  });
+  const answerWith = (text: string | undefined) => {
+    answer = text;
+  };
+  return { ...(await listen(server)), asked, answerWith };
 }
 
 async function listen(server: Server, host = "127.0.0.1", port = 0): Promise<Receiver> {

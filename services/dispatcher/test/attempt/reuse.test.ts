@@ -5,7 +5,7 @@ import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { AttemptRequest, Sender, SenderOptions } from "../../src/attempt/sender.ts";
 import { type Receiver, scriptedReceiver, wellBehavedReceiver } from "./receivers.ts";
-import { NOW, request, SHORT_DEADLINE_MS, sender } from "./sending.ts";
+import { NOW, request, SHORT_DEADLINE_MS, sender, through, WAYS } from "./sending.ts";
 
 let extraCa: string;
 let tls: KeyPair;
@@ -99,13 +99,13 @@ describe("connections", () => {
     await eventually(() => expect(receiver.open()).toBe(0));
   });
 
-  test("connections resume their TLS session", async () => {
+  test.each(WAYS)("connections resume their TLS session: %s", async (way) => {
     let resumed = 0;
     receiver = await scriptedReceiver(tls, (socket) => {
       if (socket.isSessionReused()) resumed += 1;
       socket.end("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
     });
-    sending = sender({ extraCa });
+    sending = await through(way, { extraCa });
     for (let i = 0; i < 3; i++) {
       await send();
       await eventually(() => expect(receiver.open()).toBe(0));
@@ -151,14 +151,14 @@ describe("a connection that was closed while it was idle", () => {
     expect(receiver.accepted()).toBe(4);
   });
 
-  test("an attempt goes out again with the same bytes", async () => {
+  test.each(WAYS)("an attempt goes out again with the same bytes: %s", async (way) => {
     const seen: string[] = [];
     receiver = await scriptedReceiver(tls, (socket, text) => {
       seen.push(text);
       if (seen.length === 2) receiver.reset(socket);
       else socket.write(OK);
     });
-    sending = sender({ extraCa });
+    sending = await through(way, { extraCa });
     await send();
     await send({ body: '{"again":true}' });
     const [, cut, again] = seen;

@@ -1,7 +1,10 @@
 import { createHook } from "node:async_hooks";
 import type { Resolve } from "@herald/common/security/address-guard";
 import { addressRules } from "@herald/common/security/address-rules";
+import { afterAll } from "@jest/globals";
+import { createEgressProxy } from "../../src/attempt/egress-proxy.ts";
 import { type AttemptRequest, createSender, type Sender, type SenderOptions } from "../../src/attempt/sender.ts";
+import { type ConnectProxy, connectProxy } from "./receivers.ts";
 
 export const SECRET = Buffer.alloc(32, 7).toString("base64");
 export const NOW = new Date("2026-11-20T12:00:00.900Z");
@@ -29,6 +32,26 @@ export function sender(overrides: Partial<SenderOptions> = {}): Sender {
     clock: { now: () => NOW, monotonicMs: () => performance.now() },
     ...overrides,
   });
+}
+
+/** How attempts leave: every table of hostile answers and addresses is tried in each. */
+export const WAYS = ["straight", "through a proxy"] as const;
+
+let proxy: ConnectProxy | undefined;
+afterAll(async () => await proxy?.close());
+
+/** The proxy of this file's {@link through}. */
+export async function theProxy(): Promise<ConnectProxy> {
+  proxy ??= await connectProxy();
+  return proxy;
+}
+
+/** A sender of one of the ways. */
+export async function through(way: (typeof WAYS)[number], overrides: Partial<SenderOptions> = {}): Promise<Sender> {
+  if (way === "straight") return sender(overrides);
+  const proxy = createEgressProxy(`http://127.0.0.1:${(await theProxy()).port}`);
+  // A short deadline is for the receiver: a busy machine's proxy may need longer than its part of that.
+  return sender({ ...overrides, proxy: { ...proxy, open: (target, guard) => proxy.open(target, guard, 60_000) } });
 }
 
 /** Counts calls of connect(2), whoever makes them and to wherever. */

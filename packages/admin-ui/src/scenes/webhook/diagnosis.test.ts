@@ -9,6 +9,7 @@ test.each([
   ["name_not_found", "can't be found"],
   ["resolver_failed", "can't be found"],
   ["address_blocked", "public ones only"],
+  ["proxy_failed", "own proxy"],
   ["connection_refused", "Nothing accepts connections"],
   ["connection_timed_out", "can't be reached"],
   ["connection_reset", "broke"],

@@ -41,6 +41,10 @@ const byKind: Record<Exclude<FailureKind, "http_status">, Diagnosis> = {
     cause: "The URL leads to a private or reserved address, and the service connects to public ones only.",
     remedy: "Use a URL whose host has a public address.",
   },
+  proxy_failed: {
+    cause: "The service's own proxy refused the way to the receiver, or gave no answer.",
+    remedy: "There is nothing to correct in the receiver: contact support if it goes on.",
+  },
   connection_refused: {
     cause: "Nothing accepts connections at the webhook's address.",
     remedy: "Start the receiver, or correct the port or the firewall.",

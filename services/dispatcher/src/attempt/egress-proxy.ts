@@ -1,0 +1,140 @@
+import { type ClientRequest, type IncomingMessage, request } from "node:http";
+import { isIP, type Socket } from "node:net";
+import type { AddressGuard } from "@herald/common/security/address-guard";
+import { PROXY_FAILED } from "./failure.ts";
+import type { Target } from "./target.ts";
+
+/** The one way out of a network: an HTTP proxy that makes tunnels (CONNECT, RFC 9110 9.3.6). */
+export interface EgressProxy {
+  /**
+   * A tunnel to a receiver. Its name is resolved and judged here, and the proxy is told the address: it has no name that it could resolve to
+   * something else.
+   *
+   * @param withinMs what the attempt is given, in milliseconds. Of what looking the name up leaves, the proxy has two thirds, for all addresses
+   *   together: so one that says nothing is told from a receiver that says nothing
+   * @throws Error whose code is one of `failureOf`'s: of the guard and of look-ups; ECONNREFUSED or ETIMEDOUT where the proxy says that the
+   *   receiver is not reached; else {@link PROXY_FAILED}
+   */
+  open(target: Pick<Target, "host" | "port">, guard: AddressGuard, withinMs: number): Promise<Socket>;
+  /** Whether the proxy works, whatever receivers do: it is asked for a name that nobody has. Never rejects. */
+  works(): Promise<boolean>;
+}
+
+/** It stands near by: who takes longer to accept is not there. */
+const CONNECT_MS = 3_000;
+/** RFC 6761: name servers say at once that there is no such name. */
+const NOBODYS = "herald.invalid:443";
+
+/**
+ * @param text `http://user:password@host:port`; user and password are sent to it as they are, and no error repeats them
+ * @throws Error where it is anything else
+ */
+export function createEgressProxy(text: string): EgressProxy {
+  const url = URL.parse(text);
+  if (url?.protocol !== "http:" || url.pathname !== "/" || url.search !== "" || url.hash !== "") {
+    throw new Error("must be http://host:port, or http://user:password@host:port");
+  }
+  const credentials = [url.username, url.password].map(unescaped).join(":");
+  const authorization =
+    credentials === ":" ? {} : { "Proxy-Authorization": `Basic ${Buffer.from(credentials).toString("base64")}` };
+  const place = { host: url.hostname.replace(/^\[|\]$/g, ""), port: url.port === "" ? 80 : Number(url.port) };
+
+  /** Resolves with what the proxy answered, and the connection to it. @throws Error where it answers no HTTP in time */
+  function ask(authority: string, timeoutMs: number): Promise<{ statusCode: number; socket: Socket; rest: Buffer }> {
+    return new Promise((resolve, reject) => {
+      const headers = { Host: authority, ...authorization };
+      const asking: ClientRequest = request({
+        ...place,
+        method: "CONNECT",
+        path: authority,
+        headers,
+        agent: false,
+        timeout: 0,
+      });
+      const fail = () => {
+        clearTimeout(timer);
+        reject(proxyFailed("egress proxy did not answer"));
+        asking.destroy();
+      };
+      const untilMs = performance.now() + timeoutMs;
+      let timer = setTimeout(fail, Math.min(CONNECT_MS, timeoutMs));
+      asking.once("socket", (socket) =>
+        socket.once("connect", () => {
+          clearTimeout(timer);
+          timer = setTimeout(fail, untilMs - performance.now());
+        }),
+      );
+      asking.on("error", fail);
+      asking.once("connect", ({ statusCode = 0 }: IncomingMessage, socket: Socket, rest: Buffer) => {
+        clearTimeout(timer);
+        resolve({ statusCode, socket, rest });
+      });
+      asking.end();
+    });
+  }
+
+  async function tunnelTo(authority: string, timeoutMs: number): Promise<Socket> {
+    const { statusCode, socket, rest } = await ask(authority, timeoutMs);
+    // In TLS the client speaks first: what comes before that is no receiver's.
+    if (statusCode >= 200 && statusCode < 300 && rest.length === 0) return socket;
+    // What it goes on sending is nobody's error.
+    socket.on("error", () => {}).destroy();
+    if (statusCode === 502 || statusCode === 503)
+      throw Object.assign(new Error(`proxy: ${statusCode}`), { code: "ECONNREFUSED" });
+    if (statusCode === 504) throw Object.assign(new Error("proxy: 504"), { code: "ETIMEDOUT" });
+    throw proxyFailed(`egress proxy answered ${statusCode}`);
+  }
+
+  return {
+    async open({ host, port }, guard, withinMs) {
+      const endMs = performance.now() + withinMs;
+      const addresses = await judgedAddresses(host, guard);
+      const untilMs = endMs - (endMs - performance.now()) / 3;
+      let failed: unknown;
+      for (const address of addresses) {
+        const authority = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
+        try {
+          return await tunnelTo(authority, Math.max(1, untilMs - performance.now()));
+        } catch (error) {
+          failed = error;
+          // Another address helps where this one is dead, and not where the proxy is.
+          if ((error as NodeJS.ErrnoException).code === PROXY_FAILED || performance.now() >= untilMs) break;
+        }
+      }
+      throw failed;
+    },
+    async works() {
+      try {
+        const { statusCode, socket } = await ask(NOBODYS, CONNECT_MS);
+        socket.on("error", () => {}).destroy();
+        return statusCode !== 407;
+      } catch {
+        return false;
+      }
+    },
+  };
+}
+
+function unescaped(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new Error("must have each % in its user and password followed by two hexadecimal digits: % itself is %25");
+  }
+}
+
+function judgedAddresses(host: string, guard: AddressGuard): Promise<string[]> {
+  return new Promise((resolve, reject) => {
+    const blocked = guard.checkLiteral(host);
+    if (blocked) return reject(blocked);
+    if (isIP(host) !== 0) return resolve([host]);
+    guard.lookup(host, { all: true }, (error, addresses) => {
+      if (error) reject(error);
+      else resolve((addresses as { address: string }[]).map(({ address }) => address));
+    });
+  });
+}
+
+function proxyFailed(message: string): Error {
+  return Object.assign(new Error(message), { code: PROXY_FAILED });
+}
