@@ -43,9 +43,11 @@ export interface ConsumerOptions {
   queue: string | readonly string[];
   /** How many messages of each queue may be unsettled at once; a function, where queues differ. Quorum queues are at their best from about 250. */
   prefetch: number | ((queue: string) => number);
-  /** Prefetch counts messages. When those that are unsettled come to have more bytes together than this, `tooLarge` is called. */
-  maxBytes?: number;
-  tooLarge?(): void;
+  /**
+   * Prefetch counts messages, and no bytes. With this, a queue has another one for as long as its messages are small: after so many small ones as
+   * `prefetch` has, until the next large one. A large one may have `bytes` or more.
+   */
+  whileSmall?: { prefetch: (queue: string) => number; bytes: number };
   /** Called when the channel has ended. Messages that were handed out and are not settled come again, on another channel. */
   lost?(): void;
   /**
@@ -101,7 +103,7 @@ const HOLD_MS = 20 * 60_000;
  */
 export function startConsumer(
   scope: BrokerScope,
-  { queue: wanted, prefetch, maxBytes = Number.POSITIVE_INFINITY, tooLarge, handle, lost }: ConsumerOptions,
+  { queue: wanted, prefetch, whileSmall, handle, lost }: ConsumerOptions,
   { log, reply }: ConsumerContext,
 ): Consumer {
   const queues = typeof wanted === "string" ? [wanted] : wanted;
@@ -112,8 +114,7 @@ export function startConsumer(
   let retries = new AbortController();
   /** How many calls of handlers have failed since one last worked. */
   let handlerFailures = 0;
-  /** Cancels the consumers of the channel. */
-  let cancel: (() => Promise<unknown>) | undefined;
+  let consumers: QueueConsumer[] = [];
   let closing = false;
   /** While consumers are cancelled, one after the other: messages that go back to their queues afterwards. */
   let late: ConsumeMessage[] | undefined;
@@ -124,33 +125,29 @@ export function startConsumer(
     open: scope.connection.openChannel,
     setUp: async (fresh, invalidate) => {
       if (closing) return;
-      let bytes = 0;
       const own = settleOn(fresh, {
         // They are sent long before the broker has used up the prefetch, so that the broker never waits for them.
         enough: Math.min(ENOUGH_ACKS, Math.ceil(Math.max(...queues.map(prefetchOf)) / 2)),
-        onSettled: ({ content }) => {
-          bytes -= content.byteLength;
-        },
       });
       settlements = own;
       retries = new AbortController();
       const { signal } = retries;
       // One listener for each message that waits; Node would warn of a leak from eleven on.
       setMaxListeners(0, signal);
-      function deliver(delivery: ConsumeMessage, from: string): void {
-        own.add(delivery);
-        const fitted = bytes <= maxBytes;
-        bytes += delivery.content.byteLength;
-        if (fitted && bytes > maxBytes) tooLarge?.();
-        // The broker had sent it before it read the cancellation.
-        if (closing) giveBack(delivery, own);
-        else void pass(delivery, from, own, signal);
-      }
-      const cancelled = (name: string) => invalidate(new Error(`the broker cancelled the consumer: ${name} is gone`));
-      cancel = () => Promise.all(queues.map((name) => fresh.cancel(name)));
-      await consumeEach(fresh, queues, prefetchOf, (name, delivery) =>
-        delivery ? deliver(delivery, name) : cancelled(name),
+      consumers = queues.map((name) =>
+        consumeQueue(fresh, name, {
+          prefetch: prefetchOf(name),
+          wide: whileSmall && { prefetch: whileSmall.prefetch(name), bytes: whileSmall.bytes },
+          got(delivery) {
+            if (!delivery) return invalidate(new Error(`the broker cancelled the consumer: ${name} is gone`));
+            own.add(delivery);
+            // The broker had sent it before it read the cancellation.
+            if (closing) giveBack(delivery, own);
+            else void pass(delivery, name, own, signal);
+          },
+        }),
       );
+      await Promise.all(consumers.map(({ started }) => started));
     },
     lost: () => {
       settlements?.abandon();
@@ -240,7 +237,7 @@ export function startConsumer(
   }
 
   async function drain(): Promise<void> {
-    await cancel?.();
+    await Promise.all(consumers.map(({ cancel }) => cancel()));
     const back = late ?? [];
     late = undefined;
     for (const delivery of back) settlements?.requeue(delivery);
@@ -255,18 +252,57 @@ export function startConsumer(
   };
 }
 
-/** Consumes each queue with a prefetch of its own, under its own name. @param got gets null where the broker has cancelled the consumer */
-async function consumeEach(
-  channel: Channel,
-  queues: readonly string[],
-  prefetchOf: (queue: string) => number,
-  got: (queue: string, delivery: ConsumeMessage | null) => void,
-): Promise<void> {
-  // The prefetch of a channel is that of each consumer which starts after it. Requests are sent in the order of these calls.
-  await Promise.all(
-    queues.flatMap((queue) => [
-      channel.prefetch(prefetchOf(queue)),
-      channel.consume(queue, (delivery) => got(queue, delivery), { consumerTag: queue }),
-    ]),
-  );
+interface QueueConsumer {
+  /** Rejects where the queue can't be consumed. */
+  started: Promise<unknown>;
+  /** Asks the broker to send no more messages. */
+  cancel(): Promise<unknown>;
+}
+
+interface QueueConsumerOptions {
+  prefetch: number;
+  /** The other prefetch, while messages have fewer than so many bytes. */
+  wide: { prefetch: number; bytes: number } | undefined;
+  /** Gets null where the broker has cancelled the consumer. */
+  got: (delivery: ConsumeMessage | null) => void;
+}
+
+function consumeQueue(channel: Channel, queue: string, { prefetch, wide, got }: QueueConsumerOptions): QueueConsumer {
+  let number = 0;
+  let isCancelled = false;
+  let isWide = false;
+  /** Small messages since the last large one. */
+  let small = 0;
+
+  const tag = () => `${queue} ${number}`;
+
+  function consume(count: number): Promise<unknown> {
+    number += 1;
+    // The prefetch of a channel is that of each consumer which starts after it. Requests are sent in the order of these calls.
+    return Promise.all([channel.prefetch(count), channel.consume(queue, deliver, { consumerTag: tag() })]);
+  }
+
+  function deliver(delivery: ConsumeMessage | null): void {
+    if (delivery && wide && !isCancelled) suit(delivery.content.byteLength, wide);
+    got(delivery);
+  }
+
+  /** Consumes with the prefetch that suits the latest messages. What the broker has sent by the one before counts no more for this one. */
+  function suit(size: number, { prefetch: most, bytes }: { prefetch: number; bytes: number }): void {
+    small = size < bytes ? small + 1 : 0;
+    const fits = most > prefetch && small >= (isWide ? 1 : prefetch);
+    if (fits === isWide) return;
+    isWide = fits;
+    // Whoever opened the channel handles its end.
+    channel.cancel(tag()).catch(() => {});
+    consume(isWide ? most : prefetch).catch(() => {});
+  }
+
+  return {
+    started: consume(prefetch),
+    cancel() {
+      isCancelled = true;
+      return channel.cancel(tag());
+    },
+  };
 }

@@ -63,6 +63,40 @@ describe("consumer", () => {
     await until("all are in the other one again", async () => (await environment.waitingIn(otherQueue)) === 2);
   });
 
+  test("while its messages are small a queue has another prefetch, until the next large one", async () => {
+    const broker = environment.connect();
+    const got = inbox();
+    const { queue } = environment.names;
+    const unsettled: IncomingMessage[] = [];
+    const consumer = broker.consume({
+      queue,
+      prefetch: 2,
+      whileSmall: { prefetch: () => 5, bytes: 10 },
+      handle: (message) => {
+        unsettled.push(message);
+        got.handle(message);
+      },
+    });
+    await broker.ready();
+    const came = (count: number) => until(`${count} came`, () => got.messages.length === count);
+    // Two begin; then five more may come.
+    for (let number = 0; number < 10; number++) await environment.put(queue, "small");
+    await came(7);
+    for (const message of unsettled.splice(0)) message.ack();
+    await came(10);
+    for (const message of unsettled.splice(0)) message.ack();
+    for (let number = 0; number < 9; number++) await environment.put(queue, "a large message");
+    // At the most five by the prefetch for small ones, and two by the other.
+    await until("no more come", async () => (await environment.waitingIn(queue)) >= 2);
+    for (const message of unsettled.splice(0)) message.ack();
+    await until("the last ones come two at a time", async () => {
+      if (unsettled.length > 2) throw new Error(`${unsettled.length} came at once`);
+      for (const message of unsettled.splice(0)) message.ack();
+      return got.messages.length === 19;
+    });
+    await consumer.close();
+  });
+
   test("a consumer takes from all of its queues again after one of them was deleted", async () => {
     const broker = environment.connect();
     const got = inbox();

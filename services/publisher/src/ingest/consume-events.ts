@@ -18,7 +18,7 @@ import type { Held } from "./held.ts";
 import { bundledIn, moveBehind } from "./move-behind.ts";
 import { createOnArrival } from "./on-arrival.ts";
 import { organizationOf } from "./organization.ts";
-import { BEHIND_PREFETCH, carefulPrefetch, PREFETCH } from "./prefetch.ts";
+import { BEHIND_PREFETCH, PREFETCH_WHILE_SMALL, prefetchOf, SMALL_BYTES } from "./prefetch.ts";
 import { createStoring } from "./store-batch.ts";
 
 export interface ConsumeOptions {
@@ -82,9 +82,6 @@ const APART_AFTER = 10;
 
 /** RabbitMQ closes a channel that holds a message for 30 minutes. */
 const HOLD_MS = 20 * 60_000;
-
-/** Where messages were too large, few of each queue are taken for so long. */
-const CAREFUL_MS = 60 * 60_000;
 
 /**
  * Takes business events from the inbox queues. A message is acknowledged when its event (of a bundle, each event) is stored with all its
@@ -224,24 +221,18 @@ export function consumeEvents(
     }
   }
 
-  /** The messages that are held are too large together. */
-  let isTooLarge = false;
-  let carefulSinceMs: number | undefined;
-  const consume = () => {
-    const prefetch = carefulSinceMs === undefined ? PREFETCH : carefulPrefetch(inboxBytes, inboxQueues.length);
-    return broker.consume({
+  const prefetch = prefetchOf(inboxBytes, inboxQueues.length);
+  const consume = () =>
+    broker.consume({
       queue: eventQueues,
       prefetch: (queue) => (isInbox.has(queue) ? prefetch : BEHIND_PREFETCH),
-      maxBytes: inboxBytes,
-      tooLarge: () => {
-        if (carefulSinceMs !== undefined) return;
-        isTooLarge = true;
-        watching.wake();
+      whileSmall: {
+        prefetch: (queue) => (isInbox.has(queue) ? PREFETCH_WHILE_SMALL : BEHIND_PREFETCH),
+        bytes: SMALL_BYTES,
       },
       handle,
       lost: dropWaiting,
     });
-  };
   let consumer = consume();
 
   /**
@@ -249,6 +240,8 @@ export function consumeEvents(
    * PostgreSQL is there. Taking them again at once would count towards their delivery limit every time.
    */
   async function giveBack(signal: AbortSignal): Promise<void> {
+    const [oldest] = held;
+    if (oldest === undefined || clock.monotonicMs() - oldest.arrivedAtMs < holdMs) return;
     log.error("events can't be stored for long; they go back to RabbitMQ until PostgreSQL takes some again");
     await consumer.close({ drainTimeoutMs: 0 });
     await Promise.race([Promise.all([together.idle(), alone.idle()]), aborted(signal)]);
@@ -257,30 +250,7 @@ export function consumeEvents(
     consumer = consume();
   }
 
-  /** What is held goes back, and comes again with fewer at a time. */
-  async function takeFewer(): Promise<void> {
-    log.warn("the events at hand are too large together; fewer are taken from now on", { bytes: inboxBytes });
-    isTooLarge = false;
-    carefulSinceMs = clock.monotonicMs();
-    await consumer.close({ drainTimeoutMs: 0 });
-    consumer = consume();
-  }
-
-  async function takeMore(): Promise<void> {
-    carefulSinceMs = undefined;
-    await consumer.close();
-    consumer = consume();
-  }
-
-  async function watch(signal: AbortSignal): Promise<void> {
-    const nowMs = clock.monotonicMs();
-    const [oldest] = held;
-    if (isTooLarge) await takeFewer();
-    else if (oldest !== undefined && nowMs - oldest.arrivedAtMs >= holdMs) await giveBack(signal);
-    else if (carefulSinceMs !== undefined && nowMs - carefulSinceMs >= CAREFUL_MS) await takeMore();
-  }
-
-  const watching = repeat(watch, {
+  const watching = repeat(giveBack, {
     intervalMs: holdMs / 20,
     onFailure: (error) => log.error("events that wait for long can't be given back", { error }),
   });

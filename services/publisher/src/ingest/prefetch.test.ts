@@ -2,7 +2,7 @@ import { memorySettings } from "@herald/common/config/common-settings";
 import { memoryBounds } from "@herald/common/service/memory";
 import { MAX_EVENT_BYTES } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
-import { BEHIND_PREFETCH, carefulPrefetch } from "./prefetch.ts";
+import { BEHIND_PREFETCH, prefetchOf } from "./prefetch.ts";
 
 const BUCKETS = 16;
 
@@ -14,7 +14,7 @@ test.each([
   "events of the largest size fit into the inbox of the %s MEMORY_MIB, and each queue always has some",
   (_which, MEMORY_MIB) => {
     const { inboxBytes } = memoryBounds({ MEMORY_MIB });
-    const prefetch = carefulPrefetch(inboxBytes, BUCKETS);
+    const prefetch = prefetchOf(inboxBytes, BUCKETS);
     expect(BUCKETS * (prefetch + BEHIND_PREFETCH) * MAX_EVENT_BYTES).toBeLessThanOrEqual(inboxBytes);
     expect(prefetch).toBeGreaterThanOrEqual(1);
   },

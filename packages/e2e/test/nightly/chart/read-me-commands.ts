@@ -21,7 +21,7 @@ export interface ReadMeCommands {
 const STAND_INS = `
 set -euo pipefail
 kubectl() { printf '%s\\t' "$@" >> calls; echo >> calls; }
-docker() { node "$ROOT/$4" "\${@:5}"; }
+docker() { node "$ROOT/packages/cli/dist/main.js" "\${@:4}"; }
 openssl() { node --print 'crypto.randomBytes(24).toString("hex")'; }
 `;
 

@@ -133,7 +133,7 @@ test("npx --no -- herald-listen runs the installed command, as the documents wri
   const help = await run(consumer, "npx", ["--no", "--", "herald-listen", "send", "--help"], plainEnvironment());
   expect(help).toContain("herald-listen send TYPE");
   expect(await run(consumer, "node_modules/.bin/herald-listen", ["--help"], plainEnvironment())).toContain(
-    "herald-listen [--port 8080]",
+    "herald-listen [--url URL",
   );
 });
 
