@@ -30,7 +30,7 @@ async function put(
   text: string | Buffer,
   reason = "/id must match format",
   headers = {},
-  contentType?: string,
+  contentType = "application/json",
 ): Promise<void> {
   channel.sendToQueue(rejectedQueue, Buffer.from(text), {
     headers: { ...headers, "x-herald-reason": reason },
