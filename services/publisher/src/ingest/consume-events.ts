@@ -205,7 +205,10 @@ export function consumeEvents(
     if (await handedOver.below(onArrival.limit())) onArrival.waited();
   }
 
-  /** What has come out of a second queue is moved no more; what is refused keeps its reason where it is; and what PostgreSQL can't store in time stays apart. */
+  /**
+   * What has come out of a second queue is moved no more, and what PostgreSQL can't store in time stays apart. A bundle has no place for the reason
+   * of what is refused.
+   */
   function goesBehind({ message, organization }: Held, queue: string): boolean {
     if (message.refused || tooMuch.has(message) || !isInbox.has(queue)) return false;
     if (message.content.byteLength > MAX_EVENT_BYTES) return false;
