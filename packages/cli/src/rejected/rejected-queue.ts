@@ -53,7 +53,7 @@ async function* read(channel: ConfirmChannel, names: Names, limit: number): Asyn
 }
 
 function hold(channel: ConfirmChannel, names: Names, got: GetMessage): HeldMessage {
-  const message = rejectedMessage(got.content, got.properties.headers ?? {});
+  const message = rejectedMessage(got);
   return {
     ...message,
     async replay() {
@@ -81,7 +81,7 @@ function publish(channel: ConfirmChannel, queue: string, message: RejectedMessag
     channel.sendToQueue(
       queue,
       message.content,
-      { headers: originalHeaders(message), contentType: "application/json", persistent: true, mandatory: true },
+      { headers: originalHeaders(message), contentType: message.contentType, persistent: true, mandatory: true },
       (nack) => {
         channel.off("return", onReturn);
         channel.off("close", onClose);
@@ -98,6 +98,7 @@ interface RejectedMessage {
   /** The same for the same content, however often the queue is read: quorum queues may change their order. */
   id: string;
   content: Buffer;
+  contentType: string;
   headers: Readonly<Record<string, unknown>>;
   reason: string;
 }
@@ -105,9 +106,10 @@ interface RejectedMessage {
 /** Headers that were added on the way into the rejected queue, by Herald and by the broker. */
 const ADDED_HEADERS = /^(x-herald-reason|x-death|x-first-death-.*|x-last-death-.*|x-delivery-count|x-acquired-count)$/;
 
-function rejectedMessage(content: Buffer, headers: Record<string, unknown>): RejectedMessage {
+function rejectedMessage({ content, properties }: GetMessage): RejectedMessage {
+  const { contentType = "application/json", headers = {} } = properties;
   const id = createHash("sha256").update(content).digest("hex").slice(0, 12);
-  return { id, content, headers, reason: reasonOf(headers) };
+  return { id, content, contentType, headers, reason: reasonOf(headers) };
 }
 
 function reasonOf(headers: Record<string, unknown>): string {

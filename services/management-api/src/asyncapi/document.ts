@@ -46,7 +46,7 @@ export function asyncApiDocument({ namespace, catalogue }: DocumentOptions) {
     channels: {
       businessEvents: exchangeChannel(own.eventsExchange, "topic", ["businessEvent"], {
         title: "Business events",
-        description: `Product services publish here; docs/emitting-events.md says with which routing key. ${Object.keys(catalogue).join(", ")} are delivered; other types are counted and ignored. Persistent, mandatory, with publisher confirms.`,
+        description: `Product services publish here; docs/emitting-events.md says with which routing key. ${Object.keys(catalogue).join(", ")} are delivered; other types are counted and ignored. Events in the form of CloudEvents 1.0 are taken too, in binary and in structured mode, as that page says. Persistent, mandatory, with publisher confirms.`,
       }),
       notices: exchangeChannel(own.noticesExchange, "topic", ["notice"], {
         title: "Notices",

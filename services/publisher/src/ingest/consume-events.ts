@@ -11,6 +11,7 @@ import type { PublisherMetrics } from "../metrics.ts";
 import type { Rejection } from "../rejections.ts";
 import { batchesByTurns } from "./batches.ts";
 import type { Message } from "./bundle.ts";
+import { envelopeOf } from "./cloud-event.ts";
 import { watchFloods } from "./floods.ts";
 import { forward } from "./forward.ts";
 import { createGather } from "./gather.ts";
@@ -148,7 +149,7 @@ export function consumeEvents(
       for (const event of bundled) await forward(publisher, event, message.queue);
       return message.ack();
     }
-    const events = left.get(message) ?? bundled ?? [message];
+    const events = left.get(message) ?? bundled ?? [envelopeOf(message)];
     // What may have come before is stored first.
     const isFirst = isInbox.has(message.queue) && !message.redelivered && !left.has(message);
     const results = await Promise.allSettled(events.map((event) => take(event, message.queue, isFirst)));
@@ -201,9 +202,13 @@ export function consumeEvents(
     if (await handedOver.below(onArrival.limit())) onArrival.waited();
   }
 
-  /** What has come out of a second queue is moved no more, and what PostgreSQL can't store in time stays apart. */
+  /**
+   * What has come out of a second queue is moved no more, and what PostgreSQL can't store in time stays apart. A bundle has no place for the reason
+   * of what is refused.
+   */
   function goesBehind({ message, organization }: Held, queue: string): boolean {
-    if (tooMuch.has(message) || !isInbox.has(queue) || message.content.byteLength > MAX_EVENT_BYTES) return false;
+    if (message.refused || tooMuch.has(message) || !isInbox.has(queue)) return false;
+    if (message.content.byteLength > MAX_EVENT_BYTES) return false;
     return floods.goesBehind(queue, organization);
   }
 
