@@ -41,7 +41,7 @@ ${Object.entries(commands)
   .join("\n")}
 
 It reads the same environment variables as the services, and refuses what is not safe in production; serve and doctor read those of all
-services, and what only relay and split read is in their help. A value that holds a secret may also come from a file that <NAME>_FILE names.
+services, and what only relay, split and endpoints read is in their help. A value that holds a secret may also come from a file that <NAME>_FILE names.
 
 Exit code: 0 done, 1 failed or faults found, 2 wrong arguments, 78 settings that can't be used.
 `;
