@@ -167,7 +167,7 @@ test("a flood goes behind, so that those who emit after it get past it, and all 
   await emit("neighbour", "WorkItemCompleted.a.0", 1);
   await emit("flood", "WorkItemCompleted.a.0", FLOOD);
   await emit("neighbour", "WorkItemCompleted.a.0", 10);
-  // A quarter, so that more than a few may be on their way at once.
+  // A quarter: by then so many places are free that the last events, which stay, all have one.
   await storeUntil("a quarter has gone behind", async () => (await counted("behind")) >= FLOOD / 4);
   // PostgreSQL stores nothing from now on: only what makes way lets the last ones through.
   const [inboxQueue = "", behindQueue = ""] = [names.inboxQueues[10], names.behindQueues[10]];
@@ -203,7 +203,7 @@ test("a flood of CloudEvents goes behind as envelopes, and those that can't be m
     channel.publish(names.eventsExchange, "WorkItemCompleted.a.0", Buffer.from("{}"), { persistent: true, headers });
   }
   await channel.waitForConfirms();
-  // A quarter, so that more than a few may be on their way at once.
+  // A quarter: by then so many places are free that the last events, which stay, all have one.
   await storeUntil("a quarter has gone behind", async () => (await counted("behind")) >= FLOOD / 4);
   returnPostgres();
   const bad = FLOOD / BAD_EVERY;
