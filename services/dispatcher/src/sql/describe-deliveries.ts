@@ -26,7 +26,7 @@ export interface Delivery extends DueRow {
   traceparent: string | null;
   createdAt: Date;
   /** Where its event has only arrived: PostgreSQL may not have it yet. */
-  arrived?: Arrived;
+  arrived?: Arrived | undefined;
 }
 
 /** What holds for a delivery that was handed over when its event arrived. */

@@ -132,17 +132,6 @@ test("the latest revision counts, in whatever order statements end", async () =>
   expect(handedOver[0]?.deliveries[0]?.revision).toBe("4");
 });
 
-test("an endpoint that had not ended when its event was stored has its events stored first, for a second", async () => {
-  const { clock, arrives, eventOf, stored, handedOver } = world();
-  const endpoint = endpointOf();
-  await stored([endpoint]);
-  arrives(eventOf());
-  await stored([endpoint], handedOver[0]?.deliveries);
-  expect(arrives(eventOf())).toBe(false);
-  clock.advance(1_001);
-  expect(arrives(eventOf())).toBe(true);
-});
-
 test("while a statement takes long nothing is handed over, and after one that failed nothing is known", async () => {
   const { clock, onArrival, arrives, eventOf, stored } = world();
   await stored([endpointOf()]);
@@ -160,71 +149,53 @@ test("while a statement takes long nothing is handed over, and after one that fa
 });
 
 describe("how many events may be handed over before they are stored", () => {
-  /** Two endpoints' events are handed over and stored: of `late` endpoints without a result. */
-  async function round({ arrives, eventOf, stored, handedOver }: ReturnType<typeof world>, late: number) {
+  /** Two endpoints' events are handed over and stored, of `late` endpoints without a result. Returns how the limit changed. */
+  async function round({ clock, onArrival, arrives, eventOf, stored, handedOver }: ReturnType<typeof world>, late: number) {
     const endpoints = [endpointOf(), endpointOf()];
     await stored(endpoints);
     const event = eventOf();
     expect(arrives(event)).toBe(true);
+    const before = onArrival.limit();
     const deliveries = handedOver.at(-1)?.deliveries ?? [];
     await stored(endpoints, deliveries.slice(0, late), [event]);
-    return arrives(eventOf());
+    clock.advance(500);
+    return Math.sign(onArrival.limit() - before);
   }
 
-  test("rises while that is reached and no endpoint is late", async () => {
+  test.each([
+    [0, 1],
+    [1, 1],
+    [2, -1],
+  ])("where events wait for it and %i of 2 endpoints are late, it changes by %i", async (late, change) => {
     const our = world();
-    const before = our.onArrival.limit();
-    expect(await round(our, 0)).toBe(true);
-    expect(our.onArrival.limit()).toBe(before);
     our.onArrival.waited();
-    expect(await round(our, 0)).toBe(true);
-    expect(our.onArrival.limit()).toBeGreaterThan(before);
-    expect(await round(our, 0)).toBe(true);
+    expect(await round(our, late)).toBe(change);
+    expect(await round(our, late)).toBe(0);
   });
 
-  test("falls while that is reached and most endpoints are late, and then none is taken to be slow", async () => {
+  test("changes no more before the last change can have helped", async () => {
     const our = world();
-    const before = our.onArrival.limit();
     our.onArrival.waited();
-    expect(await round(our, 2)).toBe(true);
-    const lowered = our.onArrival.limit();
-    expect(lowered).toBeLessThan(before);
-    // It does not fall again before that can have helped.
+    expect(await round(our, 0)).toBe(1);
+    our.clock.advance(-1);
     our.onArrival.waited();
-    expect(await round(our, 2)).toBe(true);
-    expect(our.onArrival.limit()).toBe(lowered);
+    expect(await round(our, 0)).toBe(0);
+    expect(await round(our, 0)).toBe(1);
   });
 
-  test("stays where one endpoint is late, which is slow", async () => {
+  test.each([
+    [0, 1],
+    [2, -1],
+  ])("has bounds: with %i endpoints late, it changes by %i until it stays", async (late, change) => {
     const our = world();
-    const before = our.onArrival.limit();
-    our.onArrival.waited();
-    expect(await round(our, 1)).toBe(false);
-    expect(our.onArrival.limit()).toBe(before);
-  });
-
-  test("has bounds: at the least one, endpoints that are late for seconds are slow", async () => {
-    const our = world();
-    const late = async () => {
-      our.clock.advance(3_001);
+    const changes: number[] = [];
+    for (let number = 0; number < 20; number++) {
       our.onArrival.waited();
-      return await round(our, 2);
-    };
-    let least = Number.POSITIVE_INFINITY;
-    while (our.onArrival.limit() < least) {
-      least = our.onArrival.limit();
-      await late();
+      changes.push(await round(our, late));
     }
-    expect(least).toBeGreaterThan(0);
-    expect(await late()).toBe(false);
-    expect(our.onArrival.limit()).toBe(least);
-    for (let number = 0; number < 100; number++) {
-      our.onArrival.waited();
-      await round(our, 0);
-    }
-    const most = our.onArrival.limit();
-    our.onArrival.waited();
-    await round(our, 0);
-    expect(our.onArrival.limit()).toBe(most);
+    const first = changes.indexOf(0);
+    expect(changes.slice(0, first).every((each) => each === change)).toBe(true);
+    expect(changes.slice(first).every((each) => each === 0)).toBe(true);
+    expect(our.onArrival.limit()).toBeGreaterThan(0);
   });
 });

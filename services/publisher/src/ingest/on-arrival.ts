@@ -18,8 +18,8 @@ export interface OnArrival {
   /** Hands events over to all of their endpoints, and returns them; the others have to be stored first. */
   handOver(events: readonly IncomingEvent[]): Set<IncomingEvent>;
   /**
-   * How many events may be handed over before they are stored. More of them than their owners attempt in time would be stored as due, and attempted
-   * from there: twice the work, when there is most of it.
+   * How many events may be handed over before they are stored. What owners don't attempt in time is stored as due, and then settled: more work, when
+   * there is most of it.
    */
   limit(): number;
   /** Events have waited since the limit was reached. */
@@ -43,11 +43,11 @@ const MAX_ENDPOINTS = 20;
 /** While a statement takes longer than this, PostgreSQL may be away, and what is attempted could not be stored. */
 const LATE_MS = 1_000;
 
-/** The limit is lowered while most endpoints are late, and raised while it is reached and none is. */
+/** The limit is lowered where most endpoints are late, and raised where most are not. */
 const LIMIT = { first: 400, least: 200, most: 1_000, lowered: 0.5, raised: 1.25 };
 
-/** For so long after the limit was lowered, owners catch up with what was too much. Who is late for longer is slow, unless it is lowered again. */
-const CATCHING_UP_MS = 3_000;
+/** So long after a change of the limit, statements say what it was like before. */
+const UNCHANGED_MS = 500;
 
 export function createOnArrival({ clock, handOver }: Parts): OnArrival {
   const directory = createDirectory(clock);
@@ -58,7 +58,7 @@ export function createOnArrival({ clock, handOver }: Parts): OnArrival {
   let limit = LIMIT.first;
   /** Whether events have waited since it was last changed. */
   let isReached = false;
-  let loweredAtMs = Number.NEGATIVE_INFINITY;
+  let changedAtMs = Number.NEGATIVE_INFINITY;
 
   function mayBegin(): boolean {
     const nowMs = clock.monotonicMs();
@@ -66,27 +66,20 @@ export function createOnArrival({ clock, handOver }: Parts): OnArrival {
     return true;
   }
 
-  /** What had no result when its event was stored was late: its endpoint is slow, or all are, since too much is under way. */
+  /** What had no result when its event was stored was late: its endpoint is slow, or most are, since too much is under way. */
   function learn(events: readonly IncomingEvent[], { made }: FanOutResult): void {
+    const nowMs = clock.monotonicMs();
     const early = new Set(events.flatMap((event) => handedOver.get(event) ?? []));
-    if (early.size === 0) return;
+    if (early.size === 0 || !isReached || nowMs - changedAtMs < UNCHANGED_MS) return;
     const late = new Set<string>();
     for (const { deliveries } of made) {
       for (const { event, endpointId } of deliveries) if (handedOver.has(event)) late.add(endpointId);
     }
-    if (2 * late.size > early.size) {
-      const nowMs = clock.monotonicMs();
-      if (nowMs - loweredAtMs <= CATCHING_UP_MS) return;
-      if (isReached && limit > LIMIT.least) {
-        limit = Math.max(LIMIT.least, Math.floor(limit * LIMIT.lowered));
-        loweredAtMs = nowMs;
-        isReached = false;
-        return;
-      }
-    }
-    for (const endpointId of late) directory.wasSlow(endpointId);
-    if (!isReached || late.size > 0) return;
-    limit = Math.min(LIMIT.most, Math.ceil(limit * LIMIT.raised));
+    const isTooMuch = 2 * late.size > early.size;
+    limit = isTooMuch
+      ? Math.max(LIMIT.least, Math.floor(limit * LIMIT.lowered))
+      : Math.min(LIMIT.most, Math.ceil(limit * LIMIT.raised));
+    changedAtMs = nowMs;
     isReached = false;
   }
 
@@ -97,8 +90,7 @@ export function createOnArrival({ clock, handOver }: Parts): OnArrival {
     const endpoints = directory.endpointsOf(event)?.filter(({ createdAt }) => createdAt <= event.occurredAt);
     if (endpoints === undefined || endpoints.length > MAX_ENDPOINTS) return undefined;
     if (Buffer.byteLength(event.body) > MAX_BODY_BYTES) return undefined;
-    const nowMs = clock.monotonicMs();
-    if (endpoints.some(({ owner, slowUntilMs }) => owner === null || slowUntilMs > nowMs)) return undefined;
+    if (endpoints.some(({ owner }) => owner === null)) return undefined;
     return endpoints.map(({ id: endpointId, revision, readAt, owner }) => ({
       id: deliveryId(event.key, endpointId),
       endpointId,
