@@ -5,7 +5,7 @@ import { createRegistry } from "@herald/common/telemetry/metrics";
 import { exportDependencies } from "@herald/common/telemetry/operations-server";
 import { createMetrics as createDispatcherMetrics } from "@herald/dispatcher";
 import { observe } from "@herald/management-api";
-import { createMetrics as createPublisherMetrics, exportLag } from "@herald/publisher";
+import { createMetrics as createPublisherMetrics, exportHeldEvents, exportLag } from "@herald/publisher";
 
 /** A metric as services export it. */
 export interface ExportedMetric {
@@ -26,6 +26,7 @@ const registrations: Record<string, (registry: Registry) => void> = {
   "management-api": (registry) => observe({ registry, log: unread }),
   publisher: (registry) => {
     createPublisherMetrics(registry);
+    exportHeldEvents(registry, unread);
     exportLag(
       registry,
       { log: unread, queries: unread, inspector: unread, names: {} as never, clock: unread },

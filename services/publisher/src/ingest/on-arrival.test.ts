@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { deliveryId, eventKey } from "@herald/common/database/ids";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import type { FanOutResult } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
 import type { SubscribedEndpoint } from "../sql/store-events.ts";
@@ -40,21 +40,17 @@ function world() {
     };
   }
 
-  /** A statement that says who gets such events, and has made these deliveries. */
-  async function stored(
-    endpoints: SubscribedEndpoint[],
-    made: ForOwners["deliveries"] = [],
-    events = made.map(({ event }) => event),
-  ): Promise<void> {
+  /** A statement that says who gets such events. */
+  async function stored(endpoints: SubscribedEndpoint[]): Promise<void> {
     const read = endpoints.map((endpoint) => ({ ...endpoint, readAt: clock.now() }));
     const subscriptions = [{ organizationId: "organization-1", type: "RiskCreated", endpoints: read }];
     const result: FanOutResult = {
       outcomes: [],
-      made: [{ stored: true, deliveries: made, work: [] }],
-      deliveryCount: made.length,
+      made: [],
+      deliveryCount: 0,
       subscriptions,
     };
-    await onArrival.storing(events, async () => result);
+    await onArrival.storing(async () => result);
   }
 
   const arrives = (event: IncomingEvent) => onArrival.handOver([event]).has(event);
@@ -136,7 +132,7 @@ test("while a statement takes long nothing is handed over, and after one that fa
   const { clock, onArrival, arrives, eventOf, stored } = world();
   await stored([endpointOf()]);
   let fail: (error: Error) => void = () => {};
-  const storing = onArrival.storing([], () => new Promise((_resolve, reject) => (fail = reject)));
+  const storing = onArrival.storing(() => new Promise((_resolve, reject) => (fail = reject)));
   clock.advance(1_000);
   expect(arrives(eventOf())).toBe(true);
   clock.advance(1);
@@ -146,56 +142,4 @@ test("while a statement takes long nothing is handed over, and after one that fa
   expect(arrives(eventOf())).toBe(false);
   await stored([endpointOf()]);
   expect(arrives(eventOf())).toBe(true);
-});
-
-describe("how many events may be handed over before they are stored", () => {
-  /** Two endpoints' events are handed over and stored, of `late` endpoints without a result. Returns how the limit changed. */
-  async function round({ clock, onArrival, arrives, eventOf, stored, handedOver }: ReturnType<typeof world>, late: number) {
-    const endpoints = [endpointOf(), endpointOf()];
-    await stored(endpoints);
-    const event = eventOf();
-    expect(arrives(event)).toBe(true);
-    const before = onArrival.limit();
-    const deliveries = handedOver.at(-1)?.deliveries ?? [];
-    await stored(endpoints, deliveries.slice(0, late), [event]);
-    clock.advance(500);
-    return Math.sign(onArrival.limit() - before);
-  }
-
-  test.each([
-    [0, 1],
-    [1, 1],
-    [2, -1],
-  ])("where events wait for it and %i of 2 endpoints are late, it changes by %i", async (late, change) => {
-    const our = world();
-    our.onArrival.waited();
-    expect(await round(our, late)).toBe(change);
-    expect(await round(our, late)).toBe(0);
-  });
-
-  test("changes no more before the last change can have helped", async () => {
-    const our = world();
-    our.onArrival.waited();
-    expect(await round(our, 0)).toBe(1);
-    our.clock.advance(-1);
-    our.onArrival.waited();
-    expect(await round(our, 0)).toBe(0);
-    expect(await round(our, 0)).toBe(1);
-  });
-
-  test.each([
-    [0, 1],
-    [2, -1],
-  ])("has bounds: with %i endpoints late, it changes by %i until it stays", async (late, change) => {
-    const our = world();
-    const changes: number[] = [];
-    for (let number = 0; number < 20; number++) {
-      our.onArrival.waited();
-      changes.push(await round(our, late));
-    }
-    const first = changes.indexOf(0);
-    expect(changes.slice(0, first).every((each) => each === change)).toBe(true);
-    expect(changes.slice(first).every((each) => each === 0)).toBe(true);
-    expect(our.onArrival.limit()).toBeGreaterThan(0);
-  });
 });
