@@ -63,6 +63,7 @@ test(
       expect(stdout).toMatch(/✅ Examples\s+✅ Coverage\s+✅ Fuzzing\s+✅ Stateful\s/);
       // Requests that were all refused would show nothing.
       const requests = await servedRequests(api);
+      console.log(JSON.stringify(requests.filter(({operation}) => /esend/.test(operation))), stdout.slice(-6000));
       const succeeded = new Set(requests.filter(({ status }) => status < 300).map(({ operation }) => operation));
       const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
       expect(operations.map(({ operationId }) => operationId).filter((id) => !succeeded.has(id))).toEqual([]);
