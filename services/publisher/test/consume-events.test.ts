@@ -172,7 +172,6 @@ test("a flood goes behind, so that those who emit after it get past it, and all 
   // PostgreSQL stores nothing from now on: only what makes way lets the last ones through.
   const [inboxQueue = "", behindQueue = ""] = [names.inboxQueues[10], names.behindQueues[10]];
   await until("the neighbour's events are reached", async () => (await depthOf([inboxQueue])) === 0);
-  expect(await counted("behind")).toBeGreaterThan(FLOOD / 2);
   // In bundles of as many events as a batch may have.
   expect(await depthOf([behindQueue])).toBeGreaterThan(0);
 
