@@ -130,7 +130,7 @@ async function openHistory(
     insert into catch_up (endpoint_id, due_at) values (${catchUp.endpointId}::uuid, ${catchUp.leasedUntil})`;
   const epochs = new Map<number, number>();
   /** A dispatcher that owns all shards. */
-  const owner = { id: randomUUID(), aliveMs: DAY_MS, able: true, outageSince: null, wanting: true };
+  const owner = { id: randomUUID(), aliveMs: DAY_MS, able: true, outageSince: null, wanting: true, place: null };
   for (const { shard, epoch } of (await heartbeat(database.queries, owner)).taken) epochs.set(shard, epoch);
   return {
     work: () => work({ database, admin, catchUp, owner, epochs }),
