@@ -1,5 +1,10 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import type { DeliveryDetails } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
+import { apiClient } from "../../../src/herald/api-client.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 
 const TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -15,6 +20,30 @@ test("a collector that is away holds up no delivery, and no stop", async () => {
   await eventually(() => expect(receiver.requests).toHaveLength(1));
   await away.settled();
   await herald.stop();
+});
+
+test("without a collector nothing of OpenTelemetry is loaded", () => {
+  const program = `
+    import { registerHooks } from "node:module";
+    const loaded = [];
+    registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
+    await import(${JSON.stringify(join(projectFolder(), "packages/cli/dist/serve/start-serve.js"))});
+    console.log(JSON.stringify(loaded));`;
+  const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" });
+  const loaded = JSON.parse(printed) as string[];
+  expect(loaded.some((url) => url.includes("/telemetry/start-telemetry.js"))).toBe(true);
+  expect(loaded.filter((url) => url.includes("opentelemetry"))).toEqual([]);
+});
+
+test("a manual delivery carries the trace context of its caller, and its history shows it", async () => {
+  const { api, receiver, herald } = off;
+  const { endpoint } = await api.create({ url: receiver.url });
+  const caller = await apiClient(herald.apiUrl, api.organizationId, { headers: { traceparent: TRACEPARENT } });
+  const { id } = await caller.deliver(endpoint.id, "WorkItemCompleted", "{}");
+  const [request] = await receiver.received(1);
+  expect(request?.headers.traceparent).toBe(TRACEPARENT);
+  const { attempts } = await api.read<DeliveryDetails>(`/${endpoint.id}/deliveries/${id}`);
+  expect(attempts[0]?.headers).toContainEqual(["traceparent", TRACEPARENT]);
 });
 
 test("without a collector receivers get the emitter's trace context, on each attempt", async () => {
