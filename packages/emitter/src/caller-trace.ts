@@ -1,5 +1,3 @@
-import type { EmitOptions } from "./emitter.ts";
-
 let openTelemetry: typeof import("@opentelemetry/api") | undefined;
 
 /** Until it is known whether the service has OpenTelemetry's API, which is a moment after the start. */
@@ -20,7 +18,7 @@ export const traceLoading = (): Promise<void> | undefined => loading;
  * The trace context to send with an event: as the caller gave it; else that of the caller's active span, by OpenTelemetry's API and the
  * propagators that the service has registered; undefined where there is neither. A `null` of the caller's is no trace, whatever is active.
  */
-export function callerTrace({ traceparent }: EmitOptions): string | undefined {
+export function callerTrace({ traceparent }: { traceparent?: string | null }): string | undefined {
   if (traceparent !== undefined) return traceparent ?? undefined;
   if (openTelemetry === undefined) return undefined;
   const carrier: { traceparent?: string } = {};

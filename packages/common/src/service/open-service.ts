@@ -13,8 +13,8 @@ import { readCaFile } from "../security/server-certificate.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
 import { type OperationsOptions, type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
-import { startMetricsExport, startTracing, type TelemetrySource } from "../telemetry/start-telemetry.ts";
-import type { Tracing } from "../telemetry/tracing.ts";
+import { startMetricsExport, startTracing } from "../telemetry/start-telemetry.ts";
+import type { TelemetrySource, Tracing } from "../telemetry/tracing.ts";
 import { createLocalOwners, type LocalOwners } from "./local-owners.ts";
 import { type Facts, sayFacts } from "./processes.ts";
 

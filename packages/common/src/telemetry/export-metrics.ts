@@ -15,7 +15,7 @@ import {
 import type { Registry } from "prom-client";
 import { heraldVersion } from "./metrics.ts";
 import { complaining, EXPORT_TIMEOUT_MS, endWithin, exporterOptions, resourceOf } from "./otlp.ts";
-import type { TelemetrySource } from "./start-telemetry.ts";
+import type { TelemetrySource } from "./tracing.ts";
 
 /** Exports a registry's metrics over OTLP/HTTP with JSON, at intervals and at the end, under the names and labels that /metrics shows. */
 export function exportMetrics(source: TelemetrySource, registry: Registry): { stop(): Promise<void> } {

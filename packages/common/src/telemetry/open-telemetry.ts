@@ -19,9 +19,8 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import { complaining, EXPORT_TIMEOUT_MS, endWithin, exporterOptions, resourceOf } from "./otlp.ts";
-import type { TelemetrySource } from "./start-telemetry.ts";
 import { readTraceparent, writeTraceparent } from "./trace-context.ts";
-import type { Tracing } from "./tracing.ts";
+import type { TelemetrySource, Tracing } from "./tracing.ts";
 
 /** Spans that wait for the collector at the most, some 2 KB each; further ones are dropped. */
 const MAX_WAITING_SPANS = 8_192;

@@ -2,7 +2,7 @@ import { parseKeyPairsIntoRecord } from "@opentelemetry/core";
 import { type Resource, resourceFromAttributes } from "@opentelemetry/resources";
 import type { Log } from "./log.ts";
 import { heraldVersion } from "./metrics.ts";
-import type { TelemetrySource } from "./start-telemetry.ts";
+import type { TelemetrySource } from "./tracing.ts";
 
 export const EXPORT_TIMEOUT_MS = 3_000;
 

@@ -1,17 +1,5 @@
 import type { Registry } from "prom-client";
-import type { ServiceConfig } from "../service/open-service.ts";
-import type { Log } from "./log.ts";
-import type { Tracing } from "./tracing.ts";
-
-/** Whose traces and metrics are exported. */
-export interface TelemetrySource {
-  /** "publisher"; shown as `herald-publisher`. */
-  service: string;
-  /** Of the process, or of one of the services in it. */
-  id: string;
-  config: ServiceConfig;
-  log: Log;
-}
+import type { TelemetrySource, Tracing } from "./tracing.ts";
 
 /**
  * Starts tracing where a collector is configured. OpenTelemetry is loaded only then: else it costs nothing.

@@ -1,4 +1,17 @@
 import type { Attributes } from "@opentelemetry/api";
+import type { serviceSettings } from "../config/common-settings.ts";
+import type { Config } from "../config/settings.ts";
+import type { Log } from "./log.ts";
+
+/** Whose traces and metrics are exported. */
+export interface TelemetrySource {
+  /** "publisher"; shown as `herald-publisher`. */
+  service: string;
+  /** Of the process, or of one of the services in it. */
+  id: string;
+  config: Config<typeof serviceSettings>;
+  log: Log;
+}
 
 /** How a service records and exports traces. Undefined in its place means that tracing is off. */
 export interface Tracing {

@@ -131,7 +131,7 @@ function pointsIn(resourceMetrics: NonNullable<OtlpExport["resourceMetrics"]>): 
 }
 
 function factsOf(attributes: readonly Attribute[] = []): Record<string, unknown> {
-  const valueOf = ({ stringValue, intValue, doubleValue }: Value) =>
+  const read = ({ stringValue, intValue, doubleValue }: Value) =>
     stringValue ?? (intValue === undefined ? doubleValue : Number(intValue));
-  return Object.fromEntries(attributes.map(({ key, value }) => [key, valueOf(value)]));
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, read(value)]));
 }

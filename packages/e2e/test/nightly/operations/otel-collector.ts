@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "@herald/dev/harness/eventually";
 import { askForGo } from "@herald/dev/harness/stack-client";
@@ -19,6 +19,7 @@ require (
 	go.opentelemetry.io/collector/exporter/otlphttpexporter v${VERSION}
 	go.opentelemetry.io/collector/otelcol v${VERSION}
 	go.opentelemetry.io/collector/receiver/otlpreceiver v${VERSION}
+	go.opentelemetry.io/collector/service v${VERSION}
 )
 `;
 const PROGRAM = `package main
@@ -34,12 +35,14 @@ import (
 	"go.opentelemetry.io/collector/otelcol"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
+	"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
 )
 
 func factories() (otelcol.Factories, error) {
 	receivers, _ := otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory())
 	exporters, err := otelcol.MakeFactoryMap[exporter.Factory](otlphttpexporter.NewFactory())
-	return otelcol.Factories{Receivers: receivers, Exporters: exporters}, err
+	own := otelconftelemetry.NewFactory()
+	return otelcol.Factories{Receivers: receivers, Exporters: exporters, Telemetry: own}, err
 }
 
 func main() {
@@ -56,11 +59,10 @@ func main() {
 }
 `;
 
-/** Has Go build it. The first time takes minutes; `.local` keeps it. */
+/** Has Go build it. The first time takes minutes; Go keeps what it has fetched and compiled. */
 async function build(): Promise<string> {
   const folder = join(projectFolder(), ".local", "otel-collector", VERSION);
   const program = join(folder, "collector");
-  if (existsSync(program)) return program;
   const { executable } = await askForGo();
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "go.mod"), MODULE);

@@ -176,11 +176,16 @@ test("metrics come to the collector from each service, under the names that /met
   await emitter.emit(environment.event());
   await eventually(
     () => {
-      const last = (name: string, service: string) =>
-        collector.points.findLast((point) => point.name === name && point.resource["service.name"] === service);
-      expect(last("herald_events_total", "herald-publisher")?.value).toBeGreaterThan(0);
-      expect(last("herald_attempt_duration_seconds", "herald-dispatcher")?.count).toBeGreaterThan(0);
-      expect(last("herald_api_request_duration_seconds", "herald-management-api")?.count).toBeGreaterThan(0);
+      const counted = collector.points.filter(({ value = 0, count = 0 }) => value + count > 0);
+      const names = counted.map(({ name, type, resource }) => `${resource["service.name"]} ${type} ${name}`);
+      expect(names).toEqual(
+        expect.arrayContaining([
+          "herald-publisher sum herald_events_total",
+          "herald-publisher gauge herald_build_info",
+          "herald-dispatcher histogram herald_attempt_duration_seconds",
+          "herald-management-api histogram herald_api_request_duration_seconds",
+        ]),
+      );
     },
     { timeoutMs: 20_000 },
   );
