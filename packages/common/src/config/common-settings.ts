@@ -51,7 +51,7 @@ const telemetrySettings = {
   OTEL_RESOURCE_ATTRIBUTES: {
     type: "string",
     description:
-      "Attributes of the process in traces and metrics, as name=value,name=value with percent-encoded values; they go before Herald's own.",
+      "Attributes of the process in traces and metrics, as name=value,name=value with percent-encoded values; they win over Herald's own.",
   },
   OTEL_TRACES_SAMPLER: {
     type: "string",
