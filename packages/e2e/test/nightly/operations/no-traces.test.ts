@@ -1,10 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import type { DeliveryDetails } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
-import { apiClient } from "../../../src/herald/api-client.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 
 const TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -34,17 +32,6 @@ test("without a collector nothing of OpenTelemetry's SDK is loaded", () => {
   expect(loaded.some((url) => url.includes("/telemetry/start-telemetry.js"))).toBe(true);
   // prom-client loads the API, which does nothing by itself.
   expect(loaded.filter((url) => /@opentelemetry\/(?!api\/)/.test(url))).toEqual([]);
-});
-
-test("a manual delivery carries the trace context of its caller, and its history shows it", async () => {
-  const { api, receiver, herald } = off;
-  const { endpoint } = await api.create({ url: receiver.url });
-  const caller = await apiClient(herald.apiUrl, api.organizationId, { headers: { traceparent: TRACEPARENT } });
-  const { id } = await caller.deliver(endpoint.id, "WorkItemCompleted", "{}");
-  const [request] = await receiver.received(1);
-  expect(request?.headers.traceparent).toBe(TRACEPARENT);
-  const { attempts } = await api.read<DeliveryDetails>(`/${endpoint.id}/deliveries/${id}`);
-  expect(attempts[0]?.headers).toContainEqual(["traceparent", TRACEPARENT]);
 });
 
 test("without a collector receivers get the emitter's trace context, on each attempt", async () => {
