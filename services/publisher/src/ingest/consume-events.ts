@@ -98,7 +98,7 @@ export function consumeEvents(
   { broker, names, publisher, handOver, reportUndelivered, fanOut, clock, metrics, tracing, log }: Parts,
   { inboxBytes, batchSize, windowMs, eventTypes, holdMs = HOLD_MS }: ConsumeOptions,
 ): EventsConsumer {
-  const { inboxQueues, eventQueues, rejectedQueue } = names;
+  const { inboxQueues, eventQueues, eventsExchange, rejectedQueue } = names;
   const isInbox = new Set(inboxQueues);
   const inspector = broker.inspector();
   const floods = watchFloods({ inspector, clock, log });
@@ -114,6 +114,7 @@ export function consumeEvents(
   const { read, store } = createStoring(
     {
       publisher,
+      eventsExchange,
       rejectedQueue,
       foreignInboxOf: broker.foreignInboxOf,
       reportUndelivered,
@@ -168,6 +169,7 @@ export function consumeEvents(
     return new Promise((resolve, reject) => {
       const each: Held = {
         message,
+        queue,
         organization: organizationOf(message.content),
         arrivedAt: clock.now(),
         arrivedAtMs: clock.monotonicMs(),
@@ -224,7 +226,7 @@ export function consumeEvents(
       ...alone.drop(),
       ...moves.drop(),
     ]) {
-      each.span?.end({ error: "its channel has ended" });
+      each.span?.end({ errorType: "channel_lost", error: "its channel has ended" });
       each.done();
     }
   }
