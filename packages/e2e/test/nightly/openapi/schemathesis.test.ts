@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -70,7 +70,6 @@ test(
       expect(stdout).toMatch(/✅ Examples\s+✅ Coverage\s+✅ Fuzzing\s+✅ Stateful\s/);
       // Requests that were all refused would show nothing.
       const requests = await servedRequests(api);
-      console.log(JSON.stringify(requests.filter(({operation}) => /Delivery|Webhook/.test(operation))), JSON.stringify(JSON.parse(readFileSync(file, "utf8")).paths["/webhooks/{id}/deliveries/{deliveryId}"]).slice(0, 1500), await (await fetch(`${origin}${PREFIX}/webhooks/${history.byOperation.readDelivery?.id?.[0]}/deliveries/${history.known.deliveryId?.[0]}`, { headers: { connection: "close", authorization: `Bearer ${await adminToken(environment.api.organizationId)}` } })).text());
       const succeeded = new Set(requests.filter(({ status }) => status < 300).map(({ operation }) => operation));
       const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
       expect(operations.map(({ operationId }) => operationId).filter((id) => !succeeded.has(id))).toEqual([]);
