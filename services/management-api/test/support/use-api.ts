@@ -24,6 +24,8 @@ export interface ApiOptions {
   /** Where the built admin page is. */
   pageFolder?: string;
   clock?: Clock;
+  /** How many processes of the API there are; one where absent. */
+  processes?: () => number;
   /** Stands in for broker and dispatcher; without it no dispatcher answers. */
   requestAttempt?: (request: ManualRequest) => Promise<void>;
   /** Gets the endpoints that were changed; without it nobody is told. */
@@ -90,6 +92,7 @@ export function useApi(options: ApiOptions = {}): Api {
       clock: options.clock ?? machineClock,
       log: recordingLog(logged),
       registry: createRegistry("management-api"),
+      processes: options.processes ?? (() => 1),
       pageFolder: options.pageFolder,
     });
     validate = responseValidator(
