@@ -423,7 +423,7 @@ describe("what is rendered", () => {
 
   test("the chart's alerts are the deployed ones, with whole links", () => {
     const [rule] = render("everything.yaml").filter(({ kind }) => kind === "PrometheusRule");
-    const deployed = readFileSync(join(projectFolder(), "deploy", "prometheus", "rules.yml"), "utf8");
+    const deployed = readFileSync(join(CHART, "files", "rules.yml"), "utf8");
     const linked = deployed.replaceAll("runbook_url: ", "runbook_url: https://docs.example.com/herald/");
     expect(rule?.spec).toEqual(parseAllDocuments(linked)[0]?.toJS());
   });
