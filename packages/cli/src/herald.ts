@@ -81,7 +81,7 @@ export async function herald(args: readonly string[], context: CommandContext): 
   try {
     // The doctor tells it as findings, and serve with all that is wrong with its settings.
     if (command !== doctorCommand && command !== serveCommand) assertSafe(context.environment);
-    await run(command, rest, {
+    await run(name, command, rest, {
       ...context,
       progress: progress.say,
       stdout: clearing(stdout),
@@ -101,12 +101,17 @@ export async function herald(args: readonly string[], context: CommandContext): 
   }
 }
 
-async function run({ actions }: Command, args: string[], context: RunContext): Promise<void> {
+async function run(
+  name: string,
+  { actions }: Command,
+  args: string[],
+  context: Omit<RunContext, "action">,
+): Promise<void> {
   const [word = ""] = args;
   const named = Object.hasOwn(actions, word) && word !== "" ? actions[word] : undefined;
-  if (named) return await named.run(args.slice(1), context);
+  if (named) return await named.run(args.slice(1), { ...context, action: `${name} ${word}` });
   if (!actions[""]) throw new UsageError(`It takes one of ${Object.keys(actions).join(", ")}.`);
-  await actions[""].run(args, context);
+  await actions[""].run(args, { ...context, action: name });
 }
 
 /**

@@ -78,8 +78,7 @@ const ownSettings = {
     type: "integer",
     default: 300,
     minimum: 1,
-    description:
-      "Creates, edits and deletes that an organization may make in a minute; shared likewise.",
+    description: "Creates, edits and deletes that an organization may make in a minute; shared likewise.",
   },
   MANUAL_DELIVERIES_PER_MINUTE: {
     type: "integer",

@@ -78,7 +78,9 @@ describe("an organization that does too much", () => {
     }
     await create(client);
     const { body } = await client.post("/webhooks", settings()).expect(429);
-    expect(body.detail).toContain("may make 5 changes in a minute, 3 by each of 2 processes of the API, and has made them");
+    expect(body.detail).toContain(
+      "may make 5 changes in a minute, 3 by each of 2 processes of the API, and has made them",
+    );
     // The other one has ended.
     processes = 1;
     await create(client);

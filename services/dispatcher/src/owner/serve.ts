@@ -27,7 +27,14 @@ const OUTAGE_MS = 1_000;
 export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
   const { attempts, log, quarantine, epochOf, mayBegin, readBody, settle, onKeyMissing } = parts;
 
-  async function serve({ endpoint, delivery, manual, waitedForReceiver, configuration: currentOf, over }: Begun): Promise<Served> {
+  async function serve({
+    endpoint,
+    delivery,
+    manual,
+    waitedForReceiver,
+    configuration: currentOf,
+    over,
+  }: Begun): Promise<Served> {
     const isHealthKnown = endpoint.breaker !== undefined;
     const body: Body | undefined = delivery.body ?? (await readBody(delivery));
     if (body === undefined) throw new Error("Its body is not stored any more.");

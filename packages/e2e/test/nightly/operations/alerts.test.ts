@@ -85,7 +85,10 @@ test.each(rules().filter(({ alert }) => alert))("$alert leads to a page of the r
 
 test.each([
   ["the rules fire when rules.test.yml says (promtool)", ["test", "rules", "rules.test.yml"]],
-  ["promtool finds nothing wrong with the rules", ["check", "rules", "--lint-fatal", join(projectFolder(), RULES_FILE)]],
+  [
+    "promtool finds nothing wrong with the rules",
+    ["check", "rules", "--lint-fatal", join(projectFolder(), RULES_FILE)],
+  ],
 ])(
   "%s",
   async (_, args) => {
