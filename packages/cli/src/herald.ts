@@ -43,6 +43,8 @@ ${Object.entries(commands)
 It reads the same environment variables as the services, and refuses what is not safe in production; serve and doctor read those of all
 services, and what only relay, split and endpoints read is in their help. A value that holds a secret may also come from a file that <NAME>_FILE names.
 
+What changes something also writes a line of JSON with "audit":true to standard error: who did what, and how it ended.
+
 Exit code: 0 done, 1 failed or faults found, 2 wrong arguments, 78 settings that can't be used.
 `;
 
