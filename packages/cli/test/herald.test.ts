@@ -106,7 +106,7 @@ test.each(NOT_AUDITED)("herald %s changes nothing, and says so by no line", asyn
 });
 
 test("settings that can't be used change nothing, and are no audit line", async () => {
-  expect(await auditOf(["migrate"], { DATABASE_URL: "nowhere" })).toBeUndefined();
+  expect(await auditOf(["migrate"], { DATABASE_URL: "" })).toBeUndefined();
 });
 
 test("of each action it is known here whether it changes something", async () => {
