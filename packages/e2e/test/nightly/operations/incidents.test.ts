@@ -189,7 +189,8 @@ test(
     await system.stopPostgres();
     const reading = keep(() => api.list(), 200);
     try {
-      await emit(api.organizationId, 1_200);
+      // Of one bucket a publisher holds 500.
+      await emit(api.organizationId, 1_700);
       const [down, errors, pileUp] = await Promise.all([
         fires("HeraldDependencyDown", { dependency: "database" }),
         fires("HeraldApiErrors"),
@@ -202,7 +203,7 @@ test(
     } finally {
       await reading.stop();
     }
-    await receiver.received(seen + 1_200, 300_000);
+    await receiver.received(seen + 1_700, 300_000);
   },
   TIMEOUT_MS,
 );
