@@ -268,7 +268,7 @@ test("every alert has fired in these incidents, but for those that say why not",
 });
 
 test("every documented metric has had a value in these incidents", async () => {
-  const { prometheus, receiver } = environment;
+  const { prometheus, receiver, system } = environment;
   const api = await organization("/");
   const [id = ""] = api.ids;
   await api.deliver(id, "WorkItemCompleted", "{}");
@@ -281,7 +281,22 @@ test("every documented metric has had a value in these incidents", async () => {
   );
   await api.edit(id, { enabled: true });
   await receiver.received(seen + 1);
+  // An attempt that fails when nothing is left of its delivery.
+  let fail = () => {};
+  const failing = new Promise<void>((resolve) => {
+    fail = resolve;
+  });
+  receiver.answerWith(async () => {
+    await failing;
+    return { status: 500 };
+  });
+  await emit(api.organizationId, 1);
+  await receiver.received(seen + 2);
   await api.delete(id);
+  await eventually(async () =>
+    expect(await system.query("select from due where endpoint_id = $1", [id])).toHaveLength(0),
+  );
+  fail();
   const names = [...documentedMetrics().keys()].filter((name) => !(name in NOT_MEASURED));
   await eventually(async () => {
     const counts = await Promise.all(names.map((name) => prometheus.count(`max_over_time(${name}[10m]) > 0`)));
