@@ -1,7 +1,8 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import type { Environment } from "@herald/common/config/read-config";
+import { ConfigError, type Environment } from "@herald/common/config/read-config";
 import type { Clock } from "@herald/common/runtime/clock";
 import { isTime } from "@herald/contracts";
+import { audited, type Details, operatorOf } from "./audit.ts";
 
 /** A disk of this machine. */
 export interface Disk {
@@ -28,6 +29,8 @@ export interface CommandContext {
 
 /** What a command works with, and how it shows its progress. */
 export interface RunContext extends CommandContext {
+  /** What is run, as "rejected discard". */
+  action: string;
   /** Shows the person at the terminal what the command is doing. */
   progress: (text: string) => void;
 }
@@ -61,19 +64,30 @@ export function action<const Given extends Options>({
   usage = "",
   options,
   words = false,
+  changes,
+  who = operatorOf,
   run,
 }: {
   usage?: string;
   options?: Given;
   /** Whether it takes arguments that are no options. */
   words?: boolean;
-  run(values: Parsed<Given>["values"], context: RunContext, words: string[]): Promise<void> | void;
+  /** Whether it changes something of Herald, with these options. Then it writes an audit line. */
+  changes: boolean | ((values: Parsed<Given>["values"]) => boolean);
+  /** Who does it; the user at this machine where absent. */
+  who?: (environment: Environment) => string;
+  /** Returns what its audit line tells of it. */
+  run(values: Parsed<Given>["values"], context: RunContext, words: string[]): Promise<Details> | Promise<void> | void;
 }): Action {
   return {
     usage,
     async run(args, context) {
       const parsed = parseArgs({ args, options: options ?? {}, allowPositionals: words }) as Parsed<Given>;
-      await run(parsed.values, context, parsed.positionals);
+      const { values, positionals } = parsed;
+      const isChange = typeof changes === "function" ? changes(values) : changes;
+      const perform = () => run(values, context, positionals);
+      if (isChange) await audited({ ...context, args, who: () => who(context.environment), isRefusal }, perform);
+      else await perform();
     },
   };
 }
@@ -83,6 +97,8 @@ export const JSON_OPTION = { json: { type: "boolean", default: false } } as cons
 
 /** The arguments can't be used; the text says what was expected. */
 export class UsageError extends Error {}
+
+const isRefusal = (error: unknown): boolean => error instanceof UsageError || error instanceof ConfigError;
 
 /** Exit codes, which an operator's scripts can tell apart. */
 export const EXIT = { done: 0, failed: 1, usage: 2, configuration: 78 } as const;

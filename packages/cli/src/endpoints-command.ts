@@ -21,6 +21,7 @@ const options = {
 } as const;
 
 const list = action({
+  changes: false,
   usage: "  --disabled-since TIME [--reason failures|paused] [--organization ID] [--json]",
   options,
   async run(values, context) {
@@ -30,6 +31,7 @@ const list = action({
 });
 
 const resume = action({
+  changes: (values) => values.apply,
   usage: "--disabled-since TIME --reason failures|paused [--organization ID] [--apply] [--json]",
   options: { ...options, apply: { type: "boolean", default: false } },
   async run(values, context) {
@@ -39,7 +41,7 @@ const resume = action({
     if (!values.apply) {
       const found = await show(context, selection, values.json);
       stderr(`${plural(found, "endpoint")} would be resumed; --apply does it.\n`);
-      return;
+      return {};
     }
     const statementTimeoutMs = readConfig({ DATABASE_TIMEOUT_SECONDS }, environment).DATABASE_TIMEOUT_SECONDS * 1_000;
     let [resumed, overtaken] = [0, 0];
@@ -65,6 +67,7 @@ const resume = action({
     stderr(`${plural(resumed, "endpoint")} resumed.\n`);
     if (overtaken > 0)
       throw new Error(`${plural(overtaken, "endpoint")} changed meanwhile; run it again for the rest.`);
+    return { resumed };
   },
 });
 

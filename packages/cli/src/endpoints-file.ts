@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readConfig } from "@herald/common/config/read-config";
+import { type Environment, readConfig } from "@herald/common/config/read-config";
 import type { Settings } from "@herald/common/config/settings";
 import type {
   CheckWebhookResponse,
@@ -12,6 +12,7 @@ import type {
   WebhookEndpointSummary,
 } from "@herald/contracts";
 import { parse } from "yaml";
+import { operatorOf } from "./audit.ts";
 import { type Action, action, type RunContext, UsageError } from "./command.ts";
 import { plural, printable } from "./output.ts";
 
@@ -40,7 +41,15 @@ const options = {
 } as const;
 const usage = "-f FILE --url URL [--delete]";
 
+/** Whose token it is, by its own words: the API judges it, and its trail has the same. */
+function subjectOf(environment: Environment): string {
+  const [, claims = ""] = readConfig(tokenSettings, environment).HERALD_TOKEN.split(".");
+  const { sub } = (jsonOf(Buffer.from(claims, "base64url").toString()) ?? {}) as { sub?: unknown };
+  return typeof sub === "string" ? sub : operatorOf(environment);
+}
+
 export const plan: Action = action({
+  changes: false,
   usage,
   options,
   async run(values, context) {
@@ -52,6 +61,8 @@ export const plan: Action = action({
 });
 
 export const apply: Action = action({
+  changes: true,
+  who: subjectOf,
   usage,
   options,
   async run(values, context) {
@@ -74,6 +85,7 @@ export const apply: Action = action({
       }
     }
     context.stderr(`${plural(steps.length, "change")} made.\n`);
+    return { changes: steps.length };
   },
 });
 

@@ -43,6 +43,8 @@ ${Object.entries(commands)
 It reads the same environment variables as the services, and refuses what is not safe in production; serve and doctor read those of all
 services, and what only relay, split and endpoints read is in their help. A value that holds a secret may also come from a file that <NAME>_FILE names.
 
+What changes something also writes a line of JSON with "audit":true to standard error: who did what, and how it ended.
+
 Exit code: 0 done, 1 failed or faults found, 2 wrong arguments, 78 settings that can't be used.
 `;
 
@@ -81,7 +83,7 @@ export async function herald(args: readonly string[], context: CommandContext): 
   try {
     // The doctor tells it as findings, and serve with all that is wrong with its settings.
     if (command !== doctorCommand && command !== serveCommand) assertSafe(context.environment);
-    await run(command, rest, {
+    await run(name, command, rest, {
       ...context,
       progress: progress.say,
       stdout: clearing(stdout),
@@ -101,12 +103,17 @@ export async function herald(args: readonly string[], context: CommandContext): 
   }
 }
 
-async function run({ actions }: Command, args: string[], context: RunContext): Promise<void> {
+async function run(
+  name: string,
+  { actions }: Command,
+  args: string[],
+  context: Omit<RunContext, "action">,
+): Promise<void> {
   const [word = ""] = args;
   const named = Object.hasOwn(actions, word) && word !== "" ? actions[word] : undefined;
-  if (named) return await named.run(args.slice(1), context);
+  if (named) return await named.run(args.slice(1), { ...context, action: `${name} ${word}` });
   if (!actions[""]) throw new UsageError(`It takes one of ${Object.keys(actions).join(", ")}.`);
-  await actions[""].run(args, context);
+  await actions[""].run(args, { ...context, action: name });
 }
 
 /**

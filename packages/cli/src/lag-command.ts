@@ -19,6 +19,7 @@ Counts of deliveries end at ${COUNTED_AT_MOST}.
 `,
   actions: {
     "": action({
+      changes: false,
       usage: "[--json]",
       options: JSON_OPTION,
       async run({ json }, context) {

@@ -18,6 +18,7 @@ applied twice.
 `,
   actions: {
     "": action({
+      changes: true,
       async run(_, context) {
         const { url, ca } = databaseAddress(context);
         const config = readConfig({ DATABASE_TIMEOUT_SECONDS }, context.environment);
@@ -36,6 +37,7 @@ applied twice.
           const lines = leftToOwner.map((each) => `  ${each};\n`).join("");
           context.stderr(`This user doesn't own the database. Its owner has to run:\n${lines}`);
         }
+        return { applied };
       },
     }),
   },

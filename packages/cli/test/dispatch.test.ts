@@ -87,9 +87,26 @@ test("herald dispatch start lets attempts begin, and may be said again", async (
     code: 0,
     stdout: `Dispatching was stopped since ${stoppedAt?.toISOString()}: attempts begin within a second.\n`,
     stderr: "",
+    audit: {
+      timestamp: expect.any(String),
+      level: "info",
+      service: "herald",
+      message: "herald dispatch start",
+      audit: true,
+      action: "dispatch start",
+      who: expect.stringMatching(/^.+@.+$/),
+      what: [],
+      result: "done",
+      details: { stoppedSince: stoppedAt?.toISOString() },
+    },
   });
   expect(await stops()).toEqual([null]);
-  expect(await run("start")).toEqual({ code: 0, stdout: "Dispatching was not stopped.\n", stderr: "" });
+  expect(await run("start")).toMatchObject({
+    code: 0,
+    stdout: "Dispatching was not stopped.\n",
+    stderr: "",
+    audit: { result: "done", details: { stoppedSince: null } },
+  });
 });
 
 test("herald dispatch status says since when it is stopped, who owns which shards, and what waits", async () => {

@@ -69,8 +69,9 @@ test("herald endpoints resume says what it would resume, and changes nothing wit
 
 test("§3.1/resume herald endpoints resume --apply does what an admin's resume does: the count starts over, the version changes, and the publisher catches up", async () => {
   const { mine, yours, others } = await afterIncident();
-  const { code, stdout, stderr } = await run("resume", "--reason", "failures", "--apply");
+  const { code, stdout, stderr, audit } = await run("resume", "--reason", "failures", "--apply");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "2 endpoints resumed.\n" });
+  expect(audit).toMatchObject({ action: "endpoints resume", result: "done", details: { resumed: 2 } });
   for (const before of [mine, yours]) {
     expect(stdout).toContain(`resumed ${before.id}`);
     expect(await stored(before.id)).toMatchObject({

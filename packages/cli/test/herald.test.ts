@@ -1,6 +1,13 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { hostname } from "node:os";
+import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { machineClock } from "@herald/common/runtime/clock";
+import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox, secretSealer } from "@herald/common/security/secret-box";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
 import { callHerald, runHerald } from "./run-herald.ts";
 
@@ -18,12 +25,122 @@ const COMMANDS = [
   "split",
   "serve",
 ];
+const SINCE = "2026-01-31T12:00:00Z";
 const ID = "0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6e";
 const UNREACHABLE = {
   DATABASE_URL: "postgresql://herald:do-not-show@127.0.0.1:1/herald",
   AMQP_URL: "amqp://herald:do-not-show@127.0.0.1:1",
   OUTBOX_DATABASE_URL: "postgresql://herald:do-not-show@127.0.0.1:1/product",
 };
+
+const TOKEN = `e30.${Buffer.from(JSON.stringify({ sub: "admin-7" })).toString("base64url")}.signature`;
+
+/** What each action writes of itself, with servers that can't be reached: of what changes something, one line. */
+const AUDITED: [action: string, ...args: string[]][] = [
+  ["migrate"],
+  ["dispatch stop"],
+  ["dispatch start"],
+  ["keys rotate"],
+  ["rejected replay", "--all"],
+  ["rejected discard", "abcdef"],
+  ["relay replay", "--since", SINCE],
+  ["endpoints resume", "--disabled-since", SINCE, "--reason", "failures", "--apply"],
+  ["endpoints apply", "-f", "no-file.yaml", "--url", "http://127.0.0.1:1"],
+  ["split", "8-f"],
+];
+const NOT_AUDITED: [action: string, ...args: string[]][] = [
+  ["dispatch status"],
+  ["keys make"],
+  ["keys rotate", "--dry-run"],
+  ["rejected list"],
+  ["rejected show", "abcdef"],
+  ["endpoints list", "--disabled-since", SINCE],
+  ["endpoints plan", "-f", "no-file.yaml", "--url", "http://127.0.0.1:1"],
+  ["endpoints resume", "--disabled-since", SINCE, "--reason", "failures"],
+  ["find", "--event", ID],
+  ["lag"],
+  ["events check", "no-file.json"],
+  ["events types"],
+  ["doctor", "--service", "publisher"],
+];
+/** They run until they are stopped, and log. */
+const SERVICES = ["serve", "relay"];
+
+const auditOf = async ([action, ...args]: string[], more: Record<string, string> = {}) =>
+  (
+    await callHerald([...(action ?? "").split(" "), ...args], {
+      ...UNREACHABLE,
+      STANDBY_DATABASE_URL: UNREACHABLE.DATABASE_URL,
+      INBOX_BUCKETS: "0-7",
+      CELL: "a",
+      SECRET_KEYS: newSealingKeys("k1").SECRET_KEYS,
+      HERALD_TOKEN: TOKEN,
+      SUDO_USER: "olga",
+      ...more,
+    })
+  ).audit;
+
+test.each(AUDITED)(
+  "herald %s says in one line who tried to change what, and how it ended, without a secret",
+  async (...row) => {
+    const [action, ...args] = row;
+    const audit = await auditOf(row);
+    expect(audit).toMatchObject({
+      audit: true,
+      action,
+      what: args,
+      result: "failed",
+      level: "info",
+      service: "herald",
+    });
+    // Of the API's endpoints, the token's subject is who changes them.
+    expect(audit?.who).toBe(action === "endpoints apply" ? "admin-7" : `olga@${hostname()}`);
+    expect(audit?.details).toEqual({ error: expect.any(String) });
+    expect(JSON.stringify(audit)).not.toContain("do-not-show");
+    expect(JSON.stringify(audit)).not.toContain(TOKEN);
+  },
+);
+
+test.each(NOT_AUDITED)("herald %s changes nothing, and says so by no line", async (...row) => {
+  expect(await auditOf(row)).toBeUndefined();
+});
+
+test("settings that can't be used change nothing, and are no audit line", async () => {
+  expect(await auditOf(["migrate"], { DATABASE_URL: "" })).toBeUndefined();
+});
+
+test("of each action it is known here whether it changes something", async () => {
+  const helps = await Promise.all(COMMANDS.map(async (name) => (await callHerald([name, "--help"])).stdout));
+  const actions = helps.flatMap((help) => {
+    const usages = help.split("\n\n")[1]?.split("\n") ?? [];
+    return usages.map((line) => /^ {2}herald ((?:[a-z]+ ?)+)/.exec(line)?.[1]?.trim());
+  });
+  const told = [...AUDITED, ...NOT_AUDITED].map(([action]) => action);
+  expect(actions.sort()).toEqual([...new Set([...told, ...SERVICES])].sort());
+});
+
+test("a command that is interrupted says so in its audit line", async () => {
+  const [main, silent] = [join(projectFolder(), "packages/cli/dist/main.js"), createServer()];
+  const connected = once(silent, "connection");
+  await once(silent.listen(0, "127.0.0.1"), "listening");
+  const { port } = silent.address() as AddressInfo;
+  const env = {
+    PATH: process.env.PATH,
+    HERALD_ENV: "development",
+    DATABASE_URL: `postgresql://h:p@127.0.0.1:${port}/h`,
+  };
+  const child = spawn(process.execPath, [main, "dispatch", "stop"], { env, stdio: ["ignore", "ignore", "pipe"] });
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const [socket] = (await connected) as [Socket];
+  child.kill("SIGINT");
+  expect(await once(child, "close")).toEqual([null, "SIGINT"]);
+  expect(JSON.parse(stderr)).toMatchObject({ action: "dispatch stop", result: "interrupted", details: {} });
+  socket.destroy();
+  silent.close();
+});
 
 test("herald without a command lists the commands, and fails", async () => {
   const { code, stdout, stderr } = await runHerald([]);

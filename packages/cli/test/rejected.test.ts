@@ -117,6 +117,7 @@ describe("rejected replay", () => {
       code: 0,
       stdout: "Replayed 30 events.\n",
       stderr: "",
+      audit: expect.objectContaining({ action: "rejected replay", what: ["--all"], details: { replayed: 30 } }),
     });
     await expectDepth(inboxQueue, 30);
     await expectDepth(rejectedQueue, 0);

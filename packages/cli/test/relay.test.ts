@@ -108,7 +108,8 @@ test("herald relay sends what any program inserts, serves its metrics, ends when
 
   const since = new Date(Date.now() - 3_600_000).toISOString();
   const replayed = await callHerald(["relay", "replay", "--since", since], settings());
-  expect(replayed).toEqual({ code: 0, stdout: `30 events wait again in ${TABLE}.\n`, stderr: "30 events\n" });
+  expect(replayed).toMatchObject({ code: 0, stdout: `30 events wait again in ${TABLE}.\n`, stderr: "30 events\n" });
+  expect(replayed.audit).toMatchObject({ what: ["--since", since], details: { events: 30 } });
   await eventually(async () => expect(await waiting()).toBe(0));
   expect(await arrived()).toEqual(ids);
 

@@ -8,7 +8,10 @@ import { herald } from "../src/herald.ts";
 export interface Outcome {
   code: number | null;
   stdout: string;
+  /** Without the audit line. */
   stderr: string;
+  /** What it says of a change. */
+  audit?: Record<string, unknown>;
 }
 
 /** Servers of tests have passwords that anybody can guess, and secrets that are not random. */
@@ -30,8 +33,7 @@ export async function runHerald(args: readonly string[], environment: Record<str
     outcome.stderr += text;
   });
   [outcome.code] = (await once(child, "close")) as [number | null];
-  outcome.stderr = withoutProgress(outcome.stderr);
-  return outcome;
+  return readable(outcome);
 }
 
 /** The same in the test's own process, for tests with many calls. */
@@ -51,10 +53,13 @@ export async function callHerald(
       texts.stderr += text;
     },
   });
-  return { code, stdout: texts.stdout, stderr: withoutProgress(texts.stderr) };
+  return readable({ code, ...texts });
 }
 
-/** On a slow machine a command says what it is at. */
-function withoutProgress(stderr: string): string {
-  return stderr.replaceAll(/^herald .* \(\d+ s\)\n/gm, "");
+function readable({ code, stdout, stderr: all }: Outcome): Outcome {
+  // On a slow machine a command says what it is at.
+  const [line, ...more] = all.match(/^\{.*"audit":true.*\n/gm) ?? [];
+  if (more.length > 0) throw new Error(`There are ${1 + more.length} audit lines:\n${line}${more.join("")}`);
+  const stderr = all.replaceAll(/^herald .* \(\d+ s\)\n/gm, "").replace(line ?? "", "");
+  return { code, stdout, stderr, ...(line !== undefined && { audit: JSON.parse(line) }) };
 }

@@ -32,6 +32,8 @@ export interface AppParts
   log: Log;
   registry: Registry;
   tracing?: Tracing | undefined;
+  /** How many processes of this API share an organization's allowances. */
+  processes: () => number;
   /** Where the built admin page is; that of this checkout where absent. */
   pageFolder?: string | undefined;
 }
@@ -42,7 +44,7 @@ export interface AppParts
  * @throws ConfigError where a setting can't be read
  */
 export function createApp(parts: AppParts): Express {
-  const { config, database, requestAttempt, tellOwner, clock, log, registry, tracing, pageFolder } = parts;
+  const { config, database, requestAttempt, tellOwner, clock, log, registry, tracing, processes, pageFolder } = parts;
   const addresses = addressRules(config);
   const secrets = readSetting("SECRET_SEALING_KEY", () => secretSealer(config.SECRET_SEALING_KEY));
   const catalogue = readCatalogue(config);
@@ -69,11 +71,14 @@ export function createApp(parts: AppParts): Express {
     compressReads,
     apiRouter({
       authenticate: authenticator(config, verifyToken, (organizationId) => buckets.includes(bucketOf(organizationId))),
-      rateLimits: rateLimits({
-        reads: config.READS_PER_MINUTE,
-        writes: config.WRITES_PER_MINUTE,
-        manualDeliveries: config.MANUAL_DELIVERIES_PER_MINUTE,
-      }),
+      rateLimits: rateLimits(
+        {
+          reads: config.READS_PER_MINUTE,
+          writes: config.WRITES_PER_MINUTE,
+          manualDeliveries: config.MANUAL_DELIVERIES_PER_MINUTE,
+        },
+        processes,
+      ),
       connections,
       validator: apiValidator(apiSchemas(limits, catalogue), apiFormats(limits, addresses)),
       handlers: createHandlers({

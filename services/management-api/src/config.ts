@@ -72,20 +72,19 @@ const ownSettings = {
     default: 12_000,
     minimum: 10,
     description:
-      "Reads that an organization may make in a minute, in each process of this service. An overview, one endpoint's details, a filtered history, an export, a search for events, an event, and the resends and what they would send count as ten each; an open page makes 400 to 800 in a minute.",
+      "Reads that an organization may make in a minute; processes of this service share it evenly. An overview, one endpoint's details, a filtered history, an export, a search for events, an event, and the resends and what they would send count as ten each; an open page makes 400 to 800 in a minute.",
   },
   WRITES_PER_MINUTE: {
     type: "integer",
     default: 300,
     minimum: 1,
-    description:
-      "Creates, edits and deletes that an organization may make in a minute, in each process of this service.",
+    description: "Creates, edits and deletes that an organization may make in a minute; shared likewise.",
   },
   MANUAL_DELIVERIES_PER_MINUTE: {
     type: "integer",
     default: 60,
     minimum: 1,
-    description: "Manual deliveries that an organization may make in a minute, in each process of this service.",
+    description: "Manual deliveries that an organization may make in a minute; shared likewise.",
   },
 } as const satisfies Settings;
 

@@ -43,6 +43,7 @@ export async function startManagementApi(
     database: service.database,
     requestAttempt: attemptRequester({ broker, queries }, { timeoutMs }),
     tellOwner: ownerTeller({ broker, queries, log }),
+    processes: service.processes,
     clock,
     log,
     registry,

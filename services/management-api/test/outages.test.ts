@@ -58,6 +58,7 @@ beforeAll(async () => {
       clock: machineClock,
       log: quiet,
       registry,
+      processes: () => 1,
     }),
   );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

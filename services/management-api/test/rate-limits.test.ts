@@ -1,8 +1,15 @@
-import { describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import { create, settings } from "./support/endpoints.ts";
 import { useApi } from "./support/use-api.ts";
 
-const api = useApi({ settings: { READS_PER_MINUTE: "40", WRITES_PER_MINUTE: "5", MANUAL_DELIVERIES_PER_MINUTE: "3" } });
+let processes = 1;
+afterEach(() => {
+  processes = 1;
+});
+const api = useApi({
+  settings: { READS_PER_MINUTE: "40", WRITES_PER_MINUTE: "5", MANUAL_DELIVERIES_PER_MINUTE: "3" },
+  processes: () => processes,
+});
 
 describe("an organization that does too much", () => {
   test("an organization that writes too much gets 429 with the time to wait, while reads and other organizations go on", async () => {
@@ -59,6 +66,35 @@ describe("an organization that does too much", () => {
     expect(headers.ratelimit).toMatch(/^"writes";r=4;t=\d+$/);
     expect((await client.post("/webhooks", {}).expect(400)).headers.ratelimit).toMatch(/^"writes";r=3;/);
     expect((await client.get("/session").expect(200)).headers.ratelimit).toBeUndefined();
+  });
+
+  test("each of several processes gives its share of an allowance, at once and rounded up, and says what is left of the whole", async () => {
+    processes = 2;
+    const client = await api.as({ organizationId: "shared" });
+    for (const left of [4, 2]) {
+      const { headers } = await client.post("/webhooks", settings()).expect(200);
+      expect(headers["ratelimit-policy"]).toBe('"writes";q=5;w=60');
+      expect(headers.ratelimit).toMatch(new RegExp(`^"writes";r=${left};`));
+    }
+    await create(client);
+    const { body } = await client.post("/webhooks", settings()).expect(429);
+    expect(body.detail).toContain(
+      "may make 5 changes in a minute, 3 by each of 2 processes of the API, and has made them",
+    );
+    // The other one has ended.
+    processes = 1;
+    await create(client);
+    await create(client);
+    await client.post("/webhooks", settings()).expect(429);
+  });
+
+  test("a dear read, which counts ten times, fits into a process's share however many processes there are", async () => {
+    processes = 40;
+    const client = await api.as({ organizationId: "many" });
+    await client.get("/webhooks/overview").expect(200);
+    await client.get("/webhooks").expect(429);
+    await create(client);
+    await client.post("/webhooks", settings()).expect(429);
   });
 
   test("requests that aren't allowed don't count for the rate limits", async () => {

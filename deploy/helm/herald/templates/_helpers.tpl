@@ -57,22 +57,14 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end }}
 
-{{- define "herald.placement" -}}
-{{- with .Values.image.pullSecrets }}
-imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{/* What the values say of the pods of a component: the pod of all, with what the component's own has in its place. */}}
+{{- define "herald.podValues" -}}
+{{- $pod := dict }}
+{{- $key := ternary "managementApi" (.component | splitList "-" | first) (eq .component "management-api") }}
+{{- range list .root.Values.pod (index .root.Values $key).pod }}
+{{- range $name, $value := . }}{{ $_ := set $pod $name $value }}{{ end }}
 {{- end }}
-{{- with .Values.nodeSelector }}
-nodeSelector: {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .Values.tolerations }}
-tolerations: {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .Values.affinity }}
-affinity: {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .Values.priorityClassName }}
-priorityClassName: {{ . }}
-{{- end }}
+{{- toYaml $pod }}
 {{- end }}
 
 {{/* Every problem with the values at once, in words. */}}
@@ -165,12 +157,15 @@ priorityClassName: {{ . }}
 {{- if and .Values.networkPolicy.enabled .Values.monitoring.podMonitor.enabled (not .Values.networkPolicy.scrapers) }}
 {{- $problems = append $problems "networkPolicy.scrapers: say where Prometheus is, which monitoring.podMonitor has scrape the pods" }}
 {{- end }}
-{{- range $component := list "publisher" "dispatcher" }}
+{{- if and .Values.managementApi.route.enabled (not (and .Values.managementApi.route.host .Values.managementApi.route.parentRefs)) }}
+{{- $problems = append $problems "managementApi.route: say by host the name by which clients call the API, and by parentRefs the gateway" }}
+{{- end }}
+{{- range $component := list "managementApi" "publisher" "dispatcher" }}
 {{- with (index $.Values $component).autoscaling }}
 {{- if and .enabled (gt (int .minReplicas) (int .maxReplicas)) }}
 {{- $problems = append $problems (printf "%s.autoscaling.minReplicas: is more than maxReplicas" $component) }}
 {{- end }}
-{{- if and .enabled (not .prometheusUrl) }}
+{{- if and .enabled (hasKey . "prometheusUrl") (not .prometheusUrl) }}
 {{- $problems = append $problems (printf "%s.autoscaling.prometheusUrl: say which Prometheus knows how much waits" $component) }}
 {{- end }}
 {{- end }}

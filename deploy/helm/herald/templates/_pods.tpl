@@ -1,21 +1,34 @@
-{{/* What every pod has in common. */}}
-{{- define "herald.pod" -}}
-automountServiceAccountToken: false
-{{- with .Values.serviceAccountName }}
-serviceAccountName: {{ . }}
+{{- define "herald.podMetadata" -}}
+{{- $pod := include "herald.podValues" . | fromYaml }}
+labels:
+  {{- include "herald.labels" . | nindent 2 }}
+  {{- with $pod.labels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with $pod.annotations }}
+annotations: {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- end }}
+
+{{/* What every pod has in common, by its component. A constraint of the spread without a selector means these pods. */}}
+{{- define "herald.pod" -}}
+{{- $pod := include "herald.podValues" . | fromYaml }}
+{{- $own := dict "labelSelector" (dict "matchLabels" (include "herald.labels" . | fromYaml)) }}
+automountServiceAccountToken: false
 enableServiceLinks: false
 securityContext:
   {{- include "herald.podSecurity" . | nindent 2 }}
-{{- include "herald.placement" . | nindent 0 }}
+{{- with .root.Values.image.pullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end }}
-
-{{/* Spreads the pods of a component; a constraint without a selector means these pods. */}}
-{{- define "herald.spread" -}}
-{{- $own := dict "labelSelector" (dict "matchLabels" (include "herald.labels" . | fromYaml)) }}
-{{- with .root.Values.topologySpreadConstraints }}
+{{- range $name := list "serviceAccountName" "nodeSelector" "tolerations" "affinity" "priorityClassName" }}
+{{- with get $pod $name }}
+{{ $name }}: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- if and $pod.topologySpreadConstraints (ne .component "migrate") }}
 topologySpreadConstraints:
-  {{- range . }}
+  {{- range $pod.topologySpreadConstraints }}
   - {{- toYaml (hasKey . "labelSelector" | ternary . (merge (dict) . $own)) | nindent 4 }}
   {{- end }}
 {{- end }}
@@ -56,10 +69,8 @@ readinessProbe:
   securityContext:
     {{- include "herald.containerSecurity" .root | nindent 4 }}
   resources: {{- toYaml .root.Values.migrate.resources | nindent 4 }}
-  {{- include "herald.mounts" (dict "root" .root "cas" .cas) | nindent 2 }}
-  {{- with .root.Values.extraEnvFrom }}
-  envFrom: {{- toYaml . | nindent 4 }}
-  {{- end }}
+  {{- include "herald.mounts" (dict "root" .root "component" "migrate" "cas" .cas) | nindent 2 }}
+  {{- include "herald.envFrom" (dict "root" .root "component" "migrate") | nindent 2 }}
   env:
     {{- include "herald.databaseEnv" .database | nindent 4 }}
     {{- include "herald.caEnv" (dict "root" .root "cas" .cas) | nindent 4 }}
@@ -104,14 +115,21 @@ where the URL has none, so it need not be encoded for a URL.
 {{- end }}
 {{- end }}
 
+{{- define "herald.envFrom" -}}
+{{- with (include "herald.podValues" . | fromYaml).extraEnvFrom }}
+envFrom: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{- define "herald.mounts" -}}
 {{- $cas := include "herald.cas" . | fromYamlArray }}
-{{- if or $cas .root.Values.extraVolumeMounts }}
+{{- $extra := (include "herald.podValues" . | fromYaml).extraVolumeMounts }}
+{{- if or $cas $extra }}
 volumeMounts:
   {{- range $cas }}
   - { name: ca-{{ .name }}, mountPath: /etc/herald/ca/{{ .name }}, readOnly: true }
   {{- end }}
-  {{- with .root.Values.extraVolumeMounts }}
+  {{- with $extra }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- end }}
@@ -119,7 +137,8 @@ volumeMounts:
 
 {{- define "herald.volumes" -}}
 {{- $cas := include "herald.cas" . | fromYamlArray }}
-{{- if or $cas .root.Values.extraVolumes }}
+{{- $extra := (include "herald.podValues" . | fromYaml).extraVolumes }}
+{{- if or $cas $extra }}
 volumes:
   {{- range $cas }}
   {{- if .secret }}
@@ -128,13 +147,13 @@ volumes:
   - { name: ca-{{ .name }}, configMap: { name: {{ .configMap }}, items: [{ key: {{ .key }}, path: {{ .key }} }] } }
   {{- end }}
   {{- end }}
-  {{- with .root.Values.extraVolumes }}
+  {{- with $extra }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- end }}
 {{- end }}
 
-{{/* The most processes that run at once: all that KEDA may start, and one more of each while an upgrade replaces them. */}}
+{{/* The most processes that run at once: all that autoscaling may start, and one more of each while an upgrade replaces them. */}}
 {{- define "herald.processes" -}}
 {{- $sum := 3 }}
 {{- range $values := list .Values.managementApi .Values.publisher .Values.dispatcher }}

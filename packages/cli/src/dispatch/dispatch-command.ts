@@ -10,6 +10,7 @@ import { untilGivenUp } from "./until-given-up.ts";
 const { ENDPOINT_CONCURRENCY } = sharedSettings;
 
 const stop = action({
+  changes: true,
   async run(_, context) {
     const since = await withDatabase(context, async (queries) => {
       const stoppedSince = await stopDispatching(queries);
@@ -19,10 +20,12 @@ const stop = action({
     context.stdout(
       `Dispatching is stopped since ${since.toISOString()}: no attempt is under way, and none begins. "herald dispatch start" lets them begin.\n`,
     );
+    return { since };
   },
 });
 
 const start = action({
+  changes: true,
   async run(_, context) {
     const since = await withDatabase(context, startDispatching);
     context.stdout(
@@ -30,10 +33,12 @@ const start = action({
         ? "Dispatching was not stopped.\n"
         : `Dispatching was stopped since ${since.toISOString()}: attempts begin within a second.\n`,
     );
+    return { stoppedSince: since };
   },
 });
 
 const status = action({
+  changes: false,
   usage: "[--json]",
   options: JSON_OPTION,
   async run({ json }, context) {

@@ -21,6 +21,7 @@ Exit code: 0 no faults, 1 faults, 2 it could not run.
 `,
   actions: {
     "": action({
+      changes: false,
       usage: "[--url URL] [--processes 6] [--service NAME] [--json]",
       options: {
         url: { type: "string" },

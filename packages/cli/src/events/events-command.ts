@@ -13,6 +13,7 @@ const DAY_MS = 86_400_000;
 const { PUBLICATION_WINDOW_DAYS } = sharedSettings;
 
 const check = action({
+  changes: false,
   usage: "FILE [--at TIME]",
   options: { at: { type: "string" } },
   words: true,
@@ -49,6 +50,7 @@ const LANGUAGES: Readonly<Record<string, (catalogue: Catalogue) => string>> = {
 };
 
 const types = action({
+  changes: false,
   usage: `[--language ${Object.keys(LANGUAGES).join("|")}]`,
   options: { language: { type: "string", default: "typescript" } },
   async run({ language }, { environment, stdout }) {

@@ -35,6 +35,7 @@ ${Object.entries(UNDELIVERED_CAUSES)
 `,
   actions: {
     "": action({
+      changes: false,
       usage: "--event ID | --entity ID | --delivery ID [--organization ID] [--limit 10] [--json]",
       options: {
         event: { type: "string" },

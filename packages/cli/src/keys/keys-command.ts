@@ -10,6 +10,7 @@ import { rotateKeys } from "./rotate-keys.ts";
 const MAX_UNREADABLE_SHOWN = 20;
 
 const make = action({
+  changes: false,
   usage: "[--id ID]",
   options: { id: { type: "string" } },
   run(values, { stdout, machineClock = ownClock }) {
@@ -25,6 +26,7 @@ SECRET_SEALING_KEY=${SECRET_SEALING_KEY}
 });
 
 const rotate = action({
+  changes: (values) => !values["dry-run"],
   usage: "[--dry-run] [--page-size 500]",
   options: { "dry-run": { type: "boolean", default: false }, "page-size": { type: "string", default: "500" } },
   async run(values, context) {
@@ -49,10 +51,12 @@ const rotate = action({
     if (overtaken > 0) {
       throw new Error(`${overtaken} secrets were replaced meanwhile; run it again to see whether to the newest key.`);
     }
-    if (options.dryRun) return;
-    stdout(
-      "All are sealed to the newest key. The older ones can leave SECRET_KEYS once every management API seals to the newest too.\n",
-    );
+    if (!options.dryRun) {
+      stdout(
+        "All are sealed to the newest key. The older ones can leave SECRET_KEYS once every management API seals to the newest too.\n",
+      );
+    }
+    return { endpoints, resealed };
   },
 });
 

@@ -14,6 +14,7 @@ import { factsOf, type HeldMessage, originalHeaders, type RejectedQueue, withRej
 const MIN_ID_LENGTH = 4;
 
 const list = action({
+  changes: false,
   usage: "[--limit 50] [--json]",
   options: { limit: { type: "string", default: "50" }, ...JSON_OPTION },
   async run(values, context) {
@@ -36,6 +37,7 @@ const list = action({
 });
 
 const show = action({
+  changes: false,
   usage: "ID [--body]",
   options: { body: { type: "boolean", default: false } },
   words: true,
@@ -63,34 +65,40 @@ const show = action({
 });
 
 const replay = action({
+  changes: true,
   usage: "ID... | --all",
   options: { all: { type: "boolean", default: false } },
   words: true,
   async run({ all }, context, words) {
     const ids = idsOf(words);
     if (all === ids.length > 0) throw new UsageError("It takes ids, or --all.");
+    let count = 0;
     await onQueue(context, async (queue) => {
-      let count = 0;
       for await (const message of all ? queue.messages() : await findAll(queue, ids, context)) {
         await message.replay();
         context.progress(`${++count} of ${queue.depth} replayed`);
       }
       context.stdout(`Replayed ${plural(count, "event")}.\n`);
     });
+    return { replayed: count };
   },
 });
 
 const discard = action({
+  changes: true,
   usage: "ID...",
   words: true,
   async run(_, context, words) {
     const ids = idsOf(words);
     if (ids.length === 0) throw new UsageError("It takes ids.");
+    let discarded: string[] = [];
     await onQueue(context, async (queue) => {
       const found = await findAll(queue, ids, context);
       for (const message of found) message.discard();
+      discarded = found.map(({ id }) => id);
       context.stdout(`Discarded ${plural(found.length, "event")}.\n`);
     });
+    return { discarded };
   },
 });
 

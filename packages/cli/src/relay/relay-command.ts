@@ -7,6 +7,7 @@ import { outboxSettings, relaySettings } from "./relay-settings.ts";
 import { startRelayService } from "./start-relay-service.ts";
 
 const replay = action({
+  changes: true,
   usage: "--since TIME",
   options: { since: { type: "string" } },
   async run(values, { environment, stdout, stderr }) {
@@ -16,6 +17,7 @@ const replay = action({
       replayOutbox({ pool, table, since, onStep: (rows) => stderr(`${rows} events\n`) }),
     );
     stdout(`${count} ${count === 1 ? "event waits" : "events wait"} again in ${table}.\n`);
+    return { events: count };
   },
 });
 
@@ -23,6 +25,7 @@ export const relayCommand: Command = {
   summary: "sends what services write into an outbox",
   actions: {
     "": action({
+      changes: false,
       async run(_, { environment }) {
         const config = readConfig(relaySettings, environment);
         await runService("relay", () => startRelayService(config));

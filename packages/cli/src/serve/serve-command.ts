@@ -21,6 +21,7 @@ Run herald migrate before it, and again before each new version. Further process
 `,
   actions: {
     "": action({
+      changes: false,
       usage: "[SERVICE]",
       words: true,
       async run(_, { environment }, words) {

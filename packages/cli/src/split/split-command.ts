@@ -30,6 +30,7 @@ STANDBY_DATABASE_URL_FILE names. DATABASE_CA_FILE is for both.
 `,
   actions: {
     "": action({
+      changes: true,
       usage: "BUCKETS [--by-hand]",
       options: { "by-hand": { type: "boolean", default: false } },
       words: true,
@@ -64,6 +65,7 @@ STANDBY_DATABASE_URL_FILE names. DATABASE_CA_FILE is for both.
           `Now start this cell with INBOX_BUCKETS=${cell.buckets.join(",")}, and the new one with INBOX_BUCKETS=${given.join(",")}, a CELL of its own and the ` +
             "promoted server as its DATABASE_URL. Drop the standby's replication slot on the primary.\n",
         );
+        return { kept: cell.buckets, given, stoppedMs };
       },
     }),
   },

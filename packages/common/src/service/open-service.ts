@@ -22,6 +22,8 @@ import { type Facts, sayFacts } from "./processes.ts";
 export interface OpenService {
   /** The id of its row in the table of processes. */
   id: string;
+  /** How many processes of this service are at work, this one included: of some seconds ago, and 1 while PostgreSQL does not say. */
+  processes(): number;
   log: Log;
   /** What /metrics of the operations port shows. */
   registry: Registry;
@@ -88,6 +90,7 @@ export const openService: ServiceOpener = async (name, config, { clock, facts, .
   const saying = sayFacts({ queries: database.queries, log, registry }, { id, service: name, facts });
   return {
     id,
+    processes: saying.processes,
     log,
     registry,
     database,

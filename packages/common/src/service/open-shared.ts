@@ -80,6 +80,7 @@ export async function openShared(
       const saying = sayFacts({ queries: database.queries, log: serviceLog, registry }, { id, service, facts });
       return {
         id,
+        processes: saying.processes,
         log: serviceLog,
         registry,
         database,

@@ -100,6 +100,12 @@ export function exportDifferences(registry: Registry): Gauge {
   });
 }
 
+export interface FactsSaying {
+  /** How many processes of the same service are at work, this one included; 1 while PostgreSQL does not say. */
+  processes(): number;
+  stop(): Promise<void>;
+}
+
 /**
  * Says a process's facts in its row every ten seconds, and compares them with those of the others: a difference is a log line when it
  * comes, and counts in `herald_settings_differ` for as long as it lasts.
@@ -107,13 +113,16 @@ export function exportDifferences(registry: Registry): Gauge {
 export function sayFacts(
   { queries, log, registry }: { queries: Queries; log: Log; registry: Registry },
   { id, service, facts }: Omit<Process, "name">,
-): { stop(): Promise<void> } {
+  { intervalMs = SAY_INTERVAL_MS }: { intervalMs?: number | undefined } = {},
+): FactsSaying {
   const own: Process = { id, service, name: `${hostname()}:${process.pid}`, facts };
   const gauge = exportDifferences(registry);
   let said: readonly string[] = [];
+  let processes = 1;
 
   async function say(): Promise<void> {
     const others = await writeFacts(queries, own);
+    processes = 1 + others.filter((other) => other.service === service).length;
     const found = differencesOf([own, ...others]).filter(({ setting }) => setting in facts);
     gauge.set(new Set(found.map(({ setting }) => setting)).size);
     for (const { setting, what } of found) {
@@ -122,9 +131,15 @@ export function sayFacts(
     said = found.map(({ what }) => what);
   }
 
-  // Readiness says when PostgreSQL does not answer.
-  const saying = repeat(say, { intervalMs: SAY_INTERVAL_MS, onFailure: () => {} });
+  const saying = repeat(say, {
+    intervalMs,
+    // Readiness says when PostgreSQL does not answer.
+    onFailure: () => {
+      processes = 1;
+    },
+  });
   return {
+    processes: () => processes,
     async stop() {
       const ended = saying.stop().then(() => endFacts(queries, id));
       await Promise.race([ended.catch(() => {}), sleep(END_TIMEOUT_MS, undefined, { ref: false })]);

@@ -13,17 +13,17 @@ afterEach(async () => {
   await db.database.prisma.process.deleteMany();
 });
 
-async function say(service: string, facts: Facts) {
+async function say(service: string, facts: Facts, queries = db.database.queries, intervalMs?: number) {
   const lines: LogFields[] = [];
   const warn = (_line: string, fields: LogFields = {}) => void lines.push(fields);
   const log = { debug() {}, info() {}, warn, error() {}, isDebug: false };
   const registry = createRegistry(service);
   const id = randomUUID();
-  const own = sayFacts({ queries: db.database.queries, log, registry }, { id, service, facts });
+  const own = sayFacts({ queries, log, registry }, { id, service, facts }, { intervalMs });
   saying.push(own);
   await eventually(async () => expect(await db.database.prisma.process.count({ where: { id } })).toBe(1));
   const differ = async () => Number(/^herald_settings_differ\S* (\d+)$/m.exec(await registry.metrics())?.[1]);
-  return { lines, differ, stop: own.stop };
+  return { ...own, lines, differ };
 }
 
 test("a process that was told a setting differently says so with both values and services, and counts it", async () => {
@@ -41,4 +41,21 @@ test("of a process that has ended, nothing is compared", async () => {
   const api = await say("management-api", { RETENTION_DAYS: 8 });
   await eventually(async () => expect(await api.differ()).toBe(0));
   expect(api.lines).toEqual([]);
+});
+
+test("a process knows how many of its service are at work, and takes itself for the only one while PostgreSQL does not say", async () => {
+  let isAway = false;
+  const { $queryRaw } = db.database.queries;
+  const mayFail = ((...args: Parameters<typeof $queryRaw>) =>
+    isAway ? Promise.reject(new Error("It is away.")) : $queryRaw(...args)) as typeof $queryRaw;
+  const first = await say("management-api", {}, { ...db.database.queries, $queryRaw: mayFail }, 100);
+  await say("publisher", {});
+  const second = await say("management-api", {});
+  for (const each of [first, second]) await eventually(async () => expect(each.processes()).toBe(2));
+  isAway = true;
+  await eventually(async () => expect(first.processes()).toBe(1));
+  isAway = false;
+  await eventually(async () => expect(first.processes()).toBe(2));
+  await second.stop();
+  await eventually(async () => expect(first.processes()).toBe(1));
 });

@@ -21,6 +21,8 @@ export interface AttemptPlan {
   epoch: number;
   /** Whether an admin waits for it. */
   manual: boolean;
+  /** Whether it waited for its own receiver, or for its admin. */
+  waitedForReceiver: boolean;
 }
 
 /** How it went. */
@@ -124,11 +126,11 @@ export function createAttempts(parts: Parts): Attempts {
       if ((await outage.judge({ endpointId, organizationId, url }, result)) === "ours") return { kind: "outage" };
       return { kind: "ended", result, settlement: settlementOf(plan, result, sentOnly) };
     },
-    record({ delivery }, result) {
+    record({ delivery, waitedForReceiver }, result) {
       const { succeeded, statusCode, errorSummary, failureKind, startedAt, durationMs } = result;
       metrics.attempts.inc({ outcome: succeeded ? "succeeded" : "failed" });
       metrics.attemptDuration.observe(durationMs / 1_000);
-      if (delivery.attempts === 0) {
+      if (delivery.attempts === 0 && !waitedForReceiver) {
         metrics.firstAttemptDelay.observe((startedAt.getTime() - delivery.createdAt.getTime()) / 1_000);
       }
       // The history has each attempt, and the metrics count them: a tenant whose receiver is dead must not decide how much is logged.

@@ -7,6 +7,8 @@ export interface Begun {
   endpoint: OwnedEndpoint;
   delivery: Delivery;
   manual: boolean;
+  /** Whether it waited for its own receiver, or for its admin: how late it is says nothing of Herald. */
+  waitedForReceiver: boolean;
   /**
    * How the endpoint is configured now; undefined where it is disabled or deleted. No attempt begins with what was read longer ago than
    * {@link CONFIGURATION_MS}: a delivery may have waited meanwhile, or PostgreSQL's answer took long.

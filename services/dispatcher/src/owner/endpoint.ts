@@ -37,6 +37,8 @@ export interface OwnedEndpoint extends TurnTaker {
   reserved: Permit[];
   /** The earliest retry that is known, by PostgreSQL's clock. */
   nextDueMs: number | undefined;
+  /** When something last waited since the endpoint itself took no more: it fails, or has as many attempts as it may. */
+  fullAtMs: number;
   /** Nothing begins before this time, after an outage. */
   restUntilMs: number;
   /** Its shard's owner before died: what may have been in flight is to be marked before it is read. */
@@ -66,6 +68,7 @@ export function newEndpoint(id: string, organizationId: string, rate: Rate | und
     again: false,
     reserved: [],
     nextDueMs: undefined,
+    fullAtMs: Number.NEGATIVE_INFINITY,
     restUntilMs: Number.NEGATIVE_INFINITY,
     mark: false,
     timer: undefined,

@@ -34,6 +34,8 @@ function world({ tookMs = (() => 5) as () => number, options = {} as Partial<Own
   const clock = steeredClock(START);
   const rows = new Map<string, DueRow>();
   const made = new Map<string, number>();
+  /** Of each first attempt, whether its delivery had waited for its receiver. */
+  const waited: boolean[] = [];
   const inFlight = new Map<string, Begun>();
   const ofEndpoint = new Map<string, number>();
   const most = { all: 0, endpoint: 0, twice: 0 };
@@ -120,6 +122,7 @@ function world({ tookMs = (() => 5) as () => number, options = {} as Partial<Own
     }
     const key = `${deliveryId}/${delivery.attempts}`;
     made.set(key, (made.get(key) ?? 0) + 1);
+    if (delivery.attempts === 0) waited.push(begun.waitedForReceiver);
     isOver();
     over(took);
     await later(3);
@@ -224,6 +227,7 @@ function world({ tookMs = (() => 5) as () => number, options = {} as Partial<Own
     clock,
     rows,
     made,
+    waited,
     most,
     lost,
     idle,
@@ -306,6 +310,39 @@ describe("what an owner is handed over", () => {
     owner.handedOver(before);
     await pass(100);
     expect([made.size, rows.size]).toEqual([1, 1]);
+  });
+});
+
+describe("a first attempt is late for its receiver's sake", () => {
+  const count = (waited: boolean[]) => waited.filter(Boolean).length;
+
+  test("where its endpoint had as many attempts as it may have, and not where it comes when there is room again", async () => {
+    const { owner, store, pass, waited } = world({ tookMs: () => 200 });
+    owner.handedOver(store(endpointId(1)));
+    await pass(300);
+    owner.handedOver(store(endpointId(1), 10));
+    await pass(1_000);
+    expect([waited.length, count(waited)]).toEqual([11, 6]);
+    owner.handedOver(store(endpointId(1), 4));
+    await pass(300);
+    expect([waited.length, count(waited)]).toEqual([15, 6]);
+  });
+
+  test("where its endpoint was resumed after it was made", async () => {
+    const { owner, store, pass, waited, sweep } = world();
+    store(endpointId(1));
+    await pass(10);
+    owner.changed({ kind: "changed", endpointId: endpointId(1), organizationId: organizationOf(endpointId(1)) });
+    sweep();
+    await pass(50);
+    expect(waited).toEqual([true]);
+  });
+
+  test("and not where all of the dispatcher's permits are taken", async () => {
+    const { owner, store, pass, waited } = world({ tookMs: () => 500 });
+    for (let index = 0; index < 20; index++) owner.handedOver(store(endpointId(index), 4));
+    await pass(3_000);
+    expect([waited.length, count(waited)]).toEqual([80, 0]);
   });
 });
 

@@ -132,6 +132,11 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   /** How many attempts it may have at once. Of an endpoint whose health is not known, one finds it out. */
   const limitOf = ({ breaker }: OwnedEndpoint) => Math.min(concurrency, breaker?.limit() ?? 1);
 
+  /** Whether the endpoint itself takes no more. Of one whose health is not known, that is not its receiver's doing. */
+  const isFull = (endpoint: OwnedEndpoint) =>
+    (endpoint.rate?.waitMs() ?? 0) > 0 ||
+    (endpoint.breaker !== undefined && limitOf(endpoint) <= endpoint.inFlight + endpoint.reserved.length);
+
   /** How many attempts the endpoint's own limits leave to it. */
   function roomOf(endpoint: OwnedEndpoint): number {
     const { rate, restUntilMs, shard, id } = endpoint;
@@ -164,6 +169,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     if (endpoint.nextDueMs !== undefined) waits.push(endpoint.nextDueMs - now);
     if (hasWork(endpoint)) {
       const { breaker, rate, restUntilMs } = endpoint;
+      if (isFull(endpoint)) endpoint.fullAtMs = now;
       if (restUntilMs > now) waits.push(restUntilMs - now);
       if (breaker?.isOpenForGood()) waits.push(LOOK_AGAIN_MS);
       else if (breaker && breaker.waitMs() > 0) waits.push(breaker.waitMs());
@@ -311,7 +317,8 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     }
 
     const configuration = () => configurationOf(endpoint);
-    const served = serve({ endpoint, delivery, manual: source === "manual", configuration, over });
+    const waitedForReceiver = delivery.createdAt.getTime() <= Math.max(endpoint.fullAtMs, endpoint.changedAtMs);
+    const served = serve({ endpoint, delivery, manual: source === "manual", waitedForReceiver, configuration, over });
     const done = served.then((outcome) => {
       over();
       permit.settled();

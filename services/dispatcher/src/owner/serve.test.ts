@@ -100,6 +100,7 @@ async function serveOne({
     endpoint,
     delivery,
     manual,
+    waitedForReceiver: false,
     configuration: () => {
       endpoint.breaker ??= breaker;
       return configuration ?? Promise.resolve(undefined);

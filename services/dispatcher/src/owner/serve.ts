@@ -27,7 +27,14 @@ const OUTAGE_MS = 1_000;
 export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
   const { attempts, log, quarantine, epochOf, mayBegin, readBody, settle, onKeyMissing } = parts;
 
-  async function serve({ endpoint, delivery, manual, configuration: currentOf, over }: Begun): Promise<Served> {
+  async function serve({
+    endpoint,
+    delivery,
+    manual,
+    waitedForReceiver,
+    configuration: currentOf,
+    over,
+  }: Begun): Promise<Served> {
     const isHealthKnown = endpoint.breaker !== undefined;
     const body: Body | undefined = delivery.body ?? (await readBody(delivery));
     if (body === undefined) throw new Error("Its body is not stored any more.");
@@ -42,7 +49,7 @@ export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
       if (endpoint.breaker?.limit() === 0) return { kind: "put back", restMs: 0 };
       endpoint.breaker?.begin();
     }
-    const plan = { delivery, body, configuration, epoch, manual };
+    const plan = { delivery, body, configuration, epoch, manual, waitedForReceiver };
     const outcome = await attempts.attempt(plan);
     if (outcome.kind === "outage") {
       over();

@@ -2,7 +2,7 @@ import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import type { Allowance } from "../operations.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 
-/** How much an organization may do in a minute, in this process. */
+/** How much an organization may do in a minute. */
 export interface RateLimits {
   /**
    * Takes points off an allowance. Returns the headers that say how much is left.
@@ -15,11 +15,16 @@ export interface RateLimits {
 const WINDOW_S = 60;
 const WORDS = { reads: "simple reads", writes: "changes", manualDeliveries: "manual deliveries" };
 
+/** The smallest share of a process: the dearest request of an allowance must fit. */
+const LEAST = { reads: 10, writes: 1, manualDeliveries: 1 };
+
 /**
- * Counts in memory, so each process gives the whole allowance. That is enough against a client that runs wild, which is
- * what these limits are for.
+ * Counts in memory. Each process gives an even share of the allowance, since a load balancer gives each an even share of the requests
+ * (docs/adr/0058).
+ *
+ * @param processes how many share the allowances now
  */
-export function rateLimits(perMinute: Record<Allowance, number>): RateLimits {
+export function rateLimits(perMinute: Record<Allowance, number>, processes: () => number): RateLimits {
   const limiterOf = (allowance: Allowance) =>
     new RateLimiterMemory({ points: perMinute[allowance], duration: WINDOW_S, keyPrefix: allowance });
   const limiters = {
@@ -30,27 +35,33 @@ export function rateLimits(perMinute: Record<Allowance, number>): RateLimits {
 
   /** As draft-ietf-httpapi-ratelimit-headers has them: quota and window of the policy, what is left and until when. */
   function headersOf(allowance: Allowance, remaining: number, seconds: number): Record<string, string> {
+    // What is left here is left in each of the others too, as far as this process can know.
+    const left = Math.min(perMinute[allowance], remaining * processes());
     return {
       "RateLimit-Policy": `"${allowance}";q=${perMinute[allowance]};w=${WINDOW_S}`,
-      RateLimit: `"${allowance}";r=${remaining};t=${seconds}`,
+      RateLimit: `"${allowance}";r=${left};t=${seconds}`,
     };
   }
 
   return {
     async consume(allowance, organizationId, points) {
+      const limiter = limiters[allowance];
+      const [whole, sharing] = [perMinute[allowance], processes()];
+      limiter.points = Math.min(whole, Math.max(LEAST[allowance], Math.ceil(whole / sharing)));
       try {
-        const { remainingPoints, msBeforeNext } = await limiters[allowance].consume(organizationId, points);
+        const { remainingPoints, msBeforeNext } = await limiter.consume(organizationId, points);
         return headersOf(allowance, remainingPoints, secondsOf(msBeforeNext));
       } catch (refusal) {
         if (!(refusal instanceof RateLimiterRes)) throw refusal;
         // What is refused uses nothing up: a dear read leaves the rest to simple ones.
-        const { remainingPoints, msBeforeNext } = await limiters[allowance].reward(organizationId, points);
+        const { remainingPoints, msBeforeNext } = await limiter.reward(organizationId, points);
         const seconds = secondsOf(msBeforeNext);
         const made =
           remainingPoints === 0 ? "has made them" : `has ${remainingPoints} left, where this counts as ${points}`;
+        const shared = sharing > 1 ? `, ${limiter.points} by each of ${sharing} processes of the API,` : "";
         throw new ProblemError("too_many_requests", {
           detail:
-            `The organization may make ${perMinute[allowance]} ${WORDS[allowance]} in a minute and ${made}. ` +
+            `The organization may make ${whole} ${WORDS[allowance]} in a minute${shared} and ${made}. ` +
             `Try again in ${seconds} s.`,
           headers: { ...headersOf(allowance, remainingPoints, seconds), "Retry-After": String(seconds) },
         });

@@ -25,6 +25,8 @@ export interface ApiOptions {
   /** Where the built admin page is. */
   pageFolder?: string;
   clock?: Clock;
+  /** How many processes of the API there are; one where absent. */
+  processes?: () => number;
   /** Stands in for broker and dispatcher; without it no dispatcher answers. */
   requestAttempt?: RequestAttempt;
   tracing?: Tracing;
@@ -93,6 +95,7 @@ export function useApi(options: ApiOptions = {}): Api {
       log: recordingLog(logged),
       registry: createRegistry("management-api"),
       tracing: options.tracing,
+      processes: options.processes ?? (() => 1),
       pageFolder: options.pageFolder,
     });
     validate = responseValidator(

@@ -136,11 +136,11 @@ describe("what is rendered", () => {
     expect(of(objects, "Job", "migrate").metadata.annotations?.["helm.sh/hook"]).toBe("pre-install,pre-upgrade");
     const { initContainers, containers } = podOf(objects, "Job", "migrate");
     const doctorOf = (service: string) => ({
-      args: ["doctor", "--service", service, "--processes", "52"],
+      args: ["doctor", "--service", service, "--processes", "61"],
     });
     expect(initContainers).toMatchObject([
       { args: ["migrate"] },
-      // Three APIs, six publishers, forty dispatchers, and one more of each while an upgrade replaces them.
+      // Twelve APIs, six publishers, forty dispatchers, and one more of each while an upgrade replaces them.
       doctorOf("management-api"),
       doctorOf("publisher"),
     ]);
@@ -234,13 +234,41 @@ describe("what is rendered", () => {
     });
   });
 
-  test("every pod of the chart has the account, the volumes and the variables that the values add", () => {
+  test("a component's own pod stands in the chart's place of what all pods have, name by name", () => {
+    const objects = render("everything.yaml");
+    const placeOf = (component: string) => {
+      const { metadata, spec } = of(objects, "Deployment", component).spec.template;
+      const { serviceAccountName, nodeSelector, tolerations, priorityClassName } = spec;
+      const cost = metadata.labels["example.com/cost"];
+      const team = metadata.annotations["example.com/team"];
+      return { serviceAccountName, nodeSelector, tolerations, priorityClassName, cost, team };
+    };
+    const ofAll = {
+      serviceAccountName: "herald",
+      nodeSelector: { "kubernetes.io/arch": "amd64" },
+      tolerations: [expect.objectContaining({ key: "dedicated" })],
+      priorityClassName: "high",
+      cost: "shared",
+      team: "integrations",
+    };
+    for (const component of ["publisher", "management-api", "relay-billing"]) {
+      expect([component, placeOf(component)]).toEqual([component, ofAll]);
+    }
+    expect(placeOf("dispatcher")).toEqual({
+      ...ofAll,
+      serviceAccountName: "sender",
+      nodeSelector: { pool: "sending" },
+      tolerations: undefined,
+      cost: "sending",
+    });
+  });
+
+  test("every pod of the chart has the volumes and the variables that the values add", () => {
     const objects = render("everything.yaml");
     for (const pod of [
       ...COMPONENTS.map((name) => podOf(objects, "Deployment", name)),
       podOf(objects, "Job", "migrate"),
     ]) {
-      expect(pod.serviceAccountName).toBe("herald");
       expect(pod.volumes).toContainEqual({ name: "tools", emptyDir: {} });
       for (const container of [...pod.containers, ...(pod.initContainers ?? [])]) {
         expect(container.envFrom).toEqual([{ configMapRef: { name: "proxy" } }]);
@@ -266,7 +294,7 @@ describe("what is rendered", () => {
       }
     }
     const everything = render("everything.yaml");
-    for (const pod of [podOf(everything, "Deployment", "dispatcher"), podOf(everything, "Job", "migrate")]) {
+    for (const pod of [podOf(everything, "Deployment", "publisher"), podOf(everything, "Job", "migrate")]) {
       expect(pod.affinity.podAntiAffinity).toBeDefined();
       expect(pod.tolerations).toHaveLength(1);
     }
@@ -289,6 +317,24 @@ describe("what is rendered", () => {
     // The API answers below the path that the ingress hands on.
     expect(envOf(podOf(objects, "Deployment", "management-api").containers[0]).get("BASE_PATH")).toEqual({
       value: path,
+    });
+  });
+
+  test("the chart's route leads from the gateway to the service of the API, and is there only where the values say so", () => {
+    expect(render("minimal.yaml").filter(({ kind }) => kind === "HTTPRoute")).toEqual([]);
+    const objects = render("everything.yaml");
+    const { metadata, spec } = of(objects, "HTTPRoute", "management-api");
+    expect(metadata.annotations).toEqual({ "example.com/waf": "on" });
+    const service = of(objects, "Service", "management-api");
+    expect(spec).toEqual({
+      parentRefs: [{ name: "public", namespace: "gateways", sectionName: "https" }],
+      hostnames: ["herald.example.com"],
+      rules: [
+        {
+          matches: [{ path: { type: "PathPrefix", value: "/herald" } }],
+          backendRefs: [{ name: service.metadata.name, port: service.spec.ports[0].port }],
+        },
+      ],
     });
   });
 
@@ -416,6 +462,17 @@ describe("what is rendered", () => {
     ]);
   });
 
+  test("Kubernetes scales the API by the CPU that its pods request, and the chart then says no number", () => {
+    const objects = render("everything.yaml");
+    const { spec } = of(objects, "HorizontalPodAutoscaler", "management-api");
+    const deployment = of(objects, "Deployment", "management-api");
+    expect(spec.scaleTargetRef.name).toBe(deployment.metadata.name);
+    expect([spec.minReplicas, spec.maxReplicas, deployment.spec.replicas]).toEqual([3, 12, undefined]);
+    expect(spec.metrics[0].resource.target).toEqual({ type: "Utilization", averageUtilization: 60 });
+    expect(deployment.spec.template.spec.containers[0].resources.requests.cpu).toBe("100m");
+    expect(render("minimal.yaml").filter(({ kind }) => kind === "HorizontalPodAutoscaler")).toEqual([]);
+  });
+
   test("KEDA asks for no cell where there is none", () => {
     const { triggers } = of(render("everything.yaml"), "ScaledObject", "publisher").spec;
     expect(triggers[0].metadata.query).toContain('{namespace="default",queue="inbox"}');
@@ -423,9 +480,17 @@ describe("what is rendered", () => {
 
   test("the chart's alerts are the deployed ones, with whole links", () => {
     const [rule] = render("everything.yaml").filter(({ kind }) => kind === "PrometheusRule");
-    const deployed = readFileSync(join(projectFolder(), "deploy", "prometheus", "rules.yml"), "utf8");
+    const deployed = readFileSync(join(CHART, "files", "rules.yml"), "utf8");
     const linked = deployed.replaceAll("runbook_url: ", "runbook_url: https://docs.example.com/herald/");
     expect(rule?.spec).toEqual(parseAllDocuments(linked)[0]?.toJS());
+  });
+
+  test("the chart's dashboard is the deployed one, with the label by which Grafana finds it", () => {
+    const [map] = render("everything.yaml").filter(({ kind }) => kind === "ConfigMap");
+    expect(map?.metadata.labels).toMatchObject({ grafana_dashboard: "1", team: "integrations" });
+    const deployed = readFileSync(join(CHART, "files", "dashboard.json"), "utf8");
+    expect((map as { data?: object } | undefined)?.data).toEqual({ "herald.json": deployed.trimEnd() });
+    expect(render("minimal.yaml").filter(({ kind }) => kind === "ConfigMap")).toEqual([]);
   });
 });
 
@@ -464,6 +529,10 @@ describe("values that are refused", () => {
       "dispatcher.autoscaling.enabled=true",
       "dispatcher.autoscaling.prometheusUrl: say which Prometheus knows how much waits",
     ],
+    [
+      "managementApi.autoscaling.enabled=true,managementApi.autoscaling.minReplicas=11",
+      "managementApi.autoscaling.minReplicas: is more",
+    ],
     ["publisher.autoscaling.enabled=true", "publisher.autoscaling.prometheusUrl: say which Prometheus"],
     ["dispatcher.settings.DENIED_NETWORKS=8.8.8.8", "dispatcher.settings.DENIED_NETWORKS: put these into"],
     ["dispatcher.replica=3", "replica"],
@@ -472,6 +541,8 @@ describe("values that are refused", () => {
     ["settings.logLevel=debug", "logLevel"],
     ["secrets.publisher.database.host=", "secrets.publisher.database.host: say where PostgreSQL is"],
     ["managementApi.ingress.enabled=true", "managementApi.ingress.host: say the name"],
+    ["managementApi.route.enabled=true", "managementApi.route: say by host the name"],
+    ["dispatcher.pod.nodeSelectors.a=b", "nodeSelectors"],
     [
       "relay.outboxes[0].name=a,relay.outboxes[0].database.name=db,relay.outboxes[0].database.key=uri",
       "relay.outboxes[0].networkPolicy: say by peers and port where the database of a is",

@@ -14,6 +14,7 @@ export const SCHEMAS = {
   kubernetes: [`k8s.io/kubernetes@v${KUBERNETES_VERSION}`, "api/openapi-spec/swagger.json"],
   keda: ["github.com/kedacore/keda/v2@v2.17.2", "config/crd/bases"],
   prometheus: ["github.com/prometheus-operator/prometheus-operator@v0.85.0", "example/prometheus-operator-crd"],
+  gateway: ["sigs.k8s.io/gateway-api@v1.3.0", "config/crd/standard"],
   postgres: ["github.com/cloudnative-pg/cloudnative-pg@v1.27.0", "config/crd/bases"],
   rabbitmq: ["github.com/rabbitmq/cluster-operator/v2@v2.16.0", "config/crd/bases"],
   topology: ["github.com/rabbitmq/messaging-topology-operator@v1.17.4", "config/crd/bases"],

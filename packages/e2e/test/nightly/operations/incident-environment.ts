@@ -31,7 +31,7 @@ const TUNING: HeraldTuning = {
   noticeIntervalMs: 500,
   retentionIntervalMs: 2_000,
   // What a publisher holds doesn't count as waiting.
-  bounds: { inboxBytes: 16 * 1024 ** 2 },
+  bounds: { inboxBytes: 16 * 1024 ** 2, inFlight: 20 },
   batchSize: 50,
 };
 

@@ -1,10 +1,10 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "@herald/dev/harness/eventually";
 import { askForPrometheus } from "@herald/dev/harness/stack-client";
-import { projectFolder } from "@herald/dev/stack/folders";
 import { freePort } from "@herald/dev/stack/ports";
 import { startProcess } from "@herald/dev/stack/processes";
+import { projectFile, RULES_FILE } from "./queries.ts";
 
 /** A minute of the rules takes a second here: less, and a busy machine scrapes too seldom for the shortest range. */
 const SHORTER = 60;
@@ -42,8 +42,7 @@ export async function startPrometheus(folder: string): Promise<Prometheus> {
   const { prometheus } = await askForPrometheus();
   mkdirSync(folder, { recursive: true });
   const file = (name: string) => join(folder, name);
-  const rules = readFileSync(join(projectFolder(), "deploy", "prometheus", "rules.yml"), "utf8");
-  writeFileSync(file("rules.yml"), shortened(rules));
+  writeFileSync(file("rules.yml"), shortened(projectFile(RULES_FILE)));
   scrape([]);
   writeFileSync(
     file("prometheus.yml"),

@@ -7,6 +7,10 @@ export function projectFile(name: string): string {
   return readFileSync(join(projectFolder(), name), "utf8");
 }
 
+/** The chart reads files of its own folder only, so these are there, and nowhere else. */
+export const RULES_FILE = "deploy/helm/herald/files/rules.yml";
+export const DASHBOARD_FILE = "deploy/helm/herald/files/dashboard.json";
+
 export interface Rule {
   record?: string;
   alert?: string;
@@ -16,16 +20,17 @@ export interface Rule {
 }
 
 export function rules(): Rule[] {
-  const { groups } = parse(projectFile("deploy/prometheus/rules.yml")) as { groups: { rules: Rule[] }[] };
+  const { groups } = parse(projectFile(RULES_FILE)) as { groups: { rules: Rule[] }[] };
   return groups.flatMap((group) => group.rules);
 }
 
 /** Every query of the dashboard, by its panel's title. */
 export function dashboardQueries(): { panel: string; expr: string }[] {
-  const { panels } = JSON.parse(projectFile("deploy/grafana/dashboards/herald.json")) as {
-    panels: { title: string; targets: { expr: string }[] }[];
+  const { panels } = JSON.parse(projectFile(DASHBOARD_FILE)) as {
+    panels: { title: string; targets?: { expr: string }[] }[];
   };
-  return panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ panel: title, expr })));
+  // A row has none.
+  return panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ panel: title, expr })));
 }
 
 /** Herald's metrics in docs/operating/metrics.md, which running services are held to, with their labels. */

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readServeConfig } from "@herald/cli/serve/start-serve";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
+import { eventually } from "@herald/dev/harness/eventually";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { findOrInstall } from "@herald/dev/stack/install-package";
 import { findProgram, runProgram } from "@herald/dev/stack/programs";
@@ -102,7 +103,7 @@ function runScript(
   for (const [place, here] of Object.entries(places)) text = text.replaceAll(place, here);
   const file = join(folder, name);
   writeFileSync(file, text);
-  const command = name.endsWith(".mjs") ? process.execPath : "sh";
+  const command = name.endsWith(".mjs") ? process.execPath : (/^#!(.+)/.exec(text)?.[1] ?? "");
   const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
   return new Promise((resolve) => {
     execFile(command, [file, ...args], { env }, (error, stdout, stderr) =>
@@ -110,6 +111,17 @@ function runScript(
     );
   });
 }
+
+test("the herald command of one machine keeps the audit line in the journal, shows it as well, and ends as it ended", async () => {
+  writeFileSync(join(folder, "runuser"), `#!/bin/sh\necho '{"audit":true}' >&2\necho "$DATABASE_NAME" >&2\nexit 3\n`, {
+    mode: 0o755,
+  });
+  writeFileSync(join(folder, "logger"), `#!/bin/sh\ncat > ${join(folder, "journal")}\n`, { mode: 0o755 });
+  writeFileSync(join(folder, "herald.env"), "DATABASE_NAME=herald\n");
+  const [code, text] = await runScript("herald", { "/etc/herald/herald.env": join(folder, "herald.env") });
+  expect([code, text]).toEqual([3, '{"audit":true}\nherald\n']);
+  await eventually(async () => expect(readFileSync(join(folder, "journal"), "utf8")).toBe('{"audit":true}\n'));
+});
 
 describe("herald-check", () => {
   const backup = () => join(folder, "backup");
