@@ -167,19 +167,18 @@ function startApi(): Promise<ServiceProcess> {
 }
 
 /** Puts ids that exist beside the random ones that path parameters take: of those the API knows none. */
-function withKnownIds(document: Document, { known, byOperation }: History): Document {
+function withKnownIds(document: Document, { known: everywhere, byOperation }: History): Document {
   const copy = structuredClone(document);
   for (const operation of Object.values(copy.paths).flatMap((each) => Object.values(each))) {
-    const ids: KnownIds = { ...known, ...byOperation[operation.operationId] };
+    const ids: KnownIds = { ...everywhere, ...byOperation[operation.operationId] };
     operation.parameters = (operation.parameters ?? []).map((each) => {
       const parameter = "$ref" in each ? referenced(document, each.$ref) : each;
       const own = parameter.in === "path" ? ids[parameter.name] : undefined;
       if (own === undefined) return each;
-      return {
-        ...parameter,
-        example: own[0] ?? "",
-        schema: { anyOf: [{ type: "string", enum: own }, parameter.schema] },
-      };
+      const known = { type: "string", enum: own };
+      // What answers have taught it would be deleted too, and what others read with it.
+      const schema = operation.operationId === "deleteWebhook" ? known : { anyOf: [known, parameter.schema] };
+      return { ...parameter, example: own[0] ?? "", schema };
     });
   }
   return copy;
