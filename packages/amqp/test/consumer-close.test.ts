@@ -147,7 +147,7 @@ test("regression: what arrives while a consumer of many queues closes goes back 
     await broker.ready();
     // The broker cancels one consumer after the other, and that of the last queue some time after the first.
     const others = Array.from({ length: 100 }, (_, index) => `${queue}.${index}`);
-    for (const other of others) await channel.assertQueue(other, { durable: false, autoDelete: true });
+    for (const other of others) await channel.assertQueue(other, { autoDelete: true });
     const consumer = broker.consume({ queue: [...others, queue], prefetch: 10, handle: () => {} });
     await broker.ready();
     const closing = consumer.close();
