@@ -5,7 +5,7 @@ import { announce } from "../../common/feedback/announce.ts";
 import { ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { Dialog } from "../../common/overlay/Dialog.tsx";
-import dialogs from "../webhook/dialogs.module.css";
+import dialogs from "../webhook/webhook.module.css";
 import { deliveriesIn } from "./resend-words.ts";
 
 interface Props {

@@ -2,8 +2,8 @@ import type { EndpointOverview } from "@herald/contracts";
 import { useSearchParams } from "wouter";
 import type { EndpointStatus } from "../../common/display/endpoint-status.ts";
 import { Choices } from "../../common/form/Choices.tsx";
-import css from "./ListControls.module.css";
 import { countByStatus, type ListFilter, listFilterFromSearch, listFilterToSearch, STATUSES } from "./list-filter.ts";
+import css from "./webhook-list.module.css";
 
 const words: Record<EndpointStatus, string> = {
   active: "Active",

@@ -6,19 +6,18 @@ import { overviewQuery } from "../../api/queries.ts";
 import { endpointStatus, inWords } from "../../common/display/endpoint-status.ts";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
-import { Notice, RefreshProblem } from "../../common/feedback/Notice.tsx";
+import { Notice, RefreshProblem, StandstillNotice } from "../../common/feedback/Notice.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
-import { StandstillNotice } from "../../common/feedback/StandstillNotice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
-import { Sections } from "../../common/page/Sections.tsx";
+import { Sections } from "../../common/page/Tabs.tsx";
 import { product } from "../../common/product.ts";
 import { useManageBlock, useSession } from "../../common/session.tsx";
 import { ListControls } from "./ListControls.tsx";
 import { listed, listFilterFromSearch } from "./list-filter.ts";
-import css from "./WebhookList.module.css";
 import { WebhookTable } from "./WebhookTable.tsx";
+import css from "./webhook-list.module.css";
 
 /** Every webhook of the organization, with its state. */
 export function WebhookList() {

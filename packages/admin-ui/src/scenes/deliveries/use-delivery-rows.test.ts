@@ -1,6 +1,6 @@
 import type { DeliveryListItem, DeliveryPage } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
-import { mergeHead } from "./merge-head.ts";
+import { mergeHead } from "./use-delivery-rows.ts";
 
 const rows = (ids: string, attemptCount = 1) => [...ids].map((id) => ({ id, attemptCount }) as DeliveryListItem);
 const page = (ids: string, nextCursor: string | null = "more"): DeliveryPage => ({

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { nextTryWords } from "./next-try.ts";
+import { nextTryWords } from "./endpoint-status.ts";
 
 const now = Date.parse("2026-11-20T12:00:00Z");
 const inSeconds = (seconds: number) => new Date(now + seconds * 1_000).toISOString();
