@@ -15,8 +15,7 @@ import type { Channel } from "amqplib";
 import { probeForAlarms } from "./alarm-probe.ts";
 import { type Cell, WHOLE } from "./cell.ts";
 import { type Inspector, startInspector } from "./inspector.ts";
-import { type Replier, startReplier } from "./replier.ts";
-import { type Requester, startRequester } from "./requester.ts";
+import { type Replier, type Requester, startReplier, startRequester } from "./requester.ts";
 import { assertTls, outagesInWords } from "./tls.ts";
 import {
   declareOwnerQueue,
@@ -139,6 +138,30 @@ export function connectBroker(brokerOptions: BrokerOptions): Broker {
       stopProbing();
       await receiving.close();
       await sending.close();
+    },
+  };
+}
+
+/**
+ * One service's part of a broker that several services of a process share. Closing it closes what was started on it, and leaves
+ * the connections to the others. It is ready when the whole broker is.
+ */
+export function partOfBroker(broker: Broker): Broker {
+  const parts = new Set<{ close(): Promise<void> }>();
+  const own = <Part extends { close(): Promise<void> }>(part: Part): Part => {
+    parts.add(part);
+    return part;
+  };
+  return {
+    ...broker,
+    consume: (options) => own(broker.consume(options)),
+    consumeAsOwner: (ownerId, options) => own(broker.consumeAsOwner(ownerId, options)),
+    publisher: (options) => own(broker.publisher(options)),
+    sender: () => own(broker.sender()),
+    requester: () => own(broker.requester()),
+    inspector: () => own(broker.inspector()),
+    async close() {
+      await Promise.all([...parts].map((part) => part.close()));
     },
   };
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { PrismaClient } from "@herald/common/database/generated/client";
 import { type Database, type DatabaseOptions, openDatabase } from "@herald/common/database/open-database";
 import { afterAll, beforeAll } from "@jest/globals";
 import { askForPostgres, STACK_TIMEOUT_MS } from "./stack-client.ts";
@@ -73,4 +74,11 @@ export function useDatabase({
       return ready().database;
     },
   };
+}
+
+/** How many statements of this test's database wait for a lock. */
+export async function lockWaiters(prisma: PrismaClient): Promise<number> {
+  const [row] = await prisma.$queryRaw<{ count: number }[]>`
+    select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  return row?.count ?? 0;
 }

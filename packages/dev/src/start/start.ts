@@ -3,8 +3,7 @@ import { migrate } from "@herald/common/database/migrate";
 import { sealingKeyOf } from "@herald/common/security/sealing-keys";
 import { localFolder } from "../stack/folders.ts";
 import { endStaleProcesses } from "../stack/processes.ts";
-import { startBackends } from "./backends.ts";
-import { type Closing, closing } from "./closing.ts";
+import { type Closing, closing, startBackends } from "./backends.ts";
 import { DEMO_ORGANIZATION, developmentToken, FULL_ACCESS } from "./development-token.ts";
 import { localCertificates } from "./local-certificates.ts";
 import {

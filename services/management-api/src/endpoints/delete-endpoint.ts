@@ -3,9 +3,8 @@ import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import { deleteEndpointRow } from "../sql/delete-endpoint.ts";
-import { type EndpointKey, refuseVersion } from "./find-endpoint.ts";
+import { type EndpointKey, parseVersion, refuseVersion } from "./find-endpoint.ts";
 import type { TellOwner } from "./tell-owner.ts";
-import { parseVersion } from "./version.ts";
 
 /**
  * How long a fan-out or a manual delivery that has seen the endpoint may still add deliveries to it: longer than any statement

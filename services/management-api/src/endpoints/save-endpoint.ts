@@ -9,10 +9,8 @@ import { newSigningSecret } from "@herald/common/security/signature";
 import type { SaveWebhookRequest, SaveWebhookResponse } from "@herald/contracts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { recentDeliveries } from "../sql/delivery-summaries.ts";
-import { type EndpointKey, findEndpoint, refuseVersion } from "./find-endpoint.ts";
-import { toEndpointSummary } from "./summary.ts";
+import { type EndpointKey, findEndpoint, parseVersion, refuseVersion, toEndpointSummary } from "./find-endpoint.ts";
 import type { TellOwner } from "./tell-owner.ts";
-import { parseVersion } from "./version.ts";
 
 export interface SaveParts {
   prisma: PrismaClient;

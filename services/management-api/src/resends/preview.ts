@@ -1,7 +1,7 @@
 import { toUtc } from "@herald/common/history/summary";
 import type { ResendPreview, StartResendRequest } from "@herald/contracts";
 import type { HistoryParts } from "../deliveries/history.ts";
-import { periodOf } from "../deliveries/period.ts";
+import { periodOf } from "../deliveries/sought.ts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
 import { type PreviewRow, previewResend } from "../sql/preview-resend.ts";
 

@@ -1,7 +1,7 @@
 import type { Author } from "@herald/common/database/endpoint-change";
 import type { Resend, StartResendRequest } from "@herald/contracts";
 import type { HistoryParts } from "../deliveries/history.ts";
-import { periodOf } from "../deliveries/period.ts";
+import { periodOf } from "../deliveries/sought.ts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { insertResend } from "../sql/insert-resend.ts";

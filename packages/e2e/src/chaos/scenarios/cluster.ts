@@ -3,10 +3,9 @@ import { startClusterServers } from "../environment/cluster.ts";
 import { USUAL_TIMES } from "../environment/settings.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
-import { longestPauseAfter } from "../verdict/pauses.ts";
-import { noticed } from "../verdict/unnoticed.ts";
-import { inEnvironment } from "./in-environment.ts";
+import { longestPauseAfter, noticed } from "../verdict/unnoticed.ts";
 import type { Scenario } from "./scenario.ts";
+import { inEnvironment } from "./scenario.ts";
 
 /** Between a node's end or return and what comes next, for the cluster to settle and the load to go on. */
 const SETTLE_MS = 4_000;

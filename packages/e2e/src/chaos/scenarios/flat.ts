@@ -7,8 +7,8 @@ import { planSteadyTenants } from "../plan/tenants.ts";
 import { courseOf } from "../verdict/flatness.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { noticed } from "../verdict/unnoticed.ts";
-import { inEnvironment } from "./in-environment.ts";
 import type { Scenario } from "./scenario.ts";
+import { inEnvironment } from "./scenario.ts";
 
 const LOOK_EVERY_MS = 2_000;
 /** Of the quarters that are compared each needs some samples. */

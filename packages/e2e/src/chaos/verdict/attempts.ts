@@ -1,4 +1,4 @@
-import { countBy } from "./count-by.ts";
+import { countBy } from "../../statistics.ts";
 import { CLOCK_SLACK_MS, explainRepeat } from "./explain.ts";
 import type { History, ReceivedRequest, StoredAttempt } from "./history.ts";
 import type { Index } from "./run-index.ts";

@@ -1,5 +1,5 @@
+import { countBy } from "../../statistics.ts";
 import { repeatsOf, tooManyOf, unrememberedOf, wronglyExhaustedOf } from "./attempts.ts";
-import { countBy } from "./count-by.ts";
 import { forgedOf, lostOf, unendingOf } from "./deliveries.ts";
 import { requestsWhileDisabled, wronglyDisabledOf } from "./disablings.ts";
 import type { History } from "./history.ts";

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type RunningApp, startApp } from "@herald/dev/example/start-app";
+import { type RunningApp, startApp } from "@herald/dev/example/run-example";
 import { certificates } from "@herald/dev/harness/certificates";
 import { eventually } from "@herald/dev/harness/eventually";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { entityTypeOf } from "./entity-type.ts";
+import { entityTypeOf } from "./summary.ts";
 
 const body = (entityType: string, data: object = {}) =>
   JSON.stringify({

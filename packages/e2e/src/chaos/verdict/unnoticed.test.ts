@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { longestPauseAfter } from "./pauses.ts";
+import { longestPauseAfter } from "./unnoticed.ts";
 
 test("the longest pause is sought from the event on, whatever the order, and ends with the next arrival", () => {
   expect(longestPauseAfter([900, 1_200, 50, 3_200, 3_300], 1_000, 3_000)).toBe(2_000);

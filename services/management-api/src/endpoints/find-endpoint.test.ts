@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { parseVersion, versionOf } from "./version.ts";
+import { parseVersion, versionOf } from "./find-endpoint.ts";
 
 test("§9.1 a version is Base64 of the revision's eight bytes, the highest first", () => {
   expect(versionOf(1n)).toBe("AAAAAAAAAAE=");
