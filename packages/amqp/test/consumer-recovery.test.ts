@@ -1,5 +1,5 @@
-import { bogusAck } from "@herald/dev/harness/broker-proxy";
 import { inbox, until } from "@herald/dev/harness/client-environment";
+import { bogusAck } from "@herald/dev/harness/link";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { describe, expect, test } from "@jest/globals";
 import { type IncomingMessage, NotSentError } from "../src/index.ts";

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { bogusAck } from "@herald/dev/harness/broker-proxy";
 import { until } from "@herald/dev/harness/client-environment";
+import { bogusAck } from "@herald/dev/harness/link";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { describe, expect, test } from "@jest/globals";
 import { messageTo, useScopeEnvironment } from "./use-scope-environment.ts";

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import { oneOf, orNull } from "./json-schema.ts";
-import { DEFAULT_API_LIMITS } from "./limits.ts";
 import { apiSchemas, type Schema } from "./schemas.ts";
+import { DEFAULT_API_LIMITS } from "./session.ts";
 
 const schemas = apiSchemas();
 

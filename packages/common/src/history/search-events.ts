@@ -7,8 +7,7 @@ import { type EventKeysQuery, eventKeys } from "./sql/event-keys.ts";
 import { type EventRow, readEvents } from "./sql/read-events.ts";
 import { undeliveredEvents } from "./sql/undelivered-events.ts";
 import { entityTypeOf, toListItem, toUtc } from "./summary.ts";
-import { cutPart, timeOfPart } from "./undelivered-part.ts";
-import { whyNoDelivery } from "./why-no-delivery.ts";
+import { cutPart, timeOfPart, whyNoDelivery } from "./why-no-delivery.ts";
 
 export interface SearchParts {
   queries: Reads;

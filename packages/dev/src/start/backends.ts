@@ -4,7 +4,7 @@ import { startPostgres } from "../stack/postgres.ts";
 import { apartByVersion } from "../stack/postgres-programs.ts";
 import { startRabbitmq } from "../stack/rabbitmq.ts";
 import { apartByRabbitmqVersion } from "../stack/rabbitmq-versions.ts";
-import type { Progress } from "./progress.ts";
+import type { Progress } from "./panel.ts";
 
 /** What has to be closed, in an order that lets each part finish what it does with the others. */
 export interface Closing {

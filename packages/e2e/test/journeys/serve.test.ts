@@ -1,5 +1,5 @@
-import { startProxy } from "@herald/dev/harness/broker-proxy";
 import { eventually } from "@herald/dev/harness/eventually";
+import { startProxy } from "@herald/dev/harness/link";
 import { afterEach, expect, test } from "@jest/globals";
 import { type ApiClient, apiClient } from "../../src/herald/api-client.ts";
 import { type ServiceProcess, type ServiceProcessOptions, startServiceProcess } from "../../src/herald/processes.ts";

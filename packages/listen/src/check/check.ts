@@ -1,4 +1,4 @@
-import { LARGEST_EVENT_BYTES, type OutgoingRequest } from "../send/signed-request.ts";
+import { LARGEST_EVENT_BYTES, type OutgoingRequest } from "../send/exchange.ts";
 import type { Deviation, RequestMaker } from "./request-maker.ts";
 
 /**

@@ -12,7 +12,7 @@ import { heraldSettings } from "../../herald/settings.ts";
 import { LINKS, SERVICES, type ServiceLabel } from "../plan/faults.ts";
 import type { History } from "../verdict/history.ts";
 import type { Servers, ServersOptions } from "./servers.ts";
-import { CHAOS_TUNING, type ChaosTimes, chaosSettings } from "./settings.ts";
+import { CHAOS_TUNING, type ChaosTimes, chaosSettings } from "./servers.ts";
 import { type SupervisedService, superviseService } from "./supervisor.ts";
 
 /** A whole Herald, two of each service, every connection through a proxy of its own. */

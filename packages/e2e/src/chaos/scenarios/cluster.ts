@@ -1,6 +1,6 @@
 import { names } from "@herald/common/broker/topology";
 import { startClusterServers } from "../environment/cluster.ts";
-import { USUAL_TIMES } from "../environment/settings.ts";
+import { USUAL_TIMES } from "../environment/servers.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { longestPauseAfter, noticed } from "../verdict/unnoticed.ts";

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { createInjector } from "../environment/inject.ts";
-import { startServers } from "../environment/servers.ts";
-import { SHORT_TIMES } from "../environment/settings.ts";
+import { SHORT_TIMES, startServers } from "../environment/servers.ts";
 import type { Load } from "../load.ts";
 import { planFaults } from "../plan/faults.ts";
 import { planOutages, planPauses, planTenants } from "../plan/tenants.ts";

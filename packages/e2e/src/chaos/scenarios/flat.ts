@@ -1,8 +1,7 @@
 import { withClient } from "@herald/dev/stack/postgres";
 import { readService } from "../../herald/service-readings.ts";
 import type { ChaosEnvironment } from "../environment/open-environment.ts";
-import { startServers } from "../environment/servers.ts";
-import { USUAL_TIMES } from "../environment/settings.ts";
+import { startServers, USUAL_TIMES } from "../environment/servers.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import { courseOf } from "../verdict/flatness.ts";
 import type { InjectedFault } from "../verdict/history.ts";

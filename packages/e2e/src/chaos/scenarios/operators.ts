@@ -1,6 +1,5 @@
 import { migrate } from "@herald/common/database/migrate";
-import { startServers } from "../environment/servers.ts";
-import { USUAL_TIMES } from "../environment/settings.ts";
+import { startServers, USUAL_TIMES } from "../environment/servers.ts";
 import type { SupervisedService } from "../environment/supervisor.ts";
 import type { Load } from "../load.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";

@@ -1,5 +1,5 @@
 import { startReplicatedServers } from "../environment/replicated.ts";
-import { USUAL_TIMES } from "../environment/settings.ts";
+import { USUAL_TIMES } from "../environment/servers.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { longestPauseAfter, noticed } from "../verdict/unnoticed.ts";

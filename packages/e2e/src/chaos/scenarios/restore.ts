@@ -1,7 +1,6 @@
 import { migrate } from "@herald/common/database/migrate";
 import type { ChaosEnvironment } from "../environment/open-environment.ts";
-import { startServers } from "../environment/servers.ts";
-import { USUAL_TIMES } from "../environment/settings.ts";
+import { startServers, USUAL_TIMES } from "../environment/servers.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { History, InjectedFault } from "../verdict/history.ts";
 import { heraldCommand } from "./herald-command.ts";

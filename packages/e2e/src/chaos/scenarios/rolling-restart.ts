@@ -1,5 +1,4 @@
-import { startServers } from "../environment/servers.ts";
-import { USUAL_TIMES } from "../environment/settings.ts";
+import { startServers, USUAL_TIMES } from "../environment/servers.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { noticed } from "../verdict/unnoticed.ts";

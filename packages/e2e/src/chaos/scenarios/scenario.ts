@@ -1,8 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ChaosEnvironment, openEnvironment } from "../environment/open-environment.ts";
-import type { Servers, ServersOptions } from "../environment/servers.ts";
-import type { ChaosTimes } from "../environment/settings.ts";
+import type { ChaosTimes, Servers, ServersOptions } from "../environment/servers.ts";
 import { type RunOptions, type RunResult, runUnderLoad } from "../run.ts";
 
 export interface ScenarioOptions {

@@ -2,7 +2,7 @@ import { BUCKETS, bucketOf } from "@herald/common/broker/cell";
 import { withClient } from "@herald/dev/stack/postgres";
 import { type ReplicatedServers, startReplicatedServers } from "../environment/replicated.ts";
 import type { ServedCell, ServersOptions } from "../environment/servers.ts";
-import { USUAL_TIMES } from "../environment/settings.ts";
+import { USUAL_TIMES } from "../environment/servers.ts";
 import { planTenantsOfAllBuckets } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { longestPauseAfter } from "../verdict/unnoticed.ts";

@@ -3,7 +3,7 @@ import { repeatsOf, tooManyOf, unrememberedOf, wronglyExhaustedOf } from "./atte
 import { forgedOf, lostOf, unendingOf } from "./deliveries.ts";
 import { requestsWhileDisabled, wronglyDisabledOf } from "./disablings.ts";
 import type { History } from "./history.ts";
-import { indexOf } from "./run-index.ts";
+import { indexOf } from "./history.ts";
 
 /** Things that must not be, each with what it is about, in words. All lists empty: the run has passed. */
 export interface Findings {

@@ -10,7 +10,7 @@ import { freePort } from "@herald/dev/stack/ports";
 import { checkReceiver } from "@herald/listen";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
-import { BUILD_TIMEOUT_MS } from "../../../src/examples/output.ts";
+import { BUILD_TIMEOUT_MS } from "../../../src/child.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 
 // examples/django as it is, with herald relay beside it.

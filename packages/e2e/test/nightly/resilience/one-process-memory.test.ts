@@ -5,7 +5,7 @@ import { SERVE_MEBIBYTES } from "../../../src/herald/memory.ts";
 import { startServiceProcess } from "../../../src/herald/processes.ts";
 import { heraldSettings } from "../../../src/herald/settings.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
-import { unitCommand, unitEnvironment } from "../operations/systemd.test.ts";
+import { unitCommand, unitEnvironment } from "../operations/systemd-unit.ts";
 
 const ENDPOINTS = 5;
 const ROUNDS = 50;
