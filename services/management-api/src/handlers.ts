@@ -12,8 +12,8 @@ import type {
   StartResendRequest,
 } from "@herald/contracts";
 import { v7 } from "uuid";
+import { sessionOf } from "./authentication/access.ts";
 import type { Caller } from "./authentication/caller.ts";
-import { sessionOf } from "./authentication/session.ts";
 import type { ManagementApiConfig } from "./config.ts";
 import { deliverManually } from "./deliveries/deliver-manually.ts";
 import {

@@ -1,8 +1,7 @@
 import { expect, test } from "@jest/globals";
-import type { Expectation } from "./check.ts";
+import { type Expectation, faultOf, type Outcome } from "./check.ts";
 import { forgedRequests } from "./forged-requests.ts";
 import { GOOD_REQUESTS } from "./good-requests.ts";
-import { faultOf, type Outcome } from "./judge.ts";
 import { ODD_REQUESTS } from "./odd-requests.ts";
 
 const closed: Outcome = { failure: "broken", message: "closed" };
