@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormatsModule from "ajv-formats";
-import { samplePayload } from "./business-event.ts";
+import { samplePayload } from "./event-samples.ts";
 import { type EventSchemaKind, eventSchema, eventSchemaFiles } from "./event-schemas.ts";
 import { EVENT_TYPES, type EventType } from "./event-types.ts";
 import { judgeEvent } from "./judge-event.ts";

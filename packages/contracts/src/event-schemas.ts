@@ -1,4 +1,5 @@
-import { businessEventSchema, eventPayloadSchema, samplePayload } from "./business-event.ts";
+import { businessEventSchema, eventPayloadSchema } from "./business-event.ts";
+import { samplePayload } from "./event-samples.ts";
 import { type Catalogue, DEFAULT_CATALOGUE } from "./event-types.ts";
 import { escapeControls, type Schema } from "./json-schema.ts";
 

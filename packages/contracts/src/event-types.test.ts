@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { samplePayload } from "./business-event.ts";
+import { samplePayload } from "./event-samples.ts";
 import { type Catalogue, EVENT_TYPES, isEventType } from "./event-types.ts";
 
 test("§6/names only the exact names are event types", () => {

@@ -1,6 +1,5 @@
 // Types, constants and rules. The schemas, which need TypeBox at run time, are `@herald/contracts/schemas`.
 export type { BusinessEvent, EventData, EventPayload, FieldChange } from "./business-event.ts";
-export { samplePayload } from "./business-event.ts";
 export type {
   DeliveryAttemptInfo,
   DeliveryDetails,
@@ -11,6 +10,7 @@ export type {
 } from "./deliveries.ts";
 export type { ChangedSettings, EndpointChange, EndpointChangePage } from "./endpoint-changes.ts";
 export type { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries } from "./endpoint-overview.ts";
+export { samplePayload } from "./event-samples.ts";
 export type { EndpointDelivery, EventDetails, EventListItem, EventPage, UndeliveredEvent } from "./event-search.ts";
 export {
   type Catalogue,
@@ -30,13 +30,14 @@ export {
   type JudgeOptions,
   judgeEvent,
 } from "./judge-event.ts";
+export { DEFAULT_API_LIMITS, MAX_EVENT_BYTES, RECENT_DELIVERIES } from "./limits.ts";
 export type { EndpointChanged, HandOver, ManualReply, ManualRequest } from "./messages.ts";
 export type { EndpointNotice, Notice, NoticeAttempt, RejectedEvent } from "./notices.ts";
+export type { PageProduct } from "./page.ts";
 export type { FieldProblem, Problem, ProblemCode } from "./problems.ts";
 export type { Resend, ResendPage, ResendPreview, StartResendRequest } from "./resends.ts";
 export { ID_PREFIX, isOrganizationId, isTime, isUtcTime, isUuid, ORGANIZATION_ID_RULE } from "./rules.ts";
-export type { ApiLimits, EventTypeInfo, PageProduct, SessionInfo } from "./session.ts";
-export { DEFAULT_API_LIMITS, MAX_EVENT_BYTES, RECENT_DELIVERIES } from "./session.ts";
+export type { ApiLimits, EventTypeInfo, SessionInfo } from "./session.ts";
 export {
   CHANGE_KINDS,
   CHANGED_BY,

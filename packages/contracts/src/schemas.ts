@@ -35,6 +35,7 @@ import {
 } from "./event-search.ts";
 import { type Catalogue, DEFAULT_CATALOGUE } from "./event-types.ts";
 import type { Schema } from "./json-schema.ts";
+import { DEFAULT_API_LIMITS } from "./limits.ts";
 import { FieldProblem, Problem, ProblemCode } from "./problems.ts";
 import {
   Resend,
@@ -45,7 +46,7 @@ import {
   ResendQuery,
   StartResendRequest,
 } from "./resends.ts";
-import { type ApiLimits, DEFAULT_API_LIMITS, EventTypeInfo, ServiceLimits, SessionInfo } from "./session.ts";
+import { type ApiLimits, EventTypeInfo, ServiceLimits, SessionInfo } from "./session.ts";
 import {
   CheckWebhookResponse,
   DeleteWebhookRequest,

@@ -43,29 +43,3 @@ export const EventTypeInfo = object("One of the events that an endpoint can subs
   sample: text("A payload such as receivers get, as JSON text."),
 });
 export type EventTypeInfo = Static<typeof EventTypeInfo>;
-
-/** Sizes and counts that the management API refuses to go beyond, where its settings say nothing else. */
-export const DEFAULT_API_LIMITS: ApiLimits = {
-  nameCharacters: 200,
-  urlCharacters: 2_048,
-  payloadBytes: 256 * 1024,
-  endpoints: 100,
-};
-
-/** Deliveries in a listing, across the whole organization (SPEC 2.1, 8). */
-export const RECENT_DELIVERIES = 200;
-
-/** The largest event body that the broker contract allows, in bytes of UTF-8. */
-export const MAX_EVENT_BYTES = 256 * 1024;
-
-/** How the admin page looks like the product that it belongs to. The management API writes it into the page, by its settings. */
-export interface PageProduct {
-  /** What the page calls the service that sends. */
-  name: string;
-  /** Where the link back to the product leads; null where there is none. */
-  url: string | null;
-  /** A colour as #1a73e8; null for the page's own. */
-  accent: string | null;
-  /** Whether `logo`, beside the page, is the product's. */
-  hasLogo: boolean;
-}

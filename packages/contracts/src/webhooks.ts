@@ -2,9 +2,9 @@ import { type Static, Type } from "typebox";
 import { WebhookDeliverySummary } from "./deliveries.ts";
 import { EventType } from "./enums.ts";
 import { count, flag, listOf, object, orNull, refTo, text, uuid } from "./json-schema.ts";
+import { RECENT_DELIVERIES } from "./limits.ts";
 import { FieldProblem } from "./problems.ts";
 import type { ApiLimits } from "./session.ts";
-import { RECENT_DELIVERIES } from "./session.ts";
 
 export const version = (description: string) =>
   text(description, { format: "endpoint-version", examples: ["AAAAAAAAAAE="] });

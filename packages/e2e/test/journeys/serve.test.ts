@@ -100,10 +100,7 @@ test("a stop of herald serve answers a manual delivery that is under way, settle
   const serve = await startServe();
   const api = await apiOf(serve);
   const { endpoint } = await api.create({ url: receiver.url });
-  let answer = () => {};
-  const isTerminated = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
+  const { promise: isTerminated, resolve: answer } = Promise.withResolvers<void>();
   receiver.answerWith(async () => {
     await isTerminated;
     return { status: 200 };

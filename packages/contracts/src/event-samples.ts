@@ -1,0 +1,23 @@
+import type { EventData, EventPayload } from "./business-event.ts";
+import { type Catalogue, DEFAULT_CATALOGUE, type EventType } from "./event-types.ts";
+
+/**
+ * A payload such as receivers get. The ids say at a glance that nothing of it is real.
+ *
+ * @throws Error where the catalogue has no such type
+ */
+export function samplePayload<const Type extends string = EventType>(
+  type: Type,
+  catalogue: Catalogue = DEFAULT_CATALOGUE,
+): EventPayload<Type> {
+  const definition = catalogue[type];
+  if (definition === undefined) throw new Error(`The catalogue has no ${type}.`);
+  return {
+    id: "00000000-0000-4000-8000-000000000001",
+    type,
+    occurredAtUtc: "2026-01-31T12:00:00.000Z",
+    entityType: definition.entityType,
+    entityId: "00000000-0000-4000-8000-000000000002",
+    data: definition.sample as EventData,
+  };
+}
