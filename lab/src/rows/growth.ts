@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { eventKey, firstIdAt } from "@herald/common/database/ids";
 import { type Database, openDatabase } from "@herald/common/database/open-database";
 import { SHARDS, shardOf } from "@herald/common/database/shards";
+import { answered } from "@herald/dev/harness/rows";
 import { describeDeliveries } from "@herald/dispatcher/sql/describe-deliveries";
 import { type Heartbeat, heartbeat } from "@herald/dispatcher/sql/heartbeat";
 import { BEGINNING, readDue } from "@herald/dispatcher/sql/read-due";
@@ -130,7 +131,7 @@ async function openHistory(
     insert into catch_up (endpoint_id, due_at) values (${catchUp.endpointId}::uuid, ${catchUp.leasedUntil})`;
   const epochs = new Map<number, number>();
   /** A dispatcher that owns all shards. */
-  const owner = { id: randomUUID(), aliveMs: DAY_MS, able: true, outageSince: null, wanting: true };
+  const owner = { id: randomUUID(), aliveMs: DAY_MS, able: true, outageSince: null, wanting: true, place: null };
   for (const { shard, epoch } of (await heartbeat(database.queries, owner)).taken) epochs.set(shard, epoch);
   return {
     work: () => work({ database, admin, catchUp, owner, epochs }),
@@ -205,15 +206,8 @@ async function work({ database: { queries }, admin, catchUp, owner, epochs }: Wo
     revision: 1n,
     startedAt: now,
     durationMs: 5,
-    statusCode: 204,
-    succeeded: true,
-    errorSummary: null,
-    failureKind: null,
-    responseExcerpt: null,
-    traceparent: null,
+    ...answered(true),
     nextAttemptAt: null,
-    retryAfterMs: null,
-    manual: false,
   }));
   const late = await timed("settle", () => settle(queries, settlements));
   if (late.length > 0) throw new Error(`${late.length} of ${BATCH} attempts were not settled.`);

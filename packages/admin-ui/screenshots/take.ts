@@ -30,7 +30,7 @@ test("the README's pictures are taken", async () => {
     {
       name: "list",
       place: "",
-      heightPx: 1070,
+      heightPx: 1145,
       ready: (page) => page.getByRole("link", { name: "Timesheet export" }).waitFor(),
     },
     {

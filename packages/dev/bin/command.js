@@ -1,20 +1,24 @@
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 // Runs a command of this checkout: [--build] and the path of its source without .ts; the rest is the command's own. Plain JavaScript,
-// so that it can show the command's help, which stands beside the source, and say what to do, before anything is built.
+// so that it can show the command's help, and say what to do, before anything is built.
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const mayBuild = process.argv[2] === "--build";
 const [source = ""] = process.argv.splice(2, mayBuild ? 2 : 1).slice(-1);
 const built = join(root, `${source.replace("/src/", "/dist/")}.js`);
 
 if (process.argv.slice(2).some((argument) => argument === "--help" || argument === "-h")) {
-  process.stdout.write(readFileSync(join(root, `${source}.txt`), "utf8"));
+  const text = join(root, `${source}.txt`);
+  if (existsSync(text)) process.stdout.write(readFileSync(text, "utf8"));
+  else process.exitCode = askSource();
 } else {
   if (mayBuild) build();
+  // The bench is no part of the build.
+  if (source.startsWith("lab/")) run("pnpm", ["exec", "tsc", "-b", "lab"]);
   if (existsSync(built)) {
     // As if the command had been started itself.
     process.argv[1] = built;
@@ -23,6 +27,13 @@ if (process.argv.slice(2).some((argument) => argument === "--help" || argument =
     console.error(`Herald does not run here: nothing is built yet. Start it with "pnpm start".`);
     process.exitCode = 1;
   }
+}
+
+/** Has the command's own source show its help. Node reads TypeScript; only the database client has to be there. */
+function askSource() {
+  run("pnpm", ["--silent", "run", "generate"], ["ignore", "ignore", "inherit"]);
+  const args = ["--conditions=herald-source", join(root, `${source}.ts`), ...process.argv.slice(2)];
+  return spawnSync(process.execPath, args, { stdio: "inherit" }).status ?? 1;
 }
 
 /** Builds everything, unless its sources are those of the last build. */
@@ -34,14 +45,17 @@ function build() {
   const sources = hash.digest("hex");
   if (existsSync(built) && existsSync(stamp) && readFileSync(stamp, "utf8") === sources) return;
   console.error("Building ...");
-  try {
-    execFileSync("pnpm", ["--silent", "run", "build"], { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
-  } catch (error) {
-    // What ran has said why it failed.
-    if (error.status == null) console.error(`pnpm can't be run: ${error.message}. Start this by pnpm.`);
-    process.exit(1);
-  }
+  run("pnpm", ["--silent", "run", "build"]);
   writeFileSync(stamp, sources);
+}
+
+/** Ends this process where it fails. */
+function run(program, args, stdio = ["ignore", "inherit", "inherit"]) {
+  const { status, error } = spawnSync(program, args, { cwd: root, stdio });
+  if (status === 0) return;
+  // What ran has said why it failed.
+  if (error) console.error(`${program} can't be run: ${error.message}. Start this by pnpm.`);
+  process.exit(1);
 }
 
 /** Adds the name and the time of a file, or of all files in a folder, but for those that the build makes. */

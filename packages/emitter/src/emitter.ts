@@ -1,4 +1,5 @@
 import { NotSentError, openBrokerScope, startPublisher } from "@herald/amqp";
+import { callerTrace, traceLoading } from "./caller-trace.ts";
 import { checkExchange } from "./check-exchange.ts";
 import type { EmittedEvent } from "./emitted-event.ts";
 import { encodeEvent, readEventJson } from "./encode-event.ts";
@@ -23,8 +24,11 @@ export interface EmitterOptions {
 }
 
 export interface EmitOptions {
-  /** W3C trace context of what caused the event; it becomes part of the trace of each attempt. */
-  traceparent?: string;
+  /**
+   * W3C trace context of what caused the event, which Herald continues. Where absent it is that of the active span, if the service has
+   * OpenTelemetry (`@opentelemetry/api`); `null` for none.
+   */
+  traceparent?: string | null;
 }
 
 export interface Emitter {
@@ -94,8 +98,10 @@ export function createEmitter(options: EmitterOptions): Emitter {
     return new NotSentError(reason, words, { what: `event ${id}`, messageId: id, advice });
   }
 
-  async function send(event: EmittedEvent, content: Buffer, { traceparent }: EmitOptions): Promise<void> {
+  async function send(event: EmittedEvent, content: Buffer, options: EmitOptions): Promise<void> {
     const { id, type } = event;
+    if (traceLoading()) await traceLoading();
+    const traceparent = callerTrace(options);
     const headers = traceparent === undefined ? {} : { traceparent };
     try {
       await publisher.publish({ exchange, routingKey: routingKey(event), content, messageId: id, type, headers });
@@ -131,6 +137,8 @@ export function createEmitter(options: EmitterOptions): Emitter {
     },
     isReady: scope.isReady,
     close: async () => {
+      // Events that wait for this are under way.
+      if (traceLoading()) await traceLoading();
       await Promise.all([scope.close(), ...[...listening].map((rejections) => rejections.close())]);
     },
   };

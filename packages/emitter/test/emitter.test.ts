@@ -1,6 +1,9 @@
 import { eventually } from "@herald/dev/harness/eventually";
 import { useBroker } from "@herald/dev/harness/use-broker";
-import { describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { context, propagation, trace } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { connect, type GetMessage } from "amqplib";
 import {
   createEmitter,
@@ -11,6 +14,7 @@ import {
   NotSentError,
   newEvent,
 } from "../src/index.ts";
+import { createOutbox } from "../src/outbox/index.ts";
 import { useAdminChannel } from "./admin-channel.ts";
 
 const broker = useBroker();
@@ -56,6 +60,16 @@ async function takeAll(): Promise<GetMessage[]> {
   return messages;
 }
 
+/** What a service registers that has OpenTelemetry's SDK; until the end of the test. */
+function useOpenTelemetry(): void {
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager());
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+}
+afterEach(() => {
+  context.disable();
+  propagation.disable();
+});
+
 const idOf = (message: GetMessage) => (JSON.parse(message.content.toString()) as EmittedEvent).id;
 
 const reasonOf = async (emission: Promise<void>) => {
@@ -82,6 +96,28 @@ describe("emit", () => {
       messageId: event.id,
       headers: { traceparent },
     });
+  });
+
+  test("emit continues the trace of the active span, unless it is given another one, or none", async () => {
+    await declareInbox();
+    useOpenTelemetry();
+    const emitter = start();
+    const given = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
+    const spanContext = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7", traceFlags: 1 };
+    await context.with(trace.setSpanContext(context.active(), spanContext), async () => {
+      await emitter.emit(anEvent());
+      await emitter.emitJson(JSON.stringify(anEvent()));
+      await emitter.emit(anEvent(), { traceparent: given });
+      await emitter.emit(anEvent(), { traceparent: null });
+      const values: unknown[] = [];
+      const query = async (_text: string, added: unknown[] = []) => void values.push(added[1]);
+      await createOutbox().add({ query }, anEvent());
+      expect(values).toEqual([`00-${spanContext.traceId}-${spanContext.spanId}-01`]);
+    });
+    await emitter.emit(anEvent());
+    const own = `00-${spanContext.traceId}-${spanContext.spanId}-01`;
+    const sent = (await takeAll()).map(({ properties }) => properties.headers?.traceparent);
+    expect(sent).toEqual([own, own, given, undefined, undefined]);
   });
 
   test("emit keeps the order of its calls", async () => {

@@ -41,7 +41,7 @@ test.each<[string, unknown]>([
   ["null", null],
   ["a text", "WorkItemCompleted"],
   ["a list", [sample]],
-  ["an event of a type that is not known", { ...sample, type: "InvoicePaid" }],
+  ["an event of a type that is not known", { ...sample, type: "NoSuchEvent" }],
   ["a type that every object has", { ...sample, type: "constructor" }],
   ["an event without an id", { ...sample, id: undefined }],
   ["an id that is no UUID", { ...sample, id: "7" }],

@@ -234,6 +234,7 @@ CREATE TABLE "process" (
     "alive_until" TIMESTAMPTZ(3),
     "able" BOOLEAN NOT NULL DEFAULT false,
     "outage_since" TIMESTAMPTZ(3),
+    "place" TEXT,
 
     CONSTRAINT "process_pkey" PRIMARY KEY ("id")
 );

@@ -5,7 +5,7 @@ import { createRegistry } from "@herald/common/telemetry/metrics";
 import { exportDependencies } from "@herald/common/telemetry/operations-server";
 import { createMetrics as createDispatcherMetrics } from "@herald/dispatcher";
 import { observe } from "@herald/management-api";
-import { createMetrics as createPublisherMetrics, exportLag } from "@herald/publisher";
+import { createMetrics as createPublisherMetrics, exportHeldEvents, exportLag } from "@herald/publisher";
 
 /** A metric as services export it. */
 export interface ExportedMetric {
@@ -26,6 +26,7 @@ const registrations: Record<string, (registry: Registry) => void> = {
   "management-api": (registry) => observe({ registry, log: unread }),
   publisher: (registry) => {
     createPublisherMetrics(registry);
+    exportHeldEvents(registry, unread);
     exportLag(
       registry,
       { log: unread, queries: unread, inspector: unread, names: {} as never, clock: unread },
@@ -86,6 +87,10 @@ Each service, and \`herald relay\`, answers \`/metrics\` on \`OPERATIONS_PORT\` 
 - Besides these, each service exports prom-client's figures of the process: \`process_*\` and \`nodejs_*\` (CPU, memory, event loop, garbage
   collection).
 - \`herald serve\` exports the metrics of all three services, each with the label of its service, and the figures of the process once, with \`service="serve"\`.
+
+In place of scraping, or beside it, \`OTEL_METRICS_EXPORTER=otlp\` sends the same metrics under the same names and labels to an OpenTelemetry collector each
+\`OTEL_METRIC_EXPORT_INTERVAL\`, with the resource attributes of [traces](../architecture.md#traces). Alerts and
+dashboard group by \`namespace\`: a scrape in Kubernetes adds that label, and a collector has to where several Heralds share a Prometheus. \`herald relay\` is scraped only.
 
 This table is made of what the services register: \`pnpm run docs\` writes it.
 `;

@@ -4,7 +4,6 @@ import {
   secretSettings,
   serviceSettings,
   sharedSettings,
-  tracingSettings,
 } from "@herald/common/config/common-settings";
 import { type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
 import type { Settings } from "@herald/common/config/settings";
@@ -28,7 +27,6 @@ export const dispatcherSettings = {
   ...serviceSettings,
   ...secretSettings,
   ...networkSettings,
-  ...tracingSettings,
   DNS_SERVERS: {
     type: "string",
     description:

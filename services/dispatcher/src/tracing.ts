@@ -1,4 +1,4 @@
-import type { SpanOptions, TraceSpan, Tracing } from "@herald/common/telemetry/tracing";
+import type { SpanEnd, SpanOptions, TraceSpan, Tracing } from "@herald/common/telemetry/tracing";
 import type { AttemptResult } from "./attempt/sender.ts";
 import type { Delivery } from "./sql/describe-deliveries.ts";
 
@@ -11,28 +11,36 @@ function originOf({ attempts, traceparent }: Delivery): Pick<SpanOptions, "paren
 }
 
 export function startAttemptSpan(tracing: Tracing, delivery: Delivery, url: string): TraceSpan {
-  return tracing.startSpan("attempt", {
+  const { deliveryId, endpointId, organizationId, eventType, attempts } = delivery;
+  return tracing.startSpan("POST", {
     kind: "client",
     ...originOf(delivery),
-    // Not the whole URL: its path may hold a secret.
-    attributes: { ...factsOf(delivery), "http.request.method": "POST", "server.address": hostOf(url) },
+    attributes: {
+      "http.request.method": "POST",
+      ...serverOf(url),
+      ...(attempts > 0 && { "http.request.resend_count": attempts }),
+      "herald.delivery.id": deliveryId,
+      "herald.endpoint.id": endpointId,
+      "herald.organization.id": organizationId,
+      "herald.event.type": eventType,
+    },
   });
 }
 
-export function spanEndOf({ statusCode, errorSummary }: AttemptResult) {
-  return { error: errorSummary ?? undefined, attributes: { "herald.attempt.status_code": statusCode } };
+export function spanEndOf({ statusCode, errorSummary, failureKind }: AttemptResult): SpanEnd {
+  const answered = { attributes: { "http.response.status_code": statusCode } };
+  if (failureKind === null) return answered;
+  if (failureKind === "http_status") return { ...answered, errorType: String(statusCode) };
+  return { errorType: failureKind, error: errorSummary ?? undefined };
 }
 
-function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).hostname : "";
-}
-
-function factsOf({ deliveryId, endpointId, organizationId, eventType, attempts }: Delivery) {
+/** Not `url.full`, which the conventions ask for: a receiver's path may hold a secret. */
+function serverOf(text: string) {
+  const url = URL.parse(text);
+  if (url === null) return {};
   return {
-    "herald.delivery.id": deliveryId,
-    "herald.endpoint.id": endpointId,
-    "herald.organization.id": organizationId,
-    "herald.event.type": eventType,
-    "herald.attempt.number": attempts + 1,
+    "url.scheme": url.protocol.slice(0, -1),
+    "server.address": url.hostname.replace(/^\[|\]$/g, ""),
+    "server.port": url.port === "" ? 443 : Number(url.port),
   };
 }

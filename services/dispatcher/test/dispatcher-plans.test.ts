@@ -2,6 +2,7 @@ import type { Queries } from "@herald/common/database/queries";
 import { shardOf } from "@herald/common/database/shards";
 import { type Statistics, type StoredHistory, storeHistory } from "@herald/dev/harness/history";
 import { expectWalks } from "@herald/dev/harness/plans";
+import { answered } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, describe, test } from "@jest/globals";
 import { describeDeliveries } from "../src/sql/describe-deliveries.ts";
@@ -105,15 +106,8 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
           revision: 1n,
           startedAt: NOW,
           durationMs: 5,
-          statusCode: index % 2 === 0 ? 200 : 500,
-          succeeded: index % 2 === 0,
-          errorSummary: null,
-          failureKind: null,
-          responseExcerpt: null,
-          traceparent: null,
+          ...answered(index % 2 === 0),
           nextAttemptAt: index % 2 === 0 ? null : LATER,
-          retryAfterMs: null,
-          manual: false,
         })),
       ),
     ),

@@ -1,13 +1,26 @@
 import { randomUUID } from "node:crypto";
+import { createRegistry } from "@herald/common/telemetry/metrics";
 import { useDatabase } from "@herald/dev/harness/use-database";
-import { beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { createMetrics } from "../src/metrics.ts";
+import { openPresence, type Presence } from "../src/shards/neighbours.ts";
+import type { TakenShard } from "../src/shards/ownership.ts";
+import { createShards, type Shards } from "../src/shards/shards.ts";
 import { endLife, type Heartbeat, heartbeat, releaseShards } from "../src/sql/heartbeat.ts";
 
 const db = useDatabase();
 const ALIVE_MS = 60_000;
 
 const beat = (id: string, override: Partial<Heartbeat> = {}) =>
-  heartbeat(db.database.queries, { id, aliveMs: ALIVE_MS, able: true, outageSince: null, wanting: true, ...override });
+  heartbeat(db.database.queries, {
+    id,
+    aliveMs: ALIVE_MS,
+    able: true,
+    outageSince: null,
+    wanting: true,
+    place: null,
+    ...override,
+  });
 
 /** From now on, nobody has heard of it for too long. */
 const die = (id: string) =>
@@ -98,5 +111,53 @@ describe("a heartbeat", () => {
     await beat(living);
     const left = await prisma.process.findMany();
     expect(left.map(({ id }) => id).sort()).toEqual([quiet, living].sort());
+  });
+});
+
+describe("a dispatcher that starts where another one ran", () => {
+  const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
+  let presence: Presence;
+  let shards: Shards;
+  let taken: TakenShard[];
+
+  beforeEach(async () => {
+    presence = await openPresence(randomUUID());
+    taken = [];
+  });
+  afterEach(async () => {
+    await shards.end();
+    presence.close();
+  });
+
+  /** Of the one before, PostgreSQL knows that it owns all shards, and lives for a minute. */
+  async function start(neighbour: string, place: string | null): Promise<void> {
+    await beat(neighbour, { place });
+    shards = createShards(
+      // biome-ignore lint/suspicious/noExplicitAny: a log that says nothing.
+      { queries: db.database.queries, metrics: createMetrics(createRegistry("test")), log: log as any },
+      { id: randomUUID(), isAble: () => true, outageSince: () => null },
+    );
+    const onTaken = (shards: readonly TakenShard[]) => void taken.push(...shards);
+    shards.start({ inFlightOf: () => 0, onTaken, onLost: () => {}, onReturn: () => {} });
+    await shards.begun;
+  }
+
+  test("takes its shards at once if it was killed, as those of one that crashed", async () => {
+    expect(presence.place).not.toBeNull();
+    await start(randomUUID(), presence.place);
+    expect([taken.length, taken.every(({ crashed }) => crashed)]).toEqual([256, true]);
+  });
+
+  test("takes nothing of it while it runs, though it may be frozen", async () => {
+    const living = randomUUID();
+    const its = await openPresence(living);
+    await start(living, its.place);
+    expect(taken).toEqual([]);
+    its.close();
+  });
+
+  test("takes nothing of one that ran elsewhere", async () => {
+    await start(randomUUID(), `another machine ${presence.place}`);
+    expect(taken).toEqual([]);
   });
 });

@@ -5,6 +5,7 @@ import { addressRules } from "@herald/common/security/address-rules";
 import { secretSealer } from "@herald/common/security/secret-box";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Registry } from "@herald/common/telemetry/metrics";
+import type { Tracing } from "@herald/common/telemetry/tracing";
 import { apiSchemas } from "@herald/contracts/schemas";
 import express, { type Express } from "express";
 import { administrationRoutes } from "./administration/page.ts";
@@ -30,6 +31,7 @@ export interface AppParts
   extends Omit<HandlerParts, "catalogue" | "secrets" | "writeLimiter" | "exportTurns" | "newId"> {
   log: Log;
   registry: Registry;
+  tracing?: Tracing | undefined;
   /** Where the built admin page is; that of this checkout where absent. */
   pageFolder?: string | undefined;
 }
@@ -40,7 +42,7 @@ export interface AppParts
  * @throws ConfigError where a setting can't be read
  */
 export function createApp(parts: AppParts): Express {
-  const { config, database, requestAttempt, tellOwner, clock, log, registry, pageFolder } = parts;
+  const { config, database, requestAttempt, tellOwner, clock, log, registry, tracing, pageFolder } = parts;
   const addresses = addressRules(config);
   const secrets = readSetting("SECRET_SEALING_KEY", () => secretSealer(config.SECRET_SEALING_KEY));
   const catalogue = readCatalogue(config);
@@ -56,7 +58,12 @@ export function createApp(parts: AppParts): Express {
   app.enable("case sensitive routing");
   // The answers are small, and pages poll them: a hash of each, for a 304, would cost more than it saves.
   app.disable("etag");
-  app.use(observe({ log, registry }), dateHeader(clock), securityHeaders(config.PUBLIC_ORIGIN));
+  const traced = tracing && {
+    tracing,
+    apiPath: config.BASE_PATH + API_PREFIX,
+    scheme: config.PUBLIC_ORIGIN?.startsWith("https:") ? "https" : "http",
+  };
+  app.use(observe({ log, registry, traced }), dateHeader(clock), securityHeaders(config.PUBLIC_ORIGIN));
   app.use(
     config.BASE_PATH + API_PREFIX,
     compressReads,

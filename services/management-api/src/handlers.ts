@@ -7,7 +7,6 @@ import type {
   DeleteWebhookRequest,
   DeliverRequest,
   FieldProblem,
-  ManualRequest,
   SaveWebhookRequest,
   StartResendRequest,
 } from "@herald/contracts";
@@ -15,7 +14,7 @@ import { v7 } from "uuid";
 import { sessionOf } from "./authentication/access.ts";
 import type { Caller } from "./authentication/caller.ts";
 import type { ManagementApiConfig } from "./config.ts";
-import { deliverManually } from "./deliveries/deliver-manually.ts";
+import { deliverManually, type RequestAttempt } from "./deliveries/deliver-manually.ts";
 import {
   type AllHistoryFilter,
   type HistoryFilter,
@@ -52,6 +51,8 @@ export interface ApiRequest<Body = unknown, Query = unknown> {
   body: Body;
   /** The bad fields of the body; empty unless the operation reports them itself. */
   badFields: FieldProblem[];
+  /** The trace context of what the request causes: of its span, or as the caller gave it; undefined where there is none. */
+  traceparent: string | undefined;
   /** The id of what the request makes; absent where it has no idempotency key. */
   target?: Target;
 }
@@ -67,8 +68,7 @@ export interface HandlerParts {
   catalogue: Catalogue;
   database: Pick<Database, "prisma" | "queries" | "readsWithin">;
   secrets: SecretSealer;
-  /** Asks a dispatcher for a manual delivery's first attempt; resolves when it has answered, or when its time is over. */
-  requestAttempt: (request: ManualRequest) => Promise<void>;
+  requestAttempt: RequestAttempt;
   tellOwner: TellOwner;
   /** For what a manual delivery writes: it waits for its receiver without a turn. */
   writeLimiter: KeyedLimiter;
@@ -124,12 +124,11 @@ export function createHandlers(needed: HandlerParts): Handlers {
     deleteWebhook: (request: ApiRequest<DeleteWebhookRequest>) =>
       deleteEndpoint(parts, keyOf(request), request.body.version, authorOf(request.caller)),
     async deliverManually(request: ApiRequest<DeliverRequest>) {
-      const { body, target, caller } = request;
-      const { organizationId } = request;
+      const { body, target, caller, organizationId, traceparent } = request;
       const made = target?.mayExist ? await deliverySummary(parts.queries, { id: target.id, organizationId }) : null;
       return made
         ? toDeliverySummary(made)
-        : await deliverManually(making(target), keyOf(request), body, authorOf(caller));
+        : await deliverManually(making(target), keyOf(request), body, { author: authorOf(caller), traceparent });
     },
     listDeliveries: (request: ApiRequest<unknown, HistoryFilter>) =>
       listDeliveries(reading, keyOf(request), request.query),

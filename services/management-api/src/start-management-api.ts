@@ -35,7 +35,7 @@ export async function startManagementApi(
     // Without the broker only manual deliveries wait, and say so.
     worksWithout: ["broker"],
   });
-  const { broker, clock, log, registry } = service;
+  const { broker, clock, log, registry, tracing } = service;
   const { queries } = service.database;
   const timeoutMs = tuning?.manualTimeoutMs ?? manualTimeoutMs(config);
   const app = createApp({
@@ -46,6 +46,7 @@ export async function startManagementApi(
     clock,
     log,
     registry,
+    tracing,
   });
   const server = await startServer(app, { host: config.HTTP_HOST, port: config.PORT, maxConnections: clients });
   isListening = true;

@@ -80,7 +80,7 @@ describe("over the broker", () => {
     const { queries, prisma } = db.database;
     await ownShards(prisma, OWNER);
     const request = requested(randomUUID());
-    await attemptRequester({ broker, queries }, { timeoutMs: 60_000 })(request);
+    await attemptRequester({ broker, queries }, { timeoutMs: 60_000 })(request, undefined);
     expect(got.at(-1)).toEqual(request);
   });
 
@@ -89,9 +89,9 @@ describe("over the broker", () => {
     const request = attemptRequester({ broker, queries }, { timeoutMs: 600_000 });
     const before = got.length;
     await ownShards(prisma, null);
-    await request(requested(randomUUID()));
+    await request(requested(randomUUID()), undefined);
     await ownShards(prisma, randomUUID());
-    await request(requested(randomUUID()));
+    await request(requested(randomUUID()), undefined);
     expect(got).toHaveLength(before);
   });
 });

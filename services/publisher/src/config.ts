@@ -1,4 +1,4 @@
-import { serviceSettings, sharedSettings, tracingSettings } from "@herald/common/config/common-settings";
+import { serviceSettings, sharedSettings } from "@herald/common/config/common-settings";
 import { eventTypeSettings } from "@herald/common/config/event-types";
 import type { Settings } from "@herald/common/config/settings";
 import type { MemoryBounds } from "@herald/common/service/memory";
@@ -6,7 +6,6 @@ import type { MemoryBounds } from "@herald/common/service/memory";
 /** The publisher's settings. Numbers that SPEC gives are defaults here. */
 export const publisherSettings = {
   ...serviceSettings,
-  ...tracingSettings,
   ...eventTypeSettings,
   ENDPOINT_CONCURRENCY: sharedSettings.ENDPOINT_CONCURRENCY,
   PUBLICATION_WINDOW_DAYS: sharedSettings.PUBLICATION_WINDOW_DAYS,

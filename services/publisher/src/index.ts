@@ -1,4 +1,4 @@
 export { type PublisherTuning, publisherSettings } from "./config.ts";
-export { exportLag } from "./lag-metrics.ts";
+export { exportHeldEvents, exportLag } from "./lag-metrics.ts";
 export { createMetrics } from "./metrics.ts";
 export { startPublisher } from "./start-publisher.ts";

@@ -117,6 +117,18 @@ export function exportLag(
   );
 }
 
+/** A figure of this process: what it holds waits in no queue any more, as the broker counts. */
+export function exportHeldEvents(registry: Registry, oldestAgeSeconds: () => number): void {
+  new Gauge({
+    name: "herald_oldest_event_age_seconds",
+    help: "For how long the event has waited that waits longest of those that this process has taken from the broker and not stored yet.",
+    registers: [registry],
+    collect() {
+      this.set(oldestAgeSeconds());
+    },
+  });
+}
+
 function mapValues<In>(values: Record<string, In>, of: (value: In) => number): Record<string, number> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, of(value)]));
 }

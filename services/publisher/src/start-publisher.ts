@@ -1,4 +1,3 @@
-import type { Consumer } from "@herald/common/broker/broker";
 import { catalogueRules, readCatalogue } from "@herald/common/config/event-types";
 import { type Environment, readConfig } from "@herald/common/config/read-config";
 import { repeat } from "@herald/common/runtime/repeat";
@@ -11,8 +10,8 @@ import { ERASED_ROWS, PUBLISHER_TUNING, type PublisherTuning, publisherSettings 
 import { createErasure } from "./erase-deleted.ts";
 import { createFanOut } from "./fan-out.ts";
 import { type ForOwners, handOver as handOverTo } from "./hand-over.ts";
-import { consumeEvents } from "./ingest/consume-events.ts";
-import { exportLag } from "./lag-metrics.ts";
+import { consumeEvents, type EventsConsumer } from "./ingest/consume-events.ts";
+import { exportHeldEvents, exportLag } from "./lag-metrics.ts";
 import { createMetrics, type TASKS } from "./metrics.ts";
 import { DAY_MS } from "./partitions/days.ts";
 import { makeAhead } from "./partitions/make-ahead.ts";
@@ -76,7 +75,8 @@ export async function startPublisher(
   const fanOut = createFanOut({ queries, clock, log, signal: stopping.signal }, { maxEvents: tuning.batchSize });
   const reportUndelivered = createReportUndelivered(parts);
   let isStopping = false;
-  let events: Consumer | undefined;
+  let events: EventsConsumer | undefined;
+  exportHeldEvents(registry, () => events?.oldestAgeSeconds() ?? 0);
   // Events are consumed only once the time is known, since the time decides whether an event is too old.
   void service.timeKnown.then(() => {
     if (isStopping) return;

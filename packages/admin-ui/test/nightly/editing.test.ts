@@ -1,3 +1,4 @@
+import { EVENT_TYPES } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
 import { useTestEnvironment } from "../support/test-environment.ts";
 
@@ -113,7 +114,7 @@ test("§6/project-updated the events come with what they mean, and ProjectUpdate
   const page = await environment.signIn("/webhooks/new");
   const events = page.getByRole("group", { name: "Event selection" });
   await events.getByText("A work item's status changes to Done.").waitFor();
-  expect(await events.getByRole("checkbox").count()).toBe(7);
+  expect(await events.getByRole("checkbox").count()).toBe(EVENT_TYPES.length);
   await events.getByText("normal project edits emit other internal events").waitFor();
 });
 

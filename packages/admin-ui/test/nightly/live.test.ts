@@ -193,7 +193,7 @@ test("older deliveries come as one scrolls, each once", async () => {
     },
     { timeoutMs: 300_000, intervalMs: 100 },
   );
-  await page.getByText("That is all that is kept.").waitFor();
+  await page.getByText("There are no more.").waitFor();
 
   // A new delivery shows at once, however many pages were loaded.
   const newest = idAt(environment.clock.now());

@@ -154,13 +154,13 @@ const NAMED_AT_MOST = 10;
 export function catalogueFindings(migrated: Catalogue, found: Catalogue): Finding[] {
   const findings = Object.entries(migrated).flatMap(([name, parts]) => {
     const there = found[name];
-    const remedy = `As the owner of the tables, make it again as prisma/migrations does: ${parts.join(", ") || name}.`;
+    const remedy = `As the owner of the tables, make it what prisma/migrations makes it: ${parts.join(", ") || name}.`;
     if (there === undefined) return [fault(`There is no ${name}.`, remedy)];
     const lacks = parts.filter((part) => !there.includes(part));
     const has = there.filter((part) => !parts.includes(part));
     if (lacks.length + has.length === 0) return [];
     const words = [...lacks.map((part) => `lacks "${part}"`), ...has.map((part) => `has "${part}"`)];
-    return [fault(`The ${name} is not as migrations make it: it ${words.join(", and ")}.`, remedy)];
+    return [fault(`Not as migrations make it: ${name} (${words.join(", ")}).`, remedy)];
   });
   if (findings.length === 0) return [ok("Up to date: tables, indexes and functions are as migrations make them.")];
   const more = findings.length - NAMED_AT_MOST;

@@ -17,7 +17,7 @@ const limits = { server: 97, others: 3, role: -1, database: -1 };
 const six = { poolSize: 10, processes: 6 };
 /** What a check says of the one row that PostgreSQL answers. */
 const judged = <Row>(check: { judge(rows: Row[], given: typeof six): Finding | Finding[] }, row: Row) =>
-  check.judge([row], six) as Finding;
+  [check.judge([row], six)].flat()[0];
 const migrations = [
   { name: "1_init", checksum: "a" },
   { name: "2_more", checksum: "b" },
@@ -114,10 +114,10 @@ test.each<[string, Finding | undefined, RegExp]>([
     /^fault: Migration 1_init was applied with another text/,
   ],
   ["an index of one's own", catalogueFindings({ "index a": ["x"] }, { "index a": ["x"], "index b": ["y"] })[0], /^ok/],
-  ["no partition yet", judged(partitions, { all: 0, ahead: 0 }), /^ok: None yet/],
-  ["no day ahead", judged(partitions, { all: 2, ahead: 0 }), /^fault: No day ahead.*make_partitions/],
-  ["one day ahead", judged(partitions, { all: 2, ahead: 1 }), /^warning: Only 1 day ahead has/],
-  ["four days ahead", judged(partitions, { all: 5, ahead: 4 }), /^ok: 4 days ahead/],
+  ["no partition yet", judged(partitions, { all: 0, ahead: 0, gaps: [] }), /^ok: None yet/],
+  ["no day ahead", judged(partitions, { all: 2, ahead: 0, gaps: [] }), /^fault: No day ahead.*make_partitions/],
+  ["one day ahead", judged(partitions, { all: 2, ahead: 1, gaps: [] }), /^warning: Only 1 day ahead has/],
+  ["four days ahead", judged(partitions, { all: 5, ahead: 4, gaps: [] }), /^ok: 4 days ahead/],
   ["no pooler", poolerFinding("none", true), /^ok/],
   ["a pooler of sessions", poolerFinding("sessions", true), /^ok: A pooler of sessions/],
   [
@@ -175,7 +175,7 @@ test.each<[string, Finding | undefined, RegExp]>([
   [
     "a receiver that falls silent",
     refusal(error({ message: "timeout" }), RECEIVER, "r.example"),
-    /^fault: the receiver at r\.example does not answer/,
+    /^fault: The receiver at r\.example does not answer/,
   ],
 ])("of %s the doctor says what it is", (_name, finding, words) => {
   expect(finding ? `${finding.status}: ${finding.what} ${finding.remedy ?? ""}` : "nothing").toMatch(words);

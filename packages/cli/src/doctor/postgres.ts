@@ -1,7 +1,7 @@
 import { createDatabaseClock } from "@herald/common/database/database-clock";
 import { databaseDefaults } from "@herald/common/database/database-defaults";
 import { DISPATCHING, type Dispatching } from "@herald/common/database/dispatching";
-import { daysAhead, PARTITIONS_OF_HISTORY } from "@herald/common/database/partitions";
+import { daysAhead, PARTITIONS_OF_HISTORY, partitionsOf } from "@herald/common/database/partitions";
 import { OLDEST_POSTGRES } from "@herald/common/database/postgres-version";
 import type { ServiceName } from "@herald/common/database/rights";
 import type { Session } from "@herald/common/database/session";
@@ -116,7 +116,7 @@ export const sessionSettings: Check<DatabaseSubject> = {
       if (right && !right.test(setting)) return [fault(`${name} is ${setting}: ${otherwise}.`, remedy)];
       const wanted = (hasTables && defaults[name as keyof typeof defaults]) || setting;
       if (wanted === setting) return [];
-      const what = `${name} is ${setting} and not ${wanted}: statements take longer, or run without a limit.`;
+      const what = `${name} is ${setting} and not ${wanted}, so statements take longer, end too early, or have no limit.`;
       return [warning(what, isOfUser ? remedy : MIGRATE)];
     });
     return findings.length > 0 ? findings : ok("They are those that Herald's statements are made for.");
@@ -206,17 +206,36 @@ export function clockFinding(aheadMs: number): Finding {
 /** Publishers make eight days ahead, and look all the time. */
 const FEW_DAYS = 4;
 
-export const partitions = asked<{ all: number; ahead: number }>(
+/** `gaps` are days that one table of the history has, and another one lacks: "delivery for 2026-01-31". */
+export const partitions = asked<{ all: number; ahead: number; gaps: string[] }>(
   "partitions",
-  `select count(*)::int as all, ${daysAhead("now()")} as ahead from ${PARTITIONS_OF_HISTORY} as partition`,
-  ([{ all, ahead } = { all: 0, ahead: 0 }]) => {
-    if (all === 0) return ok("None yet; a publisher makes them when it starts.");
-    if (ahead >= FEW_DAYS) return ok(`${ahead} days ahead have theirs.`);
+  `with day_of as (
+     select distinct parent, day::date from ${partitionsOf()} as partition, generate_series(first_day, end_day - 1, '1 day') as day
+   )
+   select count(*)::int as all, ${daysAhead("now()")} as ahead, array(
+     select parent || ' for ' || day from (select distinct parent from day_of) as parents, (select distinct day from day_of) as days
+     where not exists (select from day_of where (day_of.parent, day_of.day) = (parents.parent, days.day)) order by day limit 3
+   ) as gaps
+   from ${PARTITIONS_OF_HISTORY} as partition`,
+  ([{ all, ahead, gaps } = { all: 0, ahead: 0, gaps: [] }]) => {
+    const findings = [];
+    if (gaps.length > 0) {
+      findings.push(
+        fault(
+          `A partition is missing: of ${gaps.join(", of ")}. Nothing of such a day can be stored, or found.`,
+          "Attach it again as the owner of the tables: alter table TABLE attach partition TABLE_YYYYMMDD for values from ... to ..., " +
+            "with the bounds that \\d+ shows of the same day's partition of another table.",
+        ),
+      );
+    }
     const remedy =
       "Start a publisher, which makes them, and read its log. Its user has to be allowed to execute make_partitions(date, date).";
-    if (ahead > 0)
-      return warning(`Only ${plural(ahead, "day")} ahead ${ahead === 1 ? "has" : "have"} partitions.`, remedy);
-    return fault("No day ahead has partitions: from midnight in UTC on nothing can be stored.", remedy);
+    if (all > 0 && ahead === 0)
+      findings.push(fault("No day ahead has partitions: from midnight in UTC on nothing can be stored.", remedy));
+    else if (all > 0 && ahead < FEW_DAYS)
+      findings.push(warning(`Only ${plural(ahead, "day")} ahead ${ahead === 1 ? "has" : "have"} partitions.`, remedy));
+    if (findings.length > 0) return findings;
+    return ok(all === 0 ? "None yet; a publisher makes them when it starts." : `${ahead} days ahead have theirs.`);
   },
 );
 

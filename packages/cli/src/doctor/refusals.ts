@@ -137,7 +137,7 @@ export const RECEIVER: Server = {
 /** Why a server at `host` takes no connection, and what to do. */
 export function refusal(error: unknown, server: Server, host: string, vhost = ""): Finding {
   const tls = explainTlsFailure(error, server);
-  if (tls) return fault(tls.what, tls.remedy);
+  if (tls) return fault(capitalized(tls.what), tls.remedy);
   const { code = "", syscall = "" } = error as { code?: string; syscall?: string };
   const reason = reasonOf(error);
   const said = `${code} ${syscall} ${reason}`;
@@ -149,5 +149,10 @@ export function refusal(error: unknown, server: Server, host: string, vhost = ""
     code: code && ` (${code})`,
   };
   const filled = (text: string) => text.replaceAll(/\{(\w+)\}/g, (_, name: string) => known[name] ?? "");
-  return fault(filled(what), filled(remedy));
+  return fault(capitalized(filled(what)), filled(remedy));
+}
+
+/** A server's name begins with "the" where it is not a product's. */
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

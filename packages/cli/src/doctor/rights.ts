@@ -48,11 +48,12 @@ export const rights: Check<DatabaseSubject> = {
       [JSON.stringify(needed)],
     );
     if (lacks.length > 0) {
+      const role = service ? SERVICE_USERS[service] : USER_OF_ALL;
       const more = lacks.length > NAMED_AT_MOST ? `, and ${lacks.length - NAMED_AT_MOST} more` : "";
       return fault(
         `${user} lacks: ${lacks.slice(0, NAMED_AT_MOST).map(nameOf).join("; ")}${more}.`,
         "Run herald migrate as the owner of the tables: it gives the users of deploy/postgres/roles.sql and service-roles.sql their " +
-          `rights. Another user becomes a member of one of them: grant ${service ? SERVICE_USERS[service] : USER_OF_ALL} to ${user}`,
+          `rights.${role === user ? "" : ` Another user becomes a member of one of them: grant ${role} to ${user}`}`,
       );
     }
     const warnings: [isSo: boolean, what: string, remedy: string][] = [

@@ -31,10 +31,74 @@ export const memorySettings = {
   },
 } as const satisfies Settings;
 
+/** Traces and metrics, by the names that OpenTelemetry gives these settings. Other names of its OTLP exporters, such as those of certificates, its SDK reads. */
+const telemetrySettings = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    type: "string",
+    pattern: "^(https?://.+)?$",
+    description:
+      "OTLP/HTTP collector, as http://host:4318; without it nothing is traced. Metrics go there too where OTEL_METRICS_EXPORTER says so.",
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    type: "string",
+    secret: true,
+    description: "Headers for the collector, as name=value,name=value.",
+  },
+  OTEL_SERVICE_NAME: {
+    type: "string",
+    description: "service.name of traces and metrics; herald-publisher and the like where it isn't set.",
+  },
+  OTEL_RESOURCE_ATTRIBUTES: {
+    type: "string",
+    description:
+      "Attributes of the process in traces and metrics, as name=value,name=value with percent-encoded values; they win over Herald's own.",
+  },
+  OTEL_TRACES_SAMPLER: {
+    type: "string",
+    default: "parentbased_always_on",
+    enum: [
+      "parentbased_always_on",
+      "parentbased_always_off",
+      "parentbased_traceidratio",
+      "always_on",
+      "always_off",
+      "traceidratio",
+    ],
+    description:
+      "Which traces are recorded; with parentbased_ only those that begin in Herald are chosen, and others are recorded if the service that began them records them.",
+  },
+  OTEL_TRACES_SAMPLER_ARG: {
+    type: "number",
+    default: 1,
+    minimum: 0,
+    maximum: 1,
+    description: "Share of the traces that traceidratio records.",
+  },
+  OTEL_METRICS_EXPORTER: {
+    type: "string",
+    default: "none",
+    enum: ["none", "otlp"],
+    description: "With otlp, metrics are sent to the collector besides being served at /metrics.",
+  },
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: {
+    type: "string",
+    pattern: "^(https?://.+)?$",
+    description: "Whole URL for metrics, where it is not v1/metrics under OTEL_EXPORTER_OTLP_ENDPOINT.",
+  },
+  OTEL_METRIC_EXPORT_INTERVAL: {
+    type: "integer",
+    default: 60_000,
+    minimum: 100,
+    maximum: 3_600_000,
+    description: "Milliseconds between two exports of metrics.",
+  },
+} as const satisfies Settings;
+
 /** The settings that every service needs. */
 export const serviceSettings = {
   ...safetySettings,
   ...memorySettings,
+  ...telemetrySettings,
   DATABASE_URL: {
     type: "string",
     required: true,
@@ -109,28 +173,6 @@ export const serviceSettings = {
     default: "info",
     enum: ["debug", "info", "warn", "error"],
     description: "Least severe log lines to write.",
-  },
-} as const satisfies Settings;
-
-/** Traces, by the names that OpenTelemetry gives these settings. */
-export const tracingSettings = {
-  OTEL_EXPORTER_OTLP_ENDPOINT: {
-    type: "string",
-    pattern: "^(https?://.+)?$",
-    description: "OTLP/HTTP collector for traces, as http://host:4318; without it nothing is traced.",
-  },
-  OTEL_EXPORTER_OTLP_HEADERS: {
-    type: "string",
-    secret: true,
-    description: "Headers for that collector, as name=value,name=value.",
-  },
-  OTEL_TRACES_SAMPLER_ARG: {
-    type: "number",
-    default: 1,
-    minimum: 0,
-    maximum: 1,
-    description:
-      "Share of the traces begun in Herald that are recorded; a trace that an emitter began is recorded if the emitter records it.",
   },
 } as const satisfies Settings;
 

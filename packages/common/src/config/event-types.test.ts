@@ -32,8 +32,9 @@ test("without a file there are the types that Herald has by itself, and the file
   const read = reading(DEFAULT_CATALOGUE)();
   expect(read).toEqual(DEFAULT_CATALOGUE);
   expect(catalogueMark(read)).toBe(catalogueMark(DEFAULT_CATALOGUE));
-  expect(catalogueMark(DEFAULT_CATALOGUE)).toMatch(/^7 types \([0-9a-f]{12}\)$/);
-  expect(catalogueMark({ ...read, "invoice.paid": invoicePaid })).toMatch(/^8 types /);
+  const types = Object.keys(DEFAULT_CATALOGUE).length;
+  expect(catalogueMark(DEFAULT_CATALOGUE)).toMatch(new RegExp(`^${types} types \\([0-9a-f]{12}\\)$`));
+  expect(catalogueMark({ ...read, "invoice.paid": invoicePaid })).toMatch(new RegExp(`^${types + 1} types `));
 });
 
 test.each<[string, unknown, string]>([

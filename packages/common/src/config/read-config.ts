@@ -48,7 +48,12 @@ export function readConfig<const S extends Settings>(
     schemaOf(all),
   );
   if (validate(values)) problems.push(...problemsOf(values as Config<S>));
-  else for (const error of validate.errors ?? []) problems.push(describe(error, all, values));
+  else {
+    // What is missing since its file can't be read is told by then.
+    const told = ({ keyword, params }: ErrorObject) =>
+      keyword === "required" && problems.some((problem) => problem.startsWith(`${params.missingProperty}_FILE `));
+    for (const error of validate.errors ?? []) if (!told(error)) problems.push(describe(error, all, values));
+  }
   if (values.HERALD_ENV !== "development") problems.push(...unsafeSettings(values));
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.fromEntries(Object.entries(values).filter(([name]) => name in settings)) as Config<S>;

@@ -1,13 +1,16 @@
 import { timeOfInSql } from "./ids.ts";
 
+const TABLES_OF_HISTORY = ["business_event", "delivery", "delivery_attempt"];
+
 /**
- * The partitions of the history: a table expression with `first_day` and `end_day` of each, dates in UTC of which the second is not
- * in it. PostgreSQL's own bounds, since partitions are longer or shorter where `RETENTION_DAYS` was changed.
+ * The partitions of tables of the history: a table expression with the `parent` of each, and its `first_day` and `end_day`, dates in
+ * UTC of which the second is not in it. PostgreSQL's own bounds, since partitions are longer or shorter where `RETENTION_DAYS` was
+ * changed.
  *
  * Locks nothing. Walks pg_inherits by parent.
  */
-export const PARTITIONS_OF_HISTORY = `(
-  select bounds.*
+export const partitionsOf = (tables = TABLES_OF_HISTORY) => `(
+  select inhparent::regclass::text as parent, bounds.*
   from pg_inherits
   join pg_class as partition on partition.oid = inhrelid
   cross join lateral (
@@ -15,8 +18,11 @@ export const PARTITIONS_OF_HISTORY = `(
     from regexp_matches(pg_get_expr(relpartbound, partition.oid), '[0-9a-f-]{36}', 'g') as bound (id)
     cross join lateral (select (${timeOfInSql("id[1]")} at time zone 'UTC')::date as day) as begin
   ) as bounds
-  where inhparent = 'delivery'::regclass
+  where inhparent = any('{${tables.join(", ")}}'::regclass[])
 )`;
+
+/** The history's days have a partition in each table: one table stands for all. */
+export const PARTITIONS_OF_HISTORY = partitionsOf(["delivery"]);
 
 /** Of {@link PARTITIONS_OF_HISTORY}: how many of the days after the one of a time have a partition. */
 export function daysAhead(time: string): string {

@@ -20,6 +20,10 @@ const SAYS_FACTS = [
   "update (service, name, facts, said_at) on process",
 ] as const;
 
+/** The columns of a delivery that an attempt's result changes. */
+const OUTCOME =
+  "state, attempt_count, attempted_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt, traceparent, next_attempt_at";
+
 /** What each service's user has to be granted, in the words of `grant`, and no more than its work takes. */
 export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
   // The management API keeps endpoints, makes manual deliveries, and leaves the publisher work: catch-ups, resends and erasures. What
@@ -73,8 +77,8 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     "update (owner, epoch) on shard",
     "select, insert, delete on due",
     "update (due_at, attempts, interruptions) on due",
-    "update (state, attempt_count, attempted_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt, traceparent, next_attempt_at) on delivery",
-    "insert (id, endpoint_id, organization_id, event_key, event_type, created_at, state, attempt_count, attempted_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt, traceparent, next_attempt_at) on delivery",
+    `update (${OUTCOME}) on delivery`,
+    `insert (id, endpoint_id, organization_id, event_key, event_type, created_at, ${OUTCOME}) on delivery`,
     "insert on delivery_attempt",
     "insert on notice, exhaustion, endpoint_change",
   ],

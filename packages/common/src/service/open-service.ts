@@ -3,7 +3,7 @@ import { Gauge, type Registry } from "prom-client";
 import { type Broker, connectBroker } from "../broker/broker.ts";
 import { readCell } from "../broker/cell.ts";
 import type { Side } from "../broker/topology.ts";
-import type { serviceSettings, tracingSettings } from "../config/common-settings.ts";
+import type { serviceSettings } from "../config/common-settings.ts";
 import { ConfigError } from "../config/read-config.ts";
 import type { Config } from "../config/settings.ts";
 import { type Database, KEEP_STATEMENTS, openDatabase } from "../database/open-database.ts";
@@ -13,8 +13,8 @@ import { readCaFile } from "../security/server-certificate.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
 import { type OperationsOptions, type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
-import { startTracing } from "../telemetry/start-tracing.ts";
-import type { Tracing } from "../telemetry/tracing.ts";
+import { startMetricsExport, startTracing } from "../telemetry/start-telemetry.ts";
+import type { TelemetrySource, Tracing } from "../telemetry/tracing.ts";
 import { createLocalOwners, type LocalOwners } from "./local-owners.ts";
 import { type Facts, sayFacts } from "./processes.ts";
 
@@ -40,7 +40,7 @@ export interface OpenService {
   close(): Promise<void>;
 }
 
-export type ServiceConfig = Config<typeof serviceSettings> & Partial<Config<typeof tracingSettings>>;
+export type ServiceConfig = Config<typeof serviceSettings>;
 
 /** How a service gets what it needs: {@link openService} in a process of its own, `openShared` in one with others. */
 export type ServiceOpener = (
@@ -75,7 +75,8 @@ export const openService: ServiceOpener = async (name, config, { clock, facts, .
   const { database, broker } = connections;
   const registry = createRegistry(name, { cell: config.CELL });
   exportConnections(registry, connections);
-  const tracing = await openTracing(name, config, log);
+  const id = randomUUID();
+  const telemetry = await openTelemetry({ service: name, id, config, log }, registry);
   const operations = await startOperationsServer({
     host: config.HTTP_HOST,
     port: config.OPERATIONS_PORT,
@@ -84,7 +85,6 @@ export const openService: ServiceOpener = async (name, config, { clock, facts, .
     ...readiness,
   });
   await connections.asked;
-  const id = randomUUID();
   const saying = sayFacts({ queries: database.queries, log, registry }, { id, service: name, facts });
   return {
     id,
@@ -94,12 +94,13 @@ export const openService: ServiceOpener = async (name, config, { clock, facts, .
     broker,
     localOwners: createLocalOwners(),
     ...timeOf(database, clock),
-    tracing,
+    tracing: telemetry.tracing,
     operationsPort: operations.port,
     async close() {
       await saying.stop();
+      // The last metrics are read from PostgreSQL too.
+      await telemetry.stop();
       await connections.close();
-      await tracing?.stop();
       await operations.close();
     },
   };
@@ -207,13 +208,16 @@ export function checksOf({ database, broker }: Connections): ReadinessChecks {
   return { database: () => database.ping().then(() => true), broker: () => broker.isReady() };
 }
 
-/** A service's spans bear its own name, also where it shares its process. */
-export function openTracing(name: string, config: ServiceConfig, log: Log): Promise<Tracing | undefined> {
-  return startTracing({
-    service: name,
-    endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
-    headers: config.OTEL_EXPORTER_OTLP_HEADERS,
-    sampledShare: config.OTEL_TRACES_SAMPLER_ARG ?? 1,
-    log,
-  });
+/** A service's spans and metrics bear its own name, also where it shares its process. */
+export async function openTelemetry(
+  source: TelemetrySource,
+  registry: Registry,
+): Promise<{ tracing: Tracing | undefined; stop(): Promise<void> }> {
+  const [tracing, metrics] = await Promise.all([startTracing(source), startMetricsExport(source, registry)]);
+  return {
+    tracing,
+    async stop() {
+      await Promise.all([tracing?.stop(), metrics?.stop()]);
+    },
+  };
 }

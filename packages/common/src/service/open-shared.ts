@@ -3,12 +3,13 @@ import { partOfBroker } from "../broker/broker.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
 import { type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
+import { startMetricsExport } from "../telemetry/start-telemetry.ts";
 import { createLocalOwners } from "./local-owners.ts";
 import {
   checksOf,
   exportConnections,
   openConnections,
-  openTracing,
+  openTelemetry,
   type ServiceConfig,
   type ServiceOpener,
   timeOf,
@@ -53,10 +54,12 @@ export async function openShared(
   const conditions: ReadinessChecks = Object.fromEntries(
     services.map((service) => [service, () => started.has(service)]),
   );
+  const ofProcess = createRegistry(name, { cell: config.CELL });
+  const ownMetrics = await startMetricsExport({ service: name, id: randomUUID(), config, log }, ofProcess);
   const operations = await startOperationsServer({
     host: config.HTTP_HOST,
     port: config.OPERATIONS_PORT,
-    registries: [createRegistry(name, { cell: config.CELL }), ...registries.values()],
+    registries: [ofProcess, ...registries.values()],
     checks: checksOf(connections),
     // A service may work without one of the parts. The process as a whole needs both.
     conditions,
@@ -71,9 +74,9 @@ export async function openShared(
       if (registry === undefined) throw new Error(`${service} is none of this process's services.`);
       Object.assign(conditions, readiness.conditions);
       const serviceLog = createLog({ service, level: config.LOG_LEVEL });
-      const tracing = await openTracing(service, serviceConfig, serviceLog);
-      const ownBroker = partOfBroker(broker);
       const id = randomUUID();
+      const telemetry = await openTelemetry({ service, id, config: serviceConfig, log: serviceLog }, registry);
+      const ownBroker = partOfBroker(broker);
       const saying = sayFacts({ queries: database.queries, log: serviceLog, registry }, { id, service, facts });
       return {
         id,
@@ -83,17 +86,18 @@ export async function openShared(
         broker: ownBroker,
         localOwners,
         ...timeOf(database, clock),
-        tracing,
+        tracing: telemetry.tracing,
         operationsPort: operations.port,
         async close() {
           await saying.stop();
+          await telemetry.stop();
           await ownBroker.close();
-          await tracing?.stop();
         },
       };
     },
     markStarted: (service) => void started.add(service),
     async close() {
+      await ownMetrics?.stop();
       await connections.close();
       await operations.close();
     },

@@ -1,4 +1,5 @@
 import {
+  type Context,
   type Link,
   ROOT_CONTEXT,
   type SpanContext,
@@ -8,44 +9,33 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
-import { resourceFromAttributes } from "@opentelemetry/resources";
 import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
   BatchSpanProcessor,
+  ParentBasedSampler,
   type Sampler,
-  SamplingDecision,
-  type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import type { Log } from "./log.ts";
-import { heraldVersion } from "./metrics.ts";
+import { complaining, EXPORT_TIMEOUT_MS, endWithin, exporterOptions, resourceOf } from "./otlp.ts";
 import { readTraceparent, writeTraceparent } from "./trace-context.ts";
-import type { Tracing, TracingOptions } from "./tracing.ts";
-
-const EXPORT_TIMEOUT_MS = 3_000;
+import type { TelemetrySource, Tracing } from "./tracing.ts";
 
 /** Spans that wait for the collector at the most, some 2 KB each; further ones are dropped. */
 const MAX_WAITING_SPANS = 8_192;
 
-/** While a collector is away, a line is logged at this interval, not each second. */
-const COMPLAINT_INTERVAL_MS = 60_000;
-
-const KINDS = { consumer: SpanKind.CONSUMER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
+const KINDS = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER, client: SpanKind.CLIENT };
 
 /** Tracing over OTLP/HTTP with JSON. Nothing is registered globally, so that two services of one process do not mix their traces. */
-export function openTelemetryTracing(options: TracingOptions & { endpoint: string }): Tracing {
-  const { service, endpoint, headers, sampledShare, log } = options;
-  const exporter = new OTLPTraceExporter({
-    url: `${endpoint.replace(/\/+$/, "")}/v1/traces`,
-    headers: readHeaders(headers),
-    timeoutMillis: EXPORT_TIMEOUT_MS,
-  });
+export function openTelemetryTracing(source: TelemetrySource): Tracing {
+  const exporter = new OTLPTraceExporter(exporterOptions(source, "traces"));
   const provider = new TracerProvider({
-    resource: resourceFromAttributes({ "service.name": `herald-${service}`, "service.version": heraldVersion() }),
-    sampler: followingSampler(sampledShare),
+    resource: resourceOf(source),
+    sampler: samplerOf(source),
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: complaining(exporter, log),
+        exporter: complaining(exporter, "traces", source.log),
         maxQueueSize: MAX_WAITING_SPANS,
         exportTimeoutMillis: EXPORT_TIMEOUT_MS,
         scheduledDelayMillis: 1_000,
@@ -55,67 +45,53 @@ export function openTelemetryTracing(options: TracingOptions & { endpoint: strin
   const tracer = provider.getTracer("herald");
 
   return {
-    startSpan(name, { kind, parent, link, attributes, startedAt }) {
+    startSpan(name, { kind, parent, link, attributes }) {
       const parentContext = contextOf(parent);
       const linked = contextOf(link);
       const span = tracer.startSpan(
         name,
-        {
-          kind: KINDS[kind],
-          attributes,
-          links: linked ? [{ context: linked }] : [],
-          ...(startedAt && { startTime: startedAt }),
-        },
+        { kind: KINDS[kind], attributes, links: linked ? [{ context: linked }] : [] },
         parentContext ? trace.setSpanContext(ROOT_CONTEXT, parentContext) : ROOT_CONTEXT,
       );
       const { traceId, spanId, traceFlags } = span.spanContext();
       return {
         traceparent: writeTraceparent({ traceId, spanId, isSampled: isSampled(traceFlags) }),
-        end({ error, attributes: more, endedAt } = {}) {
+        end({ name: known, errorType, error, attributes: more } = {}) {
+          if (known !== undefined) span.updateName(known);
           if (more) span.setAttributes(more);
-          if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: error });
-          span.end(endedAt);
+          if (errorType !== undefined) {
+            span.setAttribute("error.type", errorType);
+            span.setStatus({ code: SpanStatusCode.ERROR, ...(error !== undefined && { message: error }) });
+          }
+          span.end();
         },
       };
     },
-    async stop() {
-      // Spans that can't be exported now are lost: a stop does not wait for them.
-      await Promise.race([provider.shutdown().catch(() => undefined), after(EXPORT_TIMEOUT_MS)]);
-    },
+    stop: () => endWithin(provider.shutdown()),
   };
 }
 
-/** A span that continues or links to a trace is recorded if that trace is; one that begins a trace, by the share. */
-function followingSampler(share: number): Sampler {
-  const beginning = new TraceIdRatioBasedSampler(share);
-  return {
-    shouldSample(context, traceId, _name, _kind, _attributes, links: Link[]) {
-      const followed = trace.getSpanContext(context) ?? links[0]?.context;
-      if (!followed) return beginning.shouldSample(context, traceId);
-      return {
-        decision: isSampled(followed.traceFlags) ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD,
-      };
-    },
-    toString: () => `FollowingSampler{${share}}`,
-  };
+function samplerOf({ config }: TelemetrySource): Sampler {
+  const { OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: share } = config;
+  const beginning = name.endsWith("always_on")
+    ? new AlwaysOnSampler()
+    : name.endsWith("always_off")
+      ? new AlwaysOffSampler()
+      : new TraceIdRatioBasedSampler(share);
+  return name.startsWith("parentbased_") ? followingSampler(beginning) : beginning;
 }
 
-/** The exporter, which logs when the collector takes nothing. */
-function complaining(exporter: SpanExporter, log: Log): SpanExporter {
-  let quietUntilMs = 0;
+/** A span that continues or links to a trace is recorded if that trace is; one that begins a trace, by `beginning`. */
+function followingSampler(beginning: Sampler): Sampler {
+  const byParent = new ParentBasedSampler({ root: beginning });
   return {
-    export(spans, done) {
-      exporter.export(spans, (result) => {
-        if (result.error && performance.now() >= quietUntilMs) {
-          quietUntilMs = performance.now() + COMPLAINT_INTERVAL_MS;
-          log.warn("traces can't be exported and are dropped; see OTEL_EXPORTER_OTLP_ENDPOINT", {
-            error: result.error,
-          });
-        }
-        done(result);
-      });
+    shouldSample(context: Context, traceId, name, kind, attributes, links: Link[]) {
+      // A retry has no parent: it follows its link as if that were one.
+      const linked = trace.getSpanContext(context) ? undefined : links[0]?.context;
+      const followed = linked ? trace.setSpanContext(context, linked) : context;
+      return byParent.shouldSample(followed, traceId, name, kind, attributes, links);
     },
-    shutdown: () => exporter.shutdown(),
+    toString: () => `FollowingSampler{${byParent}}`,
   };
 }
 
@@ -128,16 +104,4 @@ function contextOf(traceparent: string | null | undefined): SpanContext | undefi
 
 function isSampled(flags: number): boolean {
   return (flags & TraceFlags.SAMPLED) === TraceFlags.SAMPLED;
-}
-
-function readHeaders(text = ""): Record<string, string> {
-  const pairs = text.split(",").flatMap((pair) => {
-    const at = pair.indexOf("=");
-    return at < 1 ? [] : [[pair.slice(0, at).trim(), pair.slice(at + 1).trim()]];
-  });
-  return Object.fromEntries(pairs);
-}
-
-function after(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
 }

@@ -1,5 +1,17 @@
 import type { Attributes } from "@opentelemetry/api";
+import type { serviceSettings } from "../config/common-settings.ts";
+import type { Config } from "../config/settings.ts";
 import type { Log } from "./log.ts";
+
+/** Whose traces and metrics are exported. */
+export interface TelemetrySource {
+  /** "publisher"; shown as `herald-publisher`. */
+  service: string;
+  /** Of the process, or of one of the services in it. */
+  id: string;
+  config: Config<typeof serviceSettings>;
+  log: Log;
+}
 
 /** How a service records and exports traces. Undefined in its place means that tracing is off. */
 export interface Tracing {
@@ -10,38 +22,37 @@ export interface Tracing {
 
 export interface SpanOptions {
   /**
+   * - `server`: answers a request
    * - `consumer`: handles a message
    * - `client`: asks another system and waits
-   * - `internal`: neither
    */
-  kind: "consumer" | "client" | "internal";
+  kind: "server" | "consumer" | "client";
   /** `traceparent` of the span that this one is part of. Without it a trace begins. */
   parent?: string | null | undefined;
   /** `traceparent` of a span that led to this one, in a trace of its own. */
   link?: string | null | undefined;
   attributes: SpanAttributes;
-  /** When the span began: now, where absent. */
-  startedAt?: Date;
 }
 
-/** Facts about a span, by name. Never a secret, a URL's path, or a payload. */
+/**
+ * Facts about a span, by the names of OpenTelemetry's semantic conventions, and by names of our own that begin with `herald.`.
+ * Never a secret, a payload, or a receiver's whole URL, whose path may hold a secret.
+ */
 export type SpanAttributes = Attributes;
+
+/** How a span ended. */
+export interface SpanEnd {
+  /** What the span is called, where that was not known at its start. */
+  name?: string | undefined;
+  /** The kind of failure, by `error.type`, where the span's work failed. Of few values. */
+  errorType?: string | undefined;
+  /** The failure in words, where its kind and the attributes do not say it. */
+  error?: string | undefined;
+  attributes?: SpanAttributes;
+}
 
 export interface TraceSpan {
   /** The `traceparent` to send with messages and requests that the span causes. */
   readonly traceparent: string;
-  /** @param error in words, where the span's work failed */
-  end(result?: { error?: string | undefined; attributes?: SpanAttributes; endedAt?: Date }): void;
-}
-
-export interface TracingOptions {
-  /** "publisher"; shown as `herald-publisher`. */
-  service: string;
-  /** The URL of an OTLP collector over HTTP, without `/v1/traces`. Undefined or empty: tracing is off. */
-  endpoint: string | undefined;
-  /** Headers to send to the collector, as `name=value,name=value`. */
-  headers?: string | undefined;
-  /** Share of the traces that begin in Herald that are recorded, 0 to 1. Other traces are recorded if the service that began them records them. */
-  sampledShare: number;
-  log: Log;
+  end(result?: SpanEnd): void;
 }

@@ -10,7 +10,8 @@ import { type Postgres, startPostgres } from "@herald/dev/stack/postgres";
 import { removePostgresData } from "@herald/dev/stack/postgres-programs";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import pg from "pg";
-import { ConfigError } from "../../src/config/read-config.ts";
+import { serviceSettings } from "../../src/config/common-settings.ts";
+import { ConfigError, readConfig } from "../../src/config/read-config.ts";
 import { isDatabaseOutage } from "../../src/database/errors.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { openDatabase } from "../../src/database/open-database.ts";
@@ -117,23 +118,14 @@ test("PostgreSQL without TLS is refused where there is a file of authorities", a
 test("a service does not start with a file of authorities that can't be used", async () => {
   const key = join(folder, "key.pem");
   writeFileSync(key, made.trusted.key);
-  const config = {
+  const config = readConfig(serviceSettings, {
     HERALD_ENV: "development",
-    ALLOW_PLAINTEXT: "",
     DATABASE_URL: "postgres://herald@127.0.0.1:1/herald",
-    DATABASE_POOL_SIZE: 1,
-    DATABASE_TIMEOUT_SECONDS: 1,
-    MEMORY_MIB: undefined,
     AMQP_URL: "amqp://127.0.0.1:1",
-    BROKER_NAMESPACE: "herald",
-    INBOX_BUCKETS: "0-f",
-    CELL: undefined,
     HTTP_HOST: "127.0.0.1",
-    OPERATIONS_PORT: 0,
+    OPERATIONS_PORT: "0",
     LOG_LEVEL: "error",
-    DATABASE_CA_FILE: undefined,
-    AMQP_CA_FILE: undefined,
-  } as const;
+  });
   for (const [name, file] of [
     ["DATABASE_CA_FILE", key],
     ["AMQP_CA_FILE", join(folder, "absent.pem")],

@@ -1,6 +1,8 @@
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, expect, test } from "@jest/globals";
+import { serviceSettings } from "../../src/config/common-settings.ts";
+import { readConfig } from "../../src/config/read-config.ts";
 import type { ServiceConfig } from "../../src/service/open-service.ts";
 import { openShared, type SharedProcess } from "../../src/service/open-shared.ts";
 import { Counter } from "../../src/telemetry/metrics.ts";
@@ -13,23 +15,17 @@ afterEach(async () => {
 const db = useDatabase();
 const broker = useBroker();
 
-const config = (): ServiceConfig => ({
-  HERALD_ENV: "development",
-  ALLOW_PLAINTEXT: "",
-  DATABASE_URL: db.url,
-  DATABASE_CA_FILE: undefined,
-  DATABASE_POOL_SIZE: 2,
-  DATABASE_TIMEOUT_SECONDS: 30,
-  MEMORY_MIB: undefined,
-  AMQP_URL: broker.url,
-  AMQP_CA_FILE: undefined,
-  BROKER_NAMESPACE: broker.namespace,
-  INBOX_BUCKETS: "0-f",
-  CELL: undefined,
-  HTTP_HOST: "127.0.0.1",
-  OPERATIONS_PORT: 0,
-  LOG_LEVEL: "error",
-});
+const config = (): ServiceConfig =>
+  readConfig(serviceSettings, {
+    HERALD_ENV: "development",
+    DATABASE_URL: db.url,
+    DATABASE_POOL_SIZE: "2",
+    AMQP_URL: broker.url,
+    BROKER_NAMESPACE: broker.namespace,
+    HTTP_HOST: "127.0.0.1",
+    OPERATIONS_PORT: "0",
+    LOG_LEVEL: "error",
+  });
 
 async function open(): Promise<SharedProcess> {
   const shared = await openShared("serve", config(), ["publisher", "dispatcher"]);

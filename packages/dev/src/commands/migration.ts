@@ -28,7 +28,7 @@ await runCommand(HELP, async () => {
   mkdirSync(folder);
   writeFileSync(join(folder, "migration.sql"), script);
   console.log(
-    `Wrote ${join(folder, "migration.sql")}. Read it, and add what schema.prisma cannot say: partial indexes.`,
+    `Wrote ${join(folder, "migration.sql")}. Read it, and add what schema.prisma can't say: a view's new column, a partial index, a check.`,
   );
 });
 

@@ -40,6 +40,18 @@ beforeAll(() => {
   release("--help");
 }, INSTALL_AND_BUILD_TIMEOUT_MS);
 
+test.each([
+  ["bench", /^pnpm bench /],
+  ["chaos", /^pnpm chaos /],
+  ["herald", /^herald: /],
+  ["herald doctor", /^herald doctor: /],
+  ["db:migrate", /^herald migrate: /],
+  ["db:new-migration", /pnpm db:new-migration </],
+])("pnpm %s --help answers before anything is built", (command, words) => {
+  expect(run("npx", "-y", "pnpm@12", "-s", ...command.split(" "), "--help")).toMatch(words);
+  expect(readdirSync(join(clone, "packages/cli"))).not.toContain("dist");
+});
+
 test(
   "pnpm release says what it would do, and changes nothing",
   () => {

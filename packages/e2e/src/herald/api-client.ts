@@ -39,6 +39,8 @@ interface ApiClientOptions {
   timeoutMs?: number;
   /** How long its token is good for; an API whose clock is days behind takes none that ends more than 31 days from its now. */
   tokenFor?: string;
+  /** Sent with each call. */
+  headers?: Record<string, string>;
 }
 
 /** How long a call may take: longer than the API waits for a dispatcher's answer, or for PostgreSQL. */
@@ -68,7 +70,7 @@ export async function adminToken(organizationId: string, validFor = "30d"): Prom
 export async function apiClient(
   apiUrl: string | (() => string),
   organizationId: string = randomUUID(),
-  { keepAlive = false, untilAvailable = false, timeoutMs = TIMEOUT_MS, tokenFor }: ApiClientOptions = {},
+  { keepAlive = false, untilAvailable = false, timeoutMs = TIMEOUT_MS, tokenFor, headers }: ApiClientOptions = {},
 ): Promise<ApiClient> {
   const token = await adminToken(organizationId, tokenFor);
   const address = typeof apiUrl === "string" ? () => apiUrl : apiUrl;
@@ -103,6 +105,7 @@ export async function apiClient(
         signal,
         headers: {
           authorization: `Bearer ${token}`,
+          ...headers,
           ...(!keepAlive && { connection: "close" }),
           ...(body && { "content-type": "application/json" }),
         },

@@ -4,6 +4,7 @@ import { eventually } from "@herald/dev/harness/eventually";
 import { verify } from "@herald/receiver";
 import { describe, expect, test } from "@jest/globals";
 import { Webhook } from "standardwebhooks";
+import { apiClient } from "../../src/herald/api-client.ts";
 import { useTestEnvironment } from "./test-environment.ts";
 
 /** JSON that a writer who parses it first would change. */
@@ -77,6 +78,18 @@ describe.each([
     const hidden = ["host", "connection", "x-service-signature", "webhook-signature"];
     expect(attempts[0]?.headers).toEqual(pairs.filter(([name = ""]) => !hidden.includes(name.toLowerCase())));
     expect(headers.traceparent).toBe(traceparent);
+  });
+
+  test("a manual delivery carries the trace context of its request, and its history shows it", async () => {
+    const { api, receiver, herald } = environment;
+    const { endpoint } = await api.create({ url: receiver.url });
+    const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    const caller = await apiClient(herald.apiUrl, api.organizationId, { headers: { traceparent } });
+    const { id } = await caller.deliver(endpoint.id, "WorkItemCompleted", "{}");
+    const [request] = await receiver.received(1);
+    expect(request?.headers.traceparent).toBe(traceparent);
+    const { attempts } = await api.read<DeliveryDetails>(`/${endpoint.id}/deliveries/${id}`);
+    expect(attempts[0]?.headers).toContainEqual(["traceparent", traceparent]);
   });
 
   test("§2.2/id §2.3/current §3.2/resent a retry keeps delivery id and body, has a new timestamp and signature, and uses the current URL and secret", async () => {

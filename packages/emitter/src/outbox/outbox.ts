@@ -1,3 +1,4 @@
+import { callerTrace, traceLoading } from "../caller-trace.ts";
 import type { EmittedEvent } from "../emitted-event.ts";
 import type { EmitOptions } from "../emitter.ts";
 import { eventJson } from "../encode-event.ts";
@@ -59,8 +60,9 @@ export function createOutbox({ table = DEFAULT_OUTBOX_TABLE, dialect = "postgres
   const into = `insert into ${isMysql ? quotedInMysql(table) : quoted(table)} (event, traceparent) values`;
   const insert = `${into} ${isMysql ? "(?, ?)" : "($1, $2)"}`;
   return {
-    add: async (client, event, { traceparent } = {}) => {
-      const values = [eventJson(event), traceparent ?? null];
+    add: async (client, event, options = {}) => {
+      if (traceLoading()) await traceLoading();
+      const values = [eventJson(event), callerTrace(options) ?? null];
       const given = client as Partial<PrismaTransaction & KnexTransaction & StatementRunner>;
       if (given.$executeRawUnsafe) await given.$executeRawUnsafe(insert, ...values);
       // Knex has a `query` too, which is for itself.

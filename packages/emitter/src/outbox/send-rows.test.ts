@@ -23,6 +23,14 @@ async function send(rows: Sendable[], failures: Record<string, NotSentReason> = 
   return { ...(await sending), atOnce };
 }
 
+test("a row without a trace context is sent with none, and not with that of the relay", async () => {
+  const given: unknown[] = [];
+  const emitJson = async (_json: string, options: unknown) => void given.push(options);
+  const [row] = rowsOf("a") as [Sendable];
+  await sendRows([row, { ...row, traceparent: "00-t" }], { emitJson });
+  expect(given).toEqual([{ traceparent: null }, { traceparent: "00-t" }]);
+});
+
 test("rows are sent all at once", async () => {
   const { atOnce, sent, refused, failure } = await send(rowsOf("aabab"));
   expect(atOnce).toEqual(["1", "2", "3", "4", "5"]);

@@ -21,7 +21,8 @@ const REFUSALS: readonly (NotSentReason | undefined)[] = ["refused", "unroutable
 export async function sendRows(rows: readonly Sendable[], emitter: Pick<Emitter, "emitJson">): Promise<SentRows> {
   const errors = await Promise.all(
     rows.map(({ json, traceparent }) =>
-      emitter.emitJson(json, traceparent === undefined ? {} : { traceparent }).then(
+      // What is active here is the relay's own.
+      emitter.emitJson(json, { traceparent: traceparent ?? null }).then(
         () => undefined,
         (error: Error & { reason?: NotSentReason }) => error,
       ),

@@ -110,6 +110,8 @@ export function createAttempts(parts: Parts): Attempts {
         return { kind: "no secret", error };
       }
       const span = tracing && startAttemptSpan(tracing, delivery, url);
+      // An event's own context is stored with it; of a manual delivery nobody else keeps it.
+      const sentOnly = span?.traceparent ?? (delivery.eventKey === null ? traceparent : null);
       const result = await sender.send({
         deliveryId,
         eventType,
@@ -120,7 +122,7 @@ export function createAttempts(parts: Parts): Attempts {
       });
       span?.end(spanEndOf(result));
       if ((await outage.judge({ endpointId, organizationId, url }, result)) === "ours") return { kind: "outage" };
-      return { kind: "ended", result, settlement: settlementOf(plan, result, span?.traceparent) };
+      return { kind: "ended", result, settlement: settlementOf(plan, result, sentOnly) };
     },
     record({ delivery }, result) {
       const { succeeded, statusCode, errorSummary, failureKind, startedAt, durationMs } = result;

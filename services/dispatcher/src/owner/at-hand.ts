@@ -18,7 +18,7 @@ export interface AtHand {
 }
 
 /** Deliveries of an endpoint that are kept when they are handed over, at the most. */
-export const MAX_READY = 100;
+export const MAX_READY = 500;
 
 export function createAtHand(known: KnownDeliveries, maxBytes: number): AtHand {
   let bytes = 0;

@@ -1,7 +1,7 @@
-import type { DueRow } from "../sql/describe-deliveries.ts";
+import type { Delivery } from "../sql/describe-deliveries.ts";
 
 /** An attempt of a delivery: the next one is another. */
-type Attempt = Pick<DueRow, "deliveryId" | "attempts">;
+type Attempt = Pick<Delivery, "deliveryId" | "attempts">;
 
 /**
  * Which attempts this process has at hand, in flight, or has ended lately. The same attempt may come twice: handed over by a publisher and
@@ -9,7 +9,9 @@ type Attempt = Pick<DueRow, "deliveryId" | "attempts">;
  */
 export interface KnownDeliveries {
   has(attempt: Attempt): boolean;
-  add(attempt: Attempt): void;
+  add(delivery: Attempt & Pick<Delivery, "arrived">): void;
+  /** Its event is stored by now, and with it the delivery: if it is at hand or in flight, it is like any other from now on. */
+  stored(attempt: Attempt): void;
   /** It was never attempted, or is to be attempted again: it may come once more. */
   forget(attempt: Attempt): void;
   /** It was settled. It is remembered for {@link REMEMBERED_MS} at least. */
@@ -20,7 +22,7 @@ export interface KnownDeliveries {
 export const REMEMBERED_MS = 15_000;
 
 export function createKnownDeliveries(nowMs: () => number): KnownDeliveries {
-  const current = new Set<string>();
+  const current = new Map<string, Pick<Delivery, "arrived">>();
   let ended = new Set<string>();
   let endedBefore = new Set<string>();
   let turnedAtMs = nowMs();
@@ -40,7 +42,11 @@ export function createKnownDeliveries(nowMs: () => number): KnownDeliveries {
       const key = keyOf(attempt);
       return current.has(key) || ended.has(key) || endedBefore.has(key);
     },
-    add: (attempt) => void current.add(keyOf(attempt)),
+    add: (delivery) => void current.set(keyOf(delivery), delivery),
+    stored(attempt) {
+      const delivery = current.get(keyOf(attempt));
+      if (delivery) delivery.arrived = undefined;
+    },
     forget: (attempt) => void current.delete(keyOf(attempt)),
     ended(attempt) {
       const key = keyOf(attempt);

@@ -24,10 +24,13 @@ interface Parts {
 export function createManualDeliveries(
   { queries, owner, epochOf, log }: Parts,
   { concurrency }: { concurrency: number },
-): (request: ManualRequest) => Promise<boolean> {
+): (request: ManualRequest, traceparent: string | null) => Promise<boolean> {
   const caps = manualCaps(concurrency);
 
-  async function attempt({ deliveryId, endpointId, organizationId, dueAtUtc }: ManualRequest): Promise<boolean> {
+  async function attempt(
+    { deliveryId, endpointId, organizationId, dueAtUtc }: ManualRequest,
+    traceparent: string | null,
+  ): Promise<boolean> {
     const epoch = epochOf(shardOf(endpointId));
     if (epoch === undefined) return false;
     const row = await readDueRow(queries, { endpointId, deliveryId, dueAt: new Date(dueAtUtc), epoch });
@@ -36,15 +39,15 @@ export function createManualDeliveries(
     if (delivery === undefined || delivery.organizationId !== organizationId) return false;
     const isWithin = caps.enter(endpointId, organizationId);
     try {
-      const served = await owner.manual(delivery, isWithin);
+      const served = await owner.manual({ ...delivery, traceparent }, isWithin);
       return served?.kind === "settled";
     } finally {
       if (isWithin) caps.leave(endpointId, organizationId);
     }
   }
 
-  return (request) =>
-    attempt(request).catch((error) => {
+  return (request, traceparent) =>
+    attempt(request, traceparent).catch((error) => {
       const { deliveryId, endpointId } = request;
       log.warn("a manual delivery has to wait", { deliveryId, endpointId, error });
       return false;

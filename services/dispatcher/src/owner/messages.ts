@@ -8,7 +8,7 @@ interface Parts {
   handedOver: (handOver: HandOver) => void;
   changed: (change: EndpointChanged) => void;
   /** Resolves with whether the delivery was attempted; never rejects. */
-  manual: (request: ManualRequest) => Promise<boolean>;
+  manual: (request: ManualRequest, traceparent: string | null) => Promise<boolean>;
   log: Log;
 }
 
@@ -24,7 +24,9 @@ export function consumeMessages(ownerId: string, { broker, handedOver, changed, 
   const { dispatchExchange, requestsExchange } = broker.names;
 
   async function answer(request: ManualRequest, message: IncomingMessage): Promise<void> {
-    const reply: ManualReply = { deliveryId: request.deliveryId, attempted: await manual(request) };
+    const value = message.headers.traceparent;
+    const traceparent = typeof value === "string" ? value : null;
+    const reply: ManualReply = { deliveryId: request.deliveryId, attempted: await manual(request, traceparent) };
     message.reply(Buffer.from(JSON.stringify(reply)));
   }
 

@@ -282,9 +282,9 @@ describe("what an owner is handed over", () => {
 
   test("is left to PostgreSQL where there is too much of it, and read from there", async () => {
     const { owner, store, pass, rows, made } = world();
-    owner.handedOver(store(endpointId(1), 500));
-    await pass(1_500);
-    expect([rows.size, made.size]).toEqual([0, 500]);
+    owner.handedOver(store(endpointId(1), 1_000));
+    await pass(3_000);
+    expect([rows.size, made.size]).toEqual([0, 1_000]);
   });
 
   test("is dropped where another dispatcher owns the shard", async () => {
@@ -433,6 +433,19 @@ describe("what an owner is handed over on arrival", () => {
     expect(all.made.get(`${id}/0`)).toBeUndefined();
     await all.pass(100);
     expect(all.made.get(`${id}/0`)).toBe(1);
+  });
+
+  test("is like any other once it is stored: it waits for its turn, and is not read", async () => {
+    let tookMs = 5;
+    const all = world({ tookMs: () => tookMs });
+    all.owner.handedOver(all.store(endpointId(1)));
+    await all.pass(20);
+    tookMs = 1_500;
+    const before = all.statements();
+    const ids = all.arrive(endpointId(1), 8, 100);
+    await all.pass(3_100);
+    expect(ids.map((id) => all.made.get(`${id}/0`))).toEqual(Array(8).fill(1));
+    expect([all.rows.size, all.statements() - before]).toEqual([0, 0]);
   });
 
   test("is not attempted where it waited for more than a second and nobody stored it", async () => {

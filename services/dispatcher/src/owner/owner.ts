@@ -481,8 +481,9 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
           createdAt: receivedAt,
           attempts: 0,
           interruptions: 0,
-          ...(stored ? {} : { arrived: { revision } }),
+          arrived: stored ? undefined : { revision },
         };
+        if (stored) known.stored(delivery);
         if (endpoint.reading && endpoint.stash.length < MAX_READY) endpoint.stash.push(delivery);
         else if (endpoint.reading) endpoint.again = true;
         // Behind a backlog it is read in its turn.

@@ -1,6 +1,7 @@
 import { KeyMissingError, newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
 import { createRegistry } from "@herald/common/telemetry/metrics";
+import { answered } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { describe, expect, test } from "@jest/globals";
 import { createBreaker } from "../admission/breaker.ts";
@@ -40,10 +41,8 @@ async function serveOne({
       sender: {
         async send({ url, secret }) {
           seen.sentTo.push(`${url} ${secret}`);
-          const succeeded = statusCode === 200;
-          const failureKind = succeeded ? null : ("http_status" as const);
-          const answer = { statusCode, succeeded, errorSummary: null, failureKind, responseExcerpt: null };
-          return { retryAfterMs, reached: true, startedAt: NOW, durationMs: 2_500, ...answer };
+          const answer = { ...answered(statusCode === 200), statusCode, retryAfterMs };
+          return { reached: true, startedAt: NOW, durationMs: 2_500, ...answer };
         },
         async close() {},
       },

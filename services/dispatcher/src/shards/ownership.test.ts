@@ -30,7 +30,7 @@ function postgres() {
         each.epoch++;
         taken.push({ shard, epoch: each.epoch, crashed });
       }
-      return { owned, taken, fair };
+      return { owned, taken, fair, neighbours: [] };
     },
     release(id: number, released: readonly number[]): void {
       for (const shard of released) {
@@ -148,6 +148,7 @@ test("owners that come, go, freeze and die never begin in one shard at the same 
 describe("what a dispatcher makes of an answer", () => {
   const answer = (override: Partial<HeartbeatAnswer> = {}): HeartbeatAnswer => ({
     owned: [],
+    neighbours: [],
     taken: [],
     fair: SHARDS,
     ...override,

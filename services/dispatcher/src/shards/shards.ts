@@ -3,7 +3,8 @@ import type { Queries } from "@herald/common/database/queries";
 import { type Repetition, repeat } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { DispatcherMetrics } from "../metrics.ts";
-import { endLife, heartbeat, releaseShards } from "../sql/heartbeat.ts";
+import { declareDead, endLife, heartbeat, releaseShards } from "../sql/heartbeat.ts";
+import { isAlive, openPresence, type Presence } from "./neighbours.ts";
 import { ALIVE_MS, createOwnership, type TakenShard } from "./ownership.ts";
 
 interface Parts {
@@ -64,6 +65,7 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
   // In real time: others go by PostgreSQL's clock, which no test steers.
   const elapsedMs = () => performance.now();
   let heartbeats: Repetition | undefined;
+  let presence: Presence | undefined;
   let isEnding = false;
   let isBegun = false;
   let failed = false;
@@ -72,11 +74,30 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
     announceBegun = resolve;
   });
 
+  /** Ends the lives of those that were killed in this place, which PostgreSQL would wait for. Returns whether there were any. */
+  async function bury(neighbours: readonly string[]): Promise<boolean> {
+    const alive = await Promise.all(neighbours.map(isAlive));
+    const dead = neighbours.filter((_, index) => !alive[index]);
+    if (dead.length === 0) return false;
+    log.warn("dispatchers of this machine ended without giving up their shards, which others take at once", { dead });
+    await declareDead(queries, dead);
+    return true;
+  }
+
   async function sendHeartbeat(user: ShardsUser): Promise<void> {
+    presence ??= await openPresence(id);
     const sentMs = elapsedMs();
     const since = outageSince();
     const able = !isEnding && isAble() && since === null;
-    const answer = await heartbeat(queries, { id, aliveMs: ALIVE_MS, able, outageSince: since, wanting: !isEnding });
+    const { place } = presence;
+    const answer = await heartbeat(queries, {
+      id,
+      aliveMs: ALIVE_MS,
+      able,
+      outageSince: since,
+      wanting: !isEnding,
+      place,
+    });
     const answeredMs = elapsedMs();
     const hadLapsed = isBegun && ownership.hasLapsed(answeredMs);
     const { taken, lost, uncertain } = ownership.heard(answer, { sentMs, answeredMs });
@@ -93,6 +114,7 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
     metrics.shardsOwned.set(ownership.shards().length);
     if (taken.length > 0 && !isEnding) user.onTaken(taken);
     if (hadLapsed) user.onReturn();
+    if (await bury(answer.neighbours)) return await sendHeartbeat(user);
     if (!isBegun) {
       isBegun = true;
       announceBegun();
@@ -144,6 +166,7 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
         log.warn("the shards couldn't be freed; others take them in a moment", { error }),
       );
       await Promise.race([told, sleep(END_TIMEOUT_MS, undefined, { ref: false })]);
+      presence?.close();
     },
   };
 }

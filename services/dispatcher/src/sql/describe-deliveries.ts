@@ -22,11 +22,11 @@ export interface Delivery extends DueRow {
   bodyBytes: number;
   /** The event whose body it is; null for a manual delivery, which has its own. */
   eventKey: string | null;
-  /** The event's trace context; null where there is none. */
+  /** The trace context of the event, or of the request for a manual delivery; null where there is none. */
   traceparent: string | null;
   createdAt: Date;
   /** Where its event has only arrived: PostgreSQL may not have it yet. */
-  arrived?: Arrived;
+  arrived?: Arrived | undefined;
 }
 
 /** What holds for a delivery that was handed over when its event arrived. */

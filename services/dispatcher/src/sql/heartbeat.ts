@@ -12,6 +12,8 @@ export interface Heartbeat {
   outageSince: Date | null;
   /** Whether it wants shards; false while it ends. */
   wanting: boolean;
+  /** Where it runs; null where nobody could tell from there whether it does. */
+  place: string | null;
 }
 
 export interface HeartbeatAnswer {
@@ -21,6 +23,8 @@ export interface HeartbeatAnswer {
   taken: { shard: number; epoch: number; crashed: boolean }[];
   /** So many shards are its fair share: what it owns beyond, it is to give up. */
   fair: number;
+  /** The other dispatchers of its place that PostgreSQL takes to be alive. */
+  neighbours: string[];
 }
 
 /**
@@ -35,19 +39,19 @@ export interface HeartbeatAnswer {
  */
 export async function heartbeat(
   queries: Queries,
-  { id, aliveMs, able, outageSince, wanting }: Heartbeat,
+  { id, aliveMs, able, outageSince, wanting, place }: Heartbeat,
 ): Promise<HeartbeatAnswer> {
   const [answer] = await queries.$queryRaw<HeartbeatAnswer[]>`
     with own as (
-      insert into process as own (id, service, alive_until, able, outage_since)
+      insert into process as own (id, service, alive_until, able, outage_since, place)
       values (
         ${id}::uuid, 'dispatcher', now() + ${aliveMs}::float8 * interval '1 millisecond', ${able}::boolean,
-        ${outageSince}::timestamptz
+        ${outageSince}::timestamptz, ${place}
       )
       on conflict (id) do update
-      set alive_until = excluded.alive_until, able = excluded.able, outage_since = excluded.outage_since
+      set alive_until = excluded.alive_until, able = excluded.able, outage_since = excluded.outage_since, place = excluded.place
     ), other as materialized (
-      select id, able from process where id <> ${id}::uuid and alive_until > now()
+      select id, able, place from process where id <> ${id}::uuid and alive_until > now()
     ), share as materialized (
       select case
         when not ${wanting}::boolean then 0
@@ -91,9 +95,19 @@ export async function heartbeat(
       (
         select coalesce(json_agg(json_build_object('shard', id, 'epoch', epoch, 'crashed', crashed)), '[]') from taken
       ) as "taken",
-      (select fair from share) as "fair"`;
+      (select fair from share) as "fair",
+      (select coalesce(json_agg(id), '[]') from other where place = ${place}) as "neighbours"`;
   if (!answer) throw new Error("PostgreSQL answered a select of aggregates with no row.");
   return answer;
+}
+
+/**
+ * Ends the lives of dispatchers that were killed: the shards that they own are left by a crash.
+ *
+ * Locks their rows. Walks process_pkey.
+ */
+export async function declareDead(queries: Queries, ids: readonly string[]): Promise<void> {
+  await queries.$executeRaw`update process set alive_until = now() where id = any (${ids}::uuid[])`;
 }
 
 /**

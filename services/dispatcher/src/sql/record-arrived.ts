@@ -1,6 +1,7 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import {
+  ANSWER_COLUMNS,
   type ArrivedDelivery,
   isLast,
   RESULT_COLUMNS,
@@ -32,8 +33,8 @@ export async function recordArrived(
   const rows = await queries.$queryRaw<{ id: string }[]>`
     with settled as (
       insert into delivery (
-        id, endpoint_id, organization_id, event_key, event_type, created_at, state, attempt_count, attempted_at, duration_ms,
-        status_code, error_summary, failure_kind, response_excerpt, traceparent, next_attempt_at
+        id, endpoint_id, organization_id, event_key, event_type, created_at, state, attempt_count, attempted_at, next_attempt_at,
+        ${ANSWER_COLUMNS}
       )
       select result.delivery_id, endpoint.id, endpoint.organization_id, event_key, event_type, due_at,
         case
@@ -41,7 +42,7 @@ export async function recordArrived(
           when next_attempt_at is null then 'exhausted'
           else 'pending'
         end,
-        1, started_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt, traceparent, next_attempt_at
+        1, started_at, next_attempt_at, ${ANSWER_COLUMNS}
       from unnest(${resultArrays(settlements)},
         ${settlements.map(({ unstored }) => unstored.organizationId)}::text[],
         ${settlements.map(({ unstored }) => unstored.eventKey)}::uuid[],

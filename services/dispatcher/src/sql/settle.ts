@@ -101,10 +101,8 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
         or position in (select position from postponed)
     ), preceding as (
       insert into delivery_attempt
-        (delivery_id, number, started_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt,
-          traceparent)
-      select id, attempt_count, attempted_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt,
-        traceparent
+        (delivery_id, number, started_at, ${ANSWER_COLUMNS})
+      select id, attempt_count, attempted_at, ${ANSWER_COLUMNS}
       from delivery
       -- By the parameter, and not row by row for what was counted: PostgreSQL 18.4 passed over the partition of one row in some hundred
       -- then (its Append pruned it while it ran), and that attempt was gone from the history.
@@ -152,9 +150,11 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
   return settlements.filter((each) => !written.has(each));
 }
 
+/** What a delivery's row keeps of its latest attempt, and `delivery_attempt` of the ones before, under the same names. */
+export const ANSWER_COLUMNS = Prisma.sql`duration_ms, status_code, error_summary, failure_kind, response_excerpt, traceparent`;
+
 /** The columns of {@link resultArrays}. */
-export const RESULT_COLUMNS = Prisma.sql`delivery_id, endpoint_id, due_at, epoch, started_at, duration_ms, status_code, succeeded, error_summary,
-        failure_kind, response_excerpt, traceparent, next_attempt_at`;
+export const RESULT_COLUMNS = Prisma.sql`delivery_id, endpoint_id, due_at, epoch, started_at, succeeded, next_attempt_at, ${ANSWER_COLUMNS}`;
 
 /** Results as PostgreSQL unnests them. */
 export function resultArrays(results: readonly Settlement[]): Prisma.Sql {
@@ -165,14 +165,14 @@ export function resultArrays(results: readonly Settlement[]): Prisma.Sql {
         ${column((each) => each.dueAt)}::timestamptz[],
         ${column((each) => each.epoch)}::bigint[],
         ${column((each) => each.startedAt)}::timestamptz[],
+        ${column((each) => each.succeeded)}::boolean[],
+        ${column((each) => each.nextAttemptAt)}::timestamptz[],
         ${column((each) => each.durationMs)}::int[],
         ${column((each) => each.statusCode)}::int[],
-        ${column((each) => each.succeeded)}::boolean[],
         ${column((each) => each.errorSummary)}::text[],
         ${column((each) => each.failureKind)}::text[],
         ${column((each) => each.responseExcerpt)}::text[],
-        ${column((each) => each.traceparent)}::text[],
-        ${column((each) => each.nextAttemptAt)}::timestamptz[]`;
+        ${column((each) => each.traceparent)}::text[]`;
 }
 
 /** What was given up is told with it (the rows of `settled`), so that no crash comes between them. Most settlements give up nothing, and have no need of this. */

@@ -138,6 +138,7 @@ export function asyncApiDocument({ namespace, catalogue }: DocumentOptions) {
         manualRequest: message("manualRequest", {
           title: "Manual request",
           summary: "Names a manual delivery whose first attempt somebody waits for.",
+          headers: TRACE_HEADERS,
           payload: schemaOf(manualRequestSchema),
         }),
         manualReply: message("manualReply", {

@@ -12,12 +12,19 @@ import { ProblemError } from "../problems/problem-error.ts";
 import { deliverySummary } from "../sql/delivery-summaries.ts";
 import { insertManualDelivery } from "../sql/insert-manual-delivery.ts";
 
+/**
+ * Asks a dispatcher for a manual delivery's first attempt; resolves when it has answered, or when its time is over.
+ *
+ * @param traceparent of the request, whose trace the attempt continues
+ */
+export type RequestAttempt = (request: ManualRequest, traceparent: string | undefined) => Promise<void>;
+
 export interface DeliverParts {
   prisma: PrismaClient;
   queries: Queries;
   clock: Clock;
   newId: () => string;
-  requestAttempt: (request: ManualRequest) => Promise<void>;
+  requestAttempt: RequestAttempt;
   /** Runs the organization's writes by turns. */
   writeLimiter: KeyedLimiter;
 }
@@ -36,7 +43,7 @@ export async function deliverManually(
   { prisma, queries, clock, newId, requestAttempt, writeLimiter }: DeliverParts,
   key: EndpointKey,
   { eventType, payloadJson }: DeliverRequest,
-  author: Author,
+  { author, traceparent }: { author: Author; traceparent: string | undefined },
 ): Promise<WebhookDeliverySummary> {
   const id = newId();
   let dueAt = clock.now();
@@ -55,13 +62,11 @@ export async function deliverManually(
     });
   });
   if (!isStored) return await refuseDelivery(prisma, key, eventType);
-  await requestAttempt({
-    kind: "manual",
-    deliveryId: id,
-    endpointId: key.id,
-    organizationId: key.organizationId,
-    dueAtUtc: dueAt.toISOString(),
-  });
+  const { id: endpointId, organizationId } = key;
+  await requestAttempt(
+    { kind: "manual", deliveryId: id, endpointId, organizationId, dueAtUtc: dueAt.toISOString() },
+    traceparent,
+  );
   const row = await deliverySummary(queries, { id, organizationId: key.organizationId });
   // The endpoint was deleted while its receiver answered.
   if (row === null) throw new ProblemError("webhook_not_found");
@@ -83,12 +88,14 @@ async function refuseDelivery(prisma: PrismaClient, key: EndpointKey, eventType:
 export function attemptRequester(
   { broker, queries }: { broker: Broker; queries: Queries },
   { timeoutMs }: { timeoutMs: number },
-): (request: ManualRequest) => Promise<void> {
+): RequestAttempt {
   const requester = broker.requester();
   const { requestsExchange: exchange } = broker.names;
-  return async (request) => {
+  return async (request, traceparent) => {
     const routingKey = await ownerOf(queries, request.endpointId);
     if (routingKey === null) return;
-    await requester.request({ exchange, routingKey, content: Buffer.from(JSON.stringify(request)), timeoutMs });
+    const content = Buffer.from(JSON.stringify(request));
+    const headers = traceparent === undefined ? {} : { traceparent };
+    await requester.request({ exchange, routingKey, content, headers, timeoutMs });
   };
 }

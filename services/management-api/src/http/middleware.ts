@@ -2,15 +2,35 @@ import { TimeUnknownError } from "@herald/common/database/database-clock";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import { Histogram, type Registry } from "@herald/common/telemetry/metrics";
+import { readTraceparent } from "@herald/common/telemetry/trace-context";
+import type { TraceSpan, Tracing } from "@herald/common/telemetry/tracing";
 import compression from "compression";
-import type { RequestHandler } from "express";
+import type { Request, RequestHandler, Response } from "express";
 import { v7 } from "uuid";
 
+interface Traced {
+  tracing: Tracing;
+  /** What the paths of operations begin with. */
+  apiPath: string;
+  /** The scheme that clients use: a proxy may end TLS. */
+  scheme: string;
+}
+
 /**
- * Gives each request an id, which the response, its problem and the log share, and logs and measures how the request
- * ended. The line holds no query, header or body: those can be secret.
+ * Gives each request an id, which the response, its problem, its span and the log share, and logs, measures and traces how the request
+ * ended. The line and the span hold no query, header or body: those can be secret.
+ *
+ * @param parts.traced absent where tracing is off
  */
-export function observe({ log, registry }: { log: Log; registry: Registry }): RequestHandler {
+export function observe({
+  log,
+  registry,
+  traced,
+}: {
+  log: Log;
+  registry: Registry;
+  traced?: Traced | undefined;
+}): RequestHandler {
   const durations = new Histogram({
     name: "herald_api_request_duration_seconds",
     help: "Time from a request's headers to the end of its response.",
@@ -23,11 +43,15 @@ export function observe({ log, registry }: { log: Log; registry: Registry }): Re
     const requestId = v7();
     response.locals.requestId = requestId;
     response.set("X-Request-Id", requestId);
+    const given = request.get("traceparent");
+    const span = traced && startSpan(traced, request, given);
+    response.locals.traceparent = span?.traceparent ?? (readTraceparent(given) && given);
     response.once("close", () => {
       const durationMs = performance.now() - startedAt;
       const operation: string = response.locals.operation ?? "none";
       durations.observe({ operation, status: response.statusCode }, durationMs / 1000);
       const { statusCode: status, locals } = response;
+      if (traced) endSpan(traced, span, request, response);
       log[levelOf(request.method, status)]("request", {
         requestId,
         operation,
@@ -45,6 +69,35 @@ export function observe({ log, registry }: { log: Log; registry: Registry }): Re
     });
     next();
   };
+}
+
+/** The methods that the conventions know of those that Node takes. */
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE", "QUERY"];
+const methodOf = ({ method }: Request) => (METHODS.includes(method) ? method : undefined);
+
+function startSpan({ tracing, scheme }: Traced, request: Request, parent: string | undefined): TraceSpan {
+  const method = methodOf(request);
+  return tracing.startSpan(method ?? "HTTP", {
+    kind: "server",
+    parent,
+    attributes: { "http.request.method": method ?? "_OTHER", "url.scheme": scheme, "url.path": request.path },
+  });
+}
+
+function endSpan({ apiPath }: Traced, span: TraceSpan | undefined, request: Request, response: Response): void {
+  const { statusCode: status, locals, writableFinished } = response;
+  const route = locals.route && apiPath + locals.route;
+  span?.end({
+    ...(route && { name: `${methodOf(request) ?? "HTTP"} ${route}` }),
+    ...(!writableFinished ? { errorType: "aborted" } : status >= 500 && { errorType: String(status) }),
+    attributes: {
+      ...(route && { "http.route": route }),
+      "http.response.status_code": status,
+      "herald.request.id": locals.requestId,
+      ...(locals.caller?.organizationId && { "herald.organization.id": locals.caller.organizationId }),
+      ...(locals.problemCode && { "herald.problem.code": locals.problemCode }),
+    },
+  });
 }
 
 /** An operator wants to see who changed what, but not each poll of the page. */

@@ -44,6 +44,7 @@ export function apiRouter(parts: RouterParts): Router {
     for (const [id, operation] of operations) {
       route[operation.method](async (request, response) => {
         response.locals.operation = id;
+        response.locals.route = path;
         const admitted = await admit(request, response, operation, parts);
         const key = operation.takesIdempotencyKey && idempotencyKeyOf(request);
         const handle = () => (key ? handleOnce(id, key, admitted, response, parts) : parts.handlers[id](admitted));
@@ -117,7 +118,8 @@ async function admit(
   const badFields = operation.body ? validator.body(operation.body, body) : [];
   const isRefused = operation.reportsBadFields ? badFields.some(({ pointer }) => pointer === "") : badFields.length > 0;
   if (isRefused || query.problems.length > 0) throw invalidRequest([...query.problems, ...badFields]);
-  return { caller, organizationId, params, query: query.values, body, badFields };
+  const { traceparent } = response.locals;
+  return { caller, organizationId, params, query: query.values, body, badFields, traceparent };
 }
 
 /** JSON may write any character as \uXXXX, so a text can become six times as long. */

@@ -4,12 +4,13 @@ import { type Clock, machineClock } from "@herald/common/runtime/clock";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import type { Log, LogFields } from "@herald/common/telemetry/log";
 import { createRegistry } from "@herald/common/telemetry/metrics";
-import type { ManualRequest } from "@herald/contracts";
+import type { Tracing } from "@herald/common/telemetry/tracing";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
 import { agent, type Response, type Test } from "supertest";
 import { createApp } from "../../src/app.ts";
 import { limitsOf, type ManagementApiConfig, readManagementApiConfig } from "../../src/config.ts";
+import type { RequestAttempt } from "../../src/deliveries/deliver-manually.ts";
 import type { TellOwner } from "../../src/endpoints/tell-owner.ts";
 import { type ApiServer, startServer } from "../../src/http/server.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
@@ -25,7 +26,8 @@ export interface ApiOptions {
   pageFolder?: string;
   clock?: Clock;
   /** Stands in for broker and dispatcher; without it no dispatcher answers. */
-  requestAttempt?: (request: ManualRequest) => Promise<void>;
+  requestAttempt?: RequestAttempt;
+  tracing?: Tracing;
   /** Gets the endpoints that were changed; without it nobody is told. */
   tellOwner?: TellOwner;
 }
@@ -90,6 +92,7 @@ export function useApi(options: ApiOptions = {}): Api {
       clock: options.clock ?? machineClock,
       log: recordingLog(logged),
       registry: createRegistry("management-api"),
+      tracing: options.tracing,
       pageFolder: options.pageFolder,
     });
     validate = responseValidator(

@@ -35,6 +35,11 @@ export interface ConsumeOptions {
   holdMs?: number;
 }
 
+export interface EventsConsumer extends Consumer {
+  /** For how long the oldest event that is held has waited, in seconds; 0 where none is held. */
+  oldestAgeSeconds(): number;
+}
+
 interface Parts {
   broker: Broker;
   names: Names;
@@ -92,8 +97,8 @@ const HOLD_MS = 20 * 60_000;
 export function consumeEvents(
   { broker, names, publisher, handOver, reportUndelivered, fanOut, clock, metrics, tracing, log }: Parts,
   { inboxBytes, batchSize, windowMs, eventTypes, holdMs = HOLD_MS }: ConsumeOptions,
-): Consumer {
-  const { inboxQueues, eventQueues, rejectedQueue } = names;
+): EventsConsumer {
+  const { inboxQueues, eventQueues, eventsExchange, rejectedQueue } = names;
   const isInbox = new Set(inboxQueues);
   const inspector = broker.inspector();
   const floods = watchFloods({ inspector, clock, log });
@@ -109,6 +114,7 @@ export function consumeEvents(
   const { read, store } = createStoring(
     {
       publisher,
+      eventsExchange,
       rejectedQueue,
       foreignInboxOf: broker.foreignInboxOf,
       reportUndelivered,
@@ -127,7 +133,7 @@ export function consumeEvents(
     groupOf: ({ organization }: Held) => organization,
   };
   const together = batchesByTurns<Held>(
-    (batch) => store(batch, (items) => onArrival.storing(eventsOf(items), () => fanOut.together(items))),
+    (batch) => store(batch, (items) => onArrival.storing(() => fanOut.together(items))),
     {
       ...measures,
       maxItems: batchSize,
@@ -135,8 +141,7 @@ export function consumeEvents(
       maxApart: BATCHES_APART,
     },
   );
-  const storeAlone = (items: readonly FanOutItem[]) =>
-    onArrival.storing(eventsOf(items), () => fanOut.alone(items[0] as FanOutItem));
+  const storeAlone = (items: readonly FanOutItem[]) => onArrival.storing(() => fanOut.alone(items[0] as FanOutItem));
   const alone = batchesByTurns<Held>((batch) => store(batch, storeAlone), { ...measures, maxItems: 1, maxRunning: 1 });
   const handedOver = createGather<Held>(together.add, GATHER);
   const arriving = batchesByTurns<Held>(handOverBatch, { ...measures, maxItems: MAX_ARRIVING, maxRunning: 1 });
@@ -164,6 +169,7 @@ export function consumeEvents(
     return new Promise((resolve, reject) => {
       const each: Held = {
         message,
+        queue,
         organization: organizationOf(message.content),
         arrivedAt: clock.now(),
         arrivedAtMs: clock.monotonicMs(),
@@ -183,7 +189,7 @@ export function consumeEvents(
     });
   }
 
-  /** Hands over what is as usual, and lets the next batch wait until there is room for it. */
+  /** Hands over what is as usual. The rest is stored at once. */
   async function handOverBatch(batch: readonly Held[]): Promise<void> {
     const arrivedAt = clock.now();
     const arrived = batch.flatMap((each) => {
@@ -199,7 +205,6 @@ export function consumeEvents(
       if (early.has(event)) handedOver.add(each);
       else together.add(each);
     }
-    if (await handedOver.below(onArrival.limit())) onArrival.waited();
   }
 
   /**
@@ -221,7 +226,7 @@ export function consumeEvents(
       ...alone.drop(),
       ...moves.drop(),
     ]) {
-      each.span?.end({ error: "its channel has ended" });
+      each.span?.end({ errorType: "channel_lost", error: "its channel has ended" });
       each.done();
     }
   }
@@ -240,13 +245,17 @@ export function consumeEvents(
     });
   let consumer = consume();
 
+  function oldestAgeMs(): number {
+    const [oldest] = held;
+    return oldest === undefined ? 0 : clock.monotonicMs() - oldest.arrivedAtMs;
+  }
+
   /**
    * Where messages can't be stored for long, all go back to their queues, and none is taken until what runs has ended, so until
    * PostgreSQL is there. Taking them again at once would count towards their delivery limit every time.
    */
   async function giveBack(signal: AbortSignal): Promise<void> {
-    const [oldest] = held;
-    if (oldest === undefined || clock.monotonicMs() - oldest.arrivedAtMs < holdMs) return;
+    if (oldestAgeMs() < holdMs) return;
     log.error("events can't be stored for long; they go back to RabbitMQ until PostgreSQL takes some again");
     await consumer.close({ drainTimeoutMs: 0 });
     await Promise.race([Promise.all([together.idle(), alone.idle()]), aborted(signal)]);
@@ -261,6 +270,7 @@ export function consumeEvents(
   });
 
   return {
+    oldestAgeSeconds: () => oldestAgeMs() / 1_000,
     async close(options) {
       await watching.stop();
       await consumer.close(options);
@@ -268,8 +278,6 @@ export function consumeEvents(
     },
   };
 }
-
-const eventsOf = (items: readonly FanOutItem[]) => items.map(({ event }) => event);
 
 async function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;

@@ -1,12 +1,6 @@
 import type { Clock } from "@herald/common/runtime/clock";
 import { type SubscribedEndpoint, type Subscription, subscriptionKey } from "../sql/store-events.ts";
 
-/** An endpoint as a statement has found it. */
-export interface KnownEndpoint extends SubscribedEndpoint {
-  /** Until then, by a clock that never goes back, its owner is taken to be slower than the publisher. */
-  slowUntilMs: number;
-}
-
 /**
  * Who gets the events of an organization and type, as the statements that store events say it by the way. Nobody tells of changes, since this
  * is never the authority: what it hands over in vain the owner drops, by the endpoint's revision, and what it misses the next statement
@@ -14,10 +8,8 @@ export interface KnownEndpoint extends SubscribedEndpoint {
  */
 export interface Directory {
   /** Undefined where it doesn't know. */
-  endpointsOf(event: Pick<Subscription, "organizationId" | "type">): readonly KnownEndpoint[] | undefined;
+  endpointsOf(event: Pick<Subscription, "organizationId" | "type">): readonly SubscribedEndpoint[] | undefined;
   said(subscriptions: readonly Subscription[]): void;
-  /** What was handed over on arrival had no result when it was stored. */
-  wasSlow(endpointId: string): void;
   /** PostgreSQL could not be asked: it may come back as it was before, and everything with it. */
   forgetAll(): void;
 }
@@ -25,23 +17,20 @@ export interface Directory {
 /** What was said longer ago counts for nothing. */
 const VALID_MS = 60_000;
 
-/** So long, the events of a slow endpoint are stored first. To hand them over twice would help nobody. */
-const SLOW_MS = 1_000;
-
 /** Of more endpoints, everything is forgotten: the next events say it again. */
 const MAX_ENDPOINTS = 20_000;
 
 export function createDirectory(clock: Pick<Clock, "monotonicMs">): Directory {
-  const endpoints = new Map<string, KnownEndpoint>();
-  const subscriptions = new Map<string, { endpoints: KnownEndpoint[]; saidAtMs: number }>();
+  const endpoints = new Map<string, SubscribedEndpoint>();
+  const subscriptions = new Map<string, { endpoints: SubscribedEndpoint[]; saidAtMs: number }>();
 
   function forgetAll(): void {
     endpoints.clear();
     subscriptions.clear();
   }
 
-  function known(endpoint: SubscribedEndpoint): KnownEndpoint {
-    const known = endpoints.get(endpoint.id) ?? { ...endpoint, slowUntilMs: Number.NEGATIVE_INFINITY };
+  function known(endpoint: SubscribedEndpoint): SubscribedEndpoint {
+    const known = endpoints.get(endpoint.id) ?? { ...endpoint };
     // Statements may end in another order than that in which they began.
     if (endpoint.readAt >= known.readAt) Object.assign(known, endpoint);
     endpoints.set(endpoint.id, known);
@@ -59,10 +48,6 @@ export function createDirectory(clock: Pick<Clock, "monotonicMs">): Directory {
         const saidAtMs = clock.monotonicMs();
         subscriptions.set(subscriptionKey(subscription), { endpoints: subscription.endpoints.map(known), saidAtMs });
       }
-    },
-    wasSlow(endpointId) {
-      const endpoint = endpoints.get(endpointId);
-      if (endpoint) endpoint.slowUntilMs = clock.monotonicMs() + SLOW_MS;
     },
     forgetAll,
   };

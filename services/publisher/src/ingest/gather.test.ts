@@ -28,25 +28,6 @@ test("the oldest takes along all that have waited long enough, and the others wa
   ]);
 });
 
-test("who waits for room goes on when there is some", async () => {
-  const { gather } = gathering();
-  const seen: number[] = [];
-  await gather.below(1);
-  for (const item of [1, 2, 3]) {
-    gather.add(item);
-    jest.advanceTimersByTime(60);
-  }
-  const waiting = gather.below(2).then(() => seen.push(performance.now()));
-  await jest.advanceTimersByTimeAsync(10);
-  expect(seen).toEqual([]);
-  await jest.advanceTimersByTimeAsync(10);
-  await waiting;
-  expect(seen).toEqual([200]);
-  const dropped = gather.below(1);
-  gather.drop();
-  await dropped;
-});
-
 test("what is dropped goes on no more", () => {
   const { gather, gone } = gathering();
   gather.add(1);

@@ -5,6 +5,8 @@ import type { IncomingEvent } from "./read-event.ts";
 /** An event, from the arrival of its message until that is settled. Of a large one only its bytes are kept until its batch runs. */
 export interface Held {
   message: Message;
+  /** The queue that it came from. */
+  queue: string;
   /** Whose turn it is: as {@link organizationOf} reads it, before the event is judged. */
   organization: string;
   arrivedAt: Date;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { deliveryId, eventKey } from "@herald/common/database/ids";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import type { FanOutResult } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
 import type { SubscribedEndpoint } from "../sql/store-events.ts";
@@ -40,21 +40,17 @@ function world() {
     };
   }
 
-  /** A statement that says who gets such events, and has made these deliveries. */
-  async function stored(
-    endpoints: SubscribedEndpoint[],
-    made: ForOwners["deliveries"] = [],
-    events = made.map(({ event }) => event),
-  ): Promise<void> {
+  /** A statement that says who gets such events. */
+  async function stored(endpoints: SubscribedEndpoint[]): Promise<void> {
     const read = endpoints.map((endpoint) => ({ ...endpoint, readAt: clock.now() }));
     const subscriptions = [{ organizationId: "organization-1", type: "RiskCreated", endpoints: read }];
     const result: FanOutResult = {
       outcomes: [],
-      made: [{ stored: true, deliveries: made, work: [] }],
-      deliveryCount: made.length,
+      made: [],
+      deliveryCount: 0,
       subscriptions,
     };
-    await onArrival.storing(events, async () => result);
+    await onArrival.storing(async () => result);
   }
 
   const arrives = (event: IncomingEvent) => onArrival.handOver([event]).has(event);
@@ -132,22 +128,11 @@ test("the latest revision counts, in whatever order statements end", async () =>
   expect(handedOver[0]?.deliveries[0]?.revision).toBe("4");
 });
 
-test("an endpoint that had not ended when its event was stored has its events stored first, for a second", async () => {
-  const { clock, arrives, eventOf, stored, handedOver } = world();
-  const endpoint = endpointOf();
-  await stored([endpoint]);
-  arrives(eventOf());
-  await stored([endpoint], handedOver[0]?.deliveries);
-  expect(arrives(eventOf())).toBe(false);
-  clock.advance(1_001);
-  expect(arrives(eventOf())).toBe(true);
-});
-
 test("while a statement takes long nothing is handed over, and after one that failed nothing is known", async () => {
   const { clock, onArrival, arrives, eventOf, stored } = world();
   await stored([endpointOf()]);
   let fail: (error: Error) => void = () => {};
-  const storing = onArrival.storing([], () => new Promise((_resolve, reject) => (fail = reject)));
+  const storing = onArrival.storing(() => new Promise((_resolve, reject) => (fail = reject)));
   clock.advance(1_000);
   expect(arrives(eventOf())).toBe(true);
   clock.advance(1);
@@ -157,74 +142,4 @@ test("while a statement takes long nothing is handed over, and after one that fa
   expect(arrives(eventOf())).toBe(false);
   await stored([endpointOf()]);
   expect(arrives(eventOf())).toBe(true);
-});
-
-describe("how many events may be handed over before they are stored", () => {
-  /** Two endpoints' events are handed over and stored: of `late` endpoints without a result. */
-  async function round({ arrives, eventOf, stored, handedOver }: ReturnType<typeof world>, late: number) {
-    const endpoints = [endpointOf(), endpointOf()];
-    await stored(endpoints);
-    const event = eventOf();
-    expect(arrives(event)).toBe(true);
-    const deliveries = handedOver.at(-1)?.deliveries ?? [];
-    await stored(endpoints, deliveries.slice(0, late), [event]);
-    return arrives(eventOf());
-  }
-
-  test("rises while that is reached and no endpoint is late", async () => {
-    const our = world();
-    const before = our.onArrival.limit();
-    expect(await round(our, 0)).toBe(true);
-    expect(our.onArrival.limit()).toBe(before);
-    our.onArrival.waited();
-    expect(await round(our, 0)).toBe(true);
-    expect(our.onArrival.limit()).toBeGreaterThan(before);
-    expect(await round(our, 0)).toBe(true);
-  });
-
-  test("falls while that is reached and most endpoints are late, and then none is taken to be slow", async () => {
-    const our = world();
-    const before = our.onArrival.limit();
-    our.onArrival.waited();
-    expect(await round(our, 2)).toBe(true);
-    const lowered = our.onArrival.limit();
-    expect(lowered).toBeLessThan(before);
-    // It does not fall again before that can have helped.
-    our.onArrival.waited();
-    expect(await round(our, 2)).toBe(true);
-    expect(our.onArrival.limit()).toBe(lowered);
-  });
-
-  test("stays where one endpoint is late, which is slow", async () => {
-    const our = world();
-    const before = our.onArrival.limit();
-    our.onArrival.waited();
-    expect(await round(our, 1)).toBe(false);
-    expect(our.onArrival.limit()).toBe(before);
-  });
-
-  test("has bounds: at the least one, endpoints that are late for seconds are slow", async () => {
-    const our = world();
-    const late = async () => {
-      our.clock.advance(3_001);
-      our.onArrival.waited();
-      return await round(our, 2);
-    };
-    let least = Number.POSITIVE_INFINITY;
-    while (our.onArrival.limit() < least) {
-      least = our.onArrival.limit();
-      await late();
-    }
-    expect(least).toBeGreaterThan(0);
-    expect(await late()).toBe(false);
-    expect(our.onArrival.limit()).toBe(least);
-    for (let number = 0; number < 100; number++) {
-      our.onArrival.waited();
-      await round(our, 0);
-    }
-    const most = our.onArrival.limit();
-    our.onArrival.waited();
-    await round(our, 0);
-    expect(our.onArrival.limit()).toBe(most);
-  });
 });

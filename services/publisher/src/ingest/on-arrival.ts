@@ -17,15 +17,8 @@ interface Parts {
 export interface OnArrival {
   /** Hands events over to all of their endpoints, and returns them; the others have to be stored first. */
   handOver(events: readonly IncomingEvent[]): Set<IncomingEvent>;
-  /**
-   * How many events may be handed over before they are stored. More of them than their owners attempt in time would be stored as due, and attempted
-   * from there: twice the work, when there is most of it.
-   */
-  limit(): number;
-  /** Events have waited since the limit was reached. */
-  waited(): void;
   /** Runs a statement that stores events, and learns of its answer. */
-  storing(events: readonly IncomingEvent[], store: () => Promise<FanOutResult>): Promise<FanOutResult>;
+  storing(store: () => Promise<FanOutResult>): Promise<FanOutResult>;
 }
 
 /**
@@ -43,51 +36,15 @@ const MAX_ENDPOINTS = 20;
 /** While a statement takes longer than this, PostgreSQL may be away, and what is attempted could not be stored. */
 const LATE_MS = 1_000;
 
-/** The limit is lowered while most endpoints are late, and raised while it is reached and none is. */
-const LIMIT = { first: 400, least: 200, most: 1_000, lowered: 0.5, raised: 1.25 };
-
-/** For so long after the limit was lowered, owners catch up with what was too much. Who is late for longer is slow, unless it is lowered again. */
-const CATCHING_UP_MS = 3_000;
-
 export function createOnArrival({ clock, handOver }: Parts): OnArrival {
   const directory = createDirectory(clock);
   /** When the statements under way began. */
   const running = new Set<{ sinceMs: number }>();
-  /** Events that were handed over on arrival, with the endpoints that got them. */
-  const handedOver = new WeakMap<IncomingEvent, readonly string[]>();
-  let limit = LIMIT.first;
-  /** Whether events have waited since it was last changed. */
-  let isReached = false;
-  let loweredAtMs = Number.NEGATIVE_INFINITY;
 
   function mayBegin(): boolean {
     const nowMs = clock.monotonicMs();
     for (const { sinceMs } of running) if (nowMs - sinceMs > LATE_MS) return false;
     return true;
-  }
-
-  /** What had no result when its event was stored was late: its endpoint is slow, or all are, since too much is under way. */
-  function learn(events: readonly IncomingEvent[], { made }: FanOutResult): void {
-    const early = new Set(events.flatMap((event) => handedOver.get(event) ?? []));
-    if (early.size === 0) return;
-    const late = new Set<string>();
-    for (const { deliveries } of made) {
-      for (const { event, endpointId } of deliveries) if (handedOver.has(event)) late.add(endpointId);
-    }
-    if (2 * late.size > early.size) {
-      const nowMs = clock.monotonicMs();
-      if (nowMs - loweredAtMs <= CATCHING_UP_MS) return;
-      if (isReached && limit > LIMIT.least) {
-        limit = Math.max(LIMIT.least, Math.floor(limit * LIMIT.lowered));
-        loweredAtMs = nowMs;
-        isReached = false;
-        return;
-      }
-    }
-    for (const endpointId of late) directory.wasSlow(endpointId);
-    if (!isReached || late.size > 0) return;
-    limit = Math.min(LIMIT.most, Math.ceil(limit * LIMIT.raised));
-    isReached = false;
   }
 
   function deliveriesOf(event: IncomingEvent): NewDelivery[] | undefined {
@@ -97,8 +54,7 @@ export function createOnArrival({ clock, handOver }: Parts): OnArrival {
     const endpoints = directory.endpointsOf(event)?.filter(({ createdAt }) => createdAt <= event.occurredAt);
     if (endpoints === undefined || endpoints.length > MAX_ENDPOINTS) return undefined;
     if (Buffer.byteLength(event.body) > MAX_BODY_BYTES) return undefined;
-    const nowMs = clock.monotonicMs();
-    if (endpoints.some(({ owner, slowUntilMs }) => owner === null || slowUntilMs > nowMs)) return undefined;
+    if (endpoints.some(({ owner }) => owner === null)) return undefined;
     return endpoints.map(({ id: endpointId, revision, readAt, owner }) => ({
       id: deliveryId(event.key, endpointId),
       endpointId,
@@ -117,21 +73,11 @@ export function createOnArrival({ clock, handOver }: Parts): OnArrival {
         const deliveries = deliveriesOf(event);
         if (deliveries) made.set(event, deliveries);
       }
-      for (const [event, deliveries] of made) {
-        handedOver.set(
-          event,
-          deliveries.map(({ endpointId }) => endpointId),
-        );
-      }
       const deliveries = [...made.values()].flat();
       if (deliveries.length > 0) handOver({ stored: false, deliveries, work: [] });
       return new Set(made.keys());
     },
-    limit: () => limit,
-    waited() {
-      isReached = true;
-    },
-    async storing(events, store) {
+    async storing(store) {
       const statement = { sinceMs: clock.monotonicMs() };
       running.add(statement);
       try {
@@ -139,7 +85,6 @@ export function createOnArrival({ clock, handOver }: Parts): OnArrival {
         // It was tried again and again meanwhile: what was said before, by others, may hold no more.
         if (clock.monotonicMs() - statement.sinceMs > LATE_MS) directory.forgetAll();
         directory.said(result.subscriptions);
-        learn(events, result);
         return result;
       } catch (error) {
         directory.forgetAll();

@@ -14,6 +14,7 @@ import { type IncomingEvent, readEvent } from "./read-event.ts";
 
 interface Parts {
   publisher: Publisher;
+  eventsExchange: string;
   rejectedQueue: string;
   /** The inbox queue of an organization that another Herald serves; undefined for one of ours. */
   foreignInboxOf: (organizationId: string) => string | undefined;
@@ -54,6 +55,7 @@ interface Storing {
 export function createStoring(
   {
     publisher,
+    eventsExchange,
     rejectedQueue,
     foreignInboxOf,
     reportUndelivered,
@@ -102,7 +104,7 @@ export function createStoring(
         .catch(held.failed);
       return undefined;
     }
-    held.span ??= tracing && startSpan(tracing, event);
+    held.span ??= tracing && startSpan(tracing, event, { exchange: eventsExchange, queue: held.queue });
     // The event is stored with the span's trace context: its attempts, however late, refer to its fan-out.
     return { ...event, traceparent: held.span?.traceparent ?? event.traceparent };
   }
@@ -110,7 +112,7 @@ export function createStoring(
   function settle(held: Held, outcome: FanOutOutcome): void {
     switch (outcome.kind) {
       case "stored":
-        held.span?.end({ error: undefined });
+        held.span?.end();
         finish(held, "received");
         break;
       case "unfinished":
@@ -119,7 +121,7 @@ export function createStoring(
         again(held);
         break;
       case "unstorable":
-        held.span?.end({ error: outcome.reason });
+        held.span?.end({ errorType: "unstorable" });
         // PostgreSQL's words may quote the event: they stay with the message.
         reject(held, outcome.reason, { noticeReason: "it can't be stored; the queue of rejected events says why" });
         break;
@@ -136,7 +138,7 @@ export function createStoring(
   }
 
   function fail(held: Held, error: unknown): void {
-    held.span?.end({ error: (error as Error).message });
+    held.span?.end({ errorType: kindOf(error), error: (error as Error).message });
     held.failed(error);
   }
 
@@ -191,12 +193,32 @@ export function createStoring(
   return { read, store };
 }
 
-function startSpan(tracing: Tracing, { organizationId, id, type, traceparent }: IncomingEvent): TraceSpan {
-  return tracing.startSpan("fan-out", {
+/** The span of an event from its arrival until it is stored. It is named after the exchange, and not after one of many queues. */
+function startSpan(
+  tracing: Tracing,
+  { organizationId, id, type, traceparent }: IncomingEvent,
+  { exchange, queue }: { exchange: string; queue: string },
+): TraceSpan {
+  return tracing.startSpan(`process ${exchange}`, {
     kind: "consumer",
     parent: traceparent,
-    attributes: { "herald.organization.id": organizationId, "herald.event.id": id, "herald.event.type": type },
+    attributes: {
+      "messaging.system": "rabbitmq",
+      "messaging.operation.type": "process",
+      "messaging.operation.name": "process",
+      "messaging.destination.name": `${exchange}:${queue}`,
+      "messaging.destination.template": exchange,
+      "messaging.message.id": id,
+      "herald.organization.id": organizationId,
+      "herald.event.type": type,
+    },
   });
+}
+
+/** PostgreSQL's code, or the error's class. */
+function kindOf(error: unknown): string {
+  const { code, name } = error as { code?: unknown; name: string };
+  return typeof code === "string" ? code : name;
 }
 
 /** The emitter's W3C trace context, or null where there is none or it is not valid. */

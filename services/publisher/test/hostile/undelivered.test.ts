@@ -41,7 +41,7 @@ test("each event that is not taken is known by id, type and cause, and nothing o
     expect.objectContaining({ eventId: future, cause: "in_future", type: "RiskCreated" }),
     expect.objectContaining({ eventId: old, cause: "too_old", type: "WorkItemCompleted" }),
   ]);
-  expect(JSON.stringify(await rowsOf(organizationId))).not.toContain("4711");
+  expect(JSON.stringify(await rowsOf(organizationId))).not.toContain("customer");
 });
 
 test("an organization's misspelt type is one notice in an hour, and so many rows; the rest is counted", async () => {

@@ -38,7 +38,7 @@ export function NextPage({ query, count, what }: NextPageProps) {
     observer.observe(sentinel.current);
     return () => observer.disconnect();
   }, [armed, fetchNextPage]);
-  if (!hasNextPage) return count > 0 ? <p className={css.end}>That is all that is kept.</p> : null;
+  if (!hasNextPage) return count > 0 ? <p className={css.end}>There are no more.</p> : null;
   return (
     <div ref={sentinel} className={css.more}>
       <Button kind="quiet" busy={isFetchingNextPage} onClick={() => fetchNextPage()}>

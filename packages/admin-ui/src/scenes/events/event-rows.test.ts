@@ -28,5 +28,5 @@ test("what became of an event is counted by outcome", () => {
     result({ state: "succeeded", attemptCount: 3 }),
   ];
   expect(fateWords(event("a", 1, delivered))).toBe("2 succeeded, 1 failing");
-  expect(fateWords(event("a", 1, [result(null)]))).toBe("No webhook got it");
+  expect(fateWords(event("a", 1, [result(null)]))).toBe("No delivery");
 });

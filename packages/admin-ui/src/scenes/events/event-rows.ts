@@ -29,6 +29,6 @@ export function fateWords({ endpoints }: EventListItem): string {
     const words = outcomeWords[outcomeOf(delivery)].toLowerCase();
     counts.set(words, (counts.get(words) ?? 0) + 1);
   }
-  if (counts.size === 0) return "No webhook got it";
+  if (counts.size === 0) return "No delivery";
   return [...counts].map(([words, count]) => `${formats.number(count)} ${words}`).join(", ");
 }

@@ -73,7 +73,7 @@ function Found({ webhook, preview }: { webhook: EndpointDetails; preview: Previe
           {oldestAtUtc && newestAtUtc
             ? `From ${formats.dateTime(oldestAtUtc)} to ${formats.dateTime(newestAtUtc)}, `
             : ""}
-          {sizeIn(bytes)} at most.
+          up to {sizeIn(bytes)} in all.
         </p>
         {lookedBackToUtc ? (
           <p className={css.note}>Only the newest are counted, back to {formats.dateTime(lookedBackToUtc)}.</p>

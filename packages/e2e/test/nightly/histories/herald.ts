@@ -6,7 +6,7 @@ import { shardOf } from "@herald/common/database/shards";
 import { updateEndpoint } from "@herald/common/database/update-endpoint";
 import type { Log } from "@herald/common/telemetry/log";
 import { createRegistry } from "@herald/common/telemetry/metrics";
-import { insertEndpoint } from "@herald/dev/harness/rows";
+import { answered, insertEndpoint } from "@herald/dev/harness/rows";
 import type { SteeredClock } from "@herald/dev/harness/steered-clock";
 import { createMetrics as dispatcherMetrics } from "@herald/dispatcher/metrics";
 import { createHealthQueue } from "@herald/dispatcher/settle/health-queue";
@@ -131,7 +131,7 @@ export class Herald {
     // Its own shards it would keep, in the epoch in which it has them.
     if (crashed) await prisma.shard.updateMany({ where: { owner: own }, data: { owner: other } });
     this.#epochBefore ??= Number((await prisma.shard.findFirstOrThrow()).epoch);
-    const options = { id: own, aliveMs: 3_600_000, able: true, outageSince: null, wanting: true };
+    const options = { id: own, aliveMs: 3_600_000, able: true, outageSince: null, wanting: true, place: null };
     const { taken } = await heartbeat(queries, options);
     if (taken.length !== 256) throw new Error(`The dispatcher has taken ${taken.length} of 256 shards.`);
     if (!crashed) return;
@@ -181,15 +181,8 @@ export class Herald {
             ...attempt,
             attempt: attempt.attempts + 1,
             durationMs: endedAt.getTime() - attempt.startedAt.getTime(),
-            statusCode: succeeded ? 200 : 500,
-            succeeded,
-            errorSummary: succeeded ? null : "HTTP 500",
-            failureKind: succeeded ? null : "http_status",
-            responseExcerpt: null,
-            traceparent: null,
+            ...answered(succeeded),
             nextAttemptAt: succeeded ? null : schedule.nextAttemptAt(attempt.attempts + 1, endedAt),
-            retryAfterMs: null,
-            manual: false,
           },
           succeeded,
         ),

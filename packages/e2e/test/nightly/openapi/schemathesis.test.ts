@@ -20,7 +20,14 @@ const TIMEOUT_MS = STACK_TIMEOUT_MS + 4 * BUILD_TIMEOUT_MS;
 
 /** So much of the OpenAPI document as this test reads. */
 interface Document {
-  paths: Record<string, Record<string, { operationId: string; servers?: object[]; parameters?: Parameter[] }>>;
+  paths: Record<string, Record<string, Operation>>;
+  components: { parameters: Record<string, Parameter> };
+}
+
+interface Operation {
+  operationId: string;
+  servers?: object[];
+  parameters?: (Parameter | { $ref: string })[];
 }
 
 interface Parameter {
@@ -162,16 +169,26 @@ function startApi(): Promise<ServiceProcess> {
 /** Puts ids that exist beside the random ones that path parameters take: of those the API knows none. */
 function withKnownIds(document: Document, { known, byOperation }: History): Document {
   const copy = structuredClone(document);
-  for (const { operationId, parameters = [] } of Object.values(copy.paths).flatMap((each) => Object.values(each))) {
-    const ids: KnownIds = { ...known, ...byOperation[operationId] };
-    for (const parameter of parameters) {
+  for (const operation of Object.values(copy.paths).flatMap((each) => Object.values(each))) {
+    const ids: KnownIds = { ...known, ...byOperation[operation.operationId] };
+    operation.parameters = (operation.parameters ?? []).map((each) => {
+      const parameter = "$ref" in each ? referenced(document, each.$ref) : each;
       const own = parameter.in === "path" ? ids[parameter.name] : undefined;
-      if (own === undefined) continue;
-      parameter.example = own[0] ?? "";
-      parameter.schema = { anyOf: [{ type: "string", enum: own }, parameter.schema] };
-    }
+      if (own === undefined) return each;
+      return {
+        ...parameter,
+        example: own[0] ?? "",
+        schema: { anyOf: [{ type: "string", enum: own }, parameter.schema] },
+      };
+    });
   }
   return copy;
+}
+
+function referenced({ components }: Document, reference: string): Parameter {
+  const parameter = components.parameters[reference.replace("#/components/parameters/", "")];
+  if (parameter === undefined) throw new Error(`The document has no ${reference}.`);
+  return parameter;
 }
 
 async function servedRequests({

@@ -59,12 +59,24 @@ test(
     const { system, emitter, receiver } = environment;
     let broken = true;
     let served = 0;
-    receiver.answerWith(({ path }) => {
+    let erased = () => {};
+    const erasure = new Promise<void>((resolve) => {
+      erased = resolve;
+    });
+    receiver.answerWith(async ({ path }) => {
+      if (path === "/deleted") {
+        await erasure;
+        return { status: 500 };
+      }
       // Every fourth succeeds, so that this endpoint is never disabled.
       if (path === "/mostly-fails") return { status: broken && served++ % 4 !== 3 ? 500 : 200 };
       return { status: path === "/fails" && broken ? 500 : 200 };
     });
-    const [flaky, failing] = await Promise.all([organization("/mostly-fails"), organization("/fails", 12)]);
+    const [flaky, failing, deleted] = await Promise.all([
+      organization("/mostly-fails"),
+      organization("/fails", 12),
+      organization("/deleted"),
+    ]);
     const product = await connect(system.amqpUrl);
     const flow = keep(() => emitter.emit(event(flaky.organizationId)), 300);
     try {
@@ -96,6 +108,15 @@ test(
           await ends("HeraldEventsRejected");
         })(),
         fires("HeraldEventsNotDelivered"),
+        (async () => {
+          await emit(deleted.organizationId, 1);
+          await eventually(async () => expect(receiver.requests.map(({ path }) => path)).toContain("/deleted"));
+          for (const id of deleted.ids) await deleted.delete(id);
+          await eventually(async () =>
+            expect(await system.query("select from due where endpoint_id = any($1)", [deleted.ids])).toEqual([]),
+          );
+          erased();
+        })(),
       ]);
     } finally {
       await flow.stop();

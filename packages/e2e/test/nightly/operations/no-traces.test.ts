@@ -1,4 +1,7 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
 import { eventually } from "@herald/dev/harness/eventually";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 
@@ -15,6 +18,20 @@ test("a collector that is away holds up no delivery, and no stop", async () => {
   await eventually(() => expect(receiver.requests).toHaveLength(1));
   await away.settled();
   await herald.stop();
+});
+
+test("without a collector nothing of OpenTelemetry's SDK is loaded", () => {
+  const program = `
+    import { registerHooks } from "node:module";
+    const loaded = [];
+    registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
+    await import(${JSON.stringify(join(projectFolder(), "packages/cli/dist/serve/start-serve.js"))});
+    console.log(JSON.stringify(loaded));`;
+  const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" });
+  const loaded = JSON.parse(printed) as string[];
+  expect(loaded.some((url) => url.includes("/telemetry/start-telemetry.js"))).toBe(true);
+  // prom-client loads the API, which does nothing by itself.
+  expect(loaded.filter((url) => /@opentelemetry\/(?!api\/)/.test(url))).toEqual([]);
 });
 
 test("without a collector receivers get the emitter's trace context, on each attempt", async () => {

@@ -139,6 +139,7 @@ describe("herald-check", () => {
         'herald_oldest_due_delivery_age_seconds{waits_for="herald",service="publisher"} 400\n' +
         'herald_oldest_due_delivery_age_seconds{waits_for="receiver",service="publisher"} 9000\n' +
         'herald_queue_messages{queue="inbox",service="publisher"} 1001\n' +
+        'herald_oldest_event_age_seconds{service="publisher"} 61\n' +
         'herald_queue_messages{queue="rejected",service="publisher"} 3\n',
     });
     expect(code).toBe(1);
@@ -146,6 +147,7 @@ describe("herald-check", () => {
       "Herald is not ready",
       "A delivery has waited for Herald for 400 s",
       "1001 events wait to be stored",
+      "An event has waited for 61 s to be stored",
       "3 events were rejected",
       "no backup of the last two days",
     ]) {

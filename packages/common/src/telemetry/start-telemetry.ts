@@ -1,0 +1,24 @@
+import type { Registry } from "prom-client";
+import type { TelemetrySource, Tracing } from "./tracing.ts";
+
+/**
+ * Starts tracing where a collector is configured. OpenTelemetry is loaded only then: else it costs nothing.
+ *
+ * Spans are handed on as `traceparent` texts and not by a context that follows the calls: between the parts lie queues,
+ * batches and the database, where none would follow.
+ */
+export async function startTracing(source: TelemetrySource): Promise<Tracing | undefined> {
+  if (!source.config.OTEL_EXPORTER_OTLP_ENDPOINT) return undefined;
+  const { openTelemetryTracing } = await import("./open-telemetry.ts");
+  return openTelemetryTracing(source);
+}
+
+/** Sends a registry's metrics to a collector, at intervals, where the settings say so. OpenTelemetry is loaded only then. */
+export async function startMetricsExport(
+  source: TelemetrySource,
+  registry: Registry,
+): Promise<{ stop(): Promise<void> } | undefined> {
+  if (source.config.OTEL_METRICS_EXPORTER !== "otlp") return undefined;
+  const { exportMetrics } = await import("./export-metrics.ts");
+  return exportMetrics(source, registry);
+}

@@ -1,0 +1,176 @@
+import { eventually } from "@herald/dev/harness/eventually";
+import { startCollector } from "@herald/dev/harness/otlp-collector";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { serviceSettings } from "../../src/config/common-settings.ts";
+import { readConfig } from "../../src/config/read-config.ts";
+import type { LogFields } from "../../src/telemetry/log.ts";
+import { Counter, Gauge, Histogram, heraldVersion, Registry } from "../../src/telemetry/metrics.ts";
+import { startMetricsExport, startTracing } from "../../src/telemetry/start-telemetry.ts";
+
+const collector = await startCollector();
+afterAll(() => collector.close());
+beforeEach(() => {
+  collector.spans.length = 0;
+  collector.points.length = 0;
+});
+const started: { stop(): Promise<void> }[] = [];
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((each) => each.stop()));
+});
+
+const ID = "0193a1b2-0000-7000-8000-000000000001";
+const warnings: LogFields[] = [];
+const ignored = () => undefined;
+const log = {
+  ...{ debug: ignored, info: ignored, error: ignored, isDebug: false },
+  warn: (message: string, fields: LogFields = {}) => void warnings.push({ message, ...fields }),
+};
+
+/** What a service of these settings is started with. */
+function source(settings: Record<string, string> = {}) {
+  const needed = { DATABASE_URL: "postgres://127.0.0.1/none", AMQP_URL: "amqp://127.0.0.1", HERALD_ENV: "development" };
+  const config = readConfig(serviceSettings, {
+    ...needed,
+    OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
+    ...settings,
+  });
+  return { service: "publisher", id: ID, config, log };
+}
+
+async function tracingOf(settings?: Record<string, string>) {
+  const tracing = await startTracing(source(settings));
+  if (tracing === undefined) throw new Error("tracing is off");
+  started.push(tracing);
+  return tracing;
+}
+
+const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+const SPAN = "00f067aa0ba902b7";
+
+describe("traces", () => {
+  test("a span says whose it is, as Herald does by itself and as the operator adds", async () => {
+    const tracing = await tracingOf({
+      CELL: "b",
+      INBOX_BUCKETS: "0-7",
+      OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=prod, team=a%2Cb, service.name=unused",
+      OTEL_SERVICE_NAME: "webhooks",
+      OTEL_EXPORTER_OTLP_HEADERS: "x-tenant=herald, authorization=Basic%20eA==",
+    });
+    const span = tracing.startSpan("POST", { kind: "client", parent: `00-${TRACE}-${SPAN}-01`, attributes: { a: 1 } });
+    span.end({ name: "POST /x", errorType: "timed_out", error: "no answer", attributes: { b: "2" } });
+    await tracing.stop();
+    expect(collector.spans).toMatchObject([
+      {
+        ...{ name: "POST /x", kind: 3, traceId: TRACE, parentSpanId: SPAN, error: "no answer" },
+        attributes: { a: 1, b: "2", "error.type": "timed_out" },
+        resource: {
+          "service.name": "webhooks",
+          "service.namespace": "herald",
+          "service.version": heraldVersion(),
+          "service.instance.id": ID,
+          "herald.cell": "b",
+          "deployment.environment.name": "prod",
+          team: "a,b",
+        },
+      },
+    ]);
+    expect(span.traceparent).toBe(`00-${TRACE}-${collector.spans[0]?.spanId}-01`);
+    expect(collector.headers()).toMatchObject({ "x-tenant": "herald", authorization: "Basic eA==" });
+  });
+
+  test.each([
+    ["parentbased_always_on", "1", ["begun", "recorded parent", "recorded link"]],
+    ["parentbased_always_off", "1", ["recorded parent", "recorded link"]],
+    ["parentbased_traceidratio", "0", ["recorded parent", "recorded link"]],
+    ["parentbased_traceidratio", "1", ["begun", "recorded parent", "recorded link"]],
+    ["always_on", "0", ["begun", "recorded parent", "recorded link", "unrecorded parent", "unrecorded link"]],
+    ["always_off", "1", []],
+    ["traceidratio", "0", []],
+  ])("OTEL_TRACES_SAMPLER %s of %s records %p", async (name, share, expected) => {
+    const tracing = await tracingOf({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: share });
+    const [on, off] = ["01", "00"].map((flags) => `00-${TRACE}-${SPAN}-${flags}`);
+    const origins = {
+      begun: {},
+      "recorded parent": { parent: on },
+      "recorded link": { link: on },
+      "unrecorded parent": { parent: off },
+      "unrecorded link": { link: off },
+    };
+    for (const [origin, of] of Object.entries(origins)) {
+      const span = tracing.startSpan(origin, { kind: "consumer", ...of, attributes: {} });
+      // Whoever the span causes is told.
+      expect(span.traceparent.endsWith("-01")).toBe(expected.includes(origin));
+      span.end();
+    }
+    await tracing.stop();
+    expect(collector.spans.map((span) => span.name)).toEqual(expected);
+  });
+
+  test("a collector that is away is a log line, and no more", async () => {
+    warnings.length = 0;
+    const tracing = await tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" });
+    tracing.startSpan("lost", { kind: "client", attributes: {} }).end();
+    await tracing.stop();
+    expect(warnings).toMatchObject([{ message: expect.stringContaining("OTEL_EXPORTER_OTLP_ENDPOINT") }]);
+  });
+});
+
+describe("metrics", () => {
+  function registryOf(): Registry {
+    const registry = new Registry();
+    registry.setDefaultLabels({ service: "publisher" });
+    const [registers, labelNames] = [[registry], ["result"] as const];
+    new Counter({ name: "herald_events_total", help: "Events.", labelNames, registers }).inc({ result: "received" }, 3);
+    new Gauge({ name: "herald_lag", help: "Lag.", registers }).set(-2.5);
+    new Gauge({ name: "herald_unknown", help: "Without a value.", registers }).set(Number.NaN);
+    const seconds = new Histogram({ name: "herald_seconds", help: "S.", labelNames, buckets: [1, 5], registers });
+    for (const value of [0.5, 1, 2, 9]) seconds.observe({ result: "a" }, value);
+    seconds.observe({ result: "b" }, 3);
+    return registry;
+  }
+  const shown = () =>
+    collector.points.map(({ resource: _resource, attributes: { service: _service, ...attributes }, ...point }) => ({
+      ...point,
+      attributes,
+    }));
+  const EXPECTED = [
+    { name: "herald_events_total", type: "sum", attributes: { result: "received" }, value: 3 },
+    { name: "herald_lag", type: "gauge", attributes: {}, value: -2.5 },
+    {
+      ...{ name: "herald_seconds", type: "histogram", attributes: { result: "a" } },
+      ...{ count: 4, sum: 12.5, bucketCounts: [2, 1, 1], explicitBounds: [1, 5] },
+    },
+    {
+      ...{ name: "herald_seconds", type: "histogram", attributes: { result: "b" } },
+      ...{ count: 1, sum: 3, bucketCounts: [0, 1, 0], explicitBounds: [1, 5] },
+    },
+  ];
+
+  test("what /metrics shows is exported under the same names and labels, at the end too", async () => {
+    const exporting = await startMetricsExport(source({ OTEL_METRICS_EXPORTER: "otlp" }), registryOf());
+    await exporting?.stop();
+    expect(shown()).toEqual(EXPECTED);
+    for (const { attributes, resource } of collector.points) {
+      expect(attributes).toMatchObject({ service: "publisher" });
+      expect(resource).toMatchObject({ "service.name": "herald-publisher", "service.instance.id": ID });
+    }
+  });
+
+  test("metrics are exported at intervals, and to a URL of their own where there is one", async () => {
+    const exporting = await startMetricsExport(
+      source({
+        OTEL_METRICS_EXPORTER: "otlp",
+        OTEL_METRIC_EXPORT_INTERVAL: "100",
+        OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
+        OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `${collector.url}/v1/metrics`,
+      }),
+      registryOf(),
+    );
+    if (exporting) started.push(exporting);
+    await eventually(() => expect(collector.points.length).toBeGreaterThanOrEqual(2 * EXPECTED.length));
+  });
+
+  test("nothing is exported unless OTEL_METRICS_EXPORTER asks for it", async () => {
+    expect(await startMetricsExport(source(), registryOf())).toBeUndefined();
+  });
+});
