@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { currentCommit } from "@herald/dev/stack/current-commit";
-import { projectFolder } from "@herald/dev/stack/folders";
+import { currentCommit, projectFolder } from "@herald/dev/stack/folders";
 import { buildBaseline } from "./baseline.ts";
 import { openBenchEnvironment } from "./environment.ts";
 import { isOfPage, writePage } from "./page/page.ts";

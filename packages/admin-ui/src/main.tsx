@@ -1,6 +1,5 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import "./app/fonts.css";
 import "./app/tokens.css";
 import "./app/global.css";
 import { App } from "./app/App.tsx";

@@ -33,10 +33,7 @@ test("closing a consumer waits for the messages that were handed out, and leaves
 });
 
 test("closing a consumer gives unsettled messages back to the queue after its deadline", async () => {
-  const broker = environment.connect();
-  const got = inbox();
-  const consumer = broker.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });
-  await broker.ready();
+  const { consumer, got } = await environment.consuming();
   await environment.put(environment.names.queue, "held");
   await until("it came", () => got.messages.length === 1);
   await consumer.close({ drainTimeoutMs: 50 });
@@ -45,10 +42,7 @@ test("closing a consumer gives unsettled messages back to the queue after its de
 });
 
 test("closing a consumer gives messages back to the queue that the broker had already sent", async () => {
-  const broker = environment.connect();
-  const got = inbox();
-  const consumer = broker.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });
-  await broker.ready();
+  const { consumer, got } = await environment.consuming();
   environment.proxy.holdAnswers();
   await environment.put(environment.names.queue, "on its way");
   await until("it was sent off", async () => (await environment.waitingIn(environment.names.queue)) === 0);
@@ -85,10 +79,7 @@ test("closing a consumer gives back at once a message that waits for its next tr
 });
 
 test("closing a consumer stops waiting when its channel dies, since nothing is left to settle", async () => {
-  const broker = environment.connect();
-  const got = inbox();
-  const consumer = broker.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });
-  await broker.ready();
+  const { consumer, got } = await environment.consuming();
   await environment.put(environment.names.queue, "held");
   await until("it came", () => got.messages.length === 1);
   // Longer than the test may take.

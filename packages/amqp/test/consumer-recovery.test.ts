@@ -1,5 +1,5 @@
-import { bogusAck } from "@herald/dev/harness/broker-proxy";
-import { inbox, until } from "@herald/dev/harness/client-environment";
+import { until } from "@herald/dev/harness/client-environment";
+import { bogusAck } from "@herald/dev/harness/link";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { describe, expect, test } from "@jest/globals";
 import { type IncomingMessage, NotSentError } from "../src/index.ts";
@@ -10,10 +10,7 @@ const environment = useScopeEnvironment(() => server.url);
 
 describe("a consumer whose channel ended", () => {
   test("after a lost connection a consumer gets unsettled messages again, and settling the old copies does nothing", async () => {
-    const broker = environment.connect();
-    const got = inbox();
-    broker.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });
-    await broker.ready();
+    const { broker, got } = await environment.consuming();
     await environment.put(environment.names.queue, "one");
     await until("it came", () => got.messages.length === 1);
 
@@ -34,10 +31,7 @@ describe("a consumer whose channel ended", () => {
   });
 
   test("a consumer gets a new channel after a 406, which is logged once", async () => {
-    const broker = environment.connect();
-    const got = inbox();
-    broker.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });
-    await broker.ready();
+    const { broker, got } = await environment.consuming();
     await environment.put(environment.names.queue, "one");
     await until("it came", () => got.messages.length === 1);
 
@@ -55,10 +49,7 @@ describe("a consumer whose channel ended", () => {
   });
 
   test("a consumer whose queue was deleted has it declared again, and consumes it again", async () => {
-    const broker = environment.connect();
-    const got = inbox();
-    broker.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });
-    await broker.ready();
+    const { broker, got } = await environment.consuming();
 
     await environment.channel.deleteQueue(environment.names.queue);
     await until("the loss was seen", () => !broker.isReady());

@@ -9,10 +9,7 @@ const environment = useScopeEnvironment(() => server.url);
 
 describe("consumer", () => {
   test("a consumer gets a message with its properties, and an acknowledged message is not delivered again", async () => {
-    const broker = environment.connect();
-    const got = inbox();
-    const consumer = broker.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });
-    await broker.ready();
+    const { consumer, got } = await environment.consuming();
     environment.channel.publish(environment.names.exchange, "RiskCreated", Buffer.from("one"), {
       headers: { traceparent: "t" },
     });
@@ -27,11 +24,8 @@ describe("consumer", () => {
   });
 
   test("a consumer takes from several queues on one channel, and its end leaves to each queue what no handler settled", async () => {
-    const broker = environment.connect();
-    const got = inbox();
     const { queue, otherQueue } = environment.names;
-    const consumer = broker.consume({ queue: [queue, otherQueue], prefetch: 1, handle: got.handle });
-    await broker.ready();
+    const { consumer, got } = await environment.consuming({ queue: [queue, otherQueue], prefetch: 1 });
     for (const text of ["a1", "a2"]) await environment.put(queue, text);
     for (const text of ["b1", "b2"]) await environment.put(otherQueue, text);
     await until("one of each queue came", () => got.messages.length === 2);
@@ -48,12 +42,9 @@ describe("consumer", () => {
   });
 
   test("a consumer's queues may have a prefetch each", async () => {
-    const broker = environment.connect();
-    const got = inbox();
     const { queue, otherQueue } = environment.names;
     const prefetch = (name: string) => (name === queue ? 2 : 1);
-    const consumer = broker.consume({ queue: [queue, otherQueue], prefetch, handle: got.handle });
-    await broker.ready();
+    const { consumer, got } = await environment.consuming({ queue: [queue, otherQueue], prefetch });
     for (const text of ["a1", "a2", "a3"]) await environment.put(queue, text);
     for (const text of ["b1", "b2"]) await environment.put(otherQueue, text);
     await until("as many came as may", () => got.messages.length === 3);
@@ -98,11 +89,8 @@ describe("consumer", () => {
   });
 
   test("a consumer takes from all of its queues again after one of them was deleted", async () => {
-    const broker = environment.connect();
-    const got = inbox();
     const { queue, otherQueue } = environment.names;
-    broker.consume({ queue: [queue, otherQueue], prefetch: 10, handle: got.handle });
-    await broker.ready();
+    const { broker, got } = await environment.consuming({ queue: [queue, otherQueue] });
     await environment.channel.deleteQueue(otherQueue);
     await until("the consumer has noticed", () => environment.logged.some(({ level }) => level === "warn"));
     await broker.ready();

@@ -1,5 +1,5 @@
-import { bogusAck } from "@herald/dev/harness/broker-proxy";
 import { until } from "@herald/dev/harness/client-environment";
+import { bogusAck } from "@herald/dev/harness/link";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { describe, expect, test } from "@jest/globals";
 import { NotSentError, type NotSentReason } from "../src/index.ts";
@@ -86,9 +86,7 @@ describe("publish", () => {
 
 describe("the window of unconfirmed messages", () => {
   test("the window bounds how many messages are on their way to the broker", async () => {
-    const broker = environment.connect();
-    const publisher = broker.publisher({ maxUnconfirmed: 20 });
-    await broker.ready();
+    const { publisher } = await environment.publishing({ maxUnconfirmed: 20 });
     const queue = environment.names.otherQueue;
     environment.proxy.holdAnswers();
     const sending = many(100, () => publisher.publish(messageTo(queue, "x")));
@@ -102,9 +100,7 @@ describe("the window of unconfirmed messages", () => {
   });
 
   test("large messages wait without a copy while the socket is full, and all of them arrive", async () => {
-    const broker = environment.connect();
-    const publisher = broker.publisher({ maxUnconfirmed: 100_000, timeoutMs: 10 * 60_000 });
-    await broker.ready();
+    const { publisher } = await environment.publishing({ maxUnconfirmed: 100_000, timeoutMs: 10 * 60_000 });
     const queue = environment.names.otherQueue;
     const content = Buffer.alloc(50_000, "x");
     environment.proxy.holdRequests();
@@ -120,9 +116,7 @@ describe("the window of unconfirmed messages", () => {
 
 describe("a message that is not confirmed", () => {
   test("a message counts as not sent when its confirm is late, and stays in the window until the confirm comes", async () => {
-    const broker = environment.connect();
-    const publisher = broker.publisher({ maxUnconfirmed: 2, timeoutMs: 200 });
-    await broker.ready();
+    const { publisher } = await environment.publishing({ maxUnconfirmed: 2, timeoutMs: 200 });
     environment.proxy.holdAnswers();
     const queue = environment.names.otherQueue;
     expect(await outcomes(many(3, () => publisher.publish(messageTo(queue, "x"))))).toEqual([
@@ -141,9 +135,7 @@ describe("a message that is not confirmed", () => {
   });
 
   test("a message counts as not sent when the connection dies, though it arrived, and the next message is sent", async () => {
-    const broker = environment.connect();
-    const publisher = broker.publisher();
-    await broker.ready();
+    const { publisher } = await environment.publishing();
     const queue = environment.names.otherQueue;
     environment.proxy.holdAnswers();
     const inFlight = many(3, () => publisher.publish(messageTo(queue, "x")));
@@ -155,9 +147,7 @@ describe("a message that is not confirmed", () => {
   });
 
   test("a message counts as not sent when the channel dies, and the next message is sent", async () => {
-    const broker = environment.connect();
-    const publisher = broker.publisher();
-    await broker.ready();
+    const { publisher } = await environment.publishing();
     const queue = environment.names.otherQueue;
     environment.proxy.holdAnswers();
     environment.proxy.inject("test", bogusAck(1));
@@ -169,9 +159,7 @@ describe("a message that is not confirmed", () => {
   });
 
   test("a message counts as not sent when its exchange does not exist, and the publisher opens the next channel", async () => {
-    const broker = environment.connect();
-    const publisher = broker.publisher();
-    await broker.ready();
+    const { publisher } = await environment.publishing();
     const lost = publisher.publish({ exchange: "nowhere", routingKey: "x", content: Buffer.from("x") });
     const queue = environment.names.otherQueue;
     expect(await outcomes([lost])).toEqual(["channel-closed"]);
@@ -205,9 +193,11 @@ describe("onChannelLost: resend", () => {
   ])(
     "messages that are unconfirmed when the %s dies are sent again, in order and before later ones",
     async (_what, kill) => {
-      const scope = environment.connect();
-      const publisher = scope.publisher({ onChannelLost: "resend", maxUnconfirmed: 2, timeoutMs: 100_000 });
-      await scope.ready();
+      const { publisher } = await environment.publishing({
+        onChannelLost: "resend",
+        maxUnconfirmed: 2,
+        timeoutMs: 100_000,
+      });
       const queue = environment.names.otherQueue;
       environment.proxy.holdAnswers();
       const sending = ["a", "b", "c", "d"].map((text) => publisher.publish(messageTo(queue, text)));
@@ -259,9 +249,7 @@ describe("unroutableGraceMs", () => {
 
 describe("closing a publisher", () => {
   test("closing a publisher waits for the messages under way, and accepts no more", async () => {
-    const broker = environment.connect();
-    const publisher = broker.publisher({ maxUnconfirmed: 5 });
-    await broker.ready();
+    const { publisher } = await environment.publishing({ maxUnconfirmed: 5 });
     const queue = environment.names.otherQueue;
     const sending = many(50, () => publisher.publish(messageTo(queue, "x")));
     const closing = publisher.close();

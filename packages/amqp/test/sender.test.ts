@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { bogusAck } from "@herald/dev/harness/broker-proxy";
 import { until } from "@herald/dev/harness/client-environment";
+import { bogusAck } from "@herald/dev/harness/link";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { describe, expect, test } from "@jest/globals";
 import { messageTo, useScopeEnvironment } from "./use-scope-environment.ts";
@@ -8,11 +8,17 @@ import { messageTo, useScopeEnvironment } from "./use-scope-environment.ts";
 const server = useBroker();
 const environment = useScopeEnvironment(() => server.url);
 
+/** A sender whose broker is there. */
+async function start() {
+  const scope = environment.connect();
+  const sender = scope.sender();
+  await scope.ready();
+  return { scope, sender };
+}
+
 describe("a sender", () => {
   test("a sender sends transient messages in the order of the calls", async () => {
-    const scope = environment.connect();
-    const sender = scope.sender();
-    await scope.ready();
+    const { sender } = await start();
     const queue = environment.names.otherQueue;
     expect(sender.send({ ...messageTo(queue, "one"), correlationId: "c" })).toBe(true);
     expect(sender.send(messageTo(queue, "two"))).toBe(true);
@@ -24,9 +30,7 @@ describe("a sender", () => {
   });
 
   test("the broker drops messages of a sender that wait longer than their expiry", async () => {
-    const scope = environment.connect();
-    const sender = scope.sender();
-    await scope.ready();
+    const { sender } = await start();
     const queue = environment.names.otherQueue;
     expect(sender.send({ ...messageTo(queue, "short"), expiresAfterMs: 1 })).toBe(true);
     expect(sender.send({ ...messageTo(queue, "long"), expiresAfterMs: 3_600_000 })).toBe(true);
@@ -37,9 +41,7 @@ describe("a sender", () => {
   });
 
   test("a sender drops a message that no queue takes, and sends the next", async () => {
-    const scope = environment.connect();
-    const sender = scope.sender();
-    await scope.ready();
+    const { sender } = await start();
     const queue = environment.names.otherQueue;
     expect(sender.send(messageTo("nowhere", "lost"))).toBe(true);
     expect(sender.send(messageTo(queue, "next"))).toBe(true);
@@ -63,9 +65,7 @@ describe("a sender", () => {
   });
 
   test("a sender opens the next channel after the broker closed the one that it had", async () => {
-    const scope = environment.connect();
-    const sender = scope.sender();
-    await scope.ready();
+    const { scope, sender } = await start();
     environment.proxy.inject("test", bogusAck(1));
     await until("the loss was seen", () => environment.logged.some(({ level }) => level === "warn"));
     await scope.ready();
@@ -75,9 +75,7 @@ describe("a sender", () => {
   });
 
   test("a sender drops messages while the socket is full, so that memory is bounded, and sends again afterwards", async () => {
-    const scope = environment.connect();
-    const sender = scope.sender();
-    await scope.ready();
+    const { sender } = await start();
     const queue = environment.names.otherQueue;
     const large = { exchange: "", routingKey: queue, content: Buffer.alloc(50_000, "x") };
     environment.proxy.holdRequests();
@@ -94,9 +92,7 @@ describe("a sender", () => {
   });
 
   test("a sender sends nothing after it was closed", async () => {
-    const scope = environment.connect();
-    const sender = scope.sender();
-    await scope.ready();
+    const { scope, sender } = await start();
     await sender.close();
     expect(sender.send(messageTo(environment.names.otherQueue, "late"))).toBe(false);
     expect(scope.isReady()).toBe(true);

@@ -1,4 +1,4 @@
-import { type ClientEnvironment, useClientEnvironment } from "@herald/dev/harness/client-environment";
+import { type ClientEnvironment, inbox, useClientEnvironment } from "@herald/dev/harness/client-environment";
 import type { Channel } from "amqplib";
 import {
   type BrokerScope,
@@ -26,7 +26,15 @@ function names(namespace: string) {
   };
 }
 
-export type ScopeEnvironment = ClientEnvironment<TestScope> & { readonly names: ReturnType<typeof names> };
+export interface ScopeEnvironment extends ClientEnvironment<TestScope> {
+  readonly names: ReturnType<typeof names>;
+  /** A consumer that is at work, of `names.queue` unless said otherwise, and the messages that it got. */
+  consuming(
+    options?: Partial<ConsumerOptions>,
+  ): Promise<{ broker: TestScope; consumer: Consumer; got: ReturnType<typeof inbox> }>;
+  /** A publisher whose broker is there. */
+  publishing(options?: PublisherOptions): Promise<{ broker: TestScope; publisher: Publisher }>;
+}
 
 /** A scope, and what can be started on it. */
 interface TestScope extends BrokerScope {
@@ -54,7 +62,27 @@ export function useScopeEnvironment(brokerUrl: () => string): ScopeEnvironment {
       return { queues: Object.values(queues), exchanges: [exchange, unboundExchange] };
     },
   );
-  return Object.defineProperty(environment, "names", { get: () => names(environment.namespace) }) as ScopeEnvironment;
+  return Object.defineProperties(environment, {
+    names: { get: () => names(environment.namespace) },
+    consuming: {
+      async value(options: Partial<ConsumerOptions> = {}) {
+        const broker = environment.connect();
+        const got = inbox();
+        const { queue } = names(environment.namespace);
+        const consumer = broker.consume({ queue, prefetch: 10, handle: got.handle, ...options });
+        await broker.ready();
+        return { broker, consumer, got };
+      },
+    },
+    publishing: {
+      async value(options?: PublisherOptions) {
+        const broker = environment.connect();
+        const publisher = broker.publisher(options);
+        await broker.ready();
+        return { broker, publisher };
+      },
+    },
+  }) as ScopeEnvironment;
 }
 
 function declarer(namespace: string): (channel: Channel) => Promise<void> {

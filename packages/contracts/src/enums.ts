@@ -1,11 +1,11 @@
 import { type Catalogue, DEFAULT_CATALOGUE } from "./event-types.ts";
-import { FAILURE_KINDS } from "./failure-kinds.ts";
 import { oneOf } from "./json-schema.ts";
 import {
   CHANGE_KINDS,
   CHANGED_BY,
   DELIVERY_STATES,
   EXPORT_FORMATS,
+  FAILURE_KINDS,
   NO_DELIVERY_REASONS,
   OUTCOMES,
   RESEND_STATES,

@@ -22,7 +22,6 @@ export {
   type EventTypeDefinition,
   isEventType,
 } from "./event-types.ts";
-export { FAILURE_KINDS, type FailureKind } from "./failure-kinds.ts";
 export {
   type EventFault,
   type EventTypeRules,
@@ -47,6 +46,8 @@ export {
   type DeliveryState,
   EXPORT_FORMATS,
   type ExportFormat,
+  FAILURE_KINDS,
+  type FailureKind,
   NO_DELIVERY_REASONS,
   NOTICE_TYPES,
   type NoDeliveryReason,

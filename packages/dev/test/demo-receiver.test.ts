@@ -3,8 +3,8 @@ import { request as httpsRequest } from "node:https";
 import { sign } from "@herald/receiver";
 import { afterEach, beforeAll, expect, test } from "@jest/globals";
 import type { KeyPair } from "../src/certificates/authority.ts";
+import type { LoggedRequest } from "../src/demo-receiver/control-api.ts";
 import { type DemoReceiver, startDemoReceiver } from "../src/demo-receiver/demo-receiver.ts";
-import type { LoggedRequest } from "../src/demo-receiver/request-log.ts";
 import { certificates } from "../src/harness/certificates.ts";
 import { eventually } from "../src/harness/eventually.ts";
 

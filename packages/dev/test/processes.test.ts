@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { eventually } from "../src/harness/eventually.ts";
-import { isAlive, type ProcessIdentity } from "../src/stack/process-identity.ts";
+import { isAlive, type ProcessIdentity } from "../src/stack/lock-file.ts";
 import { endStaleProcesses, startProcess } from "../src/stack/processes.ts";
 
 let folder: string;

@@ -1,10 +1,9 @@
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { STACK_TIMEOUT_MS } from "../src/harness/stack-client.ts";
-import { isPoolerAsked } from "../src/harness/test-pooler.ts";
 import { useBroker } from "../src/harness/use-broker.ts";
-import { useDatabase } from "../src/harness/use-database.ts";
-import { postgresVersion } from "../src/stack/postgres-versions.ts";
+import { isPoolerAsked, useDatabase } from "../src/harness/use-database.ts";
+import { postgresVersion } from "../src/stack/postgres-programs.ts";
 
 const db = useDatabase();
 const broker = useBroker();

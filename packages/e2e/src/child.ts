@@ -1,5 +1,10 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { projectFolder } from "@herald/dev/stack/folders";
+import { runProgram } from "@herald/dev/stack/programs";
 
 /** A part of a measurement that runs as a process of its own, so that it takes nothing from what is measured. */
 export interface Child {
@@ -65,4 +70,28 @@ export function answerParent<Request>(answer: (request: Request) => Promise<unkn
 /** A parent that has ended meanwhile hears nothing, and that is no error. */
 function reply(answer: Answer): void {
   process.send?.(answer, undefined, undefined, () => {});
+}
+
+export { withoutPnpm } from "@herald/dev/stack/programs";
+
+/** A first compilation fills caches of hundreds of megabytes, or fetches packages. */
+export const BUILD_TIMEOUT_MS = 600_000;
+
+/** Runs a program to its end, and returns what it printed. */
+export async function output(program: string, args: string[], cwd: string, env = process.env): Promise<string> {
+  const what = `Running ${program} ${args.join(" ")}`;
+  // A compiler calls others of its own folder, and may find another one's by their names first: cargo, rustc.
+  const own = { ...env, PATH: [dirname(program), env.PATH].join(delimiter) };
+  return (await runProgram(program, args, { what, cwd, env: own, timeoutMs: BUILD_TIMEOUT_MS })).trim();
+}
+
+/** Works on a copy of an example's folder, so that the checkout stays as it is. */
+export async function withCopy<Result>(example: string, work: (folder: string) => Promise<Result>): Promise<Result> {
+  const folder = mkdtempSync(join(tmpdir(), "herald-example-"));
+  try {
+    cpSync(join(projectFolder(), "examples", example), folder, { recursive: true });
+    return await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }

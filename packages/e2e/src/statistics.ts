@@ -11,3 +11,10 @@ export function median(values: readonly number[]): number {
   if (sorted.length % 2 === 1) return above;
   return ((sorted[sorted.length / 2 - 1] ?? Number.NaN) + above) / 2;
 }
+
+/** How often each of these names occurs. */
+export function countBy(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}

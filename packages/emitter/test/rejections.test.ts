@@ -43,6 +43,14 @@ async function tell(...rejections: (RejectedEvent | string)[]): Promise<void> {
   await own.close();
 }
 
+/** A service that listens from now on, on a broker where Herald has been. */
+async function listen(handle: Parameters<Emitter["onRejected"]>[0], failures?: Error[]) {
+  await admin.declareExchange();
+  const rejections = start(failures).onRejected(handle, { queue });
+  await eventually(() => expect(rejections.isReady()).toBe(true));
+  return rejections;
+}
+
 const waitingIn = async () => {
   const own = await connect(broker.url);
   const { messageCount } = await (await own.createChannel()).checkQueue(queue);
@@ -51,10 +59,8 @@ const waitingIn = async () => {
 };
 
 test("a service hears of rejected events through a queue of its own, and of no other notices", async () => {
-  await admin.declareExchange();
   const told: RejectedEvent[] = [];
-  const rejections = start().onRejected((each) => void told.push(each), { queue });
-  await eventually(() => expect(rejections.isReady()).toBe(true));
+  const rejections = await listen((each) => void told.push(each));
   const [first, second] = [rejection(), rejection()];
   admin.channel.publish(exchange, "endpoint.failing", Buffer.from("{}"));
   await tell(first, second);
@@ -64,18 +70,13 @@ test("a service hears of rejected events through a queue of its own, and of no o
 });
 
 test("a rejection is acknowledged when its handler has ended, and comes again where the handler failed", async () => {
-  await admin.declareExchange();
   const failures: Error[] = [];
   const told: string[] = [];
   let fails = true;
-  const rejections = start(failures).onRejected(
-    async ({ reason }) => {
-      told.push(reason);
-      if (fails) throw new Error("no mail server");
-    },
-    { queue },
-  );
-  await eventually(() => expect(rejections.isReady()).toBe(true));
+  const rejections = await listen(async ({ reason }) => {
+    told.push(reason);
+    if (fails) throw new Error("no mail server");
+  }, failures);
   await tell(rejection("a"));
   await eventually(() => expect(told.length).toBeGreaterThan(1));
   expect(failures.map(({ cause }) => (cause as Error | undefined)?.message)).toContain("no mail server");
@@ -87,9 +88,7 @@ test("a rejection is acknowledged when its handler has ended, and comes again wh
 });
 
 test("what comes while no process listens waits in the queue, and closing waits for the handler under way", async () => {
-  await admin.declareExchange();
-  const first = start().onRejected(() => {}, { queue });
-  await eventually(() => expect(first.isReady()).toBe(true));
+  const first = await listen(() => {});
   await first.close();
   await tell(rejection("a"), rejection("b"));
   const begun: string[] = [];
@@ -112,10 +111,8 @@ test("what comes while no process listens waits in the queue, and closing waits 
 });
 
 test("a service goes on hearing after a lost connection, and after its queue was deleted", async () => {
-  await admin.declareExchange();
   const told: string[] = [];
-  const rejections = start().onRejected(({ reason }) => void told.push(reason), { queue });
-  await eventually(() => expect(rejections.isReady()).toBe(true));
+  await listen(({ reason }) => void told.push(reason));
   await broker.closeConnections();
   await eventually(() => tell(rejection("after the connection")));
   await eventually(() => expect(told).toContain("after the connection"));
@@ -145,10 +142,8 @@ test("a service that starts before Herald is told so, and hears once Herald is t
 });
 
 test("what is no rejection is taken out of the queue, and holds up nothing", async () => {
-  await admin.declareExchange();
   const told: string[] = [];
-  const rejections = start().onRejected(({ reason }) => void told.push(reason), { queue });
-  await eventually(() => expect(rejections.isReady()).toBe(true));
+  const rejections = await listen(({ reason }) => void told.push(reason));
   await tell("{", "null", '{"type":"other"}', rejection("a"));
   await eventually(() => expect(told).toEqual(["a"]));
   await rejections.close();

@@ -39,3 +39,10 @@ export const DEFAULT_TIMEOUT_SECONDS = "15";
 export function milliseconds(name: string, seconds: string): number {
   return integer(name, seconds, 1, 3600) * 1000;
 }
+
+/** A text without the control characters that could steer the terminal, on one line. */
+export function printable(text: string): string {
+  return text.replace(/\p{Cc}|\p{Cf}/gu, (character) =>
+    /[\t\n\r]/.test(character) ? " " : `\\u${character.codePointAt(0)?.toString(16).padStart(4, "0")}`,
+  );
+}

@@ -10,5 +10,11 @@ export {
   receiveRequest,
   verdictOn,
 } from "./listen/received-request.ts";
-export { ExchangeError, exchange, type ReceiverAnswer } from "./send/exchange.ts";
-export { type OutgoingRequest, signedRequest, type ToSign } from "./send/signed-request.ts";
+export {
+  ExchangeError,
+  exchange,
+  type OutgoingRequest,
+  type ReceiverAnswer,
+  signedRequest,
+  type ToSign,
+} from "./send/exchange.ts";

@@ -29,10 +29,7 @@ const countOf = (path: string) => receiver.requests.filter((request) => request.
 test("an endpoint never has more attempts in flight than its cap, and its backlog goes on as attempts end", async () => {
   let inFlight = 0;
   let most = 0;
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
   receiver.answerWith(async () => {
     most = Math.max(most, ++inFlight);
     await released;

@@ -49,10 +49,7 @@ test("a dispatcher that starts while dispatching is stopped attempts nothing, an
 });
 
 test("a dispatcher that runs gives up its shards when dispatching is stopped, those with attempts under way when they have ended", async () => {
-  let answer = () => {};
-  const answered = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   receiver.answerWith(async () => {
     await answered;
     return { status: 200 };

@@ -11,8 +11,8 @@ import type {
   StartResendRequest,
 } from "@herald/contracts";
 import { v7 } from "uuid";
+import { sessionOf } from "./authentication/access.ts";
 import type { Caller } from "./authentication/caller.ts";
-import { sessionOf } from "./authentication/session.ts";
 import type { ManagementApiConfig } from "./config.ts";
 import { deliverManually, type RequestAttempt } from "./deliveries/deliver-manually.ts";
 import {
@@ -24,11 +24,10 @@ import {
 } from "./deliveries/history.ts";
 import { authorOf } from "./endpoints/author.ts";
 import { type ChangeFilter, listAllChanges, listChanges } from "./endpoints/changes.ts";
-import { deleteEndpoint } from "./endpoints/delete-endpoint.ts";
 import type { EndpointKey } from "./endpoints/find-endpoint.ts";
+import { toEndpointSummary } from "./endpoints/find-endpoint.ts";
 import { listOverviews, readDetails } from "./endpoints/overview.ts";
-import { createEndpoint, editEndpoint, readCreated, wasDeleted } from "./endpoints/save-endpoint.ts";
-import { toEndpointSummary } from "./endpoints/summary.ts";
+import { createEndpoint, deleteEndpoint, editEndpoint, readCreated, wasDeleted } from "./endpoints/save-endpoint.ts";
 import type { TellOwner } from "./endpoints/tell-owner.ts";
 import { eventTypesOf } from "./event-types.ts";
 import { type EventFilter, findEvents, readEvent } from "./events/find-events.ts";
@@ -36,9 +35,8 @@ import { type ExportQuery, exportDeliveries } from "./export/export-deliveries.t
 import type { KeyedLimiter } from "./http/keyed-limiter.ts";
 import type { Target } from "./idempotency/answer-once.ts";
 import type { OperationId } from "./operations.ts";
-import { readPreview } from "./resends/preview.ts";
 import { endResend, findResend, listResends, type ResendsFilter, readResend } from "./resends/resends.ts";
-import { startResend } from "./resends/start-resend.ts";
+import { readPreview, startResend } from "./resends/start-resend.ts";
 import { deliverySummary } from "./sql/delivery-summaries.ts";
 import { listEndpoints } from "./sql/list-endpoints.ts";
 

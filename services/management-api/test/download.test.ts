@@ -52,10 +52,7 @@ function ask(port: number, { reads = true, onText = () => {} } = {}): Promise<{ 
 }
 
 test("a download that can't be completed ends with a reset, which HTTP/1.0 and proxies that speak it see too", async () => {
-  let arrived = () => {};
-  const hasArrived = new Promise<void>((resolve) => {
-    arrived = resolve;
-  });
+  const { promise: hasArrived, resolve: arrived } = Promise.withResolvers<void>();
   const { port, outcomes } = await serve(async function* () {
     yield "the first piece\n";
     // Node takes a reset that comes together with text for an end.

@@ -127,10 +127,7 @@ describe("a request whose first one is under way", () => {
   test("a manual delivery that comes again while the first one waits is a 409 that says when to come back", async () => {
     const { endpoint } = await create(client);
     const key = newKey();
-    let answer = () => {};
-    const answered = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
     const asked = new Promise<void>((resolve) => {
       attempt = async ({ deliveryId }) => {
         resolve();

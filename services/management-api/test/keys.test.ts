@@ -244,28 +244,6 @@ describe("settings", () => {
     );
   });
 
-  test.each([
-    "http://login.example.com/jwks",
-    "http://10.0.0.7/jwks",
-    "http://127.0.0.1.example.com/jwks",
-    "http://localhost.example.com/jwks",
-    "http://",
-  ])("keys from %s are refused in production, since anybody on the way could replace them", (url) => {
-    expect(refused({ HERALD_ENV: "production", AUTH_JWKS_URL: url })).toMatch(
-      /AUTH_JWKS_URL is not safe .* https:\/\//,
-    );
-  });
-
-  test.each([
-    "https://login.example.com/jwks",
-    "http://127.0.0.1:8080/jwks",
-    "http://[::1]/jwks",
-    "http://localhost/jwks",
-  ])("keys from %s are taken in production", (url) => {
-    const PUBLIC_ORIGIN = "https://herald.example.com";
-    expect(() => config({ HERALD_ENV: "production", AUTH_JWKS_URL: url, PUBLIC_ORIGIN })).not.toThrow();
-  });
-
   test("a short secret isn't repeated", () => {
     expect(refused({ AUTH_JWT_SECRET: "short and secret" })).not.toContain("short and secret");
   });

@@ -1,8 +1,8 @@
 import { deliveryId, firstIdAt, timeOf } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import { deliveriesAtEndpoints } from "@herald/common/history/sql/deliveries-at-endpoints";
+import { findDelivery } from "@herald/common/history/sql/delivery-columns";
 import { eventKeys } from "@herald/common/history/sql/event-keys";
-import { findDelivery } from "@herald/common/history/sql/find-delivery";
 import { readEvents } from "@herald/common/history/sql/read-events";
 import { undeliveredEvents } from "@herald/common/history/sql/undelivered-events";
 import { type Statistics, type StoredHistory, storeHistory } from "@herald/dev/harness/history";

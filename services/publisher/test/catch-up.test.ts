@@ -53,6 +53,10 @@ async function insertMarked(row: Partial<Prisma.WebhookEndpointUncheckedCreateIn
   return endpoint;
 }
 
+/** As an edit or a resume does it. */
+const markAgain = (endpointId: string, at: Clock = clock) =>
+  db.database.prisma.catchUp.update({ where: { endpointId }, data: { dueAt: at.now(), priority: 0 } });
+
 async function insertEvents(organizationId: string, count: number, row: Parameters<typeof insertEvent>[2] = {}) {
   for (let index = 0; index < count; index++) {
     await insertEvent(db.database.prisma, organizationId, { occurredAt: new Date(ROW_TIME.getTime() + index), ...row });
@@ -120,10 +124,7 @@ describe("what a catch-up makes", () => {
     await insertEvents(endpoint.organizationId, 3);
     expect(await run()).toBe(3);
     expect(await dueOf(endpoint.id)).toHaveLength(3);
-    await db.database.prisma.catchUp.update({
-      where: { endpointId: endpoint.id },
-      data: { dueAt: clock.now(), priority: 0 },
-    });
+    await markAgain(endpoint.id);
     expect(await run()).toBe(0);
     expect(await dueOf(endpoint.id)).toHaveLength(3);
   });
@@ -133,10 +134,7 @@ describe("what a catch-up makes", () => {
     await insertEvents(endpoint.organizationId, 3);
     expect(await run()).toBe(3);
     await db.database.prisma.delivery.deleteMany({ where: { endpointId: endpoint.id } });
-    await db.database.prisma.catchUp.update({
-      where: { endpointId: endpoint.id },
-      data: { dueAt: clock.now(), priority: 0 },
-    });
+    await markAgain(endpoint.id);
     expect(await run()).toBe(3);
     expect(await deliveriesOf(endpoint.id)).toHaveLength(3);
     expect(await dueOf(endpoint.id)).toHaveLength(3);
@@ -195,10 +193,7 @@ describe("when it comes", () => {
     expect(await run(at)).toBe(2);
     expect(await catchUpOf(endpoint.id)).toMatchObject({ completeTo: at.now(), priority: 1 });
     // A resume goes through all of the window.
-    await db.database.prisma.catchUp.update({
-      where: { endpointId: endpoint.id },
-      data: { priority: 0, dueAt: at.now() },
-    });
+    await markAgain(endpoint.id, at);
     expect(await run(at)).toBe(3);
   });
 

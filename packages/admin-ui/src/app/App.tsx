@@ -1,18 +1,17 @@
+import { isUuid } from "@herald/contracts";
 import { QueryClient, QueryClientProvider, useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
-import { lazy, Suspense } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import { Route, Router, Switch } from "wouter";
 import { addressesFrom } from "../api/addresses.ts";
-import { sessionQuery } from "../api/queries.ts";
-import { LoadError, NotAllowed } from "../common/feedback/LoadError.tsx";
+import { filtersFromSearch } from "../api/delivery-filters.ts";
+import { deliveriesQuery, overviewQuery, sessionQuery, webhookQuery } from "../api/queries.ts";
+import { LoadError, NotAllowed, NotFound } from "../common/feedback/LoadError.tsx";
 import { Skeleton } from "../common/feedback/Skeleton.tsx";
 import { Hint } from "../common/overlay/Hint.tsx";
 import { SessionContext } from "../common/session.tsx";
-import { NotFound } from "../scenes/not-found/NotFound.tsx";
 import { RevealedSecret } from "../scenes/webhook-form/RevealedSecret.tsx";
 import { WebhookList } from "../scenes/webhook-list/WebhookList.tsx";
 import { ConnectionBanner } from "./ConnectionBanner.tsx";
-import { prefetch } from "./prefetch.ts";
 import { Shell } from "./Shell.tsx";
 
 const AllChanges = lazy(() => import("../scenes/changes/AllChanges.tsx"));
@@ -73,4 +72,18 @@ function SessionGate({ children }: { children: ReactNode }) {
   if (data) return <NotAllowed missing={data.missing} />;
   if (error) return <LoadError error={error} what="your session" />;
   return <Skeleton rows={6} what="your session" />;
+}
+
+/**
+ * Asks for what the first scene needs at once, rather than one answer after the other: the session decides only what is shown.
+ * @param place the path below the page's own, e.g. "/webhooks/…".
+ */
+function prefetch(client: QueryClient, place: string, search: string): void {
+  void client.prefetchQuery(sessionQuery);
+  if (place === "" || place === "/") void client.prefetchQuery(overviewQuery);
+  const id = /^\/webhooks\/([^/]+)/.exec(place)?.[1];
+  if (!isUuid(id)) return;
+  void client.prefetchQuery(webhookQuery(id));
+  void client.prefetchInfiniteQuery(deliveriesQuery(id, filtersFromSearch(new URLSearchParams(search))));
+  void import("../scenes/webhook/WebhookPage.tsx");
 }

@@ -1,9 +1,8 @@
 import { expect, test } from "@jest/globals";
 import axe from "axe-core";
 import type { Locator } from "playwright-core";
-import { useScenes } from "../support/scenes.ts";
+import { useScenes, violations, violationsInBothThemes } from "../support/scenes.ts";
 import { useTestEnvironment } from "../support/test-environment.ts";
-import { violations, violationsInBothThemes } from "../support/violations.ts";
 
 const environment = useTestEnvironment({ sharedOrganization: true });
 const scenes = useScenes(environment);

@@ -1,7 +1,6 @@
 import { expect, test } from "@jest/globals";
-import { useScenes } from "../support/scenes.ts";
+import { useScenes, violationsInBothThemes } from "../support/scenes.ts";
 import { useTestEnvironment } from "../support/test-environment.ts";
-import { violationsInBothThemes } from "../support/violations.ts";
 
 const scenes = useScenes(useTestEnvironment({ sharedOrganization: true }));
 

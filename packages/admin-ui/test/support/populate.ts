@@ -1,7 +1,15 @@
 import { type EventType, samplePayload } from "@herald/contracts";
 import { idAt } from "@herald/dev/harness/rows";
-import { type ScenarioKey, scenarios, type WebhookScenario } from "./fixtures.ts";
-import { historyOf, missedBy, type Past, randomFrom, uuidv7 } from "./history.ts";
+import {
+  historyOf,
+  missedBy,
+  type Past,
+  randomFrom,
+  type ScenarioKey,
+  scenarios,
+  uuidv7,
+  type WebhookScenario,
+} from "./fixtures.ts";
 import type { TestEnvironment } from "./test-environment.ts";
 
 type Prisma = TestEnvironment["db"]["database"]["prisma"];

@@ -1,5 +1,6 @@
 import {
   type BrokerLog,
+  type BrokerScope,
   type Consumer,
   type ConsumerOptions,
   logOutages,
@@ -12,11 +13,9 @@ import {
   startSender,
 } from "@herald/amqp";
 import type { Channel } from "amqplib";
-import { probeForAlarms } from "./alarm-probe.ts";
 import { type Cell, WHOLE } from "./cell.ts";
 import { type Inspector, startInspector } from "./inspector.ts";
-import { type Replier, startReplier } from "./replier.ts";
-import { type Requester, startRequester } from "./requester.ts";
+import { type Replier, type Requester, startReplier, startRequester } from "./requester.ts";
 import { assertTls, outagesInWords } from "./tls.ts";
 import {
   declareOwnerQueue,
@@ -27,6 +26,38 @@ import {
   ownerQueueOf,
   type Side,
 } from "./topology.ts";
+
+/**
+ * Publishes a message that no queue takes, again and again. A broker whose memory or disk alarm is set tells only a connection that
+ * publishes. It blocks all emitters meanwhile, so there is no event, and nothing that Herald would publish by itself.
+ *
+ * @param exchange a direct one, which drops what has a key that no queue is bound by
+ * @returns what ends it
+ */
+export function probeForAlarms(connection: BrokerScope["connection"], exchange: string, everyMs: number): () => void {
+  // It stays open: a broker in alarm answers nothing more on the connection, not even a channel's close.
+  let channel: Channel | undefined;
+
+  async function probe(): Promise<void> {
+    if (connection.obstacle() !== undefined) return;
+    if (channel === undefined) {
+      const opened = await connection.openChannel();
+      const forget = () => {
+        if (channel === opened) channel = undefined;
+      };
+      // An exchange that is not declared yet, or a right that is missing, closes the channel.
+      opened.on("error", forget);
+      opened.on("close", forget);
+      channel = opened;
+    }
+    channel.publish(exchange, "nobody", Buffer.alloc(0));
+  }
+
+  // What fails here shows in the connection itself.
+  const timer = setInterval(() => void probe().catch(() => undefined), everyMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
 
 // What a broker hands out and throws, for services, which stand on this file and not on the package below it.
 export {
@@ -139,6 +170,30 @@ export function connectBroker(brokerOptions: BrokerOptions): Broker {
       stopProbing();
       await receiving.close();
       await sending.close();
+    },
+  };
+}
+
+/**
+ * One service's part of a broker that several services of a process share. Closing it closes what was started on it, and leaves
+ * the connections to the others. It is ready when the whole broker is.
+ */
+export function partOfBroker(broker: Broker): Broker {
+  const parts = new Set<{ close(): Promise<void> }>();
+  const own = <Part extends { close(): Promise<void> }>(part: Part): Part => {
+    parts.add(part);
+    return part;
+  };
+  return {
+    ...broker,
+    consume: (options) => own(broker.consume(options)),
+    consumeAsOwner: (ownerId, options) => own(broker.consumeAsOwner(ownerId, options)),
+    publisher: (options) => own(broker.publisher(options)),
+    sender: () => own(broker.sender()),
+    requester: () => own(broker.requester()),
+    inspector: () => own(broker.inspector()),
+    async close() {
+      await Promise.all([...parts].map((part) => part.close()));
     },
   };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type BrokerScope, maintainChannel } from "@herald/amqp";
+import { type BrokerLog, type BrokerScope, maintainChannel, type Reply, startSender } from "@herald/amqp";
 import type { Message } from "amqplib";
 
 export interface Request {
@@ -109,5 +109,27 @@ export function startRequester(scope: BrokerScope): Requester {
         send();
       }),
     close: channel.close,
+  };
+}
+
+export interface Replier {
+  /** May lose the answer, never throws. Answers requests of a `Requester` and nothing else. */
+  reply: Reply;
+  close(): Promise<void>;
+}
+
+/** What RabbitMQ makes of the reply queue's name: the address of one requester's channel. */
+const REPLY_ADDRESS_PREFIX = "amq.rabbitmq.reply-to.";
+
+/** Sends answers without confirms, and keeps none: a requester that receives no answer has a timeout. */
+export function startReplier(scope: BrokerScope, log: BrokerLog): Replier {
+  const sender = startSender(scope);
+  return {
+    reply: ({ replyTo, correlationId }, content) => {
+      if (typeof replyTo !== "string" || !replyTo.startsWith(REPLY_ADDRESS_PREFIX)) return;
+      const sent = sender.send({ exchange: "", routingKey: replyTo, content, correlationId });
+      if (!sent) log.debug("broker: an answer was dropped, since it could not be sent at once", { correlationId });
+    },
+    close: sender.close,
   };
 }

@@ -1,15 +1,13 @@
 import type { EndpointDelivery, EventDetails, EventListItem, UndeliveredEvent } from "@herald/contracts";
 import { idsFrom } from "../database/ids.ts";
 import type { Reads } from "../database/queries.ts";
-import { entityTypeOf } from "./entity-type.ts";
 import { type AtEndpoint, deliveriesAtEndpoints } from "./sql/deliveries-at-endpoints.ts";
+import { findDelivery } from "./sql/delivery-columns.ts";
 import { type EventKeysQuery, eventKeys } from "./sql/event-keys.ts";
-import { findDelivery } from "./sql/find-delivery.ts";
 import { type EventRow, readEvents } from "./sql/read-events.ts";
 import { undeliveredEvents } from "./sql/undelivered-events.ts";
-import { toListItem, toUtc } from "./summary.ts";
-import { cutPart, timeOfPart } from "./undelivered-part.ts";
-import { whyNoDelivery } from "./why-no-delivery.ts";
+import { entityTypeOf, toListItem, toUtc } from "./summary.ts";
+import { cutPart, timeOfPart, whyNoDelivery } from "./why-no-delivery.ts";
 
 export interface SearchParts {
   queries: Reads;

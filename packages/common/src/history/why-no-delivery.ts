@@ -1,4 +1,5 @@
 import type { NoDeliveryReason } from "@herald/contracts";
+import { firstIdAt, timeOf } from "../database/ids.ts";
 
 /** The facts of an event that decide whether it had a delivery. */
 export interface EventFacts {
@@ -29,4 +30,42 @@ export function whyNoDelivery(
   if (!events.includes(type)) return "not_subscribed";
   if (occurredAt.getTime() < now.getTime() - windowMs) return "older_than_window";
   return isEnabled ? "not_yet" : "disabled";
+}
+
+// Events that were taken and events that were not are one list, in parts. The first are in the order of their keys. One that was not
+// taken has none: it stands where the first key of the millisecond in which it came would.
+
+/** The time of a part's events that were not taken, the second excluded. Null is no limit. */
+export interface PartTime {
+  from: Date | null;
+  to: Date | null;
+}
+
+/** The time of the part between two keys, of which the newer is not part of it. */
+export function timeOfPart({ next, before }: { next: string | null; before: string | null }): PartTime {
+  return { from: next === null ? null : firstTimeFrom(next), to: before === null ? null : firstTimeFrom(before) };
+}
+
+/** The first millisecond whose first key is not before this one. */
+function firstTimeFrom(key: string): Date {
+  const time = timeOf(key);
+  return firstIdAt(time) === key ? time : new Date(time.getTime() + 1);
+}
+
+/**
+ * The rows that a part has room for, and where it ends for their sake; `next` is null where all of them have room. The rows of a
+ * millisecond stay together; where one has more than `room`, the others are left out, so that the parts end.
+ *
+ * @param rows newest first; one more than there is room for says that there are others
+ */
+export function cutPart<Row extends { cameAt: Date }>(
+  rows: readonly Row[],
+  room: number,
+): { rows: Row[]; next: string | null } {
+  const first = rows[room];
+  if (first === undefined) return { rows: [...rows], next: null };
+  const cutAt = first.cameAt.getTime();
+  const whole = rows.filter(({ cameAt }) => cameAt.getTime() > cutAt);
+  if (whole.length > 0) return { rows: whole, next: firstIdAt(new Date(cutAt + 1)) };
+  return { rows: rows.slice(0, room), next: firstIdAt(first.cameAt) };
 }

@@ -2,10 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { batcher } from "./batcher.ts";
 
 function gate(): { opened: Promise<void>; open: () => void } {
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>();
   return { opened, open };
 }
 

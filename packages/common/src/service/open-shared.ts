@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { partOfBroker } from "../broker/part-of-broker.ts";
+import { partOfBroker } from "../broker/broker.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
 import { type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";

@@ -1,7 +1,7 @@
 import { inbox, until } from "@herald/dev/harness/client-environment";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { expect, test } from "@jest/globals";
-import { partOfBroker } from "../../src/broker/part-of-broker.ts";
+import { partOfBroker } from "../../src/broker/broker.ts";
 import { messageTo, useBrokerEnvironment } from "./use-broker-environment.ts";
 
 const server = useBroker();

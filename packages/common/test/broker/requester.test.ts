@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { bogusAck } from "@herald/dev/harness/broker-proxy";
 import { inbox, until } from "@herald/dev/harness/client-environment";
+import { bogusAck } from "@herald/dev/harness/link";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { describe, expect, test } from "@jest/globals";
 import { useBrokerEnvironment } from "./use-broker-environment.ts";

@@ -167,14 +167,8 @@ describe("a migration", () => {
     await migrate(db.url, { folder });
     write("2_column", "alter table a add column text text;");
     const { prisma: client } = db.database;
-    let free = () => {};
-    const until = new Promise<void>((resolve) => {
-      free = resolve;
-    });
-    let locked = () => {};
-    const reading = new Promise<void>((resolve) => {
-      locked = resolve;
-    });
+    const { promise: until, resolve: free } = Promise.withResolvers<void>();
+    const { promise: reading, resolve: locked } = Promise.withResolvers<void>();
     const reader = client.$transaction(
       async (transaction) => {
         await transaction.$executeRaw`lock table a in access share mode`;

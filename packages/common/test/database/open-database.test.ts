@@ -14,10 +14,7 @@ test("a database that is closed again stays closed, without a complaint: a proce
 
 test("a ping doesn't wait for the connections that work holds", async () => {
   const database = openDatabase(stored.url, { poolSize: 1 });
-  let end = () => {};
-  const ended = new Promise<void>((resolve) => {
-    end = resolve;
-  });
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   try {
     const working = database.prisma.$transaction(() => ended, { timeout: 100_000 });
     await database.ping();

@@ -1,9 +1,9 @@
 import { parseArgs } from "node:util";
 import { showEffect, startExample } from "../example/run-example.ts";
 import { localFolder } from "../stack/folders.ts";
+import { becomeOnlyOne } from "../stack/lock-file.ts";
 import { type StopRequest, stopRequest } from "../stack/stop-request.ts";
-import { becomeOnlyOne } from "../start/only-one.ts";
-import { progressOn } from "../start/progress.ts";
+import { progressOn } from "../start/panel.ts";
 import { startHerald } from "../start/start.ts";
 import { runCommand, UsageError } from "./run-command.ts";
 

@@ -3,7 +3,7 @@ import { announceSharedStack, getJson, withdrawSharedStack } from "../harness/st
 import { removeTestStack, startTestStack } from "../harness/test-stack.ts";
 import { localFolder } from "../stack/folders.ts";
 import { acquireLock, releaseLock } from "../stack/lock-file.ts";
-import { apartByVersion, postgresVersion } from "../stack/postgres-versions.ts";
+import { apartByVersion, postgresVersion } from "../stack/postgres-programs.ts";
 import { rabbitmqVersion } from "../stack/rabbitmq-versions.ts";
 import { stopRequest } from "../stack/stop-request.ts";
 

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
+import { becomeOnlyOne } from "../stack/lock-file.ts";
 import { type StopRequest, stopRequest } from "../stack/stop-request.ts";
-import { becomeOnlyOne } from "../start/only-one.ts";
-import { progressOn } from "../start/progress.ts";
+import { progressOn } from "../start/panel.ts";
 import { startHerald } from "../start/start.ts";
 import { runCommand } from "./run-command.ts";
 

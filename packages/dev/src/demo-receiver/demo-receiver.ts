@@ -4,8 +4,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describeRequest, type ReceivedRequest, type Refused, receiveRequest, verdictOn } from "@herald/listen";
 import { attemptCounter, type Plan, planFor, politeBehaviour } from "./behaviour.ts";
-import { type Controlled, control, help, isControl, tellSecret } from "./control-api.ts";
-import { requestLog } from "./request-log.ts";
+import { type Controlled, control, help, isControl, requestLog, tellSecret } from "./control-api.ts";
 
 export interface DemoReceiverOptions {
   host: string;

@@ -1,12 +1,15 @@
 import { mkdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SaveWebhookResponse, WebhookEndpointSummary } from "@herald/contracts";
 import { eventually } from "../harness/eventually.ts";
 import { cloneDatabase, dropDatabase } from "../harness/template-database.ts";
+import { projectFolder } from "../stack/folders.ts";
 import { freePort } from "../stack/ports.ts";
+import { startProcess } from "../stack/processes.ts";
+import { withoutPnpm } from "../stack/programs.ts";
 import { localCertificates } from "../start/local-certificates.ts";
 import { brokerNamespace, type RunInfo, readRunFile } from "../start/local-files.ts";
-import { startApp } from "./start-app.ts";
 
 export interface RunningExample {
   /** The product's API. */
@@ -89,4 +92,49 @@ async function call<Answer>(token: string, method: string, url: string, body?: o
   const text = await response.text();
   if (!response.ok) throw new Error(`${method} ${url} answered ${response.status}: ${text}`);
   return (text === "" ? undefined : JSON.parse(text)) as Answer;
+}
+
+/** What an app of examples/ reads from its environment; its README says what each means. */
+export interface AppSettings {
+  DATABASE_URL: string;
+  AMQP_URL: string;
+  BROKER_NAMESPACE: string;
+  ORGANIZATION_ID: string;
+  PORT: string;
+  WEBHOOK_PORT: string;
+  WEBHOOK_SECRET: string;
+  TLS_CERT_FILE: string;
+  TLS_KEY_FILE: string;
+}
+
+export interface RunningApp {
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a whole app of the folder examples/ by its `start.sh`, a product that emits and billing that receives, and resolves when it
+ * listens. What it says goes to this process's standard error.
+ *
+ * @throws where it ends before that, with its last lines
+ */
+export async function startApp(name: string, settings: AppSettings): Promise<RunningApp> {
+  const script = join(projectFolder(), "examples", name, "start.sh");
+  let tellReady = () => {};
+  const ready = new Promise<void>((resolve) => {
+    tellReady = resolve;
+  });
+  const child = await startProcess({
+    name: `example-${name}`,
+    command: "sh",
+    args: [script],
+    env: { ...withoutPnpm(), HERALD: projectFolder(), ...settings },
+    pidFolder: join(tmpdir(), "herald-examples"),
+    mark: script,
+    onLine: (line) => (line === "Ready." ? tellReady() : process.stderr.write(`${line}\n`)),
+  });
+  const ended = child.exited.then(({ code }) => {
+    throw new Error(`examples/${name} ended with ${code} before it was ready:\n${child.lastLines().join("\n")}`);
+  });
+  await Promise.race([ready, ended]);
+  return child;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "@herald/common/broker/broker";
 import { afterEach, beforeEach } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect, type GetMessage } from "amqplib";
-import { type BrokerProxy, startProxy } from "./broker-proxy.ts";
+import { type BrokerProxy, startProxy } from "./link.ts";
 
 export interface LogLine {
   level: "debug" | "info" | "warn" | "error";

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { localFolder } from "../stack/folders.ts";
-import { isAlive } from "../stack/process-identity.ts";
+import { isAlive } from "../stack/lock-file.ts";
 import { prepareRabbitmq } from "../stack/rabbitmq.ts";
 import { sharedStackUrl, TEST_STACK_URL } from "./stack-client.ts";
 import { removeTestStack, startTestStack, type TestStack } from "./test-stack.ts";

@@ -3,7 +3,7 @@ import { get } from "node:http";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import type { MariadbPrograms } from "../stack/mariadb.ts";
-import { apartByVersion } from "../stack/postgres-versions.ts";
+import { apartByVersion } from "../stack/postgres-programs.ts";
 import { rabbitmqVersion } from "../stack/rabbitmq-versions.ts";
 import type { PrometheusPrograms } from "../stack/test-programs.ts";
 import type { TestMariadbServer, TestPostgres, TestProgram, TestRabbitmq } from "./test-stack.ts";

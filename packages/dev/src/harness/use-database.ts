@@ -1,9 +1,48 @@
 import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { PrismaClient } from "@herald/common/database/generated/client";
 import { type Database, type DatabaseOptions, openDatabase } from "@herald/common/database/open-database";
 import { afterAll, beforeAll } from "@jest/globals";
-import { askForPostgres, STACK_TIMEOUT_MS } from "./stack-client.ts";
+import { startPgbouncer } from "../stack/pgbouncer.ts";
+import { askForPgbouncer, askForPostgres, STACK_TIMEOUT_MS } from "./stack-client.ts";
 import { cloneDatabase, dropDatabase } from "./template-database.ts";
-import { isPoolerAsked, startTestPooler, type TestPooler } from "./test-pooler.ts";
+
+/** A pooler that stands before the database of a test file. */
+export interface TestPooler {
+  /** Of the same database, through it, for clients that prepare nothing under a name. */
+  url: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Whether POSTGRES_POOLER asks for tests through a pooler of transactions.
+ *
+ * @throws where it asks for something else
+ */
+export function isPoolerAsked(): boolean {
+  const { POSTGRES_POOLER } = process.env;
+  if (POSTGRES_POOLER === "pgbouncer") return true;
+  if (!POSTGRES_POOLER) return false;
+  throw new Error(`POSTGRES_POOLER is "${POSTGRES_POOLER}". It can be pgbouncer; without it, tests have no pooler.`);
+}
+
+/** Starts a PgBouncer of transactions. Debian's 1.18 keeps no prepared statements. */
+export async function startTestPooler(databaseUrl: string): Promise<TestPooler> {
+  const { executable } = await askForPgbouncer();
+  const folder = mkdtempSync(join(tmpdir(), "herald-pooler-"));
+  const pgbouncer = await startPgbouncer(executable, { folder, databaseUrl, poolMode: "transaction" });
+  const url = new URL(pgbouncer.url);
+  url.searchParams.set("pgbouncer", "true");
+  return {
+    url: url.href,
+    async stop() {
+      await pgbouncer.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
 
 export interface TestDatabase {
   /** Of this test file's own database, through a pooler where POSTGRES_POOLER asks for one. */
@@ -73,4 +112,11 @@ export function useDatabase({
       return ready().database;
     },
   };
+}
+
+/** How many statements of this test's database wait for a lock. */
+export async function lockWaiters(prisma: PrismaClient): Promise<number> {
+  const [row] = await prisma.$queryRaw<{ count: number }[]>`
+    select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  return row?.count ?? 0;
 }

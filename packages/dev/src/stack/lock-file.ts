@@ -1,5 +1,51 @@
+import { execFileSync } from "node:child_process";
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { commandLine, isAlive, type ProcessIdentity } from "./process-identity.ts";
+import { join } from "node:path";
+import { readRunFile } from "../start/local-files.ts";
+import { localFolder } from "./folders.ts";
+
+/**
+ * Which process a pid meant when it was written down. Pids are used again: one that was read from a file names the same
+ * process only if that process has the same mark.
+ */
+export interface ProcessIdentity {
+  pid: number;
+  /** Part of the command line that only this process has. */
+  mark: string;
+}
+
+/** Whether that very process still runs (a zombie does not). */
+export function isAlive({ pid, mark }: ProcessIdentity): boolean {
+  const line = commandLine(pid);
+  return line !== "" && line.includes(mark);
+}
+
+/** The command line of a process, its arguments joined by blanks; empty where there is no such process. */
+export function commandLine(pid: number): string {
+  try {
+    if (process.platform === "linux") {
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").join(" ").trim();
+    }
+    return ps("command=", pid);
+  } catch {
+    return "";
+  }
+}
+
+/** The process that started it, undefined where there is no such process. */
+export function parentOf(pid: number): number | undefined {
+  try {
+    if (process.platform !== "linux") return Number(ps("ppid=", pid));
+    return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+function ps(field: string, pid: number): string {
+  const args = ["-ww", "-o", field, "-p", `${pid}`];
+  return execFileSync("ps", args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+}
 
 /**
  * Locks a file for this process. A lock whose process has ended is taken over.
@@ -41,5 +87,22 @@ function readHolder(file: string): ProcessIdentity | undefined {
     return JSON.parse(readFileSync(file, "utf8")) as ProcessIdentity;
   } catch {
     return undefined;
+  }
+}
+
+/** Makes this process the only one of this checkout that starts Herald, until it ends. @throws where another one does */
+export function becomeOnlyOne(): void {
+  const lockFile = join(localFolder(), "start.json");
+  const other = acquireLock(lockFile);
+  if (other !== undefined) throw new Error(alreadyRuns(other.pid));
+  process.on("exit", () => releaseLock(lockFile));
+}
+
+function alreadyRuns(pid: number): string {
+  const end = `End that one first, with ctrl-C or "kill ${pid}".`;
+  try {
+    return `Herald runs already, started from this folder by process ${pid}: ${readRunFile(localFolder()).adminSignInUrl}\n${end}`;
+  } catch {
+    return `Herald is being started from this folder by process ${pid}.\n${end}`;
   }
 }

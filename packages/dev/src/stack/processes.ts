@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isAlive, type ProcessIdentity } from "./process-identity.ts";
+import { isAlive, type ProcessIdentity } from "./lock-file.ts";
 
 export interface ProcessSpec {
   /** Names the process in messages, and its pid file. */

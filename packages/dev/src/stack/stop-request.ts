@@ -1,4 +1,4 @@
-import { commandLine, parentOf } from "./process-identity.ts";
+import { commandLine, parentOf } from "./lock-file.ts";
 
 export interface StopRequest {
   /** Resolves with the usual exit code for the signal. */

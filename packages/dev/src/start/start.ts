@@ -3,10 +3,9 @@ import { migrate } from "@herald/common/database/migrate";
 import { sealingKeyOf } from "@herald/common/security/sealing-keys";
 import { localFolder } from "../stack/folders.ts";
 import { endStaleProcesses } from "../stack/processes.ts";
-import { startBackends } from "./backends.ts";
-import { type Closing, closing } from "./closing.ts";
+import { type Closing, closing, startBackends } from "./backends.ts";
 import { DEMO_ORGANIZATION, developmentToken, FULL_ACCESS } from "./development-token.ts";
-import { localCertificates } from "./local-certificates.ts";
+import { localCertificates, startLocalReceiver } from "./local-certificates.ts";
 import {
   DEFAULT_NAMESPACE,
   keepBrokerNamespace,
@@ -15,9 +14,8 @@ import {
   removeRunFile,
   writeRunFile,
 } from "./local-files.ts";
-import { startLocalReceiver } from "./local-receiver.ts";
+import type { Progress } from "./panel.ts";
 import { panel } from "./panel.ts";
-import type { Progress } from "./progress.ts";
 import { restartOnBuild } from "./restart-on-build.ts";
 import { serviceSpecs } from "./service-specs.ts";
 import { superviseService } from "./services.ts";

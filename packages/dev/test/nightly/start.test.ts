@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { decodeJwt } from "jose";
 import { eventually } from "../../src/harness/eventually.ts";
 import { projectFolder } from "../../src/stack/folders.ts";
+import { commandLine } from "../../src/stack/lock-file.ts";
 import { freePort } from "../../src/stack/ports.ts";
 import { removePostgresData } from "../../src/stack/postgres-programs.ts";
-import { commandLine } from "../../src/stack/process-identity.ts";
 import type { RunInfo } from "../../src/start/local-files.ts";
 import { type HeraldProcess, pidFiles, runCommand, START_TIMEOUT_MS, startHerald } from "../herald-process.ts";
 

@@ -9,7 +9,7 @@ import type { EmitterRequest } from "./environment/emitter-process.ts";
 import { type ChaosEnvironment, databasesOf } from "./environment/open-environment.ts";
 import { collectNotices, countMessages, readNotices } from "./environment/queues.ts";
 import type { ReceiverRequest } from "./environment/receiver-process.ts";
-import { type ChaosTimes, DISABLE_AFTER, MAX_ATTEMPTS } from "./environment/settings.ts";
+import { type ChaosTimes, DISABLE_AFTER, MAX_ATTEMPTS } from "./environment/servers.ts";
 import { type Asked, type Load, loadFaults } from "./load.ts";
 import type { Period, Tenant } from "./plan/tenants.ts";
 import type { EmittedRecord, History, InjectedFault, ReceivedRequest } from "./verdict/history.ts";

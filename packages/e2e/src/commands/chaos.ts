@@ -2,7 +2,6 @@ import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { hasPassed, reportOf, tableOf } from "../chaos/report.ts";
-import { cellsScenario } from "../chaos/scenarios/cells.ts";
 import { clusterScenario } from "../chaos/scenarios/cluster.ts";
 import { faultsScenario } from "../chaos/scenarios/faults.ts";
 import { flatScenario } from "../chaos/scenarios/flat.ts";
@@ -20,7 +19,6 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   operators: operatorsScenario,
   restore: restoreScenario,
   "postgres-failover": postgresFailoverScenario,
-  cells: cellsScenario,
   split: splitScenario,
   flat: flatScenario,
 };

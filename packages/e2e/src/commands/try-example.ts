@@ -1,6 +1,5 @@
 import { tryEmitter } from "../examples/try-emitter.ts";
-import { tryReceiver } from "../examples/try-receiver.ts";
-import { tryVerifier } from "../examples/try-verifier.ts";
+import { tryReceiver, tryVerifier } from "../examples/try-receiver.ts";
 
 // What each examples/*/test.sh calls by $TRY: what the program is, and the command that starts it.
 const [kind, ...command] = process.argv.slice(2);

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+
 /** The most memory that `herald serve` may take in a small installation, in MiB. A test holds it to this, and the documents promise it. */
 export const SERVE_MEBIBYTES = 200;
 
@@ -7,4 +9,9 @@ export const SERVE_MEBIBYTES = 200;
  */
 export function containerHeap(limitMib: number): string[] {
   return [`--max-old-space-size=${limitMib / 2}`, "--max-semi-space-size=8"];
+}
+
+/** The most resident memory that a process has had so far, in MiB. */
+export function peakOf(pid: number): number {
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
 }

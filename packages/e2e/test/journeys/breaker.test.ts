@@ -18,10 +18,7 @@ test("§3.1/failures five events at once to a receiver that is away for ten seco
   const { api, receiver, emitter, clock } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   const back = clock.now().getTime() + 10 * SECOND_MS;
-  let fail = () => {};
-  const failing = new Promise<void>((resolve) => {
-    fail = resolve;
-  });
+  const { promise: failing, resolve: fail } = Promise.withResolvers<void>();
   receiver.answerWith(async () => {
     await failing;
     return clock.now().getTime() < back ? { fault: "reset" } : { status: 200 };

@@ -34,10 +34,7 @@ test("§4.4.10 a dispatcher killed in the middle of 200 deliveries loses none, a
   const settings = { ATTEMPT_TIMEOUT_SECONDS: "60" };
   const tuning = { sweepIntervalMs: 200 };
   for (const path of ["a", "b", "c", "d", "e"]) await api.create({ url: `${receiver.url}/${path}` });
-  let killed = () => {};
-  const kill = new Promise<void>((resolve) => {
-    killed = resolve;
-  });
+  const { promise: kill, resolve: killed } = Promise.withResolvers<void>();
   // From the 60th on all wait: the dispatcher is killed in the middle, however fast it is.
   receiver.answerWith(async (_request, index) => {
     if (index >= 60) await kill;

@@ -39,10 +39,7 @@ test("PostgreSQL's clock that jumps ahead while an attempt is under way repeats 
   const { api, receiver, emitter, clock, herald } = environment;
   await herald.startPublisher();
   const { endpoint } = await api.create({ url: receiver.url });
-  let answer = () => {};
-  const answered = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   receiver.answerWith(async () => {
     await answered;
     return { status: 200 };

@@ -47,10 +47,7 @@ test("a manual delivery doesn't queue behind an endpoint's own events", async ()
   const { api, receiver, emitter, herald } = environment;
   await herald.startDispatcher();
   const { endpoint } = await api.create({ url: receiver.url });
-  let answer = () => {};
-  const answered = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   receiver.answerWith(async ({ body }) => {
     if (body.toString() !== "{}") await answered;
     return { status: 200 };

@@ -1,5 +1,5 @@
-import { startProxy } from "@herald/dev/harness/broker-proxy";
 import { eventually } from "@herald/dev/harness/eventually";
+import { startProxy } from "@herald/dev/harness/link";
 import { afterEach, expect, test } from "@jest/globals";
 import { type ApiClient, apiClient } from "../../src/herald/api-client.ts";
 import { type ServiceProcess, type ServiceProcessOptions, startServiceProcess } from "../../src/herald/processes.ts";
@@ -100,10 +100,7 @@ test("a stop of herald serve answers a manual delivery that is under way, settle
   const serve = await startServe();
   const api = await apiOf(serve);
   const { endpoint } = await api.create({ url: receiver.url });
-  let answer = () => {};
-  const isTerminated = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
+  const { promise: isTerminated, resolve: answer } = Promise.withResolvers<void>();
   receiver.answerWith(async () => {
     await isTerminated;
     return { status: 200 };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { publint } from "publint";
-import { BUILD_TIMEOUT_MS, output } from "../../src/examples/output.ts";
+import { BUILD_TIMEOUT_MS, output } from "../../src/child.ts";
 import { entriesOf, LIBRARIES, PACKAGES, packPackages } from "../support/pack.ts";
 
 // What is published, as it is packed. Its users' projects are in ../nightly/publishing.

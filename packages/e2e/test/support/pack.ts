@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { eventually } from "@herald/dev/harness/eventually";
 import { localFolder, projectFolder } from "@herald/dev/stack/folders";
 import { acquireLock, releaseLock } from "@herald/dev/stack/lock-file";
-import { BUILD_TIMEOUT_MS, output } from "../../src/examples/output.ts";
+import { BUILD_TIMEOUT_MS, output } from "../../src/child.ts";
 
 /** The folders of packages that are published: those that don't say that they are private. */
 export const PACKAGES = readdirSync(join(projectFolder(), "packages")).filter((name) => {

@@ -3,9 +3,9 @@ import { connect as connectTls } from "node:tls";
 import type { EventType } from "@herald/receiver";
 import { ExchangeError, exchange } from "../send/exchange.ts";
 import type { Check, RawBytes, Step } from "./check.ts";
+import { faultOf, type Outcome } from "./check.ts";
 import { forgedRequests } from "./forged-requests.ts";
 import { GOOD_REQUESTS } from "./good-requests.ts";
-import { faultOf, type Outcome } from "./judge.ts";
 import { ODD_REQUESTS } from "./odd-requests.ts";
 import { type RequestMaker, requestMaker, type Scheme } from "./request-maker.ts";
 

@@ -1,4 +1,4 @@
-import { LARGEST_EVENT_BYTES, type OutgoingRequest } from "../send/signed-request.ts";
+import { LARGEST_EVENT_BYTES, type OutgoingRequest } from "../send/exchange.ts";
 import type { Deviation, RequestMaker } from "./request-maker.ts";
 
 /**
@@ -77,3 +77,22 @@ export const advice = {
   survive: "Answer 2xx or 4xx to a verified body that you can't use. After 5xx, Herald sends it again, four times.",
   method: "Take POST only.",
 };
+
+/** How a request ended: with an answer, or without one. */
+export type Outcome = { status: number } | { failure: string; message: string };
+
+/** Null where it is what was expected; else what is wrong with it, in words. */
+export function faultOf(expect: Expectation, outcome: Outcome): string | null {
+  if (expect === "nothing") return null;
+  if (!("status" in outcome)) {
+    if (expect === "refuse_or_close" && outcome.failure === "broken") return null;
+    return outcome.message;
+  }
+  const { status } = outcome;
+  if (status >= 500) return `answered ${status}: an error of the program`;
+  if (status >= 300 && status < 400) return `answered ${status}: Herald follows no redirects`;
+  const accepted = status < 300;
+  if (expect === "accept" && !accepted) return `answered ${status}, and 2xx is right`;
+  if ((expect === "refuse" || expect === "refuse_or_close") && accepted) return `answered ${status}: it was accepted`;
+  return null;
+}

@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { EVENT_TYPES, type EventType, sign } from "@herald/receiver";
 import { SAMPLES } from "../samples.ts";
-import { type OutgoingRequest, signStandardWebhooks } from "../send/signed-request.ts";
+import { type OutgoingRequest, signStandardWebhooks } from "../send/exchange.ts";
 
 /** Which signature is meant: `X-Service-Signature`, or the `webhook-signature` of Standard Webhooks. */
 export type Scheme = "herald" | "standard";

@@ -1,4 +1,4 @@
-import { printable } from "../printable.ts";
+import { printable } from "../arguments.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
 export interface DescribeOptions {

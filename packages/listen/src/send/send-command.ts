@@ -2,11 +2,9 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { EVENT_TYPES, type EventType } from "@herald/receiver";
-import { ArgumentError, DEFAULT_TIMEOUT_SECONDS, httpUrl, milliseconds, secretOf } from "../arguments.ts";
-import { printable } from "../printable.ts";
+import { ArgumentError, DEFAULT_TIMEOUT_SECONDS, httpUrl, milliseconds, printable, secretOf } from "../arguments.ts";
 import { SAMPLES } from "../samples.ts";
-import { ExchangeError, exchange } from "./exchange.ts";
-import { signedRequest } from "./signed-request.ts";
+import { ExchangeError, exchange, signedRequest } from "./exchange.ts";
 
 const usage = `herald-listen send: sends a receiver a signed sample of an event, made here and without a Herald
 

@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import type { TlsOptions } from "node:tls";
 import { type CertificateAuthority, makeAuthority, makeSelfSigned } from "@herald/dev/certificates/authority";
 import { eventually } from "@herald/dev/harness/eventually";
@@ -98,45 +99,51 @@ describe("certificates", () => {
 });
 
 describe("TLS", () => {
-  test("the sender refuses TLS versions before 1.2", async () => {
-    const old: TlsOptions = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" };
-    const result = await sendTo({ ...(await issuers.trusted.issue({ names })), ...old });
-    await expectRefused("receiver does not support TLS 1.2 or later", result);
-  });
-
   test("the sender speaks TLS 1.2", async () => {
     const result = await sendTo({ ...(await issuers.trusted.issue({ names })), maxVersion: "TLSv1.2" });
     expect(result).toMatchObject({ statusCode: 200 });
   });
 
-  test("a receiver that asks for a client certificate has its own error summary", async () => {
-    const asking = { ...(await issuers.trusted.issue({ names })), requestCert: true, ca: issuers.trusted.cert };
-    await expectRefused("receiver asks for a client certificate", await sendTo(asking));
-  });
-
-  test("a receiver of other ciphers has its own error summary", async () => {
-    const other: TlsOptions = { maxVersion: "TLSv1.2", ciphers: "ECDHE-ECDSA-CAMELLIA128-SHA256:@SECLEVEL=0" };
-    await expectRefused(
+  test.each<[string, () => TlsOptions, string]>([
+    [
+      "TLS versions before 1.2",
+      () => ({ minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" }),
+      "receiver does not support TLS 1.2 or later",
+    ],
+    [
+      "a question for a client certificate",
+      () => ({ requestCert: true, ca: issuers.trusted.cert }),
+      "receiver asks for a client certificate",
+    ],
+    [
+      "other ciphers",
+      () => ({ maxVersion: "TLSv1.2", ciphers: "ECDHE-ECDSA-CAMELLIA128-SHA256:@SECLEVEL=0" }),
       "TLS handshake failed",
-      await sendTo({ ...(await issuers.trusted.issue({ names })), ...other }),
-    );
+    ],
+  ])("a receiver with %s has its own error summary", async (_title, options, errorSummary) => {
+    await expectRefused(errorSummary, await sendTo({ ...(await issuers.trusted.issue({ names })), ...options() }));
   });
 
-  test.each([
-    ["plain HTTP", "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"],
-    ["mail", "220 mail.example ESMTP\r\n"],
-  ])("a port that speaks %s has its own error summary", async (_title, greeting) => {
-    receiver = await tcpReceiver((socket) => socket.on("data", () => {}).write(greeting));
+  test.each<[string, (socket: Socket) => unknown, string]>([
+    [
+      "a port that speaks plain HTTP",
+      (socket) => socket.on("data", () => {}).write("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"),
+      "receiver does not speak TLS on this port",
+    ],
+    [
+      "a port that speaks mail",
+      (socket) => socket.on("data", () => {}).write("220 mail.example ESMTP\r\n"),
+      "receiver does not speak TLS on this port",
+    ],
+    [
+      "a connection that closes during the handshake",
+      (socket) => socket.resume().end(),
+      "connection closed during the TLS handshake",
+    ],
+  ])("%s has its own error summary", async (_title, onConnection, errorSummary) => {
+    receiver = await tcpReceiver(onConnection);
     sending = sender();
-    const result = await sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
-    await expectRefused("receiver does not speak TLS on this port", result);
-  });
-
-  test("a connection that closes during the handshake has its own error summary", async () => {
-    receiver = await tcpReceiver((socket) => socket.resume().end());
-    sending = sender();
-    const result = await sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
-    await expectRefused("connection closed during the TLS handshake", result);
+    await expectRefused(errorSummary, await sending.send(request({ url: `https://receiver.test:${receiver.port}/` })));
   });
 
   test("a closed port has its own error summary", async () => {

@@ -25,10 +25,7 @@ const start = (count: number): Promise<Service[]> =>
 test("twenty dispatchers together never have more attempts to an endpoint than its concurrency, while some come and others end", async () => {
   let inFlight = 0;
   let most = 0;
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
   let answers = 0;
   receiver.answerWith(async () => {
     most = Math.max(most, ++inFlight);

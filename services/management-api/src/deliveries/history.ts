@@ -9,10 +9,8 @@ import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { deliveryDetails } from "../sql/delivery-details.ts";
 import { deliveryHistory } from "../sql/delivery-history.ts";
-import { endpointIdsOf } from "../sql/endpoint-ids.ts";
-import { cursorOf, parseCursor } from "./cursor.ts";
-import { periodOf } from "./period.ts";
-import { keysBefore, type Sought, soughtDeliveries } from "./sought.ts";
+import { endpointIdsOf } from "../sql/list-endpoints.ts";
+import { cursorOf, keysBefore, parseCursor, periodOf, type Sought, soughtDeliveries } from "./sought.ts";
 
 export interface HistoryParts {
   prisma: PrismaClient;

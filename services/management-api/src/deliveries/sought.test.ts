@@ -1,7 +1,7 @@
-import { deliveryId, eventKey, firstIdAt } from "@herald/common/database/ids";
+import { deliveryId, eventKey, firstIdAt, timeOf } from "@herald/common/database/ids";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { keysBefore, soughtDeliveries } from "./sought.ts";
+import { cursorOf, keysBefore, parseCursor, periodOf, soughtDeliveries } from "./sought.ts";
 
 const ENDPOINT = "01a1f9ac-85a7-7000-8000-05bafe1f0496";
 const START = Date.parse("2026-03-01T12:00:00.000Z");
@@ -72,4 +72,35 @@ test("no events make no deliveries", () => {
     ids: [],
     rest: null,
   });
+});
+
+test("every id comes back out of its cursor", () => {
+  fc.assert(fc.property(fc.uuid(), (id) => expect(parseCursor(cursorOf(id))).toBe(id)));
+});
+
+test("a text that no delivery id is written as is no cursor", () => {
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      const id = parseCursor(text);
+      if (id !== null) expect(cursorOf(id)).toBe(text);
+    }),
+  );
+  for (const text of ["", "null", "AAAA", `${cursorOf("00000000-0000-7000-8000-000000000000")}=`]) {
+    expect(parseCursor(text)).toBeNull();
+  }
+});
+
+const DAY_MS = 86_400_000;
+const from = "2026-03-10T00:00:00.000Z";
+const to = "2026-03-11T00:00:00.000Z";
+
+test("without times a period has no limit", () => {
+  expect(periodOf({}, 7)).toEqual({ from: null, to: null, firstId: null, endId: null });
+});
+
+test("the ids of a period begin a window and a day before it, and end an hour after it and more", () => {
+  const { firstId, endId, ...times } = periodOf({ from, to }, 7);
+  expect(times).toEqual({ from: new Date(from), to: new Date(to) });
+  expect(timeOf(firstId ?? "").getTime()).toBe(Date.parse(from) - 8 * DAY_MS);
+  expect(timeOf(endId ?? "").getTime()).toBeGreaterThan(Date.parse(to) + 3_600_000);
 });

@@ -2,10 +2,9 @@ import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Reads } from "@herald/common/database/queries";
 import { toUtc } from "@herald/common/history/summary";
 import type { ChangedSettings, ChangeKind, EndpointChange, EndpointChangePage } from "@herald/contracts";
-import { cursorOf, parseCursor } from "../deliveries/cursor.ts";
+import { cursorOf, parseCursor } from "../deliveries/sought.ts";
 import { type ChangeRow, endpointChanges, type Settings } from "../sql/endpoint-changes.ts";
-import { type EndpointKey, findEndpoint } from "./find-endpoint.ts";
-import { versionOf } from "./version.ts";
+import { type EndpointKey, findEndpoint, versionOf } from "./find-endpoint.ts";
 
 /** The query parameters, validated. */
 export interface ChangeFilter {

@@ -7,7 +7,7 @@ import { ProblemError } from "../problems/problem-error.ts";
 import { failedAttempts, missedEvents } from "../sql/endpoint-details.ts";
 import { endpointOverviews, type HourRow, type OverviewRow } from "../sql/endpoint-overviews.ts";
 import type { EndpointKey } from "./find-endpoint.ts";
-import { toEndpointSummary } from "./summary.ts";
+import { toEndpointSummary } from "./find-endpoint.ts";
 
 export interface OverviewParts {
   queries: Reads;

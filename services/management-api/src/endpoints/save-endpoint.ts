@@ -8,11 +8,10 @@ import type { SecretSealer } from "@herald/common/security/secret-box";
 import { newSigningSecret } from "@herald/common/security/signature";
 import type { SaveWebhookRequest, SaveWebhookResponse } from "@herald/contracts";
 import { ProblemError } from "../problems/problem-error.ts";
+import { deleteEndpointRow } from "../sql/delete-endpoint.ts";
 import { recentDeliveries } from "../sql/delivery-summaries.ts";
-import { type EndpointKey, findEndpoint, refuseVersion } from "./find-endpoint.ts";
-import { toEndpointSummary } from "./summary.ts";
+import { type EndpointKey, findEndpoint, parseVersion, refuseVersion, toEndpointSummary } from "./find-endpoint.ts";
 import type { TellOwner } from "./tell-owner.ts";
-import { parseVersion } from "./version.ts";
 
 export interface SaveParts {
   prisma: PrismaClient;
@@ -185,4 +184,30 @@ export async function editEndpoint(
   await tellOwner({ id, organizationId });
   const deliveries = await recentDeliveries(queries, { organizationId, endpointId: id, now });
   return { endpoint: toEndpointSummary(row, deliveries.map(toDeliverySummary)), signingSecret };
+}
+
+/**
+ * How long a fan-out or a manual delivery that has seen the endpoint may still add deliveries to it: longer than any statement
+ * may take (DATABASE_TIMEOUT_SECONDS).
+ */
+const LATE_DELIVERIES_MS = 15 * 60_000;
+
+/**
+ * Deletes an endpoint and its subscriptions at once, with its whole history (SPEC 3.1, 4.1.5): nothing of it can be read from
+ * now on, and the publisher erases the rows. Receivers keep what they got, and an attempt under way may still arrive.
+ *
+ * @throws ProblemError `webhook_not_found`, or `version_conflict` where the client has read another version
+ */
+export async function deleteEndpoint(
+  { prisma, queries, clock, tellOwner }: { prisma: PrismaClient; queries: Queries; clock: Clock; tellOwner: TellOwner },
+  key: EndpointKey,
+  version: string,
+  author: Author,
+): Promise<void> {
+  const now = clock.now();
+  const eraseUntil = new Date(now.getTime() + LATE_DELIVERIES_MS);
+  const revision = parseVersion(version) ?? 0n;
+  if (!(await deleteEndpointRow(queries, { ...key, revision, author, now, eraseUntil })))
+    await refuseVersion(prisma, key);
+  await tellOwner(key);
 }

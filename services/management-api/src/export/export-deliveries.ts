@@ -1,13 +1,13 @@
 import type { Reads } from "@herald/common/database/queries";
 import { type HistoryRow, toListItem } from "@herald/common/history/summary";
 import type { DeliveryExportRow, ExportFormat } from "@herald/contracts";
-import { cursorOf, parseCursor } from "../deliveries/cursor.ts";
 import { type DeliveryFilter, type HistoryParts, readHistory } from "../deliveries/history.ts";
+import { cursorOf, parseCursor } from "../deliveries/sought.ts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
 import type { Download } from "../http/download.ts";
 import type { KeyedLimiter } from "../http/keyed-limiter.ts";
 import { deliveryBodies } from "../sql/delivery-bodies.ts";
-import { rowFormats } from "./formats.ts";
+import { rowFormats } from "./csv.ts";
 
 export interface ExportParts extends HistoryParts {
   /** The limiter by which the statements of all exports take turns. */

@@ -1,6 +1,5 @@
-import type { ProblemCode } from "@herald/contracts";
-import { type ApiLimits, type FieldProblem, isUuid } from "@herald/contracts";
-import { type Request, type Response, Router } from "express";
+import { type ApiLimits, type FieldProblem, isUuid, type ProblemCode } from "@herald/contracts";
+import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { Authenticate } from "../authentication/authenticate.ts";
 import type { ApiRequest, Handlers } from "../handlers.ts";
 import type { AnswerOnce } from "../idempotency/answer-once.ts";
@@ -11,9 +10,21 @@ import type { ApiValidator } from "../validation/validator.ts";
 import type { ConnectionLimits } from "./connection-limits.ts";
 import { type Download, sendDownload } from "./download.ts";
 import type { KeyedLimiter } from "./keyed-limiter.ts";
-import { refuseOtherMethods } from "./methods.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import { readJson } from "./read-json.ts";
+
+/** The `Allow` header of a path that takes these methods, in lower case. HEAD is GET without the body. */
+export function allowOf(methods: readonly string[]): string {
+  return methods.flatMap((method) => (method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()])).join(", ");
+}
+
+/** Refuses every method that a path doesn't take; it stands behind the routes of those that the path takes. */
+export function refuseOtherMethods(methods: readonly string[]): RequestHandler {
+  const allowed = allowOf(methods);
+  return () => {
+    throw new ProblemError("method_not_allowed", { detail: `This takes ${allowed}.`, headers: { Allow: allowed } });
+  };
+}
 
 export interface RouterParts {
   authenticate: Authenticate;

@@ -4,7 +4,7 @@ import type { ProblemCode } from "@herald/contracts";
 import { v7 } from "uuid";
 import { catalogue } from "../problems/catalogue.ts";
 import { toProblem } from "../problems/problem-error.ts";
-import { boundConnections } from "./bound-connections.ts";
+import { boundConnections } from "./connection-limits.ts";
 import { SECURITY_HEADERS } from "./middleware.ts";
 
 export interface ApiServer {

@@ -1,5 +1,5 @@
 import type { Schema, SchemaName } from "@herald/contracts/schemas";
-import { VERSION_PATTERN } from "../endpoints/version.ts";
+import { VERSION_PATTERN } from "../endpoints/find-endpoint.ts";
 import { operationEntries } from "../operations.ts";
 
 /**

@@ -2,7 +2,7 @@ import type { HeaderSettings } from "@herald/common/security/attempt-headers";
 import { type ApiLimits, type Catalogue, DEFAULT_CATALOGUE, type DeliveryExportRow } from "@herald/contracts";
 import { apiSchemas, type Schema, type SchemaName } from "@herald/contracts/schemas";
 import { permissionsFor } from "../authentication/access.ts";
-import { rowFormats } from "../export/formats.ts";
+import { rowFormats } from "../export/csv.ts";
 import { KEY_PATTERN, MAX_KEY_CHARACTERS } from "../idempotency/idempotency-key.ts";
 import { API_PREFIX, type Operation, type OperationId, operationsByPath } from "../operations.ts";
 import { componentSchemas, withPatterns } from "./component-schemas.ts";
@@ -20,7 +20,26 @@ import {
   textHeader,
 } from "./responses.ts";
 import { SCHEMAS_TAG, type SchemaOperationId, schemaPaths } from "./schema-operations.ts";
-import { TAGS, tagOf } from "./tags.ts";
+
+/** What the operations are about, in the order in which the reference lists them. */
+export const TAGS = [
+  { name: "Endpoints", description: "The receivers that the organization configured, and how they fare." },
+  {
+    name: "Deliveries",
+    description: "What was sent to an endpoint, what became of it, sending by hand, and sending again.",
+  },
+  { name: "Events", description: "What an endpoint can subscribe to, and what happened." },
+  { name: "Session", description: "Who calls, and what they may do." },
+] as const;
+
+type Tag = (typeof TAGS)[number]["name"];
+
+/** By the path, which says what an operation is about: its last name counts. */
+export function tagOf({ path }: Pick<Operation, "path">): Tag {
+  if (/\/(?:deliver|deliveries|resends)\b/.test(path)) return "Deliveries";
+  if (path.startsWith("/event")) return "Events";
+  return path.startsWith("/session") ? "Session" : "Endpoints";
+}
 
 type SecurityRequirement = Record<string, readonly string[]>;
 

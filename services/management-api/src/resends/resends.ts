@@ -4,7 +4,7 @@ import type { Queries, Reads } from "@herald/common/database/queries";
 import { toUtc } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Resend, ResendPage } from "@herald/contracts";
-import { cursorOf, parseCursor } from "../deliveries/cursor.ts";
+import { cursorOf, parseCursor } from "../deliveries/sought.ts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { type ResendRow, readResends, stopResend } from "../sql/resends.ts";

@@ -1,8 +1,8 @@
 import type { AddressRules } from "@herald/common/security/address-rules";
 import { checkEndpointUrl } from "@herald/common/security/url-policy";
 import { type ApiLimits, isTime } from "@herald/contracts";
-import { parseCursor } from "../deliveries/cursor.ts";
-import { parseVersion } from "../endpoints/version.ts";
+import { parseCursor } from "../deliveries/sought.ts";
+import { parseVersion } from "../endpoints/find-endpoint.ts";
 
 /** What is wrong with a text: a code for programs, a detail for people. */
 export interface Fault {

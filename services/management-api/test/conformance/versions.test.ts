@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { versionOf } from "../../src/endpoints/version.ts";
+import { versionOf } from "../../src/endpoints/find-endpoint.ts";
 import { storeDelivery } from "../support/deliveries.ts";
 import { create, settings } from "../support/endpoints.ts";
 import { type Client, useApi } from "../support/use-api.ts";

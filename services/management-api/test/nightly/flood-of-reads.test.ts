@@ -12,15 +12,9 @@ async function whileLocked(
   act: (unlock: () => Promise<void>) => Promise<void>,
 ): Promise<void> {
   const holder = openDatabase(api.databaseUrl, { poolSize: 1 });
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
   try {
-    let locked = () => {};
-    const isLocked = new Promise<void>((resolve) => {
-      locked = resolve;
-    });
+    const { promise: isLocked, resolve: locked } = Promise.withResolvers<void>();
     const held = holder.prisma.$transaction(
       async (transaction) => {
         await transaction.$executeRawUnsafe(`lock table ${table} in access exclusive mode`);

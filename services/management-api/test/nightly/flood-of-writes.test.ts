@@ -13,10 +13,7 @@ test("regression: a hundred creates of one organization at once leave connection
   await create(calm);
   const busy = await api.as({ organizationId: "busy" });
   // The test holds the organization's lock, so all hundred have to wait.
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const holder = openDatabase(api.databaseUrl, { poolSize: 1 });
   const waiting = async () => {
     const [row] = await api.prisma.$queryRaw<{ count: number }[]>`
@@ -25,10 +22,7 @@ test("regression: a hundred creates of one organization at once leave connection
   };
   const statuses: number[] = [];
   try {
-    let locked = () => {};
-    const isLocked = new Promise<void>((resolve) => {
-      locked = resolve;
-    });
+    const { promise: isLocked, resolve: locked } = Promise.withResolvers<void>();
     const held = holder.prisma.$transaction(
       async (transaction) => {
         await transaction.$executeRaw`select pg_advisory_xact_lock(hashtextextended('busy', 0))`;

@@ -1,7 +1,7 @@
 import type { Outcome } from "@herald/contracts";
 import { classNames } from "../class-names.ts";
-import css from "./Badge.module.css";
 import { outcomeWords } from "./delivery-outcome.ts";
+import css from "./display.module.css";
 import { type EndpointStatus, statusWords } from "./endpoint-status.ts";
 import { Icon, type IconName } from "./Icon.tsx";
 

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { classNames } from "../class-names.ts";
-import css from "./Code.module.css";
 import { Copy } from "./Copy.tsx";
+import css from "./display.module.css";
 
 interface Props {
   /** Names the block for who listens, and its copy button. */

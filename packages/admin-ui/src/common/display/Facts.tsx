@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import css from "./Facts.module.css";
+import css from "./display.module.css";
 
 /** Names and values, one below the other. */
 export function Facts({ facts }: { facts: [name: string, value: ReactNode][] }) {

@@ -1,6 +1,6 @@
 import type { HourOfDeliveries } from "@herald/contracts";
 import { memo, useMemo } from "react";
-import css from "./HourBars.module.css";
+import css from "./display.module.css";
 import { barPaths, countedPeriod, dayInWords, sumHours } from "./hours.ts";
 
 const WIDTH = 120;

@@ -1,5 +1,5 @@
 import { classNames } from "../class-names.ts";
-import css from "./Pips.module.css";
+import css from "./display.module.css";
 
 interface Props {
   count: number;
@@ -15,7 +15,7 @@ interface Props {
 export function Pips({ count, limit, last = "failed", words, caption = false }: Props) {
   const kindOf = (pip: number): string | undefined => {
     if (pip > count) return undefined;
-    return pip < count ? css.failed : css[last];
+    return pip < count || last === "failed" ? css.pipFailed : css.pipSucceeded;
   };
   return (
     <span className={css.line}>

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { expiredWords, hasEnded, outcomeOf, outcomeOfSummary } from "./delivery-outcome.ts";
+import { besideStatus, expiredWords, hasEnded, outcomeOf, outcomeOfSummary } from "./delivery-outcome.ts";
 import { endpointStatus, statusWords } from "./endpoint-status.ts";
 
 test.each([
@@ -44,4 +44,15 @@ test.each([
   [{ enabled: false, disabledReason: "failures", consecutiveFailures: 5 }, "Disabled after five failures"],
 ] as const)("§3.1 the endpoint %j is called %s", (endpoint, words) => {
   expect(statusWords(endpointStatus({ quarantinedAtUtc: null, ...endpoint }), 5)).toBe(words);
+});
+
+test.each([
+  [500, "receiver answered 500", ""],
+  [301, "receiver answered 301, redirects are not followed", "redirects are not followed"],
+  [503, "connection refused", "connection refused"],
+  [503, "receiver answered 503", ""],
+  [200, null, ""],
+  [null, null, ""],
+])("beside %s stands what %j adds", (statusCode, errorSummary, words) => {
+  expect(besideStatus(statusCode, errorSummary)).toBe(words);
 });

@@ -40,3 +40,14 @@ export const outcomeMeaning: Record<Outcome, string> = {
 export function expiredWords(retentionDays: number): string {
   return `It was still unfinished after ${retentionDays === 1 ? "a day" : `${formats.number(retentionDays)} days`}, for which Herald keeps deliveries, so Herald ended it.`;
 }
+
+/**
+ * What there is to say beside a status code: the error summary without the code that it may repeat. Network failures are
+ * recorded as 503 (SPEC 2.2), and only their summary tells them from a receiver that answered 503.
+ */
+export function besideStatus(statusCode: number | null, errorSummary: string | null): string {
+  if (errorSummary === null) return "";
+  const repeated = `receiver answered ${statusCode}`;
+  if (!errorSummary.startsWith(repeated)) return errorSummary;
+  return errorSummary.slice(repeated.length).replace(/^[,:;]?\s*/, "");
+}

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { Icon, type IconName } from "../display/Icon.tsx";
-import css from "./EmptyState.module.css";
+import css from "./feedback.module.css";
 
 interface Props {
   icon: IconName;

@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { ApiProblem, ApiUnreachable } from "../../api/problem.ts";
 import { Button, ButtonLink } from "../form/Button.tsx";
-import { usePageTitle } from "../page/use-page-title.ts";
+import { usePageTitle } from "../page/PageHead.tsx";
 import { product } from "../product.ts";
 import { lacking } from "../session.tsx";
 import { EmptyState } from "./EmptyState.tsx";
@@ -75,4 +75,18 @@ function TryAgain() {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+export function NotFound() {
+  usePageTitle("Not found");
+  return (
+    <EmptyState
+      icon="search"
+      title="There is nothing at this address"
+      level={1}
+      action={<ButtonLink href="/">All webhooks</ButtonLink>}
+    >
+      <p>It may be mistyped, or what was here has been deleted.</p>
+    </EmptyState>
+  );
 }

@@ -1,8 +1,11 @@
+import type { EndpointOverview } from "@herald/contracts";
 import type { ReactNode } from "react";
 import { ApiProblem, ApiUnreachable } from "../../api/problem.ts";
 import { classNames } from "../class-names.ts";
 import { Icon, type IconName } from "../display/Icon.tsx";
-import css from "./Notice.module.css";
+import { product } from "../product.ts";
+import { Time } from "../time/Time.tsx";
+import css from "./feedback.module.css";
 
 export type Tone = "good" | "bad" | "care" | "plain";
 
@@ -23,11 +26,11 @@ interface Props {
 export function Notice({ tone, title, icon = icons[tone], children, actions, urgent = false }: Props) {
   return (
     <div className={classNames(css.notice, css[tone])} role={urgent ? "alert" : undefined}>
-      <span className={css.icon}>
+      <span className={css.noticeIcon}>
         <Icon name={icon} />
       </span>
-      <div className={css.text}>
-        {title ? <p className={css.title}>{title}</p> : null}
+      <div className={css.noticeText}>
+        {title ? <p className={css.noticeTitle}>{title}</p> : null}
         {children}
       </div>
       {actions ? <div className={css.actions}>{actions}</div> : null}
@@ -58,4 +61,39 @@ function reason(error: unknown): string {
   }
   if (error instanceof ApiUnreachable) return `The API can't be reached. ${error.message} Try again.`;
   return error instanceof Error ? error.message : String(error);
+}
+
+type Standstill = Pick<EndpointOverview, "cutOffSinceUtc" | "heldSinceUtc">;
+
+/** Says that it is Herald which sends nothing, not the receivers that fail. The region is always there, so that it is read out. */
+export function StandstillNotice({ webhook }: { webhook: Standstill | undefined }) {
+  return (
+    <div className={css.region} role="status">
+      {webhook?.heldSinceUtc ? <Stopped since={webhook.heldSinceUtc} /> : null}
+      {webhook?.cutOffSinceUtc && !webhook.heldSinceUtc ? <Outage since={webhook.cutOffSinceUtc} /> : null}
+    </div>
+  );
+}
+
+function Outage({ since }: { since: string }) {
+  return (
+    <Notice tone="care" icon="offline" title={`${product.name}'s network is disturbed; nothing is counted.`}>
+      <p>
+        It began <Time iso={since} />. Deliveries wait, no failure counts against a webhook, and what waits goes out by
+        itself when the network works again.
+      </p>
+    </Notice>
+  );
+}
+
+function Stopped({ since }: { since: string }) {
+  return (
+    <Notice tone="care" title={`The operators of ${product.name} have stopped all deliveries; nothing is sent.`}>
+      <p>
+        It began <Time iso={since} />. Deliveries wait, and go out by themselves when it is over. Where it is a restore
+        from a backup, some may come a second time, with the same delivery id, and what was changed here since the
+        backup may have to be changed again.
+      </p>
+    </Notice>
+  );
 }

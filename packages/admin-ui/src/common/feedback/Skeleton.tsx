@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import css from "./Skeleton.module.css";
+import css from "./feedback.module.css";
 
 const SHOW_AFTER_MS = 120;
 

@@ -1,5 +1,5 @@
 import { useId } from "react";
-import css from "./Choices.module.css";
+import css from "./controls.module.css";
 
 interface Choice<T extends string> {
   value: T;

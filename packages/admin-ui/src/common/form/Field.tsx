@@ -1,6 +1,8 @@
-import { type ReactNode, useId } from "react";
+import { type ComponentProps, type ReactNode, useId } from "react";
+import { classNames } from "../class-names.ts";
 import { Icon } from "../display/Icon.tsx";
-import css from "./Field.module.css";
+import controls from "./controls.module.css";
+import css from "./controls.module.css";
 
 interface FieldAttributes {
   id: string;
@@ -52,5 +54,17 @@ export function Problems({ id, problems }: { id: string; problems: readonly stri
         </p>
       ))}
     </div>
+  );
+}
+
+/** A native select with the page's styles. */
+export function Select({ className, children, ...rest }: ComponentProps<"select">) {
+  return (
+    <span className={classNames(controls.selectFrame, className)}>
+      <select {...rest} className={controls.select}>
+        {children}
+      </select>
+      <Icon name="chevronDown" />
+    </span>
   );
 }

@@ -2,7 +2,7 @@ import { Dialog as Radix } from "radix-ui";
 import { type ReactNode, useState } from "react";
 import { classNames } from "../class-names.ts";
 import { Button } from "../form/Button.tsx";
-import css from "./Dialog.module.css";
+import css from "./overlay.module.css";
 
 interface Props {
   title: string;

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "react";
-import css from "./Hint.module.css";
+import css from "./overlay.module.css";
 
 interface Shown {
   text: string;

@@ -2,7 +2,7 @@ import { DropdownMenu } from "radix-ui";
 import type { ReactElement } from "react";
 import { classNames } from "../class-names.ts";
 import { Icon, type IconName } from "../display/Icon.tsx";
-import css from "./Menu.module.css";
+import css from "./overlay.module.css";
 
 export interface MenuItem {
   name: string;

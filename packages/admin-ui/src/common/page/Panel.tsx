@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { classNames } from "../class-names.ts";
-import css from "./Panel.module.css";
+import css from "./page.module.css";
 
 interface Props {
   title?: string;
@@ -25,4 +25,9 @@ export function Panel({ title, aside, padded = false, narrow = false, children }
       <div className={classNames(padded && css.padded)}>{children}</div>
     </section>
   );
+}
+
+/** The panels of a page, one below the other. */
+export function Stack({ children }: { children: ReactNode }) {
+  return <div className={css.stack}>{children}</div>;
 }

@@ -1,5 +1,5 @@
 import { Link, useLocation } from "wouter";
-import css from "./Tabs.module.css";
+import css from "./page.module.css";
 
 interface Props {
   /** What they are parts of, in words. */
@@ -28,4 +28,16 @@ export function Tabs({ name, base, tabs }: Props) {
       ))}
     </nav>
   );
+}
+
+const sections = [
+  { path: "", words: "Webhooks" },
+  { path: "/events", words: "Events" },
+  { path: "/deliveries", words: "Deliveries" },
+  { path: "/changes", words: "Changes" },
+] as const;
+
+/** What there is of the organization as a whole. */
+export function Sections() {
+  return <Tabs name="Parts of webhooks" base="" tabs={sections} />;
 }

@@ -1,6 +1,6 @@
 import { PageHead } from "../../common/page/PageHead.tsx";
-import { Sections } from "../../common/page/Sections.tsx";
-import { Stack } from "../../common/page/Stack.tsx";
+import { Stack } from "../../common/page/Panel.tsx";
+import { Sections } from "../../common/page/Tabs.tsx";
 import Changes from "./Changes.tsx";
 
 /** Who did what with the organization's webhooks. */

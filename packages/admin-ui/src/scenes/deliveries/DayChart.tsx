@@ -4,7 +4,7 @@ import "uplot/dist/uPlot.min.css";
 import type { HourOfDeliveries } from "@herald/contracts";
 import { countedPeriod, dayInWords, sumHours } from "../../common/display/hours.ts";
 import { formats } from "../../common/formats.ts";
-import css from "./DayChart.module.css";
+import css from "./deliveries.module.css";
 
 const HEIGHT_PX = 116;
 

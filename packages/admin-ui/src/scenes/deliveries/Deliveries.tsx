@@ -1,19 +1,20 @@
-import type { EndpointDetails } from "@herald/contracts";
+import type { EndpointDetails, ExportFormat } from "@herald/contracts";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useMemo } from "react";
 import { Link, useLocation, useSearch } from "wouter";
-import { filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
+import { addressesFrom } from "../../api/addresses.ts";
+import { type DeliveryFilters, filtersFromSearch, filtersToExport, isNarrowed } from "../../api/delivery-filters.ts";
 import { deliveriesQuery } from "../../api/queries.ts";
 import { sumHours } from "../../common/display/hours.ts";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
-import { ButtonLink } from "../../common/form/Button.tsx";
+import { Button, ButtonLink } from "../../common/form/Button.tsx";
+import { Menu } from "../../common/overlay/Menu.tsx";
 import { LiveList } from "../../common/page/LiveList.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
 import { DeliveryDrawer } from "../delivery/DeliveryDrawer.tsx";
-import css from "./Deliveries.module.css";
 import { DeliveryFilterBar } from "./DeliveryFilterBar.tsx";
 import { DeliveryTable } from "./DeliveryTable.tsx";
-import { ExportMenu } from "./ExportMenu.tsx";
+import css from "./deliveries.module.css";
 import { useDeliveryRows } from "./use-delivery-rows.ts";
 
 const DayChart = lazy(() => import("./DayChart.tsx"));
@@ -107,5 +108,27 @@ function NoDeliveries({ webhook, narrowed, home }: { webhook: EndpointDetails; n
           : "The webhook is not active, so nothing is sent. Resume it to let events through."}
       </p>
     </EmptyState>
+  );
+}
+
+const choices: { name: string; format: ExportFormat; bodies: boolean }[] = [
+  { name: "CSV, for spreadsheets", format: "csv", bodies: false },
+  { name: "CSV with bodies", format: "csv", bodies: true },
+  { name: "NDJSON, for programs", format: "ndjson", bodies: false },
+  { name: "NDJSON with bodies", format: "ndjson", bodies: true },
+];
+
+/** Downloads all deliveries that the filters let pass, not only those that are loaded. */
+export function ExportMenu({ id, filters }: { id: string; filters: DeliveryFilters }) {
+  const home = `${addressesFrom(document.baseURI).api}/webhooks/${id}/deliveries/export`;
+  return (
+    <Menu
+      trigger={<Button icon="download">Export</Button>}
+      items={choices.map(({ name, format, bodies }) => ({
+        name,
+        icon: "download",
+        download: `${home}?${filtersToExport(filters, { format, bodies })}`,
+      }))}
+    />
   );
 }

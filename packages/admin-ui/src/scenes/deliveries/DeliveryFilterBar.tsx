@@ -15,8 +15,8 @@ import { outcomeMeaning, outcomeWords } from "../../common/display/delivery-outc
 import { Button } from "../../common/form/Button.tsx";
 import { Choices } from "../../common/form/Choices.tsx";
 import controls from "../../common/form/controls.module.css";
-import { Select } from "../../common/form/Select.tsx";
-import css from "./DeliveryFilterBar.module.css";
+import { Select } from "../../common/form/Field.tsx";
+import css from "./deliveries.module.css";
 
 const periodWords: Record<Period, string> = { "1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days" };
 const DAYS = "days";

@@ -3,7 +3,24 @@ import { type InfiniteData, type UseInfiniteQueryResult, useQuery } from "@tanst
 import { useEffect, useMemo } from "react";
 import type { DeliveryFilters } from "../../api/delivery-filters.ts";
 import { newestDeliveriesQuery } from "../../api/queries.ts";
-import { mergeHead } from "./merge-head.ts";
+
+/**
+ * Puts the newest page, which is refreshed often, on top of all loaded pages, which are refreshed rarely.
+ * Where both know a row, the newest page is right; a row that it should have and has not is gone.
+ * @param loaded newest first. @returns newest first; null where the two no longer touch, so that rows between them are unknown.
+ */
+export function mergeHead(head: DeliveryPage, loaded: readonly DeliveryListItem[]): DeliveryListItem[] | null {
+  const last = head.deliveries.at(-1);
+  if (head.nextCursor === null) return head.deliveries;
+  if (last === undefined) return null;
+  const overlap = loaded.findIndex(({ id }) => id <= last.id);
+  const known = new Set(loaded.map(({ id }) => id));
+  const touches = head.deliveries.some(({ id }) => known.has(id));
+  if (!touches) return null;
+  // Lists are in the order of their ids, which are made of the time.
+  const older = overlap < 0 ? [] : loaded.slice(overlap).filter(({ id }) => id !== last.id);
+  return [...head.deliveries, ...older];
+}
 
 type Pages = Pick<UseInfiniteQueryResult<InfiniteData<DeliveryPage>>, "data" | "refetch" | "isPlaceholderData">;
 

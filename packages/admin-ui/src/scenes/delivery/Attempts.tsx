@@ -1,11 +1,11 @@
 import type { DeliveryAttemptInfo, DeliveryDetails } from "@herald/contracts";
 import { classNames } from "../../common/class-names.ts";
 import { Code } from "../../common/display/Code.tsx";
+import { besideStatus } from "../../common/display/delivery-outcome.ts";
 import { Icon } from "../../common/display/Icon.tsx";
-import { besideStatus } from "../../common/display/response-words.ts";
 import { Moment, Time } from "../../common/time/Time.tsx";
 import { duration } from "../../common/time/words.ts";
-import css from "./Attempts.module.css";
+import css from "./delivery.module.css";
 
 /** Every attempt of a delivery, the latest first and open. */
 export function Attempts({ delivery }: { delivery: DeliveryDetails }) {

@@ -14,12 +14,12 @@ import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
 import { formats } from "../../common/formats.ts";
 import { Dialog } from "../../common/overlay/Dialog.tsx";
-import { usePageTitle } from "../../common/page/use-page-title.ts";
+import { usePageTitle } from "../../common/page/PageHead.tsx";
 import { useSession } from "../../common/session.tsx";
 import { Moment, Time } from "../../common/time/Time.tsx";
 import { NextAttempt } from "../deliveries/DeliveryTable.tsx";
 import { Attempts } from "./Attempts.tsx";
-import css from "./DeliveryDrawer.module.css";
+import css from "./delivery.module.css";
 import { supportText } from "./support-text.ts";
 
 interface Props {

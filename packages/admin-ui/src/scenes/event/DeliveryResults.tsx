@@ -1,10 +1,9 @@
 import type { EndpointDelivery } from "@herald/contracts";
 import { Link } from "wouter";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
-import { outcomeOf } from "../../common/display/delivery-outcome.ts";
-import { besideStatus } from "../../common/display/response-words.ts";
+import { besideStatus, outcomeOf } from "../../common/display/delivery-outcome.ts";
 import { Time } from "../../common/time/Time.tsx";
-import css from "./DeliveryResults.module.css";
+import css from "./event.module.css";
 import { reasonWords } from "./reason-words.ts";
 
 /** What became of an event at each webhook: its delivery, or why it has none. */

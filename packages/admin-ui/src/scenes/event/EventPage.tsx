@@ -9,11 +9,10 @@ import { Facts } from "../../common/display/Facts.tsx";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
-import { Panel } from "../../common/page/Panel.tsx";
-import { Stack } from "../../common/page/Stack.tsx";
+import { Panel, Stack } from "../../common/page/Panel.tsx";
 import { Moment, Time } from "../../common/time/Time.tsx";
 import { DeliveryResults } from "./DeliveryResults.tsx";
-import css from "./EventPage.module.css";
+import css from "./event.module.css";
 
 /** One business event: what it was, what became of it at each webhook, and the body that receivers get. */
 export default function EventPage({ id }: { id: string }) {

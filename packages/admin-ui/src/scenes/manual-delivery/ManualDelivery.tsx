@@ -5,8 +5,8 @@ import { deliveryQuery, eventTypesQuery } from "../../api/queries.ts";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
 import { Notice } from "../../common/feedback/Notice.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
+import { usePageTitle } from "../../common/page/PageHead.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
-import { usePageTitle } from "../../common/page/use-page-title.ts";
 import { ManualForm } from "./ManualForm.tsx";
 
 /** Sends JSON by hand: a sample of an event to edit, or what an older delivery carried. */

@@ -6,12 +6,11 @@ import { deliverManually } from "../../api/queries.ts";
 import { Notice, ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import controls from "../../common/form/controls.module.css";
-import { Field } from "../../common/form/Field.tsx";
-import { Select } from "../../common/form/Select.tsx";
+import { Field, Select } from "../../common/form/Field.tsx";
 import { formats } from "../../common/formats.ts";
 import { useManageBlock, useSession } from "../../common/session.tsx";
 import { resultWords } from "./delivery-result.ts";
-import { checkJson } from "./json-check.ts";
+import { checkJson } from "./json-error.ts";
 import css from "./ManualForm.module.css";
 
 interface Props {

@@ -1,5 +1,5 @@
 import type { WebhookDeliverySummary } from "@herald/contracts";
-import { besideStatus } from "../../common/display/response-words.ts";
+import { besideStatus } from "../../common/display/delivery-outcome.ts";
 import type { Tone } from "../../common/feedback/Notice.tsx";
 
 export interface DeliveryResult {

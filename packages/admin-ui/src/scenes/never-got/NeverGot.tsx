@@ -1,23 +1,24 @@
 import type { EndpointDetails } from "@herald/contracts";
-import { useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { useSearch } from "wouter";
 import { filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
-import { type PreviewOfResend, resendPreviewQuery, resendsQuery } from "../../api/queries.ts";
+import { type PreviewOfResend, resendPreviewQuery, resendsQuery, startResend } from "../../api/queries.ts";
+import { announce } from "../../common/feedback/announce.ts";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
-import { RefreshProblem } from "../../common/feedback/Notice.tsx";
+import { ProblemNotice, RefreshProblem } from "../../common/feedback/Notice.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { formats } from "../../common/formats.ts";
-import { Panel } from "../../common/page/Panel.tsx";
-import { Stack } from "../../common/page/Stack.tsx";
+import { Dialog } from "../../common/overlay/Dialog.tsx";
+import { Panel, Stack } from "../../common/page/Panel.tsx";
 import { useManageBlock } from "../../common/session.tsx";
 import { DeliveryFilterBar } from "../deliveries/DeliveryFilterBar.tsx";
+import dialogs from "../webhook/webhook.module.css";
 import css from "./NeverGot.module.css";
 import { Resends } from "./Resends.tsx";
 import { deliveriesIn, sizeIn } from "./resend-words.ts";
-import { StartDialog } from "./StartDialog.tsx";
 
 /** What a webhook's receiver never got, and sending it again. */
 export default function NeverGot({ webhook }: { webhook: EndpointDetails }) {
@@ -108,5 +109,52 @@ function Nothing({ narrowed, home }: { narrowed: boolean; home: string }) {
     <EmptyState icon="check" title="Nothing was given up">
       <p>The receiver took every delivery, or it is still tried, or was sent again.</p>
     </EmptyState>
+  );
+}
+
+interface Props {
+  webhook: EndpointDetails;
+  preview: PreviewOfResend;
+  onClose: () => void;
+}
+
+/** Says what sending again does, before it is done. */
+export function StartDialog({ webhook, preview, onClose }: Props) {
+  const client = useQueryClient();
+  const start = useMutation({
+    // With the filter that the preview was made for: a period counts back from then.
+    mutationFn: () => startResend(webhook.id, preview.filter),
+    onSuccess: async ({ total }) => {
+      await client.invalidateQueries({ queryKey: ["resends", webhook.id] });
+      void client.invalidateQueries({ queryKey: ["resend-preview", webhook.id] });
+      announce(`${deliveriesIn(total)} to ${webhook.name} are being sent again.`);
+      onClose();
+    },
+    onError: () => client.invalidateQueries({ queryKey: ["resends", webhook.id] }),
+  });
+  return (
+    <Dialog
+      title={`Send ${deliveriesIn(preview.deliveries)} again?`}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" icon="send" busy={start.isPending} onClick={() => start.mutate()}>
+            Send again
+          </Button>
+        </>
+      }
+    >
+      <div className={dialogs.content}>
+        {start.error ? <ProblemNotice error={start.error} what="Nothing was sent again." /> : null}
+        <p>Each goes out once more as a new manual delivery, with exactly the same body, oldest first.</p>
+        <ul className={dialogs.points}>
+          <li>New deliveries have ids of their own: a receiver that looks at them takes each as a new one.</li>
+          <li>A few go out at a time, so it takes a while. You can stop it.</li>
+          <li>It stops by itself when the webhook is paused, or disabled after failures.</li>
+          <li>The old deliveries stay in the history as they are.</li>
+        </ul>
+      </div>
+    </Dialog>
   );
 }

@@ -14,15 +14,14 @@ import { EmptyState } from "../../common/feedback/EmptyState.tsx";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
-import { NextPage } from "../../common/page/NextPage.tsx";
+import { NextPage } from "../../common/page/LiveList.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
-import { Panel } from "../../common/page/Panel.tsx";
-import { Stack } from "../../common/page/Stack.tsx";
+import { Panel, Stack } from "../../common/page/Panel.tsx";
 import { product } from "../../common/product.ts";
 import { Time } from "../../common/time/Time.tsx";
 import { DeliveryResults } from "../event/DeliveryResults.tsx";
 import { withText } from "../webhook-list/list-filter.ts";
-import css from "./Search.module.css";
+import css from "./search.module.css";
 
 /** What bears an id, a name or a URL. Its words are in the page's address, so that a search can be shared. */
 export default function Search() {

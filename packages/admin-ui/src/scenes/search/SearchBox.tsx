@@ -2,7 +2,7 @@ import { type FormEvent, useEffect, useRef, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { Icon } from "../../common/display/Icon.tsx";
 import controls from "../../common/form/controls.module.css";
-import css from "./SearchBox.module.css";
+import css from "./search.module.css";
 
 /** Finds anything by what one has of it: from every scene, and with what was looked for still in it on the results' page. */
 export function SearchBox() {

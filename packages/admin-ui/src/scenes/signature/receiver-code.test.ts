@@ -4,7 +4,7 @@ import { expect, test } from "@jest/globals";
 import { receiverCode } from "./receiver-code.ts";
 
 // Files of "?raw" are the bundler's to import, so the list is read here.
-const list = readFileSync(fileURLToPath(new URL("./receiver-examples.ts", import.meta.url)), "utf8");
+const list = readFileSync(fileURLToPath(new URL("./ReceiverCode.tsx", import.meta.url)), "utf8");
 const files = [...list.matchAll(/from "(.+)\?raw"/g)].map(([, file = ""]) => file);
 
 test("the page shows eight receivers", () => {

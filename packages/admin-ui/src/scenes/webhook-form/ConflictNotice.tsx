@@ -1,7 +1,26 @@
-import { Notice } from "../../common/feedback/Notice.tsx";
+import { ApiProblem } from "../../api/problem.ts";
+import { Notice, ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
-import css from "./ConflictNotice.module.css";
 import { type Conflict, type DraftField, fieldNames } from "./edits.ts";
+import css from "./webhook-form.module.css";
+
+/** Why saving failed. Problems of a field are shown beside the field; here only their number. */
+export function SaveProblem({ error }: { error: unknown }) {
+  if (!error) return null;
+  if (error instanceof ApiProblem && error.status === 400 && error.problem.errors?.length) {
+    const count = error.problem.errors.length;
+    return (
+      <Notice tone="bad" title="It was not saved." urgent>
+        <p>
+          {count === 1
+            ? "One thing needs correcting; it is marked above."
+            : `${count} things need correcting; they are marked above.`}
+        </p>
+      </Notice>
+    );
+  }
+  return <ProblemNotice error={error} what="It was not saved." />;
+}
 
 interface Props {
   conflicts: readonly Conflict[];
@@ -20,7 +39,7 @@ export function ConflictNotice({ conflicts, onTake }: Props) {
       ) : (
         <>
           <p>What you typed is still here. Look at what has changed, then save again.</p>
-          <ul className={css.list}>
+          <ul className={css.conflictNoticeList}>
             {conflicts.map((conflict) => (
               <Change key={conflict.field} conflict={conflict} onTake={onTake} />
             ))}

@@ -7,16 +7,15 @@ import { announce } from "../../common/feedback/announce.ts";
 import { Notice } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { Switch } from "../../common/form/Switch.tsx";
+import { usePageTitle } from "../../common/page/PageHead.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
-import { usePageTitle } from "../../common/page/use-page-title.ts";
 import { useManageBlock } from "../../common/session.tsx";
-import { ConflictNotice } from "./ConflictNotice.tsx";
+import { ConflictNotice, SaveProblem } from "./ConflictNotice.tsx";
 import { type Conflict, type Draft, mergeEdits, sameDraft } from "./edits.ts";
-import css from "./forms.module.css";
 import { useRevealSecret } from "./RevealedSecret.tsx";
-import { SaveProblem } from "./SaveProblem.tsx";
 import { useWebhookForm } from "./use-webhook-form.ts";
 import { WebhookFields } from "./WebhookFields.tsx";
+import css from "./webhook-form.module.css";
 
 interface Base {
   draft: Draft;

@@ -3,7 +3,7 @@ import { useId } from "react";
 import { Icon } from "../../common/display/Icon.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import controls from "../../common/form/controls.module.css";
-import css from "./EventSelection.module.css";
+import css from "./webhook-form.module.css";
 
 interface Props {
   types: readonly EventTypeInfo[];

@@ -9,11 +9,11 @@ import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
 import { useManageBlock } from "../../common/session.tsx";
-import css from "./forms.module.css";
+import { SaveProblem } from "./ConflictNotice.tsx";
 import { useRevealSecret } from "./RevealedSecret.tsx";
-import { SaveProblem } from "./SaveProblem.tsx";
 import { useWebhookForm } from "./use-webhook-form.ts";
 import { WebhookFields } from "./WebhookFields.tsx";
+import css from "./webhook-form.module.css";
 
 const empty = { name: "", url: "", events: [], enabled: true };
 

@@ -4,7 +4,7 @@ import { Notice } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { Dialog } from "../../common/overlay/Dialog.tsx";
 import { product } from "../../common/product.ts";
-import css from "./RevealedSecret.module.css";
+import css from "./webhook-form.module.css";
 
 interface Revealed {
   webhookName: string;

@@ -8,7 +8,7 @@ import { Switch } from "../../common/form/Switch.tsx";
 import { useSession } from "../../common/session.tsx";
 import { EventSelection } from "./EventSelection.tsx";
 import type { Draft, DraftField } from "./edits.ts";
-import css from "./WebhookFields.module.css";
+import css from "./webhook-form.module.css";
 
 interface Props {
   draft: Draft;

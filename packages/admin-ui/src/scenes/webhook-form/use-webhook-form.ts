@@ -1,8 +1,8 @@
 import type { FieldProblem } from "@herald/contracts";
 import { useEffect, useState } from "react";
 import { ApiProblem, problemsOf } from "../../api/problem.ts";
-import type { Draft, DraftField } from "./edits.ts";
-import { useLiveChecks } from "./use-live-checks.ts";
+import { checkWebhook } from "../../api/queries.ts";
+import { type Draft, type DraftField, FIELDS } from "./edits.ts";
 
 /** The state of a create or edit form: what is typed, and what is wrong with it, in the API's words. */
 export function useWebhookForm(start: Draft, mayManage: boolean) {
@@ -46,4 +46,35 @@ function focusFirstProblem(): void {
   const field = document.querySelector<HTMLElement>("main form [aria-invalid]");
   field?.focus();
   field?.scrollIntoView({ block: "center" });
+}
+
+const TYPING_PAUSE_MS = 350;
+
+/**
+ * What the API would say to the form as it stands, asked after a short pause in typing. Only fields that were touched are asked
+ * about. When nothing answers, nothing is said: saving checks everything anyway.
+ */
+export function useLiveChecks(
+  draft: Draft,
+  touched: ReadonlySet<DraftField>,
+  active: boolean,
+): readonly FieldProblem[] {
+  const [problems, setProblems] = useState<readonly FieldProblem[]>([]);
+  const asked = FIELDS.filter((field) => touched.has(field) && field !== "enabled");
+  const body = JSON.stringify(Object.fromEntries(asked.map((field) => [field, draft[field]])));
+  useEffect(() => {
+    if (!active || body === "{}") return;
+    const stop = new AbortController();
+    const timer = setTimeout(() => {
+      checkWebhook(JSON.parse(body), stop.signal).then(
+        ({ errors }) => setProblems(errors),
+        () => {},
+      );
+    }, TYPING_PAUSE_MS);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [body, active]);
+  return problems;
 }

@@ -3,22 +3,28 @@ import { useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useMemo } from "react";
 import { Link, useSearchParams } from "wouter";
 import { overviewQuery } from "../../api/queries.ts";
-import { endpointStatus, inWords } from "../../common/display/endpoint-status.ts";
+import { type EndpointStatus, endpointStatus, inWords } from "../../common/display/endpoint-status.ts";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
 import { LoadError } from "../../common/feedback/LoadError.tsx";
-import { Notice, RefreshProblem } from "../../common/feedback/Notice.tsx";
+import { Notice, RefreshProblem, StandstillNotice } from "../../common/feedback/Notice.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
-import { StandstillNotice } from "../../common/feedback/StandstillNotice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
+import { Choices } from "../../common/form/Choices.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
 import { Panel } from "../../common/page/Panel.tsx";
-import { Sections } from "../../common/page/Sections.tsx";
+import { Sections } from "../../common/page/Tabs.tsx";
 import { product } from "../../common/product.ts";
 import { useManageBlock, useSession } from "../../common/session.tsx";
-import { ListControls } from "./ListControls.tsx";
-import { listed, listFilterFromSearch } from "./list-filter.ts";
-import css from "./WebhookList.module.css";
+import {
+  countByStatus,
+  type ListFilter,
+  listed,
+  listFilterFromSearch,
+  listFilterToSearch,
+  STATUSES,
+} from "./list-filter.ts";
 import { WebhookTable } from "./WebhookTable.tsx";
+import css from "./webhook-list.module.css";
 
 /** Every webhook of the organization, with its state. */
 export function WebhookList() {
@@ -129,5 +135,34 @@ function NoMatch() {
     <EmptyState icon="search" title="No webhook matches" action={<ButtonLink href="/">Show all</ButtonLink>}>
       <p>Choose another status.</p>
     </EmptyState>
+  );
+}
+
+const words: Record<EndpointStatus, string> = {
+  active: "Active",
+  failing: "Failing",
+  quarantined: "Waiting",
+  paused: "Paused",
+  disabled: "Disabled",
+};
+
+/** Narrows the list by status, which lives in the page's address. */
+export function ListControls({ webhooks }: { webhooks: readonly EndpointOverview[] }) {
+  const [search, setSearch] = useSearchParams();
+  const filter = listFilterFromSearch(search);
+  const counts = countByStatus(webhooks);
+  const narrow = (change: ListFilter): void => setSearch(listFilterToSearch(change), { replace: true });
+  return (
+    <search className={css.controls}>
+      <Choices
+        name="Status"
+        value={filter.status ?? "all"}
+        options={[
+          { value: "all", words: "All", count: webhooks.length },
+          ...STATUSES.map((status) => ({ value: status, words: words[status], count: counts[status] })),
+        ]}
+        onChange={(value) => narrow({ status: value === "all" ? null : value })}
+      />
+    </search>
   );
 }

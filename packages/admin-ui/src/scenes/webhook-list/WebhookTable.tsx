@@ -3,17 +3,15 @@ import { memo, useRef } from "react";
 import { Link } from "wouter";
 import { OutcomeBadge, StatusBadge } from "../../common/display/Badge.tsx";
 import { outcomeOfSummary } from "../../common/display/delivery-outcome.ts";
-import { endpointStatus } from "../../common/display/endpoint-status.ts";
+import { endpointStatus, nextTryWords } from "../../common/display/endpoint-status.ts";
 import { HourBars } from "../../common/display/HourBars.tsx";
-import { nextTryWords } from "../../common/display/next-try.ts";
 import { Pips } from "../../common/display/Pips.tsx";
 import table from "../../common/display/table.module.css";
 import { useSession } from "../../common/session.tsx";
 import { useHoverOrFocus, useSteadyPlace } from "../../common/steady/hover-or-focus.ts";
 import { useSteadyRows } from "../../common/steady/steady-rows.ts";
-import { Time } from "../../common/time/Time.tsx";
-import { useTicking } from "../../common/time/ticker.ts";
-import css from "./WebhookTable.module.css";
+import { Time, useTicking } from "../../common/time/Time.tsx";
+import css from "./webhook-list.module.css";
 
 interface Props {
   webhooks: readonly EndpointOverview[];
@@ -72,7 +70,7 @@ const Row = memo(function Row({ webhook }: { webhook: EndpointOverview }) {
         <span className={css.url}>{webhook.url}</span>
       </th>
       <td data-label="Status">
-        <div className={css.stack}>
+        <div className={css.webhookTableStack}>
           <StatusBadge status={status} failureLimit={limit} />
           {status === "failing" ? <NextTry webhook={webhook} /> : null}
           {webhook.disabledAtUtc ? (
@@ -98,7 +96,7 @@ const Row = memo(function Row({ webhook }: { webhook: EndpointOverview }) {
       </td>
       <td data-label="Last delivery">
         {webhook.lastDelivery ? (
-          <div className={css.stack}>
+          <div className={css.webhookTableStack}>
             <span className={css.outcome}>
               <OutcomeBadge outcome={outcomeOfSummary(webhook.lastDelivery, maxAttempts)} />
               {webhook.lastDelivery.attemptedAtUtc ? (

@@ -9,7 +9,7 @@ import { Button } from "../../common/form/Button.tsx";
 import controls from "../../common/form/controls.module.css";
 import { Field } from "../../common/form/Field.tsx";
 import { Dialog } from "../../common/overlay/Dialog.tsx";
-import css from "./dialogs.module.css";
+import css from "./webhook.module.css";
 
 const FORM = "delete-webhook";
 

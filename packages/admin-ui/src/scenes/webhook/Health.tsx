@@ -1,20 +1,18 @@
 import type { EndpointDetails, FailedAttempt } from "@herald/contracts";
 import { Link } from "wouter";
 import { classNames } from "../../common/class-names.ts";
-import { endpointStatus, inWords } from "../../common/display/endpoint-status.ts";
+import { besideStatus } from "../../common/display/delivery-outcome.ts";
+import { endpointStatus, inWords, nextTryWords } from "../../common/display/endpoint-status.ts";
 import { Icon } from "../../common/display/Icon.tsx";
-import { nextTryWords } from "../../common/display/next-try.ts";
 import { Pips } from "../../common/display/Pips.tsx";
-import { besideStatus } from "../../common/display/response-words.ts";
 import { product } from "../../common/product.ts";
 import { useSession } from "../../common/session.tsx";
-import { Moment, Time } from "../../common/time/Time.tsx";
-import { useTicking } from "../../common/time/ticker.ts";
+import { Moment, Time, useTicking } from "../../common/time/Time.tsx";
 import { duration } from "../../common/time/words.ts";
 import { diagnose } from "./diagnosis.ts";
-import css from "./Health.module.css";
 import { resumeWords } from "./resume-words.ts";
 import { ResumeButton } from "./SwitchDialogs.tsx";
+import css from "./webhook.module.css";
 
 /**
  * Why a webhook doesn't get its deliveries, and what to do. Empty for a healthy one.

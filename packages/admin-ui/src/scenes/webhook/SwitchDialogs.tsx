@@ -7,8 +7,8 @@ import { ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { Dialog } from "../../common/overlay/Dialog.tsx";
 import { useManageBlock, useSession } from "../../common/session.tsx";
-import css from "./dialogs.module.css";
 import { resumeWords } from "./resume-words.ts";
+import css from "./webhook.module.css";
 
 export function ResumeButton({ webhook }: { webhook: EndpointDetails }) {
   const [asking, setAsking] = useState(false);

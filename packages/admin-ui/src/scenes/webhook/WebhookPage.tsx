@@ -1,24 +1,26 @@
 import type { EndpointDetails } from "@herald/contracts";
 import { useQuery } from "@tanstack/react-query";
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useState } from "react";
+import { useLocation } from "wouter";
 import { ApiProblem } from "../../api/problem.ts";
 import { webhookQuery } from "../../api/queries.ts";
 import { StatusBadge } from "../../common/display/Badge.tsx";
 import { Copy } from "../../common/display/Copy.tsx";
 import { endpointStatus } from "../../common/display/endpoint-status.ts";
-import { LoadError } from "../../common/feedback/LoadError.tsx";
-import { RefreshProblem } from "../../common/feedback/Notice.tsx";
+import { LoadError, NotFound } from "../../common/feedback/LoadError.tsx";
+import { RefreshProblem, StandstillNotice } from "../../common/feedback/Notice.tsx";
 import { Skeleton } from "../../common/feedback/Skeleton.tsx";
-import { StandstillNotice } from "../../common/feedback/StandstillNotice.tsx";
+import { Button } from "../../common/form/Button.tsx";
+import { Menu } from "../../common/overlay/Menu.tsx";
 import { PageHead } from "../../common/page/PageHead.tsx";
-import { Stack } from "../../common/page/Stack.tsx";
+import { Stack } from "../../common/page/Panel.tsx";
 import { Tabs } from "../../common/page/Tabs.tsx";
-import { useSession } from "../../common/session.tsx";
+import { useDeleteBlock, useManageBlock, useSession } from "../../common/session.tsx";
 import { Deliveries } from "../deliveries/Deliveries.tsx";
-import { NotFound } from "../not-found/NotFound.tsx";
+import { DeleteDialog } from "./DeleteDialog.tsx";
 import { Health } from "./Health.tsx";
-import { WebhookActions } from "./WebhookActions.tsx";
-import css from "./WebhookPage.module.css";
+import { PauseDialog } from "./SwitchDialogs.tsx";
+import css from "./webhook.module.css";
 
 const Changes = lazy(() => import("../changes/Changes.tsx"));
 const ManualDelivery = lazy(() => import("../manual-delivery/ManualDelivery.tsx"));
@@ -84,5 +86,43 @@ function Head({ webhook }: { webhook: EndpointDetails }) {
         <Copy text={webhook.url} what="endpoint URL" small />
       </div>
     </PageHead>
+  );
+}
+
+/** The actions on a webhook: pause or resume, and delete. */
+export function WebhookActions({ webhook }: { webhook: EndpointDetails }) {
+  const [asking, setAsking] = useState<"pause" | "delete" | null>(null);
+  const manageBlock = useManageBlock();
+  const deleteBlock = useDeleteBlock();
+  const [, go] = useLocation();
+  const close = (): void => setAsking(null);
+  return (
+    <>
+      {webhook.enabled ? (
+        <Button icon="pause" disabledReason={manageBlock} onClick={() => setAsking("pause")}>
+          Pause…
+        </Button>
+      ) : null}
+      <Menu
+        trigger={
+          <Button icon="more" iconOnly>
+            More actions
+          </Button>
+        }
+        items={[
+          { name: "Send a manual delivery", icon: "send", onSelect: () => go(`/webhooks/${webhook.id}/manual`) },
+          { name: "Edit settings", icon: "settings", onSelect: () => go(`/webhooks/${webhook.id}/settings`) },
+          {
+            name: "Delete webhook…",
+            icon: "trash",
+            danger: true,
+            disabledReason: deleteBlock,
+            onSelect: () => setAsking("delete"),
+          },
+        ]}
+      />
+      {asking === "pause" ? <PauseDialog webhook={webhook} onClose={close} /> : null}
+      {asking === "delete" ? <DeleteDialog webhook={webhook} onClose={close} /> : null}
+    </>
   );
 }

@@ -1,4 +1,6 @@
 import { Prisma } from "../../database/generated/client.ts";
+import type { Reads } from "../../database/queries.ts";
+import type { HistoryRow } from "../summary.ts";
 
 // Pieces of the statements that show deliveries. Each stands where the row of a delivery is called `delivery`.
 
@@ -48,3 +50,27 @@ export const historyColumns = (now: Date) => Prisma.sql`
 
 /** What a row of a history shows, without its event and its endpoint. */
 export const deliveryColumns = (now: Date) => Prisma.sql`delivery.id, ${latestAttempt}, ${progress(now)}`;
+
+export interface FoundDelivery extends Omit<HistoryRow, "businessEventId" | "entityId"> {
+  /** Null for a manual delivery. */
+  eventKey: string | null;
+}
+
+/**
+ * A delivery with its endpoint; null where the organization has none with this id, of an endpoint that exists.
+ *
+ * Locks nothing. Walks delivery_pkey in one partition, and webhook_endpoint_pkey.
+ */
+export async function findDelivery(
+  queries: Reads,
+  { id, organizationId, now }: { id: string; organizationId: string; now: Date },
+): Promise<FoundDelivery | null> {
+  const [row] = await queries.$queryRaw<FoundDelivery[]>`
+    select delivery.event_key as "eventKey",
+           endpoint.id as "endpointId", endpoint.name as "endpointName", endpoint.enabled as "isEndpointEnabled",
+           ${deliveryColumns(now)}
+    from delivery
+    join webhook_endpoint as endpoint on endpoint.id = delivery.endpoint_id
+    where delivery.id = ${id}::uuid and endpoint.organization_id = ${organizationId}`;
+  return row ?? null;
+}

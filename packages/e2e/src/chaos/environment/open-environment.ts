@@ -11,8 +11,8 @@ import { type ServiceProcess, startServiceProcess } from "../../herald/processes
 import { heraldSettings } from "../../herald/settings.ts";
 import { LINKS, SERVICES, type ServiceLabel } from "../plan/faults.ts";
 import type { History } from "../verdict/history.ts";
-import type { ServedCell, Servers, ServersOptions } from "./servers.ts";
-import { CHAOS_TUNING, type ChaosTimes, chaosSettings } from "./settings.ts";
+import type { Servers, ServersOptions } from "./servers.ts";
+import { CHAOS_TUNING, type ChaosTimes, chaosSettings } from "./servers.ts";
 import { type SupervisedService, superviseService } from "./supervisor.ts";
 
 /** A whole Herald, two of each service, every connection through a proxy of its own. */
@@ -100,7 +100,6 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
         caFile,
       }),
       ...chaosSettings(times),
-      ...settingsOfCell(cellOf(label)),
       DNS_SERVERS: names.address,
     });
     const services = new Map<ServiceLabel, SupervisedService>();
@@ -162,8 +161,4 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
 export function databasesOf({ cells = [], databaseUrl }: Servers): { url: URL; buckets: readonly string[] }[] {
   if (cells.length === 0) return [{ url: databaseUrl(), buckets: BUCKETS }];
   return cells.map((cell) => ({ url: cell.databaseUrl(), buckets: cell.buckets }));
-}
-
-function settingsOfCell(cell: ServedCell | undefined): Record<string, string> {
-  return cell === undefined ? {} : { CELL: cell.name, INBOX_BUCKETS: cell.buckets.join(",") };
 }

@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
 import { createInjector } from "../environment/inject.ts";
-import { startServers } from "../environment/servers.ts";
-import { SHORT_TIMES } from "../environment/settings.ts";
+import { SHORT_TIMES, startServers } from "../environment/servers.ts";
 import type { Load } from "../load.ts";
 import { planFaults } from "../plan/faults.ts";
 import { planOutages, planPauses, planTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
-import { inEnvironment } from "./in-environment.ts";
 import type { Scenario } from "./scenario.ts";
+import { inEnvironment } from "./scenario.ts";
 
 /** Faults of every kind, at random, over hostile receivers and busy admins; the seed repeats all of it. */
 export const faultsScenario: Scenario = (options) =>

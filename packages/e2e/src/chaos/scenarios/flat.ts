@@ -1,14 +1,13 @@
 import { withClient } from "@herald/dev/stack/postgres";
 import { readService } from "../../herald/service-readings.ts";
 import type { ChaosEnvironment } from "../environment/open-environment.ts";
-import { startServers } from "../environment/servers.ts";
-import { USUAL_TIMES } from "../environment/settings.ts";
+import { startServers, USUAL_TIMES } from "../environment/servers.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import { courseOf } from "../verdict/flatness.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { noticed } from "../verdict/unnoticed.ts";
-import { inEnvironment } from "./in-environment.ts";
 import type { Scenario } from "./scenario.ts";
+import { inEnvironment } from "./scenario.ts";
 
 const LOOK_EVERY_MS = 2_000;
 /** Of the quarters that are compared each needs some samples. */

@@ -1,11 +1,10 @@
 import { startReplicatedServers } from "../environment/replicated.ts";
-import { USUAL_TIMES } from "../environment/settings.ts";
+import { USUAL_TIMES } from "../environment/servers.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
-import { longestPauseAfter } from "../verdict/pauses.ts";
-import { noticed } from "../verdict/unnoticed.ts";
-import { inEnvironment } from "./in-environment.ts";
+import { longestPauseAfter, noticed } from "../verdict/unnoticed.ts";
 import type { Scenario } from "./scenario.ts";
+import { inEnvironment } from "./scenario.ts";
 
 /** From the primary's end to the standby's promotion: whoever decides on it has to be sure first. */
 const DETECTED_AFTER_MS = 2_000;

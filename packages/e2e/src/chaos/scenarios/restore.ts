@@ -1,11 +1,34 @@
 import { migrate } from "@herald/common/database/migrate";
-import { startServers } from "../environment/servers.ts";
-import { USUAL_TIMES } from "../environment/settings.ts";
+import type { ChaosEnvironment } from "../environment/open-environment.ts";
+import { startServers, USUAL_TIMES } from "../environment/servers.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { History, InjectedFault } from "../verdict/history.ts";
-import { heraldDispatch, untilStored } from "./herald-dispatch.ts";
-import { inEnvironment } from "./in-environment.ts";
+import { heraldCommand } from "./herald-command.ts";
 import type { Scenario } from "./scenario.ts";
+import { inEnvironment } from "./scenario.ts";
+
+/** Between two looks whether the events that come again are stored. */
+const LOOK_EVERY_MS = 500;
+/** Then attempts begin, whatever the inbox holds: what is stored later is only delivered later. */
+const STORED_WITHIN_MS = 120_000;
+
+/** Runs `herald dispatch`, as an operator does. */
+export function heraldDispatch(environment: ChaosEnvironment, ...args: string[]): Promise<string> {
+  return heraldCommand(environment, { DATABASE_URL: environment.servers.databaseUrl().href }, "dispatch", ...args);
+}
+
+/** As an operator sees that the gap is closed. */
+export async function untilStored(
+  environment: ChaosEnvironment,
+  pause: (durationMs: number) => Promise<void>,
+): Promise<void> {
+  const deadline = Date.now() + STORED_WITHIN_MS;
+  for (;;) {
+    const { inbox } = JSON.parse(await heraldDispatch(environment, "status", "--json")) as { inbox: number };
+    if (inbox === 0 || Date.now() > deadline) return;
+    await pause(LOOK_EVERY_MS);
+  }
+}
 
 /**
  * A backup is restored: events come, the database is copied, more events come and are delivered, the database is put back to

@@ -1,10 +1,9 @@
-import { startServers } from "../environment/servers.ts";
-import { USUAL_TIMES } from "../environment/settings.ts";
+import { startServers, USUAL_TIMES } from "../environment/servers.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { noticed } from "../verdict/unnoticed.ts";
-import { inEnvironment } from "./in-environment.ts";
 import type { Scenario } from "./scenario.ts";
+import { inEnvironment } from "./scenario.ts";
 
 /**
  * A deployment under load: each service gets SIGTERM, ends by itself, and is there again before the next one goes. No receiver

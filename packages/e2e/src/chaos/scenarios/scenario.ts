@@ -1,4 +1,8 @@
-import type { RunResult } from "../run.ts";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type ChaosEnvironment, openEnvironment } from "../environment/open-environment.ts";
+import type { ChaosTimes, Servers, ServersOptions } from "../environment/servers.ts";
+import { type RunOptions, type RunResult, runUnderLoad } from "../run.ts";
 
 export interface ScenarioOptions {
   seed: number;
@@ -22,3 +26,31 @@ export interface ScenarioResult extends RunResult {
 }
 
 export type Scenario = (options: ScenarioOptions) => Promise<ScenarioResult>;
+
+type Run = (parts: Pick<RunOptions, "tenants" | "outages" | "pauses" | "disturb" | "manual">) => Promise<RunResult>;
+
+interface Place<S extends Servers> {
+  startServers: (options: ServersOptions) => Promise<S>;
+  times: ChaosTimes;
+}
+
+/** Opens an environment, lets a scenario happen in it, and ends it; where something was found, its logs and history stay. */
+export async function inEnvironment<S extends Servers>(
+  options: ScenarioOptions,
+  { startServers, times }: Place<S>,
+  happen: (environment: ChaosEnvironment<S>, run: Run) => Promise<Omit<ScenarioResult, "folder">>,
+): Promise<ScenarioResult> {
+  const { disposable, pause, progress, onOpened } = options;
+  const environment = await openEnvironment({ startServers, times, disposable, pause, progress });
+  onOpened(() => environment.close({ keepFolder: false }));
+  let keepFolder = false;
+  try {
+    const result = await happen(environment, (parts) => runUnderLoad(environment, { ...options, ...parts, times }));
+    keepFolder = !result.verdict.passed || result.complaints.length > 0;
+    if (keepFolder) await writeFile(join(environment.folder, "history.json"), JSON.stringify(result.history));
+    return { ...result, folder: environment.folder };
+  } finally {
+    progress("Ending everything");
+    await environment.close({ keepFolder });
+  }
+}

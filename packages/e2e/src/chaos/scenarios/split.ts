@@ -2,13 +2,13 @@ import { BUCKETS, bucketOf } from "@herald/common/broker/cell";
 import { withClient } from "@herald/dev/stack/postgres";
 import { type ReplicatedServers, startReplicatedServers } from "../environment/replicated.ts";
 import type { ServedCell, ServersOptions } from "../environment/servers.ts";
-import { USUAL_TIMES } from "../environment/settings.ts";
+import { USUAL_TIMES } from "../environment/servers.ts";
 import { planTenantsOfAllBuckets } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
-import { longestPauseAfter } from "../verdict/pauses.ts";
+import { longestPauseAfter } from "../verdict/unnoticed.ts";
 import { heraldCommand } from "./herald-command.ts";
-import { inEnvironment } from "./in-environment.ts";
 import type { Scenario } from "./scenario.ts";
+import { inEnvironment } from "./scenario.ts";
 
 const [KEPT, GIVEN] = [BUCKETS.slice(0, 8), BUCKETS.slice(8)];
 /** How long events are stored and not attempted before the split, so that each side has deliveries to wait for. */

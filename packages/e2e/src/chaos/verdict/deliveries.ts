@@ -1,5 +1,4 @@
-import type { EmittedRecord, History, LoadedEndpoint, StoredDelivery } from "./history.ts";
-import type { Index } from "./run-index.ts";
+import type { EmittedRecord, History, Index, LoadedEndpoint, StoredDelivery } from "./history.ts";
 
 /** Confirmed events and answered manual deliveries that their receivers never accepted, for no reason of theirs. */
 export function lostOf(history: History, known: Index): string[] {

@@ -1,6 +1,5 @@
-import type { History, ReceivedNotice, StoredAttempt } from "./history.ts";
-import type { Index } from "./run-index.ts";
-import { culpritOf } from "./whose-failure.ts";
+import { culpritOf } from "./attempts.ts";
+import type { History, Index, ReceivedNotice, StoredAttempt } from "./history.ts";
 
 /** No attempt begins with a configuration that was read longer ago. Its request comes when it is connected. */
 const CONFIGURATION_MS = 500;

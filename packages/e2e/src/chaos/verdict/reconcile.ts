@@ -1,9 +1,9 @@
+import { countBy } from "../../statistics.ts";
 import { repeatsOf, tooManyOf, unrememberedOf, wronglyExhaustedOf } from "./attempts.ts";
-import { countBy } from "./count-by.ts";
 import { forgedOf, lostOf, unendingOf } from "./deliveries.ts";
 import { requestsWhileDisabled, wronglyDisabledOf } from "./disablings.ts";
 import type { History } from "./history.ts";
-import { indexOf } from "./run-index.ts";
+import { indexOf } from "./history.ts";
 
 /** Things that must not be, each with what it is about, in words. All lists empty: the run has passed. */
 export interface Findings {

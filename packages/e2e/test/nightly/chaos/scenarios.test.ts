@@ -37,16 +37,6 @@ test(
 );
 
 test(
-  "two Heralds share a broker, one of them is killed and comes back: each has the events of its own organizations alone",
-  async () => {
-    const { figures } = await passes("--scenario", "cells", "--seconds", "8", "--rate", "60");
-    expect(figures.faults).toEqual({ kill: 3 });
-    expect(figures.succeeded).toBe(figures.deliveries);
-  },
-  TIMEOUT_MS,
-);
-
-test(
   "a cell is split by its PostgreSQL's standby: nothing is lost, nothing comes twice, and each side has its own alone",
   async () => {
     const { figures } = await passes("--scenario", "split", "--seconds", "8", "--rate", "60");

@@ -11,8 +11,8 @@ import { removePostgresData } from "@herald/dev/stack/postgres-programs";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { parse } from "yaml";
+import { type Passwords, USERS, WAYS } from "../../support/permissions.ts";
 import { projectFile } from "../operations/queries.ts";
-import { type Passwords, USERS, WAYS } from "../privileges/make-broker-users.ts";
 import { type ReadMeCommands, runReadMeCommands } from "./read-me-commands.ts";
 
 interface Cluster {

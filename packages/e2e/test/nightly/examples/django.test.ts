@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type RunningApp, startApp } from "@herald/dev/example/start-app";
+import { type RunningApp, startApp } from "@herald/dev/example/run-example";
 import { certificates } from "@herald/dev/harness/certificates";
 import { eventually } from "@herald/dev/harness/eventually";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
@@ -10,7 +10,7 @@ import { freePort } from "@herald/dev/stack/ports";
 import { checkReceiver } from "@herald/listen";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
-import { BUILD_TIMEOUT_MS } from "../../../src/examples/output.ts";
+import { BUILD_TIMEOUT_MS } from "../../../src/child.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 
 // examples/django as it is, with herald relay beside it.

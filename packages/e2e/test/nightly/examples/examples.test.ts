@@ -6,8 +6,8 @@ import { askForRabbitmq, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-clie
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { type EmitterUser, makeEmitterUser } from "../../../src/examples/emitter-user.ts";
-import { BUILD_TIMEOUT_MS, output, withCopy, withoutPnpm } from "../../../src/examples/output.ts";
+import { BUILD_TIMEOUT_MS, output, withCopy, withoutPnpm } from "../../../src/child.ts";
+import { type EmitterUser, makeEmitterUser } from "../../../src/examples/start-emitter.ts";
 
 // Each test.sh needs the tools of its language: where one is missing, the shell says which.
 

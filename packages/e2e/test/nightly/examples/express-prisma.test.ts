@@ -11,7 +11,7 @@ import { projectFolder } from "@herald/dev/stack/folders";
 import { freePort } from "@herald/dev/stack/ports";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
-import { BUILD_TIMEOUT_MS, output, withoutPnpm } from "../../../src/examples/output.ts";
+import { BUILD_TIMEOUT_MS, output, withoutPnpm } from "../../../src/child.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 import { packPackages } from "../../support/pack.ts";
 

@@ -11,7 +11,7 @@ import { eventually } from "@herald/dev/harness/eventually";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect } from "amqplib";
-import { BUILD_TIMEOUT_MS, output, withoutPnpm } from "../../../src/examples/output.ts";
+import { BUILD_TIMEOUT_MS, output, withoutPnpm } from "../../../src/child.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 
 const environment = useTestEnvironment();

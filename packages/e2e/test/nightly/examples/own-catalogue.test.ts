@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pythonTypes } from "@herald/cli/events/python-types";
 import { afterAll, expect, test } from "@jest/globals";
-import { BUILD_TIMEOUT_MS, output, withCopy } from "../../../src/examples/output.ts";
+import { BUILD_TIMEOUT_MS, output, withCopy } from "../../../src/child.ts";
 import { OWN_CATALOGUE, ownCatalogueFile } from "../../../src/herald/own-catalogue.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 

@@ -1,12 +1,97 @@
 import { randomUUID } from "node:crypto";
+import { chmodSync, copyFileSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { eventually } from "@herald/dev/harness/eventually";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { findOrInstall } from "@herald/dev/stack/install-package";
 import { freePort } from "@herald/dev/stack/ports";
 import { type RunningProcess, startProcess } from "@herald/dev/stack/processes";
 import { findProgram, runProgram, succeeds } from "@herald/dev/stack/programs";
-import type { ImageConfig } from "./dockerfile.ts";
+import { projectFile } from "../operations/queries.ts";
+
+const ASSEMBLE_TIMEOUT_MS = 10 * 60_000;
+
+/**
+ * Makes the root file system of a container without Docker: what deploy/docker/assemble.sh gives, where the Dockerfile puts it; and in the
+ * place of the base image, which would have to be fetched from a registry of images, this machine's Node with the libraries
+ * that it is linked to.
+ *
+ * @param secrets files for /run/secrets, by their names there
+ */
+export async function makeRootFileSystem(
+  root: string,
+  config: ImageConfig,
+  secrets: Readonly<Record<string, string>>,
+): Promise<void> {
+  for (const name of ["proc", "dev", "tmp", "etc", "run/secrets", "usr/local/bin"]) {
+    mkdirSync(join(root, name), { recursive: true });
+  }
+  const app = join(root, config.workingFolder);
+  await runProgram(join(projectFolder(), "deploy/docker/assemble.sh"), [app], {
+    what: "Assembling the image's files",
+    timeoutMs: ASSEMBLE_TIMEOUT_MS,
+  });
+  await copyNode(root);
+  writeFileSync(join(root, "etc/passwd"), "root:x:0:0::/root:/bin/sh\nnode:x:1000:1000::/home/node:/bin/sh\n");
+  writeFileSync(join(root, "etc/hosts"), "127.0.0.1 localhost\n");
+  for (const [name, text] of Object.entries(secrets)) {
+    // As Compose mounts them: files of another user.
+    writeFileSync(join(root, "run/secrets", name), text, { mode: 0o444 });
+  }
+}
+
+async function copyNode(root: string): Promise<void> {
+  const program = join(root, "usr/local/bin/node");
+  copyFileSync(process.execPath, program);
+  chmodSync(program, 0o755);
+  const libraries = await runProgram("ldd", [process.execPath], { what: "Looking for the libraries of Node" });
+  for (const [library = ""] of libraries.matchAll(/\/\S+/g)) {
+    const copy = join(root, library);
+    mkdirSync(dirname(copy), { recursive: true });
+    copyFileSync(realpathSync(library), copy);
+    chmodSync(copy, 0o755);
+  }
+}
+
+/** What the last stage of deploy/docker/Dockerfile says that an image runs with. */
+export interface ImageConfig {
+  /** What is copied into it from the stage that builds, and to where. */
+  copied: { from: string; to: string };
+  workingFolder: string;
+  user: { uid: number; gid: number };
+  entrypoint: string[];
+  environment: Record<string, string>;
+}
+
+/** @throws where the Dockerfile's last stage has an instruction that this does not know, so that none is overlooked */
+export function readDockerfile(): ImageConfig {
+  const text = projectFile("deploy/docker/Dockerfile");
+  const last = text.slice(text.lastIndexOf("\nFROM ")).split("\n").filter(isInstruction);
+  const config: Partial<ImageConfig> & Pick<ImageConfig, "environment"> = { environment: {} };
+  for (const line of last) {
+    const [, instruction = "", value = ""] = /^([A-Z]+) (.*)$/.exec(line) ?? [];
+    if (instruction === "WORKDIR") config.workingFolder = value;
+    else if (instruction === "ENTRYPOINT") config.entrypoint = JSON.parse(value) as string[];
+    else if (instruction === "ENV") {
+      const [name = "", content = ""] = value.split("=");
+      config.environment[name] = content;
+    } else if (instruction === "USER") {
+      const [uid, gid] = value.split(":").map(Number);
+      config.user = { uid: uid ?? Number.NaN, gid: gid ?? Number.NaN };
+    } else if (instruction === "COPY") {
+      const [, from = "", to = ""] = /^--from=build (\S+) (\S+)$/.exec(value) ?? [];
+      config.copied = { from, to };
+    } else if (!["FROM", "EXPOSE"].includes(instruction)) {
+      throw new Error(`This test does not know what the Dockerfile's last stage says: ${line}`);
+    }
+  }
+  return config as ImageConfig;
+}
+
+function isInstruction(line: string): boolean {
+  return line !== "" && !line.startsWith("#");
+}
 
 const UNSHARE = { title: "unshare (util-linux)", apt: "util-linux", brew: [] };
 

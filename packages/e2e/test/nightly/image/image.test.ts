@@ -15,9 +15,14 @@ import { parse } from "yaml";
 import { apiClient } from "../../../src/herald/api-client.ts";
 import { JWT_SECRET } from "../../../src/herald/settings.ts";
 import { projectFile } from "../operations/queries.ts";
-import { type Container, type Image, runInImage, startInImage } from "./container.ts";
-import { readDockerfile } from "./dockerfile.ts";
-import { makeRootFileSystem } from "./root-file-system.ts";
+import {
+  type Container,
+  type Image,
+  makeRootFileSystem,
+  readDockerfile,
+  runInImage,
+  startInImage,
+} from "./container.ts";
 
 // No Docker engine: the image's files are assembled as the Dockerfile does it, and its programs run on them as it says. What
 // only Docker could show is in "What has been run, and what has not" of docs/operating/deploy.md.

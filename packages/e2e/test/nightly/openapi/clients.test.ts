@@ -4,7 +4,7 @@ import { eventually } from "@herald/dev/harness/eventually";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
-import { BUILD_TIMEOUT_MS, output, withCopy, withoutPnpm } from "../../../src/examples/output.ts";
+import { BUILD_TIMEOUT_MS, output, withCopy, withoutPnpm } from "../../../src/child.ts";
 import { adminToken } from "../../../src/herald/api-client.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 import { pythonPackages } from "./tools.ts";

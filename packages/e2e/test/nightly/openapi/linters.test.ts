@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { afterAll, expect, test } from "@jest/globals";
-import { BUILD_TIMEOUT_MS, withoutPnpm } from "../../../src/examples/output.ts";
+import { BUILD_TIMEOUT_MS, withoutPnpm } from "../../../src/child.ts";
 import { findings, npmPackages } from "./tools.ts";
 
 // What others' linters say to the OpenAPI document: to docs/api/openapi.json, which is the served one by a test of its own.

@@ -6,7 +6,7 @@ import { EVENT_TYPES } from "@herald/contracts";
 import { idAt, insertDelivery } from "@herald/dev/harness/rows";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { afterAll, expect, test } from "@jest/globals";
-import { BUILD_TIMEOUT_MS } from "../../../src/examples/output.ts";
+import { BUILD_TIMEOUT_MS } from "../../../src/child.ts";
 import { adminToken } from "../../../src/herald/api-client.ts";
 import { type ServiceProcess, startServiceProcess } from "../../../src/herald/processes.ts";
 import { heraldSettings } from "../../../src/herald/settings.ts";

@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { askForPython } from "@herald/dev/harness/stack-client";
 import { localFolder } from "@herald/dev/stack/folders";
-import { output, withoutPnpm } from "../../../src/examples/output.ts";
+import { output, withoutPnpm } from "../../../src/child.ts";
 
 // Programs that only these tests run. They are fetched when a test first needs them, so that no install carries them.
 

@@ -213,10 +213,7 @@ test(
   async () => {
     const { system, receiver } = environment;
     // The receiver fails when the broker is gone, and no sooner: then there are notices that can't get out.
-    let fail = () => {};
-    const failing = new Promise<void>((resolve) => {
-      fail = resolve;
-    });
+    const { promise: failing, resolve: fail } = Promise.withResolvers<void>();
     receiver.answerWith(async () => {
       await failing;
       return { status: 500 };

@@ -5,7 +5,7 @@ import { askForGo } from "@herald/dev/harness/stack-client";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { freePort } from "@herald/dev/stack/ports";
 import { startProcess } from "@herald/dev/stack/processes";
-import { output } from "../../../src/examples/output.ts";
+import { output } from "../../../src/child.ts";
 
 const VERSION = "0.165.0";
 

@@ -16,7 +16,7 @@ import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
-import { BUILD_TIMEOUT_MS, output } from "../../../src/examples/output.ts";
+import { BUILD_TIMEOUT_MS, output } from "../../../src/child.ts";
 import { apiClient } from "../../../src/herald/api-client.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 import { startOtelCollector } from "./otel-collector.ts";

@@ -18,7 +18,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { type Channel, type ChannelModel, connect } from "amqplib";
 import { apiClient } from "../../../src/herald/api-client.ts";
 import { startHerald } from "../../../src/herald/in-process.ts";
-import { type BrokerUser, type Passwords, USERS, WAYS } from "./make-broker-users.ts";
+import { type BrokerUser, type Passwords, USERS, WAYS } from "../../support/permissions.ts";
 
 const db = useDatabase();
 const folder = mkdtempSync(join(tmpdir(), "herald-broker-files-"));

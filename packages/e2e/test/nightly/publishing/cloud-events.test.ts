@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { CloudEvent, HTTP } from "cloudevents";
-import { BUILD_TIMEOUT_MS, output } from "../../../src/examples/output.ts";
+import { BUILD_TIMEOUT_MS, output } from "../../../src/child.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 
 // Events as the SDKs of CloudEvents make them, in both modes.

@@ -16,10 +16,7 @@ test("while one organization's flood of 2,000 deliveries can't be sent, another 
   const { organizationId } = flooding;
   const flooded = await httpsReceiver();
   try {
-    let answer = () => {};
-    const answered = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
     flooded.answerWith(async () => {
       await answered;
       return {};

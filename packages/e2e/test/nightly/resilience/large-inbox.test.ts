@@ -12,7 +12,7 @@ import { createEmitter, newEvent } from "@herald/emitter";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { parse } from "yaml";
-import { containerHeap } from "../../../src/herald/memory.ts";
+import { containerHeap, peakOf } from "../../../src/herald/memory.ts";
 import { startServiceProcess } from "../../../src/herald/processes.ts";
 import { heraldSettings } from "../../../src/herald/settings.ts";
 
@@ -44,12 +44,6 @@ function largestEvent(organizationId: string) {
   const envelope = Buffer.byteLength(JSON.stringify(event("")));
   const each = Buffer.byteLength(JSON.stringify(COSTLY)) - 2;
   return event(COSTLY.repeat(Math.floor((EVENT_BYTES - envelope) / each)));
-}
-
-/** The most memory that a process has had so far, in MiB. */
-function peakOf(pid: number): number {
-  const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
-  return Math.round(Number(kilobytes) / 1_024);
 }
 
 test("regression: a publisher inside the chart's memory limits does not die of large bodies while PostgreSQL stalls, and loses none", async () => {
@@ -109,7 +103,7 @@ test("regression: a publisher inside the chart's memory limits does not die of l
     expect(await prisma.delivery.count()).toBe(EVENTS);
     const peak = peakOf(pid);
     process.stderr.write(
-      `publisher: ${stalled} MiB while PostgreSQL stalled, ${peak} MiB at its peak; its limit is ${limit} MiB\n`,
+      `publisher: ${stalled.toFixed()} MiB while PostgreSQL stalled, ${peak.toFixed()} MiB at its peak; its limit is ${limit} MiB\n`,
     );
     expect(ended).toBe(false);
     expect(peak).toBeLessThan(limit);

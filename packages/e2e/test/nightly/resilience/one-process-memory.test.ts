@@ -1,7 +1,6 @@
-import { readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import { apiClient } from "../../../src/herald/api-client.ts";
-import { SERVE_MEBIBYTES } from "../../../src/herald/memory.ts";
+import { peakOf, SERVE_MEBIBYTES } from "../../../src/herald/memory.ts";
 import { startServiceProcess } from "../../../src/herald/processes.ts";
 import { heraldSettings } from "../../../src/herald/settings.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
@@ -17,12 +16,6 @@ const environment = useTestEnvironment({ dispatcher: false, publisher: false });
 function memorySettings(): Record<string, string> {
   const decides = /^(DATABASE_POOL_SIZE|MEMORY_MIB)$/;
   return Object.fromEntries(Object.entries(unitEnvironment()).filter(([name]) => decides.test(name)));
-}
-
-/** The most memory that a process has had so far, in MiB. */
-function peakOf(pid: number): number {
-  const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
-  return Math.round(Number(kilobytes) / 1_024);
 }
 
 test("herald serve stays under 200 MiB while events, manual deliveries and an admin's reads go on, as its unit starts it", async () => {
@@ -53,7 +46,7 @@ test("herald serve stays under 200 MiB while events, manual deliveries and an ad
       await receiver.received(expected);
     }
     const peak = peakOf(serve.process.pid);
-    process.stderr.write(`herald serve: ${peak} MiB at its peak; its limit is ${SERVE_MEBIBYTES} MiB\n`);
+    process.stderr.write(`herald serve: ${peak.toFixed()} MiB at its peak; its limit is ${SERVE_MEBIBYTES} MiB\n`);
     expect(peak).toBeLessThan(SERVE_MEBIBYTES);
   } finally {
     await serve.stop();

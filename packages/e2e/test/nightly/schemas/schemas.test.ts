@@ -6,7 +6,7 @@ import { eventSchemaFiles } from "@herald/contracts/schemas";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
-import { BUILD_TIMEOUT_MS } from "../../../src/examples/output.ts";
+import { BUILD_TIMEOUT_MS } from "../../../src/child.ts";
 import { pythonPackages } from "../openapi/tools.ts";
 
 const HERE = fileURLToPath(new URL("./", import.meta.url));

@@ -1,0 +1,27 @@
+import type { DeliveryListItem, DeliveryPage } from "@herald/contracts";
+import { expect, test } from "@jest/globals";
+import { mergeHead } from "./use-delivery-rows.ts";
+
+const rows = (ids: string, attemptCount = 1) => [...ids].map((id) => ({ id, attemptCount }) as DeliveryListItem);
+const page = (ids: string, nextCursor: string | null = "more"): DeliveryPage => ({
+  deliveries: rows(ids, 2),
+  nextCursor,
+});
+const told = (merged: DeliveryListItem[] | null): string | undefined =>
+  merged?.map(({ id, attemptCount }) => id + attemptCount).join(" ");
+
+test("new rows come on top, and those that both know are as the newest page has them", () => {
+  expect(told(mergeHead(page("gfed"), rows("fedcba")))).toBe("g2 f2 e2 d2 c1 b1 a1");
+});
+
+test("a row that the newest page should have and has not is gone", () => {
+  expect(told(mergeHead(page("fd"), rows("fedcba")))).toBe("f2 d2 c1 b1 a1");
+});
+
+test("a newest page that is everything is everything", () => {
+  expect(told(mergeHead(page("fd", null), rows("fedcba")))).toBe("f2 d2");
+});
+
+test("where more came than a page holds, rows between the two are unknown", () => {
+  expect(mergeHead(page("zyx"), rows("fed"))).toBeNull();
+});

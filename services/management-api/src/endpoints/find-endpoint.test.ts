@@ -1,0 +1,37 @@
+import { expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { parseVersion, versionOf } from "./find-endpoint.ts";
+
+test("§9.1 a version is Base64 of the revision's eight bytes, the highest first", () => {
+  expect(versionOf(1n)).toBe("AAAAAAAAAAE=");
+  expect(versionOf(258n)).toBe("AAAAAAAAAQI=");
+  expect(versionOf(2n ** 63n - 1n)).toBe("f/////////8=");
+});
+
+test("§9.1 every revision comes back out of its version", () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }), (revision) => {
+      expect(parseVersion(versionOf(revision))).toBe(revision);
+    }),
+  );
+});
+
+test("§9.1 a text that no revision is written as is no version, also where it can be decoded", () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.base64String(), fc.base64String({ minLength: 12, maxLength: 12 })), (text) => {
+      const revision = parseVersion(text);
+      if (revision !== null) expect(versionOf(revision)).toBe(text);
+    }),
+  );
+  for (const text of [
+    "",
+    "AAAAAAAAAAE",
+    "AAAAAAAAAAF=",
+    "AAAAAAAAAA==",
+    " AAAAAAAAAAE=",
+    "AAAAAAAAAAE=\n",
+    "-_AAAAAAAAE=",
+  ]) {
+    expect(parseVersion(text)).toBeNull();
+  }
+});
