@@ -8,8 +8,10 @@ import type { Resolve } from "./address-guard.ts";
 export interface NameResolverOptions {
   /** Name servers as `address`, `address:port` or `[address]:port`; those of `resolv.conf` by default. */
   servers?: readonly string[] | undefined;
-  /** How long a server may take to answer; c-ares then asks once more, and waits twice as long. */
+  /** How long a server may take to answer; c-ares then asks again, and waits twice as long. */
   timeoutMs?: number;
+  /** How often each server is asked at the most; twice where absent. */
+  tries?: number;
   /** How long an answer is kept. */
   keptMs?: number;
   /** Text of a hosts file; that of `/etc/hosts` by default. */
@@ -60,7 +62,7 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
 
   function readSystem(): System {
     // A resolver reads resolv.conf when it is made, and never again.
-    const resolver = new Resolver({ timeout: options.timeoutMs ?? TIMEOUT_MS, tries: TRIES });
+    const resolver = new Resolver({ timeout: options.timeoutMs ?? TIMEOUT_MS, tries: options.tries ?? TRIES });
     if (options.servers) resolver.setServers(options.servers);
     return { resolver, hosts: parseHosts(hosts()) };
   }

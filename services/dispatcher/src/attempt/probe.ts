@@ -38,8 +38,12 @@ export interface ProbeOptions {
 
 /** A connection takes a round trip, or two where a packet is lost. */
 const CONNECT_MS = 3_000;
-/** c-ares asks twice, and gives up after three times this. */
+/**
+ * Name servers are asked once. An answer to a second question would say nothing about the time of the first one: an outage that ends
+ * between the two would be blamed on the receivers.
+ */
 const LOOKUP_MS = 1_000;
+const TRIES = 1;
 /** RFC 6761: name servers say at once that there is no such name. */
 const NOBODYS_NAME = "herald.invalid";
 /** How c-ares says that no server has answered, or that none is there. Every other error is an answer. */
@@ -47,7 +51,7 @@ const UNANSWERED = ["ETIMEOUT", "ECONNREFUSED"];
 
 export function createProbe({ addresses, servers, proxy }: ProbeOptions): Probe {
   // What was known before says nothing about now.
-  const resolve = createNameResolver({ servers, timeoutMs: LOOKUP_MS, keptMs: 0 });
+  const resolve = createNameResolver({ servers, timeoutMs: LOOKUP_MS, tries: TRIES, keptMs: 0 });
   const guard = createAddressGuard(addresses, resolve);
 
   async function askFor(host: string): Promise<ProbeResult> {
@@ -87,7 +91,7 @@ export function createProbe({ addresses, servers, proxy }: ProbeOptions): Probe 
 
   async function areNamesAnswered(): Promise<boolean> {
     // The system's settings are read anew each time: an outage may end by a change of them.
-    const resolver = new Resolver({ timeout: LOOKUP_MS, tries: 2 });
+    const resolver = new Resolver({ timeout: LOOKUP_MS, tries: TRIES });
     if (servers) resolver.setServers(servers);
     try {
       await resolver.resolve4(NOBODYS_NAME);

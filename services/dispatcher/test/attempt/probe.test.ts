@@ -46,6 +46,14 @@ describe("a probe", () => {
     expect(await probe.areNamesAnswered()).toBe(false);
   });
 
+  test("of names that are answered only when they are asked again has failed: an outage may have ended between the two", async () => {
+    const secondTime = (): NameAnswer => (names.questions.length > 2 ? ["127.0.0.1"] : "silence");
+    names.answerWith(secondTime);
+    expect(await probe.reach("names", { host: "a.example", port: 443 })).toBe("failed");
+    names.questions.length = 1;
+    expect(await probe.areNamesAnswered()).toBe(false);
+  });
+
   test("of names asks each time", async () => {
     const target = { host: "a.example", port: 443 };
     expect(await probe.reach("names", target)).toBe("reached");
