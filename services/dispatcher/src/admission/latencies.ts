@@ -1,8 +1,8 @@
-import { SLOW_MS } from "./permits.ts";
+import { SLOW_MS, type Speed } from "./permits.ts";
 
-/** Which endpoints are known to answer quickly. Kept beyond their work, and bounded: the one that was attempted longest ago is forgotten. */
+/** How soon endpoints answer. Kept beyond their work, and bounded: the one that was attempted longest ago is forgotten. */
 export interface Latencies {
-  isQuick(endpointId: string): boolean;
+  speedOf(endpointId: string): Speed;
   /** An attempt has ended. */
   took(endpointId: string, milliseconds: number): void;
 }
@@ -18,17 +18,24 @@ const LATEST = 0.3;
  */
 const SLOW_MEAN_MS = 0.9 * SLOW_MS;
 
+/** Whoever answered longer ago is not known to answer now. */
+const ANSWERING_MS = 2_000;
+
 export function createLatencies(): Latencies {
-  const means = new Map<string, number>();
+  const known = new Map<string, { meanMs: number; atMs: number }>();
   return {
-    isQuick: (endpointId) => (means.get(endpointId) ?? Number.POSITIVE_INFINITY) < SLOW_MEAN_MS,
+    speedOf(endpointId) {
+      const { meanMs, atMs } = known.get(endpointId) ?? { meanMs: Number.POSITIVE_INFINITY, atMs: 0 };
+      if (meanMs >= SLOW_MEAN_MS) return "slow";
+      return performance.now() - atMs < ANSWERING_MS ? "answering" : "quick";
+    },
     took(endpointId, milliseconds) {
       const latest = Math.min(milliseconds, SLOW_MS);
-      const before = means.get(endpointId) ?? latest;
+      const before = known.get(endpointId)?.meanMs ?? latest;
       // In the order of the latest attempts.
-      means.delete(endpointId);
-      means.set(endpointId, before + (latest - before) * LATEST);
-      if (means.size > MAX_ENDPOINTS) means.delete(means.keys().next().value as string);
+      known.delete(endpointId);
+      known.set(endpointId, { meanMs: before + (latest - before) * LATEST, atMs: performance.now() });
+      if (known.size > MAX_ENDPOINTS) known.delete(known.keys().next().value as string);
     },
   };
 }

@@ -1,68 +1,83 @@
-import { expect, test } from "@jest/globals";
+import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { createByteBudget } from "./byte-budget.ts";
 import { createLatencies } from "./latencies.ts";
-import { createPermits, type Permit } from "./permits.ts";
+import { createPermits, type Permit, type Permits, SPEEDS, type Speed } from "./permits.ts";
 
-test("endpoints that are slow, or not known to be quick, have half of the permits together", () => {
-  const permits = createPermits(10);
+beforeEach(() => void jest.useFakeTimers({ now: 0 }));
+afterEach(() => void jest.useRealTimers());
+
+/** Takes permits of this speed while there are some. */
+function takeAll(permits: Permits, speed: Speed): Permit[] {
   const taken: Permit[] = [];
-  while (permits.mayTake(false)) taken.push(permits.take(false));
-  expect(taken).toHaveLength(5);
-  while (permits.mayTake(true)) taken.push(permits.take(true));
-  expect(taken).toHaveLength(10);
+  while (permits.mayTake(speed)) taken.push(permits.take(speed));
+  return taken;
+}
+
+test("slow endpoints have half of the permits together, three quarters with quick ones, and those that answer have the rest", () => {
+  const permits = createPermits(20);
+  const taken = SPEEDS.toReversed().map((speed) => takeAll(permits, speed).length);
+  expect(taken).toEqual([10, 5, 5]);
+});
+
+test("those that answer may have all permits, and leave none of another's behind", () => {
+  const permits = createPermits(20);
+  const taken = takeAll(permits, "answering");
+  expect(taken).toHaveLength(20);
+  for (const permit of taken.slice(0, 12)) permit.settled();
+  expect(takeAll(permits, "slow")).toHaveLength(10);
+  expect(takeAll(permits, "quick")).toHaveLength(2);
 });
 
 test("an attempt that takes long counts with the slow ones, until it is over, and takes room until it is settled", () => {
   const permits = createPermits(4);
-  const quick = permits.take(true);
-  permits.take(false);
-  expect(permits.mayTake(false)).toBe(true);
-  quick.slow();
-  expect([permits.mayTake(false), permits.mayTake(true)]).toEqual([false, true]);
-  quick.ended();
-  expect(permits.mayTake(false)).toBe(true);
-  permits.take(true);
-  permits.take(true);
-  expect(permits.mayTake(true)).toBe(false);
-  quick.settled();
-  expect(permits.mayTake(true)).toBe(true);
+  const answering = permits.take("answering");
+  permits.take("slow");
+  expect(permits.mayTake("slow")).toBe(true);
+  answering.slow();
+  expect([permits.mayTake("slow"), permits.mayTake("quick")]).toEqual([false, true]);
+  answering.ended();
+  expect(permits.mayTake("slow")).toBe(true);
+  permits.take("answering");
+  permits.take("answering");
+  expect(permits.mayTake("answering")).toBe(false);
+  answering.settled();
+  expect(permits.mayTake("answering")).toBe(true);
 });
 
 test("however the steps of permits come, all are free again in the end", () => {
   const steps = fc.array(fc.tuple(fc.nat(9), fc.constantFrom("slow", "ended", "settled")), { maxLength: 100 });
+  const speeds = fc.array(fc.constantFrom(...SPEEDS), { minLength: 10, maxLength: 10 });
   fc.assert(
-    fc.property(fc.array(fc.boolean(), { minLength: 10, maxLength: 10 }), steps, (quick, steps) => {
+    fc.property(speeds, steps, (speeds, steps) => {
       const permits = createPermits(10);
-      const taken = quick.map((isQuick) => permits.take(isQuick));
+      const taken = speeds.map((speed) => permits.take(speed));
       for (const [index, step] of steps) (taken[index] as Permit)[step as keyof Permit]();
       for (const permit of taken) permit.settled();
-      let slow = 0;
-      while (permits.mayTake(false)) slow += Number(permits.take(false) !== undefined);
-      let all = slow;
-      while (permits.mayTake(true)) all += Number(permits.take(true) !== undefined);
-      expect([slow, all]).toEqual([5, 10]);
+      expect(SPEEDS.toReversed().map((speed) => takeAll(permits, speed).length)).toEqual([5, 2, 3]);
     }),
   );
 });
 
-test("an endpoint is quick by the mean of its attempts, and unknown ones are not", () => {
+test("an endpoint is quick by the mean of its attempts, and for a moment it is known to answer; unknown ones are slow", () => {
   const latencies = createLatencies();
-  expect(latencies.isQuick("a")).toBe(false);
+  expect(latencies.speedOf("a")).toBe("slow");
   latencies.took("a", 20);
-  expect(latencies.isQuick("a")).toBe(true);
+  expect(latencies.speedOf("a")).toBe("answering");
+  jest.advanceTimersByTime(2_000);
+  expect(latencies.speedOf("a")).toBe("quick");
   for (let index = 0; index < 3; index++) latencies.took("a", 1_200);
-  expect(latencies.isQuick("a")).toBe(true);
+  expect(latencies.speedOf("a")).toBe("answering");
   for (let index = 0; index < 5; index++) latencies.took("a", 14_000);
-  expect(latencies.isQuick("a")).toBe(false);
+  expect(latencies.speedOf("a")).toBe("slow");
   latencies.took("a", 20);
-  expect(latencies.isQuick("a")).toBe(true);
+  expect(latencies.speedOf("a")).toBe("answering");
 });
 
 test("only so many endpoints' latencies are kept: the one that was attempted longest ago is forgotten", () => {
   const latencies = createLatencies();
   for (let index = 0; index <= 20_000; index++) latencies.took(`e${index}`, 1);
-  expect([latencies.isQuick("e0"), latencies.isQuick("e1")]).toEqual([false, true]);
+  expect([latencies.speedOf("e0"), latencies.speedOf("e1")]).toEqual(["slow", "answering"]);
 });
 
 test("while another organization waits, none has more than half of the bytes; alone it may have all, and one body always fits", () => {

@@ -30,7 +30,7 @@ const organizationOf = (id: string) => `organization ${Number.parseInt(id.slice(
 type Ending = "succeeded" | "failed" | "put back" | "left";
 
 /** An owner in virtual time, and PostgreSQL as a table in memory that it reads late, and that publishers write. */
-function world({ tookMs = (() => 5) as () => number, options = {} as Partial<OwnerOptions> } = {}) {
+function world({ tookMs = (() => 5) as (endpointId: string) => number, options = {} as Partial<OwnerOptions> } = {}) {
   const clock = steeredClock(START);
   const rows = new Map<string, DueRow>();
   const made = new Map<string, number>();
@@ -112,7 +112,7 @@ function world({ tookMs = (() => 5) as () => number, options = {} as Partial<Own
       end();
       return { kind: "unsure" };
     }
-    const took = tookMs();
+    const took = tookMs(id);
     await later(took);
     const ending = endingOf(delivery);
     if (ending === "put back") {
@@ -405,6 +405,23 @@ test("quick endpoints keep half of the permits, however many are slow", async ()
   await pass(400);
   expect(quickMade).toBe(40);
   expect(inFlightOfHanging()).toBeLessThanOrEqual(12);
+});
+
+test("an endpoint that answers goes on, though all that were quick before hang at the same moment", async () => {
+  let tookMs = (_id: string) => 5;
+  const { owner, store, pass, made } = world({ tookMs: (id) => tookMs(id) });
+  const crowd = Array.from({ length: 40 }, (_, index) => endpointId(index + 1));
+  for (const id of [endpointId(0), ...crowd]) owner.handedOver(store(id, 1));
+  await pass(3_000);
+  tookMs = (id) => (id === endpointId(0) ? 5 : 60_000);
+  owner.handedOver(store(endpointId(0), 1));
+  await pass(20);
+  for (const id of crowd) owner.handedOver(store(id, 4));
+  await pass(5);
+  const before = made.size;
+  owner.handedOver(store(endpointId(0), 40));
+  await pass(400);
+  expect(made.size - before).toBe(40);
 });
 
 describe("an endpoint of which three attempts of four hang", () => {

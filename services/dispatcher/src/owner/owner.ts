@@ -4,7 +4,7 @@ import type { EndpointChanged, HandOver } from "@herald/contracts";
 import { type BreakerOptions, createBreaker } from "../admission/breaker.ts";
 import { createByteBudget } from "../admission/byte-budget.ts";
 import { createLatencies } from "../admission/latencies.ts";
-import { createPermits, type Permit, SLOW_MS } from "../admission/permits.ts";
+import { createPermits, type Permit, SLOW_MS, SPEEDS, type Speed } from "../admission/permits.ts";
 import { createRate } from "../admission/rate.ts";
 import { createTurns } from "../admission/turns.ts";
 import type { DispatcherMetrics, Source } from "../metrics.ts";
@@ -101,15 +101,18 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   const atHand = createAtHand(known, bounds.bodiesBytes);
   const newRate = () => (ratePerSecond ? createRate(clock, ratePerSecond) : undefined);
   const endpoints = createEndpoints(newRate, (endpoint) => {
-    turns.quick.remove(endpoint);
-    turns.slow.remove(endpoint);
+    for (const speed of SPEEDS) turns[speed].remove(endpoint);
     waitingForBytes.delete(endpoint);
     atHand.drop(endpoint);
   });
   const permits = createPermits(bounds.inFlight);
   const latencies = createLatencies();
   const bytes = createByteBudget(bounds.bodiesBytes);
-  const turns = { quick: createTurns<OwnedEndpoint>(), slow: createTurns<OwnedEndpoint>() };
+  const turns = {
+    answering: createTurns<OwnedEndpoint>(),
+    quick: createTurns<OwnedEndpoint>(),
+    slow: createTurns<OwnedEndpoint>(),
+  };
   /** Endpoints whose next body waits for bytes. */
   const waitingForBytes = new Set<OwnedEndpoint>();
   const suspects = createSuspects(({ endpoint, delivery }) => {
@@ -122,8 +125,8 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
 
   const nowMs = () => clock.now().getTime();
 
-  /** One that answered quickly until now, and of which nothing hangs. */
-  const isQuick = ({ id, slowInFlight }: OwnedEndpoint) => slowInFlight === 0 && latencies.isQuick(id);
+  /** Of which an attempt hangs is slow, whatever it was until now. */
+  const speedOf = ({ id, slowInFlight }: OwnedEndpoint): Speed => (slowInFlight > 0 ? "slow" : latencies.speedOf(id));
 
   const hasWork = (endpoint: OwnedEndpoint) => endpoint.ready.length > 0 || (endpoint.hasMore && !endpoint.reading);
 
@@ -158,7 +161,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     const endsSoon = endpoint.inFlight > endpoint.slowInFlight;
     const isFresh = endpoint.reserved.length === 0;
     if (endpoint.ready.length === 0 && isFresh && endsSoon && 2 * room < limitOf(endpoint)) return;
-    (isQuick(endpoint) ? turns.quick : turns.slow).add(endpoint);
+    turns[speedOf(endpoint)].add(endpoint);
     schedule();
   }
 
@@ -219,19 +222,19 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     setImmediate(run);
   }
 
-  /** Gives turns until no permit is free for anybody who waits. Quick and slow endpoints take turns as well. */
+  /** Gives turns until no permit is free for anybody who waits. Endpoints of each speed take turns as well. */
   function run(): void {
     scheduled = false;
     const wanting = new Set<OwnedEndpoint>();
     for (let isOver = false; !isOver; ) {
       isOver = true;
-      for (const quick of [true, false]) {
-        if (!permits.mayTake(quick)) continue;
-        const endpoint = (quick ? turns.quick : turns.slow).next();
+      for (const speed of SPEEDS) {
+        if (!permits.mayTake(speed)) continue;
+        const endpoint = turns[speed].next();
         if (endpoint === undefined) continue;
         isOver = false;
-        // It has turned quick, or slow, since it came.
-        if (isQuick(endpoint) === quick) takeTurn(endpoint, wanting);
+        // It may have another speed since it came.
+        if (speedOf(endpoint) === speed) takeTurn(endpoint, wanting);
         else offer(endpoint);
       }
     }
@@ -246,7 +249,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     if (endpoint.ready.length > 0) {
       if (!begin(endpoint)) return;
     } else if (endpoint.hasMore && !endpoint.reading) {
-      endpoint.reserved.push(permits.take(isQuick(endpoint)));
+      endpoint.reserved.push(permits.take(speedOf(endpoint)));
       wanting.add(endpoint);
     }
     offer(endpoint);
@@ -276,7 +279,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     atHand.take(endpoint);
     endpoint.breaker?.begin();
     endpoint.rate?.take();
-    void start(endpoint, delivery, permit ?? permits.take(isQuick(endpoint)), "due");
+    void start(endpoint, delivery, permit ?? permits.take(speedOf(endpoint)), "due");
     return true;
   }
 
@@ -378,7 +381,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   async function read(endpoint: OwnedEndpoint): Promise<void> {
     const { id, shard, mark } = endpoint;
     const epoch = epochOf(shard);
-    const ahead = isQuick(endpoint) && !atHand.isFull() ? concurrency : 0;
+    const ahead = speedOf(endpoint) !== "slow" && !atHand.isFull() ? concurrency : 0;
     const noNews = endpoint.cursor === BEGINNING ? endpoint.inFlight : 0;
     const count = endpoint.reserved.length + ahead + noNews;
     endpoint.reading = true;
@@ -538,14 +541,14 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       if (known.has(delivery) || !isOurs(endpointId)) return undefined;
       const endpoint = endpoints.of(endpointId, organizationId);
       known.add(delivery);
-      const mayStart = isWithinCaps && mayBegin() && permits.mayTake(true);
+      const mayStart = isWithinCaps && mayBegin() && permits.mayTake("answering");
       if (!mayStart || quarantine.has(endpointId) || !takeBytes(endpoint, delivery)) {
         atHand.put(endpoint, [delivery]);
         offer(endpoint);
         return undefined;
       }
       endpoint.rate?.take();
-      return start(endpoint, delivery, permits.take(isQuick(endpoint)), "manual");
+      return start(endpoint, delivery, permits.take(speedOf(endpoint)), "manual");
     },
     lost(shards) {
       const gone = new Set(shards);
