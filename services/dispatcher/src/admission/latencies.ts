@@ -18,8 +18,11 @@ const LATEST = 0.3;
  */
 const SLOW_MEAN_MS = 0.9 * SLOW_MS;
 
-/** Whoever answered longer ago is not known to answer now. */
-const ANSWERING_MS = 2_000;
+/** Attempts that end at the same moment count once: where this process itself was busy for a second, that is all they say. */
+const MOMENT_MS = 100;
+
+/** Whoever answered longer ago is not known to answer now. When a crowd begins, this process itself may be busy for two or three seconds. */
+const ANSWERING_MS = 5_000;
 
 export function createLatencies(): Latencies {
   const known = new Map<string, { meanMs: number; atMs: number }>();
@@ -30,11 +33,14 @@ export function createLatencies(): Latencies {
       return performance.now() - atMs < ANSWERING_MS ? "answering" : "quick";
     },
     took(endpointId, milliseconds) {
+      const atMs = performance.now();
       const latest = Math.min(milliseconds, SLOW_MS);
-      const before = known.get(endpointId)?.meanMs ?? latest;
+      const before = known.get(endpointId);
+      if (before && atMs - before.atMs < MOMENT_MS) return;
       // In the order of the latest attempts.
       known.delete(endpointId);
-      known.set(endpointId, { meanMs: before + (latest - before) * LATEST, atMs: performance.now() });
+      const meanMs = before ? before.meanMs + (latest - before.meanMs) * LATEST : latest;
+      known.set(endpointId, { meanMs, atMs });
       if (known.size > MAX_ENDPOINTS) known.delete(known.keys().next().value as string);
     },
   };

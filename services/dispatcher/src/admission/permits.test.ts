@@ -61,16 +61,27 @@ test("however the steps of permits come, all are free again in the end", () => {
 
 test("an endpoint is quick by the mean of its attempts, and for a moment it is known to answer; unknown ones are slow", () => {
   const latencies = createLatencies();
+  const took = (milliseconds: number, times = 1) => {
+    for (let index = 0; index < times; index++) {
+      jest.advanceTimersByTime(100);
+      latencies.took("a", milliseconds);
+    }
+    return latencies.speedOf("a");
+  };
   expect(latencies.speedOf("a")).toBe("slow");
-  latencies.took("a", 20);
-  expect(latencies.speedOf("a")).toBe("answering");
-  jest.advanceTimersByTime(2_000);
+  expect(took(20)).toBe("answering");
+  jest.advanceTimersByTime(5_000);
   expect(latencies.speedOf("a")).toBe("quick");
-  for (let index = 0; index < 3; index++) latencies.took("a", 1_200);
-  expect(latencies.speedOf("a")).toBe("answering");
-  for (let index = 0; index < 5; index++) latencies.took("a", 14_000);
-  expect(latencies.speedOf("a")).toBe("slow");
+  expect(took(1_200, 3)).toBe("answering");
+  expect(took(14_000, 5)).toBe("slow");
+  expect(took(20)).toBe("answering");
+});
+
+test("attempts that end at the same moment make no endpoint slow, since this process may have been busy", () => {
+  const latencies = createLatencies();
   latencies.took("a", 20);
+  jest.advanceTimersByTime(1_500);
+  for (let index = 0; index < 10; index++) latencies.took("a", 1_500);
   expect(latencies.speedOf("a")).toBe("answering");
 });
 

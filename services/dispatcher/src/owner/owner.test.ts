@@ -412,7 +412,7 @@ test("an endpoint that answers goes on, though all that were quick before hang a
   const { owner, store, pass, made } = world({ tookMs: (id) => tookMs(id) });
   const crowd = Array.from({ length: 40 }, (_, index) => endpointId(index + 1));
   for (const id of [endpointId(0), ...crowd]) owner.handedOver(store(id, 1));
-  await pass(3_000);
+  await pass(5_100);
   tookMs = (id) => (id === endpointId(0) ? 5 : 60_000);
   owner.handedOver(store(endpointId(0), 1));
   await pass(20);
