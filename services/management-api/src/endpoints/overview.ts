@@ -7,6 +7,7 @@ import { ProblemError } from "../problems/problem-error.ts";
 import { failedAttempts, missedEvents } from "../sql/endpoint-details.ts";
 import { endpointOverviews, type HourRow, type OverviewRow } from "../sql/endpoint-overviews.ts";
 import type { EndpointKey } from "./find-endpoint.ts";
+import { readRates } from "./rates.ts";
 import { toEndpointSummary } from "./summary.ts";
 
 export interface OverviewParts {
@@ -53,6 +54,7 @@ export async function readDetails(
       eventType,
       attemptedAtUtc: toUtc(attemptedAt),
     })),
+    rates: await readRates(queries, id, now),
     onResume: row.enabled ? null : await whatResumingSends(queries, row, organizationId, windowStart),
   };
 }
