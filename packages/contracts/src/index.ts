@@ -9,7 +9,15 @@ export type {
   WebhookDeliverySummary,
 } from "./deliveries.ts";
 export type { ChangedSettings, EndpointChange, EndpointChangePage } from "./endpoint-changes.ts";
-export type { EndpointDetails, EndpointOverview, FailedAttempt, HourOfDeliveries } from "./endpoint-overview.ts";
+export type {
+  AttemptsSince,
+  EndpointDetails,
+  EndpointOverview,
+  EndpointRates,
+  FailedAttempt,
+  HourOfDeliveries,
+  PeriodRates,
+} from "./endpoint-overview.ts";
 export { samplePayload } from "./event-samples.ts";
 export type { EndpointDelivery, EventDetails, EventListItem, EventPage, UndeliveredEvent } from "./event-search.ts";
 export {

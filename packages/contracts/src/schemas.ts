@@ -17,10 +17,13 @@ import {
   ManualDelivery,
 } from "./endpoint-changes.ts";
 import {
+  AttemptsSince,
   EndpointDetails,
   EndpointOverview,
+  EndpointRates,
   FailedAttempt,
   HourOfDeliveries,
+  PeriodRates,
   ResumePreview,
   UnfinishedDeliveries,
 } from "./endpoint-overview.ts";
@@ -90,7 +93,10 @@ const components = {
   EndpointDelivery,
   UndeliveredEvent,
   EndpointOverview,
+  AttemptsSince,
   EndpointDetails,
+  EndpointRates,
+  PeriodRates,
   HourOfDeliveries,
   FailedAttempt,
   UnfinishedDeliveries,

@@ -225,6 +225,17 @@ CREATE TABLE "resend" (
 );
 
 -- CreateTable
+CREATE TABLE "endpoint_hour" (
+    "endpoint_id" UUID NOT NULL,
+    "hour" TIMESTAMPTZ(3) NOT NULL,
+    "succeeded" INTEGER NOT NULL,
+    "failed" INTEGER NOT NULL,
+    "durations" INTEGER[],
+
+    CONSTRAINT "endpoint_hour_pkey" PRIMARY KEY ("endpoint_id","hour")
+);
+
+-- CreateTable
 CREATE TABLE "process" (
     "id" UUID NOT NULL,
     "service" TEXT NOT NULL,
@@ -345,6 +356,9 @@ CREATE INDEX "resend_endpoint_id_id_idx" ON "resend"("endpoint_id", "id");
 
 -- CreateIndex
 CREATE INDEX "resend_due_at_idx" ON "resend"("due_at");
+
+-- CreateIndex
+CREATE INDEX "endpoint_hour_hour_idx" ON "endpoint_hour"("hour");
 
 -- CreateIndex
 CREATE INDEX "idempotency_key_created_at_idx" ON "idempotency_key"("created_at");

@@ -17,6 +17,7 @@ import { createQuarantine } from "./owner/quarantine.ts";
 import { createServe } from "./owner/serve.ts";
 import { startSweep } from "./owner/sweep.ts";
 import { createHealthQueue } from "./settle/health-queue.ts";
+import { startRates } from "./settle/rates.ts";
 import { createSettleQueue } from "./settle/settle-queue.ts";
 import { createShards } from "./shards/shards.ts";
 
@@ -50,7 +51,8 @@ export async function startDispatcher(
   const shards = createShards(parts, { id, isAble: () => !missing.key, outageSince: outage.since });
   const quarantine = createQuarantine(parts);
   const health = createHealthQueue(parts, { pausesMs, failingAfter: FAILING_AFTER_FAILURES, disableAfter });
-  const settlements = createSettleQueue({ ...parts, health });
+  const rates = startRates(parts);
+  const settlements = createSettleQueue({ ...parts, health, rates });
   const mayBegin = () => !outage.isOn();
   const serve = createServe({
     attempts: createAttempts({ ...parts, sender, outage, secrets, schedule }),
@@ -105,7 +107,7 @@ export async function startDispatcher(
       shards.release();
       endLocal();
       await Promise.all([outage.stop(), sweep.stop(), messages.close(), owner.idle()]);
-      await Promise.all([shards.end(), health.drained()]);
+      await Promise.all([shards.end(), health.drained(), rates.stop()]);
       clearTimeout(timeout);
       stopping.abort();
       await sender.close();

@@ -3,6 +3,7 @@ import { eventually } from "@herald/dev/harness/eventually";
 import { insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { describe, expect, test } from "@jest/globals";
+import { startRates } from "../src/settle/rates.ts";
 import { settle } from "../src/sql/settle.ts";
 import { EARLIER, EPOCH, losingAnswers, NOW, RETRY_AT, settlement, settling } from "./settling.ts";
 
@@ -26,6 +27,62 @@ const attemptsOf = (id: string) =>
     from attempt where delivery_id = ${id}::uuid order by number`;
 
 const after = (milliseconds: number) => new Date(NOW.getTime() + milliseconds);
+
+describe("an endpoint's rates", () => {
+  const hoursOf = (endpointId: string) =>
+    db.database.prisma.endpointHour.findMany({ where: { endpointId }, orderBy: { hour: "asc" } });
+  const hourOf = (time: Date) => new Date(Math.floor(time.getTime() / 3_600_000) * 3_600_000);
+
+  test("they are what its attempts add up to, by the hours in which they began, whichever dispatcher made them", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const nextHour = after(3_600_000);
+    for (const [durationMs, succeeded, startedAt] of [
+      [50, true, NOW],
+      [51, true, NOW],
+      [20_000, false, NOW],
+      [300, true, nextHour],
+    ] as const) {
+      await settleAll([settlement(endpoint, await underWay(endpoint), { durationMs, succeeded, startedAt })]);
+    }
+    expect(await hoursOf(endpoint.id)).toEqual([
+      { endpointId: endpoint.id, hour: hourOf(NOW), succeeded: 2, failed: 1, durations: [1, 1, 0, 0, 0, 0, 0, 1] },
+      { endpointId: endpoint.id, hour: hourOf(nextHour), succeeded: 1, failed: 0, durations: [0, 0, 0, 1, 0, 0, 0, 0] },
+    ]);
+  });
+
+  test("a result that comes too late is not counted, and of a deleted endpoint nothing is written", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    const { settle, writeRates } = dispatcher();
+    await settle(settlement(endpoint, { ...(await underWay(endpoint)), epoch: EARLIER }, { succeeded: false }));
+    const deleted = await insertEndpoint(db.database.prisma);
+    await settle(settlement(deleted, await underWay(deleted)));
+    await db.database.prisma.webhookEndpoint.delete({ where: { id: deleted.id } });
+    await writeRates();
+    expect(await hoursOf(endpoint.id)).toEqual([]);
+    expect(await hoursOf(deleted.id)).toEqual([]);
+  });
+
+  test("what PostgreSQL does not take now is written later", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    let isDown = true;
+    const warnings: unknown[] = [];
+    const queries = {
+      ...db.database.queries,
+      $executeRaw: async (strings: TemplateStringsArray, ...values: unknown[]) => {
+        if (isDown) throw new Error("Connection terminated unexpectedly");
+        return await db.database.queries.$executeRaw(strings, ...values);
+      },
+    };
+    const rates = startRates({ queries, log: { warn: (line) => warnings.push(line) } }, { intervalMs: 5 });
+    const attempt = { endpointId: endpoint.id, startedAt: NOW, durationMs: 70, succeeded: true };
+    rates.add(attempt);
+    await eventually(() => expect(warnings.length).toBeGreaterThan(1));
+    rates.add(attempt);
+    isDown = false;
+    await rates.stop();
+    expect(await hoursOf(endpoint.id)).toMatchObject([{ succeeded: 2, durations: [0, 2, 0, 0, 0, 0, 0, 0] }]);
+  });
+});
 
 describe("a settled delivery", () => {
   test("§3.2/succeeded a delivery succeeds with a 2xx, and waits for nothing any more", async () => {

@@ -3,8 +3,10 @@ import { createRegistry } from "@herald/common/telemetry/metrics";
 import { answered, insertDelivery, type insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import type { TestDatabase } from "@herald/dev/harness/use-database";
+import { afterEach } from "@jest/globals";
 import { createMetrics } from "../src/metrics.ts";
 import { createHealthQueue } from "../src/settle/health-queue.ts";
+import { startRates } from "../src/settle/rates.ts";
 import { createSettleQueue } from "../src/settle/settle-queue.ts";
 import type { Settlement } from "../src/sql/settle.ts";
 
@@ -35,6 +37,10 @@ export const EARLIER = -1;
 export function settling(db: TestDatabase) {
   let elapsedMs = 0;
   let paceMs = 1_000;
+  const begun: Array<() => Promise<void>> = [];
+  afterEach(async () => {
+    for (const stop of begun.splice(0)) await stop();
+  });
 
   /** A delivery whose `attempt`-th attempt is under way. */
   async function underWay(endpoint: Endpoint, attempt = 1): Promise<UnderWay> {
@@ -60,17 +66,19 @@ export function settling(db: TestDatabase) {
       disableAfter: DISABLE_AFTER,
       ...thresholds,
     });
-    const queue = createSettleQueue({ ...parts, health });
+    const rates = startRates(parts);
+    begun.push(rates.stop);
+    const queue = createSettleQueue({ ...parts, health, rates });
     // As an owner does that knows how the endpoint fares.
     const settle = (each: Settlement) => queue.settle(each, each.succeeded);
-    return { settle, health, metrics, errors, stop: () => stopping.abort() };
+    return { settle, health, metrics, errors, writeRates: rates.stop, stop: () => stopping.abort() };
   }
 
   /** Settles these in one batch, and waits for the health that follows. */
   async function settleAll(settlements: readonly Settlement[], thresholds = {}): Promise<void> {
-    const { settle, health } = dispatcher(thresholds);
+    const { settle, health, writeRates } = dispatcher(thresholds);
     await Promise.all(settlements.map(settle));
-    await health.drained();
+    await Promise.all([health.drained(), writeRates()]);
   }
 
   /** A time for an attempt that begins when the one before it has ended. */

@@ -295,6 +295,39 @@ describe("one endpoint", () => {
   });
 });
 
+test("an endpoint's details say how its attempts fared over 1, 7 and 30 days, and another one's count for nothing", async () => {
+  const read = async () => (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body.rates;
+  const unknown = { attempts: 0, succeeded: 0, share: null, p50Ms: null, p95Ms: null };
+  expect((await read()).periods).toEqual([1, 7, 30].map((days) => ({ days, ...unknown })));
+  const hour = (ago: number) => new Date((Math.floor(clock.now().getTime() / HOUR_MS) - ago) * HOUR_MS);
+  const fast = [10, 0, 0, 0, 0, 0, 0, 0];
+  const slow = [0, 0, 0, 0, 0, 0, 10, 0];
+  const other = await create(client, { name: "other" });
+  await api.prisma.endpointHour.createMany({
+    data: [
+      { endpointId: endpoint.id, hour: hour(0), succeeded: 9, failed: 1, durations: fast },
+      { endpointId: endpoint.id, hour: hour(23), succeeded: 10, failed: 0, durations: fast },
+      { endpointId: endpoint.id, hour: hour(24), succeeded: 0, failed: 10, durations: slow },
+      { endpointId: endpoint.id, hour: hour(30 * 24 - 1), succeeded: 10, failed: 0, durations: slow },
+      { endpointId: endpoint.id, hour: hour(30 * 24), succeeded: 10, failed: 0, durations: slow },
+      { endpointId: other.endpoint.id, hour: hour(0), succeeded: 10, failed: 0, durations: slow },
+    ],
+  });
+  const { periods, hours, days } = await read();
+  expect(periods).toEqual([
+    { days: 1, attempts: 20, succeeded: 19, share: 0.95, p50Ms: 25, p95Ms: 48 },
+    { days: 7, attempts: 30, succeeded: 19, share: 19 / 30, p50Ms: 38, p95Ms: 4_625 },
+    { days: 30, attempts: 40, succeeded: 29, share: 29 / 40, p50Ms: 50, p95Ms: 4_750 },
+  ]);
+  expect(hours).toHaveLength(24);
+  expect(hours[0]).toEqual({ startUtc: hour(23).toISOString(), succeeded: 10, failed: 0 });
+  expect(hours[23]).toEqual({ startUtc: hour(0).toISOString(), succeeded: 9, failed: 1 });
+  expect(days).toHaveLength(30);
+  expect(days[0]).toEqual({ startUtc: hour(719).toISOString(), succeeded: 10, failed: 0 });
+  expect(days[28]).toEqual({ startUtc: hour(47).toISOString(), succeeded: 0, failed: 10 });
+  expect(days[29]).toEqual({ startUtc: hour(23).toISOString(), succeeded: 19, failed: 1 });
+});
+
 describe("checks", () => {
   test("a check answers with the errors that saving would give, and saves nothing", async () => {
     const { body } = await client.post("/webhooks/checks", { url: "http://10.0.0.1", name: "" }).expect(200);

@@ -84,7 +84,7 @@ export function createMetrics(registry: Registry) {
   };
   startAtZero(metrics.events, "result", ["received", "stale", "ignored", "rejected", "forwarded", "behind"]);
   startAtZero(metrics.handedOver, "result", ["sent", "dropped"]);
-  startAtZero(metrics.erased, "kind", ["partition", "change", "resend", "undelivered"]);
+  startAtZero(metrics.erased, "kind", ["partition", "change", "resend", "undelivered", "rate"]);
   startAtZero(metrics.taskFailures, "task", TASKS);
   for (const type of NOTICE_TYPES) {
     for (const result of ["published", "unrouted", "failed"]) metrics.notices.inc({ type, result }, 0);

@@ -2,6 +2,7 @@ import { shrinkingPages } from "@herald/common/database/shrinking";
 import { startOf } from "./partitions/days.ts";
 import { retryLocked } from "./partitions/make-ahead.ts";
 import { eraseChanges } from "./sql/erase-changes.ts";
+import { eraseRates } from "./sql/erase-rates.ts";
 import { eraseResends } from "./sql/erase-resends.ts";
 import { eraseUndelivered } from "./sql/erase-undelivered.ts";
 import { type DueCursor, type ExpiredPage, expireDue } from "./sql/expire-due.ts";
@@ -17,8 +18,11 @@ export interface RetentionOptions {
   pageSize: number;
 }
 
-/** How much was erased, by kind. Changes are those of endpoints' settings; resends are what admins had sent again. */
-export type Erased = Record<"partition" | "change" | "resend" | "undelivered", number>;
+/** Rates are shown of 30 days, the hour under way included. */
+const MAX_RATES_MS = 31 * 24 * 60 * 60_000;
+
+/** How much was erased, by kind. Changes are those of endpoints' settings; resends are what admins had sent again; rates are hours of endpoints. */
+export type Erased = Record<"partition" | "change" | "resend" | "undelivered" | "rate", number>;
 
 /**
  * Ends and erases what is too old. Unfinished deliveries expire, of which their endpoints' admins are told. Partitions are dropped
@@ -35,7 +39,8 @@ export async function eraseOld(
   const { queries, clock, metrics, log } = parts;
   const endedBefore = new Date(clock.now().getTime() - keepMs);
   const cameBefore = new Date(clock.now().getTime() - windowMs);
-  const erased: Erased = { partition: 0, change: 0, resend: 0, undelivered: 0 };
+  const ratesBefore = new Date(clock.now().getTime() - Math.min(keepMs, MAX_RATES_MS));
+  const erased: Erased = { partition: 0, change: 0, resend: 0, undelivered: 0, rate: 0 };
   let expired = 0;
   let failures = 0;
 
@@ -44,6 +49,9 @@ export async function eraseOld(
   );
   await step("what is known of old undelivered events can't be erased; the next pass tries again", {}, () =>
     eraseOldest("undelivered", (pageSize) => eraseUndelivered(queries, { cameBefore, pageSize })),
+  );
+  await step("old rates of endpoints can't be erased; the next pass tries again", {}, () =>
+    eraseOldest("rate", (pageSize) => eraseRates(queries, { begunBefore: ratesBefore, pageSize })),
   );
   // Before what is unfinished expires: a resend makes deliveries of its own time.
   await step("old resends can't be erased; the next pass tries again", {}, () =>
@@ -86,7 +94,7 @@ export async function eraseOld(
 
   /** Erases what lies outside the history, the oldest first. */
   async function eraseOldest(
-    kind: "change" | "resend" | "undelivered",
+    kind: Exclude<keyof Erased, "partition">,
     erase: (pageSize: number) => Promise<number>,
   ): Promise<void> {
     const inPages = shrinkingPages({ max });

@@ -15,7 +15,8 @@ let clock = steeredClock(ROW_TIME);
 
 beforeEach(async () => {
   clock = steeredClock(ROW_TIME);
-  await db.database.prisma.$executeRaw`truncate webhook_endpoint, resend, erasure, delivery, delivery_attempt, due`;
+  await db.database.prisma
+    .$executeRaw`truncate webhook_endpoint, resend, erasure, delivery, delivery_attempt, due, endpoint_hour`;
 });
 
 type Endpoint = Awaited<ReturnType<typeof insertEndpoint>>;
@@ -111,4 +112,14 @@ test("several publishers at once erase everything", async () => {
   await Promise.all([run(), run(), run()]);
   for (const endpoint of endpoints)
     expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0 });
+});
+
+test("a deleted endpoint's rates go with it, and another one's stay", async () => {
+  const { prisma } = db.database;
+  const [gone, other] = [await insertEndpoint(prisma), await insertEndpoint(prisma)];
+  const sums = { hour: ROW_TIME, succeeded: 1, failed: 0, durations: [1] };
+  await prisma.endpointHour.createMany({ data: [gone, other].map(({ id }) => ({ endpointId: id, ...sums })) });
+  await deleteEndpoint(gone);
+  await run();
+  expect(await prisma.endpointHour.findMany()).toMatchObject([{ endpointId: other.id }]);
 });

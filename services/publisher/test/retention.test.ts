@@ -27,7 +27,7 @@ beforeEach(async () => {
   for (const partition of await readPartitions(db.database.queries))
     await dropPartitions(db.database.queries, partition);
   await db.database.prisma
-    .$executeRaw`truncate webhook_endpoint, due, exhaustion, endpoint_change, resend, undelivered_event`;
+    .$executeRaw`truncate webhook_endpoint, due, exhaustion, endpoint_change, resend, undelivered_event, endpoint_hour`;
 });
 
 let registry = new Registry();
@@ -52,7 +52,7 @@ const makeDays = async (...days: number[]) => {
 const makeDaysBetween = (from: number, to: number) =>
   makePartitions(db.database.queries, { first: dayOf(daysAgo(from)), end: dayOf(daysAgo(to)) });
 
-const NOTHING = { partition: 0, change: 0, resend: 0, undelivered: 0, expired: 0 };
+const NOTHING = { partition: 0, change: 0, resend: 0, undelivered: 0, rate: 0, expired: 0 };
 
 /** A delivery of so many days ago with one earlier attempt: finished, and attempted then, unless said otherwise. */
 async function delivery(
@@ -360,4 +360,19 @@ test("what is known of events that were not taken is erased after the days that 
   expect(await prisma.undeliveredEvent.findMany({ select: { organizationId: true } })).toEqual([
     { organizationId: "young" },
   ]);
+});
+
+test.each([
+  [90, 31],
+  [30, 30],
+  [10, 10],
+])("where deliveries are kept for %d days, endpoints' rates go after %d", async (keptDays, days) => {
+  const { prisma } = db.database;
+  const { id: endpointId } = await insertEndpoint(prisma);
+  const young = daysAgo(days);
+  const sums = { endpointId, succeeded: 1, failed: 0, durations: [1] };
+  const hours = Array.from({ length: 25 }, (_, index) => new Date(young.getTime() - (index + 1) * 3_600_000));
+  await prisma.endpointHour.createMany({ data: [young, ...hours].map((hour) => ({ ...sums, hour })) });
+  expect(await run({ keptDays })).toMatchObject({ rate: 25 });
+  expect(await prisma.endpointHour.findMany()).toMatchObject([{ hour: young }]);
 });

@@ -39,7 +39,7 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     "update (state, stop_reason, stopped_by, ended_at, due_at) on resend",
     "select, insert, update, delete on idempotency_key",
     "select, insert on delivery, due",
-    "select on business_event, undelivered_event, attempt, shard",
+    "select on business_event, undelivered_event, attempt, shard, endpoint_hour",
     ...SAYS_FACTS,
   ],
   // Stores events, makes deliveries of them, and erases what is old or of a deleted endpoint. It never sees a signing secret, sealed
@@ -57,7 +57,7 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     // It hands deliveries over to the owners of their endpoints' shards.
     "select on shard",
     "select, update, delete on catch_up, erasure",
-    "select, delete on endpoint_change",
+    "select, delete on endpoint_change, endpoint_hour",
     "select, delete on resend",
     "update (cursor_id, state, stop_reason, ended_at, due_at) on resend",
     // The publisher makes notices of events that it rejects, and of deliveries that were given up.
@@ -80,6 +80,7 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     `update (${OUTCOME}) on delivery`,
     `insert (id, endpoint_id, organization_id, event_key, event_type, created_at, ${OUTCOME}) on delivery`,
     "insert on delivery_attempt",
+    "select, insert, update on endpoint_hour",
     "insert on notice, exhaustion, endpoint_change",
   ],
 };

@@ -53,7 +53,14 @@ async function record(settlements: readonly ArrivedSettlement[]): Promise<void> 
   const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
   const metrics = createMetrics(createRegistry("test"));
   const { signal } = new AbortController();
-  const { settle } = createSettleQueue({ queries: db.database.queries, metrics, health, log, signal });
+  const { settle } = createSettleQueue({
+    queries: db.database.queries,
+    metrics,
+    health,
+    rates: { add() {} },
+    log,
+    signal,
+  });
   await Promise.all(settlements.map((each) => settle(each, false)));
 }
 

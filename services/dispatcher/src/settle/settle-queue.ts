@@ -9,11 +9,13 @@ import { type ArrivedSettlement, recordArrived } from "../sql/record-arrived.ts"
 import { type Settlement, settle } from "../sql/settle.ts";
 import { isEndpointsFailure } from "./health.ts";
 import type { HealthQueue } from "./health-queue.ts";
+import type { Rates } from "./rates.ts";
 
 interface Parts {
   queries: Queries;
   metrics: Pick<DispatcherMetrics, "settleBatchSize" | "resultsLate">;
   health: Pick<HealthQueue, "add" | "has">;
+  rates: Pick<Rates, "add">;
   log: Log;
   /** Ends the waiting for PostgreSQL. */
   signal: AbortSignal;
@@ -47,7 +49,7 @@ interface Ended {
  * endpoint is never counted before an earlier one. While PostgreSQL is out of reach it waits and tries again; a statement
  * that is too much for PostgreSQL is made smaller, so that it holds up nobody for long.
  */
-export function createSettleQueue({ queries, metrics, health, log, signal }: Parts): SettleQueue {
+export function createSettleQueue({ queries, metrics, health, rates, log, signal }: Parts): SettleQueue {
   let isWriting = true;
   const inBatches = shrinkingBatches<Ended, never>(settleBatch, {
     max: MAX_BATCH,
@@ -70,6 +72,8 @@ export function createSettleQueue({ queries, metrics, health, log, signal }: Par
     const others = settlements.filter((each) => !stored.has(each));
     const late = others.length > 0 ? await untilTaken(() => settle(queries, others)) : [];
     metrics.resultsLate.inc(late.length);
+    const isLate = new Set(late);
+    for (const each of settlements) if (!isLate.has(each)) rates.add(each);
     for (const each of batch) {
       if (concernsHealth(each, late)) health.add(each.settlement.endpointId, each.settlement);
     }

@@ -136,6 +136,15 @@ const details: EndpointDetails = {
       responseExcerpt: "Back in a minute.",
     },
   ],
+  rates: {
+    periods: [1, 7, 30].map((days) => ({ days, attempts: 8, succeeded: 7, share: 0.875, p50Ms: 25, p95Ms: 90 })),
+    hours: overview.last24Hours.map(({ startUtc, succeeded, failing }) => ({ startUtc, succeeded, failed: failing })),
+    days: Array.from({ length: 30 }, (_, day) => ({
+      startUtc: new Date(Date.parse("2026-01-01T13:00:00Z") + day * 86_400_000).toISOString(),
+      succeeded: day === 29 ? 7 : 0,
+      failed: day === 29 ? 1 : 0,
+    })),
+  },
   onResume: null,
 };
 
@@ -264,6 +273,7 @@ export const EXAMPLES: Partial<Record<SchemaName, unknown>> = {
   WebhookDeliverySummary: manual satisfies WebhookDeliverySummary,
   EndpointOverview: overview,
   EndpointDetails: details,
+  EndpointRates: details.rates,
   DeliveryPage: { deliveries: [item], nextCursor: "AZwT1vQAgnGb33lmCO1oow" } satisfies DeliveryPage,
   DeliveryExportRow: { ...item, cursor: "AZwT1vQAgnGb33lmCO1oow" } satisfies DeliveryExportRow,
   DeliveryDetails: deliveryDetails(),

@@ -2,12 +2,12 @@ import type { Queries } from "@herald/common/database/queries";
 import type { PageBounds, Work, WorkPage } from "./work.ts";
 
 /**
- * Erases one page of what a deleted endpoint has left: its resends, rows of `due`, and deliveries with their attempts. Renews the
+ * Erases one page of what a deleted endpoint has left: its resends, rates, rows of `due`, and deliveries with their attempts. Renews the
  * lease. An erasure that finds nothing any more waits for its last look, and after that it is over.
  *
  * The organization's trail stays.
  *
- * Locks what it erases, and the erasure's row at its end. Walks resend_endpoint_id_id_idx and resend_pkey, due_pkey, delivery_endpoint_id_id_idx
+ * Locks what it erases, and the erasure's row at its end. Walks resend_endpoint_id_id_idx and resend_pkey, endpoint_hour_pkey, due_pkey, delivery_endpoint_id_id_idx
  * for the page, and then the primary keys in the partitions that the page lies in.
  */
 export async function eraseEndpointPage(
@@ -24,6 +24,8 @@ export async function eraseEndpointPage(
         select id from resend where endpoint_id = ${endpointId}::uuid order by id limit ${pageSize}
       ))
       returning 1
+    ), rates as (
+      delete from endpoint_hour where endpoint_id = ${endpointId}::uuid
     ), waiting as (
       delete from due
       where ctid = any (array (

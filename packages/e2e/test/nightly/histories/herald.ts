@@ -281,7 +281,7 @@ export class Herald {
       /** Of its row of `process`. */
       id: randomUUID(),
       health,
-      settlements: createSettleQueue({ ...parts, health }),
+      settlements: createSettleQueue({ ...parts, rates: { add() {} }, health }),
     };
   }
 
