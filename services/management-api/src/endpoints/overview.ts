@@ -54,7 +54,7 @@ export async function readDetails(
       eventType,
       attemptedAtUtc: toUtc(attemptedAt),
     })),
-    rates: await readRates(queries, id, now),
+    rates: await readRates(queries, { id, organizationId }, now),
     onResume: row.enabled ? null : await whatResumingSends(queries, row, organizationId, windowStart),
   };
 }

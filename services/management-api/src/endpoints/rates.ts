@@ -3,6 +3,7 @@ import { percentileMs } from "@herald/common/history/durations";
 import { toUtc } from "@herald/common/history/summary";
 import type { AttemptsSince, EndpointRates, PeriodRates } from "@herald/contracts";
 import { endpointRates, type RateRow } from "../sql/endpoint-rates.ts";
+import type { EndpointKey } from "./find-endpoint.ts";
 
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
@@ -11,9 +12,9 @@ const DAYS = 30;
 const WHOLE_DAYS = DAYS - 1;
 
 /** How an endpoint's attempts fared over 1, 7 and 30 days that end with the hour of `now`. */
-export async function readRates(queries: Reads, endpointId: string, now: Date): Promise<EndpointRates> {
+export async function readRates(queries: Reads, key: EndpointKey, now: Date): Promise<EndpointRates> {
   const starts = startsOf(now);
-  const rows = new Map((await endpointRates(queries, endpointId, starts)).map((row) => [row.piece, row]));
+  const rows = new Map((await endpointRates(queries, key, starts)).map((row) => [row.piece, row]));
   const points = starts.map((start, piece) => ({ start, ...NOTHING, ...rows.get(piece) }));
   const today = points.slice(WHOLE_DAYS);
   return {
