@@ -155,6 +155,8 @@ describe("whose fault it is that a receiver was not reached", () => {
   });
 
   describe("name servers that answer nobody", () => {
+    const byAddress = { ...delivery(2), url: "https://192.0.2.1/hooks" };
+
     beforeEach(() => {
       network = () => "failed";
       namesAnswered = false;
@@ -170,13 +172,19 @@ describe("whose fault it is that a receiver was not reached", () => {
       await eventually(() => expect(outage.isOn()).toBe(false));
     });
 
-    test("are as they ever were, where they have never answered", async () => {
+    test("are Herald's own outage for a dispatcher that starts in it, or takes over from another one", async () => {
+      strangers = [delivery(1), delivery(2)];
+      expect(await ends(1, "resolver_failed")).toBe("ours");
+      expect(outage.isOn()).toBe(true);
+    });
+
+    test("stop nothing where none was reached yet, and one has no name", async () => {
+      strangers = [delivery(1), byAddress];
       expect(await ends(1, "resolver_failed")).toBe("theirs");
     });
 
     test("stop nothing where a receiver is reached without a name", async () => {
       await ends(1, null);
-      const byAddress = { ...delivery(2), url: "https://192.0.2.1/hooks" };
       await outage.judge(byAddress, { durationMs: 5, failureKind: null, reached: true });
       expect(await ends(1, "resolver_failed")).toBe("theirs");
     });

@@ -37,6 +37,9 @@ export interface Outage {
 
 const PROBE_EVERY_MS = 1_000;
 
+/** Receivers that tell whether names are needed, where none was reached yet. */
+const SAMPLE = 20;
+
 /** Organizations of which the last receiver that was reached is known. */
 const MAX_ORGANIZATIONS = 64;
 
@@ -78,11 +81,14 @@ export function createOutage({ clock, probe, others, metrics, log, probeEveryMs 
       return watchLayer({ ...common, lately: all, others: some, isDead: async () => !(await probe.isWayOpen()) });
     }
     const areAskedFor = (receivers: Receiver[]) => receivers.filter(({ host }) => isAskedFor(host));
+    // However few the receivers are, that the name servers answer nobody is no fault of theirs. It is not looked at where a receiver
+    // is reached without a name, which would wait as well. Who starts in an outage, or takes over in one, goes by any receivers.
+    const needNames = async () => {
+      const receivers = reached.size > 0 ? all() : await some(SAMPLE);
+      return receivers.length > 0 && receivers.every(({ host }) => isAskedFor(host));
+    };
     const lately = () => areAskedFor(all());
-    // However few the receivers are, name servers that have answered and now answer nobody are no fault of theirs. It is not
-    // looked at where receivers are reached without a name: they would wait as well.
-    const needNames = () => reached.size > 0 && lately().length === reached.size;
-    const isDead = async () => needNames() && !(await probe.areNamesAnswered());
+    const isDead = async () => (await needNames()) && !(await probe.areNamesAnswered());
     return watchLayer({ ...common, lately, others: async (count) => areAskedFor(await some(count)), isDead });
   }
 
