@@ -74,9 +74,6 @@ const MAX_BATCH_BYTES = 4 * 1024 ** 2;
  */
 const GATHER = { leastMs: 150, mostMs: 300 };
 
-/** Events that are handed over in one message. While they are on their way, the next ones take their turns. */
-const MAX_ARRIVING = 50;
-
 /** A message that may be handed over before it is stored. A larger event is not, and is not read before its batch. */
 const MAX_SMALL_BYTES = MAX_BODY_BYTES + 2 * 1024;
 
@@ -144,7 +141,8 @@ export function consumeEvents(
   const storeAlone = (items: readonly FanOutItem[]) => onArrival.storing(() => fanOut.alone(items[0] as FanOutItem));
   const alone = batchesByTurns<Held>((batch) => store(batch, storeAlone), { ...measures, maxItems: 1, maxRunning: 1 });
   const handedOver = createGather<Held>(together.add, GATHER);
-  const arriving = batchesByTurns<Held>(handOverBatch, { ...measures, maxItems: MAX_ARRIVING, maxRunning: 1 });
+  /** What has come in this turn of the event loop. It is handed over together at the turn's end. */
+  const arriving: Held[] = [];
 
   const moves = moveBehind({ publisher, metrics, stay: (each) => laneOf(each).add(each) }, { maxItems: batchSize });
 
@@ -184,15 +182,19 @@ export function consumeEvents(
       };
       held.add(each);
       if (goesBehind(each, queue)) moves.add(each, queue);
-      else if (isFirst && message.content.byteLength <= MAX_SMALL_BYTES) arriving.add(each);
+      else if (isFirst && message.content.byteLength <= MAX_SMALL_BYTES) arrive(each);
       else laneOf(each).add(each);
     });
   }
 
+  function arrive(each: Held): void {
+    if (arriving.push(each) === 1) setImmediate(handOverArrived);
+  }
+
   /** Hands over what is as usual. The rest is stored at once. */
-  async function handOverBatch(batch: readonly Held[]): Promise<void> {
+  function handOverArrived(): void {
     const arrivedAt = clock.now();
-    const arrived = batch.flatMap((each) => {
+    const arrived = arriving.splice(0).flatMap((each) => {
       // Its owner leaves alone what is said to have come a second ago: by then it should have been stored.
       each.arrivedAt = arrivedAt;
       const item = read(each);
@@ -220,7 +222,7 @@ export function consumeEvents(
   /** Drops the messages that wait, which come again on another channel. Running ones are stored, and change nothing when they come again. */
   function dropWaiting(): void {
     for (const each of [
-      ...arriving.drop(),
+      ...arriving.splice(0),
       ...handedOver.drop(),
       ...together.drop(),
       ...alone.drop(),
