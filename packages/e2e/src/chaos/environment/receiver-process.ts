@@ -51,8 +51,10 @@ const seen = new Map<string, number>();
 const served = new WeakMap<Socket, number>();
 /** The TCP connections behind the TLS ones, by the ports of both ends: only they can be reset. */
 const connections = new Map<string, Socket>();
+/** Requests of each connection that have no answer yet. */
+const underWay = new WeakMap<Socket, number>();
 /** In the order of the receivers' numbers. */
-const listeners: { server: Server; port: number }[] = [];
+const listeners: { server: Server; port: number; open: Set<Socket> }[] = [];
 const refusing = new Set<number | "all">();
 let forgets = false;
 let isSlow = false;
@@ -94,6 +96,11 @@ answerParent<ReceiverRequest>((request) => {
 async function listen({ count, cert, key }: { count: number; cert: string; key: string }): Promise<number[]> {
   for (let number = 0; number < count; number++) {
     const server = createServer({ cert, key, keepAlive: true, keepAliveTimeout: 60_000 }, receive);
+    const open = new Set<Socket>();
+    server.on("secureConnection", (socket: Socket) => {
+      open.add(socket);
+      socket.on("close", () => open.delete(socket));
+    });
     server.on("connection", (socket: Socket) => {
       const ends = endsOf(socket);
       connections.set(ends, socket);
@@ -105,7 +112,7 @@ async function listen({ count, cert, key }: { count: number; cert: string; key: 
     server.on("error", () => setTimeout(() => openOrClose(number), AGAIN_MS));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
-    listeners.push({ server, port: (server.address() as AddressInfo).port });
+    listeners.push({ server, port: (server.address() as AddressInfo).port, open });
   }
   return listeners.map(({ port }) => port);
 }
@@ -124,10 +131,16 @@ function openOrClose(number: number): void {
   closeIdle();
 }
 
-/** Until nobody refuses or forgets any more, so that no connection of before is used again. */
+/**
+ * Until nobody refuses or forgets any more, so that no connection of before is used again. Node's own `closeIdleConnections` takes for idle
+ * also a connection with a second request, while the first one's answer has left and its end is not told yet.
+ */
 function closeIdle(): void {
   if (refusing.size === 0 && !forgets) return;
-  for (const { server } of listeners) if (forgets || !server.listening) server.closeIdleConnections();
+  for (const { server, open } of listeners) {
+    if (!forgets && server.listening) continue;
+    for (const socket of open) if (!underWay.get(socket)) socket.destroy();
+  }
   clearTimeout(closing);
   closing = setTimeout(closeIdle, CLOSE_EVERY_MS);
 }
@@ -142,6 +155,9 @@ function receive(request: IncomingMessage, response: ServerResponse): void {
   if (!endpoint) return void response.writeHead(404).end();
   const wasUsed = served.get(request.socket) ?? 0;
   served.set(request.socket, wasUsed + 1);
+  const { socket } = request;
+  underWay.set(socket, (underWay.get(socket) ?? 0) + 1);
+  response.on("close", () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1));
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("error", () => undefined);
