@@ -40,9 +40,13 @@ test("herald serve stays under 200 MiB while events, manual deliveries and an ad
       );
       await Promise.all(events.map((event) => emitter.emit(event)));
       const endpoint = endpoints[round % ENDPOINTS] as (typeof endpoints)[number];
-      await api.deliver(endpoint.id, "WorkItemCompleted", "{}");
+      expected += EVENTS_A_ROUND * ENDPOINTS;
+      // The API of the environment is at work too, so this one allows 30 in a minute.
+      if (round % 2 === 0) {
+        await api.deliver(endpoint.id, "WorkItemCompleted", "{}");
+        expected += 1;
+      }
       await api.list();
-      expected += EVENTS_A_ROUND * ENDPOINTS + 1;
       await receiver.received(expected);
     }
     const peak = peakOf(serve.process.pid);
