@@ -1,9 +1,8 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import type { AttemptsSince } from "@herald/contracts";
 import { formats } from "../../common/formats.ts";
-import { attemptsInWords, beginning, type Unit } from "./attempt-words.ts";
+import { attemptsInWords, type Bar, beginning, type Unit } from "./attempt-words.ts";
 import css from "./deliveries.module.css";
 
 const HEIGHT_PX = 116;
@@ -11,7 +10,7 @@ const HEIGHT_PX = 116;
 const DAY_S = 86_400;
 
 interface Props {
-  points: readonly AttemptsSince[];
+  points: readonly Bar[];
   unit: Unit;
   /** What they are together, in words. */
   words: string;
@@ -67,9 +66,9 @@ export default function AttemptChart({ points, unit, words }: Props) {
 }
 
 /** x in seconds, in the middle of a day, and at an hour's beginning, where its label stands; what failed is negative. */
-function series(points: readonly AttemptsSince[], unit: Unit): uPlot.AlignedData {
+function series(points: readonly Bar[], unit: Unit): uPlot.AlignedData {
   return [
-    points.map(({ startUtc }) => Date.parse(startUtc) / 1000 + (unit === "day" ? DAY_S / 2 : 0)),
+    points.map(({ startMs }) => startMs / 1000 + (unit === "day" ? DAY_S / 2 : 0)),
     points.map(({ succeeded }) => succeeded),
     points.map(({ failed }) => -failed),
   ];

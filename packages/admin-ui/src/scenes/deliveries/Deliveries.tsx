@@ -29,7 +29,7 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
   const suffix = search ? `?${search}` : "";
   return (
     <>
-      {webhook.lastDelivery ? <Rates rates={webhook.rates} /> : null}
+      {webhook.lastDelivery ? <Rates id={webhook.id} /> : null}
       <Panel title="Deliveries">
         {nothingYet ? null : (
           <DeliveryFilterBar

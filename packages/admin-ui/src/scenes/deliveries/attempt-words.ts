@@ -1,14 +1,17 @@
-import type { AttemptsSince } from "@herald/contracts";
+import type { AttemptCounts } from "@herald/contracts";
 import { formats } from "../../common/formats.ts";
 import { duration } from "../../common/time/words.ts";
 
 /** What a bar of the chart stands for. */
 export type Unit = "hour" | "day";
 
-type Sums = Pick<AttemptsSince, "succeeded" | "failed">;
+/** A bar of the chart. */
+export interface Bar extends AttemptCounts {
+  startMs: number;
+}
 
 /** "1,303 attempts in the last 7 days: 1,300 succeeded, 3 failed"; leaves out what is none. */
-export function attemptsInWords({ succeeded, failed }: Sums, period: string): string {
+export function attemptsInWords({ succeeded, failed }: AttemptCounts, period: string): string {
   const all = succeeded + failed;
   if (all === 0) return `No attempts ${period}`;
   const parts = Object.entries({ succeeded, failed })
@@ -18,13 +21,12 @@ export function attemptsInWords({ succeeded, failed }: Sums, period: string): st
 }
 
 /** When an hour begins, "2:00 PM", or 24 hours, "11/20, 2:00 PM". */
-export function beginning({ startUtc }: Pick<AttemptsSince, "startUtc">, unit: Unit): string {
-  const ms = Date.parse(startUtc);
-  return unit === "hour" ? formats.hour(ms) : `${formats.day(ms)}, ${formats.hour(ms)}`;
+export function beginning({ startMs }: Pick<Bar, "startMs">, unit: Unit): string {
+  return unit === "hour" ? formats.hour(startMs) : `${formats.day(startMs)}, ${formats.hour(startMs)}`;
 }
 
 /** The part that succeeded, "99.9 %"; rounded down, so that it is 100 only where nothing failed. */
-export function successRate({ succeeded, failed }: Sums): string {
+export function successRate({ succeeded, failed }: AttemptCounts): string {
   return `${formats.number(Math.floor((1_000 * succeeded) / (succeeded + failed)) / 10)} %`;
 }
 

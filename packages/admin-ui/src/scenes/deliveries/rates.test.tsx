@@ -1,21 +1,32 @@
 import type { EndpointRates } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { renderToStaticMarkup } from "react-dom/server";
 import { about, attemptsInWords, beginning, successRate } from "./attempt-words.ts";
-import { Rates } from "./Rates.tsx";
 
-const hour = { startUtc: "2026-11-20T14:00:00Z", succeeded: 2, failed: 1 };
-const day = { ...hour, succeeded: 9 };
+// All that modules of the page want of a browser while they are loaded.
+Object.assign(globalThis, { window: { addEventListener: () => {} } });
+const { ratesQuery } = await import("../../api/queries.ts");
+const { Rates } = await import("./Rates.tsx");
+
+const startMs = Date.parse("2026-11-20T14:00:00Z");
 
 /** What the markup of a day's rates says, without tags. */
 function said(attempts: number): string {
-  const figures = { succeeded: attempts - 1, share: null, p50Ms: 25, p95Ms: 1_340 };
+  const figures = { succeeded: attempts - 1, p50Ms: 25, p95Ms: 1_340 };
   const rates: EndpointRates = {
     periods: [1, 7, 30].map((days) => ({ days, attempts, ...figures })),
-    hours: [hour],
-    days: [day],
+    endUtc: "2026-11-20T15:00:00.000Z",
+    hours: [{ succeeded: 2, failed: 1 }],
+    days: [],
   };
-  return renderToStaticMarkup(<Rates rates={rates} />).replace(/<[^>]*>/g, " ");
+  const client = new QueryClient();
+  client.setQueryData(ratesQuery("a").queryKey, rates);
+  return renderToStaticMarkup(
+    <QueryClientProvider client={client}>
+      <Rates id="a" />
+    </QueryClientProvider>,
+  ).replace(/<[^>]*>/g, " ");
 }
 
 test("a webhook's rates are said in words and numbers, and its hours as a table", () => {
@@ -51,6 +62,6 @@ test("an estimate says that it is one, and what is too short to tell is within t
 });
 
 test("a bar of the chart is told by when it begins", () => {
-  expect(beginning(hour, "hour").replace(/\s/g, " ")).toBe("2:00 PM");
-  expect(beginning(day, "day").replace(/\s/g, " ")).toBe("11/20, 2:00 PM");
+  expect(beginning({ startMs }, "hour").replace(/\s/g, " ")).toBe("2:00 PM");
+  expect(beginning({ startMs }, "day").replace(/\s/g, " ")).toBe("11/20, 2:00 PM");
 });
