@@ -95,7 +95,7 @@ function options(element: HTMLElement, unit: Unit, onPoint: (index: number | nul
         gap: 4,
         space: 70,
         grid: { show: false },
-        ...(unit === "day" && { incrs: [1, 2, 3, 5, 10].map((days) => days * DAY_S) }),
+        ...(unit === "day" && { incrs: [1, 2, 3, 5, 10, 15].map((days) => days * DAY_S) }),
         values: (_chart, ticks) => ticks.map((seconds) => formats[unit](seconds * 1000)),
       },
       {
