@@ -36,7 +36,7 @@ test("the README's pictures are taken", async () => {
     {
       name: "webhook",
       place: `/webhooks/${disabled.id}`,
-      heightPx: 1000,
+      heightPx: 1210,
       ready: async (page) => {
         await page.locator(".uplot canvas").waitFor();
         await delivered(page);

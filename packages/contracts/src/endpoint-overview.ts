@@ -1,7 +1,7 @@
 import type { Static } from "typebox";
 import { attempt, WebhookDeliverySummary } from "./deliveries.ts";
 import { DisabledReason, EventType } from "./enums.ts";
-import { count, flag, listOf, numberOf, object, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
+import { count, flag, listOf, object, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
 import { endpoint } from "./webhooks.ts";
 
 // All of this is additive to SPEC.
@@ -96,20 +96,20 @@ export const FailedAttempt = object("An attempt of the run of failures that an e
 });
 export type FailedAttempt = Static<typeof FailedAttempt>;
 
-export const AttemptsSince = object("How the attempts ended that began in a piece of time.", {
-  startUtc: time("Its beginning."),
+export const AttemptCounts = object("How the attempts ended that began in a piece of time.", {
   succeeded: count("Attempts that succeeded."),
   failed: count("Attempts that failed."),
 });
-export type AttemptsSince = Static<typeof AttemptsSince>;
+export type AttemptCounts = Static<typeof AttemptCounts>;
 
 export const PeriodRates = object("How attempts fared over some days, and how long they took.", {
-  days: count("How many times 24 hours, up to the end of the hour under way: 1, 7 or 30."),
+  days: count("How many times 24 hours, up to `endUtc`: 1, 7 or 30."),
   attempts: count("Attempts that began and ended in them."),
   succeeded: count("Those of them that succeeded."),
-  share: orNull(numberOf("The part that succeeded, from 0 to 1; null without attempts.", { maximum: 1 })),
   p50Ms: orNull(
-    count("Half of the attempts took no longer, in milliseconds, estimated from eight classes; null without attempts."),
+    count(
+      "Half of the attempts took no longer, in milliseconds, estimated from eight classes, of which the first ends at 50; null without attempts.",
+    ),
   ),
   p95Ms: orNull(count("95 of 100 attempts took no longer, estimated likewise; null without attempts.")),
 });
@@ -119,17 +119,10 @@ export const EndpointRates = object(
   "How an endpoint's attempts fared. They are counted as they end and written once a minute, so the last minute may be missing, and one " +
     "before a crash; each delivery's history is exact. What is older than the retention is not counted.",
   {
+    endUtc: time("The end of the hour under way, with which the last hour and the last day end."),
     periods: listOf(refTo({ PeriodRates }), "Over 1, 7 and 30 days.", { minItems: 3, maxItems: 3 }),
-    hours: listOf(refTo({ AttemptsSince }), "24 hours, oldest first, the last one still running.", {
-      minItems: 24,
-      maxItems: 24,
-    }),
-    days: listOf(
-      refTo({ AttemptsSince }),
-      "30 times 24 hours, oldest first, the last one up to the end of the hour under way. They begin at that hour in each time zone, and " +
-        "not at midnight.",
-      { minItems: 30, maxItems: 30 },
-    ),
+    hours: listOf(refTo({ AttemptCounts }), "24 hours, oldest first.", { minItems: 24, maxItems: 24 }),
+    days: listOf(refTo({ AttemptCounts }), "30 times 24 hours, oldest first.", { minItems: 30, maxItems: 30 }),
   },
 );
 export type EndpointRates = Static<typeof EndpointRates>;
@@ -140,7 +133,6 @@ export const EndpointDetails = object("One endpoint in full.", {
     refTo({ FailedAttempt }),
     "The failures since the last success, oldest first: where `disabledReason` is `failures`, the attempts that did it.",
   ),
-  rates: refTo({ EndpointRates }),
   onResume: refOrNull({ ResumePreview }, "What goes out when the endpoint is enabled again; null while it is enabled."),
 });
 export type EndpointDetails = Static<typeof EndpointDetails>;

@@ -10,7 +10,7 @@ export type {
 } from "./deliveries.ts";
 export type { ChangedSettings, EndpointChange, EndpointChangePage } from "./endpoint-changes.ts";
 export type {
-  AttemptsSince,
+  AttemptCounts,
   EndpointDetails,
   EndpointOverview,
   EndpointRates,

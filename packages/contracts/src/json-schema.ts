@@ -11,9 +11,6 @@ export const flag = (description: string) => Type.Boolean({ description });
 export const count = (description: string, bounds: { minimum?: number; maximum?: number } = {}) =>
   Type.Integer({ description, minimum: 0, ...bounds });
 
-export const numberOf = (description: string, bounds: { maximum?: number } = {}) =>
-  Type.Number({ description, minimum: 0, ...bounds });
-
 export const uuid = (description: string) => text(description, { format: "uuid" });
 export const idPrefix = (description: string) =>
   text(description, { pattern: ID_PREFIX.source, examples: ["b70c1219"] });

@@ -17,7 +17,7 @@ import {
   ManualDelivery,
 } from "./endpoint-changes.ts";
 import {
-  AttemptsSince,
+  AttemptCounts,
   EndpointDetails,
   EndpointOverview,
   EndpointRates,
@@ -93,7 +93,7 @@ const components = {
   EndpointDelivery,
   UndeliveredEvent,
   EndpointOverview,
-  AttemptsSince,
+  AttemptCounts,
   EndpointDetails,
   EndpointRates,
   PeriodRates,

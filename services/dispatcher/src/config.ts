@@ -62,6 +62,8 @@ export const dispatcherSettings = {
 export interface DispatcherTuning {
   /** Pause between two sweeps: searches of PostgreSQL for work that no message told of. */
   sweepIntervalMs: number;
+  /** Pause between two writings of what endpoints' attempts add up to. A crash loses what was not written. */
+  ratesIntervalMs: number;
   /** An owner of a shorter time attempts nothing before it is stored. */
   newOwnerMs: number;
   /** Pauses of an endpoint after its first consecutive failure, after the second, and so on; the last one is that of all further ones. */
@@ -72,6 +74,7 @@ export interface DispatcherTuning {
 
 export const DISPATCHER_TUNING: DispatcherTuning = {
   sweepIntervalMs: 2_000,
+  ratesIntervalMs: 60_000,
   newOwnerMs: REMEMBERED_MS,
   // Together they outlast the reboot of a machine.
   pausesMs: [1_000, 5_000, 15_000, 60_000],
@@ -98,6 +101,7 @@ export function readDispatcherConfig(environment: Environment, clock: Clock, own
     config,
     bounds: { ...memoryBounds(config), ...tuning.bounds },
     sweepIntervalMs: tuning.sweepIntervalMs,
+    ratesIntervalMs: tuning.ratesIntervalMs,
     newOwnerMs: tuning.newOwnerMs,
     pausesMs: tuning.pausesMs,
     probe: readSetting("DNS_SERVERS", () => createProbe({ addresses, servers, proxy })),

@@ -32,7 +32,7 @@ export async function startDispatcher(
   environment: Environment = process.env,
   { clock: steered, open = openService, tuning }: StartOptions<DispatcherTuning> = {},
 ): Promise<Service> {
-  const { config, bounds, sweepIntervalMs, newOwnerMs, pausesMs, probe, sender, secrets, schedule } =
+  const { config, bounds, sweepIntervalMs, ratesIntervalMs, newOwnerMs, pausesMs, probe, sender, secrets, schedule } =
     readDispatcherConfig(environment, { now: () => clock.now(), monotonicMs: () => clock.monotonicMs() }, tuning);
   const service = await open("dispatcher", config, {
     clock: steered,
@@ -51,7 +51,7 @@ export async function startDispatcher(
   const shards = createShards(parts, { id, isAble: () => !missing.key, outageSince: outage.since });
   const quarantine = createQuarantine(parts);
   const health = createHealthQueue(parts, { pausesMs, failingAfter: FAILING_AFTER_FAILURES, disableAfter });
-  const rates = startRates(parts);
+  const rates = startRates(parts, { intervalMs: ratesIntervalMs });
   const settlements = createSettleQueue({ ...parts, health, rates });
   const mayBegin = () => !outage.isOn();
   const serve = createServe({

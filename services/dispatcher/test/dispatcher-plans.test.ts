@@ -10,6 +10,7 @@ import { readBodies } from "../src/sql/read-bodies.ts";
 import { BEGINNING, markInterrupted, readDue, readDueRow } from "../src/sql/read-due.ts";
 import { settle } from "../src/sql/settle.ts";
 import { findEndpointsWithWork } from "../src/sql/sweep.ts";
+import { writeRates } from "../src/sql/write-rates.ts";
 
 /**
  * What each hot statement reads of the tables that grow: the indexes that its file names, and never a whole table,
@@ -71,6 +72,14 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
       markInterrupted(queries, stored.endpointIds.slice(0, count), { perEndpoint: 10, now: NOW }),
     ),
   );
+
+  test("adding to endpoints' hours reads no table that grows", () =>
+    expectWalks(db.database.queries, [], (queries) =>
+      writeRates(
+        queries,
+        stored.endpointIds.map((endpointId) => ({ endpointId, hour: NOW, succeeded: 1, failed: 0, durations: [1] })),
+      ),
+    ));
 
   test("a sweep walks its index, endpoint by endpoint", () =>
     expectWalks(db.database.queries, DUE, (queries) =>

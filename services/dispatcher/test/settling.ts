@@ -66,7 +66,7 @@ export function settling(db: TestDatabase) {
       disableAfter: DISABLE_AFTER,
       ...thresholds,
     });
-    const rates = startRates(parts);
+    const rates = startRates(parts, { intervalMs: 60_000 });
     begun.push(rates.stop);
     const queue = createSettleQueue({ ...parts, health, rates });
     // As an owner does that knows how the endpoint fares.

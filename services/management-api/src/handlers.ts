@@ -27,6 +27,7 @@ import { type ChangeFilter, listAllChanges, listChanges } from "./endpoints/chan
 import type { EndpointKey } from "./endpoints/find-endpoint.ts";
 import { toEndpointSummary } from "./endpoints/find-endpoint.ts";
 import { listOverviews, readDetails } from "./endpoints/overview.ts";
+import { readRates } from "./endpoints/rates.ts";
 import { createEndpoint, deleteEndpoint, editEndpoint, readCreated, wasDeleted } from "./endpoints/save-endpoint.ts";
 import type { TellOwner } from "./endpoints/tell-owner.ts";
 import { eventTypesOf } from "./event-types.ts";
@@ -119,6 +120,7 @@ export function createHandlers(needed: HandlerParts): Handlers {
     listOverviews: ({ organizationId }) => listOverviews(reading, organizationId),
     checkWebhook: async ({ badFields }) => ({ errors: badFields }),
     readWebhook: (request) => readDetails(reading, keyOf(request)),
+    readRates: (request) => readRates(reading, keyOf(request)),
     editWebhook: (request: ApiRequest<SaveWebhookRequest>) =>
       editEndpoint(parts, keyOf(request), request.body, authorOf(request.caller)),
     deleteWebhook: (request: ApiRequest<DeleteWebhookRequest>) =>

@@ -107,6 +107,17 @@ export const operations = {
     problems: ["webhook_not_found"],
     isAdditive: true,
   },
+  readRates: {
+    method: "get",
+    path: "/webhooks/{id}/rates",
+    access: "view",
+    summary: "Read how an endpoint's attempts fared",
+    description: "How many succeeded and how long they took, over 1, 7 and 30 days. It changes once a minute.",
+    rate: "reads",
+    success: { status: 200, description: "The rates.", schema: "EndpointRates" },
+    problems: ["webhook_not_found"],
+    isAdditive: true,
+  },
   editWebhook: {
     method: "put",
     path: "/webhooks/{id}",

@@ -18,6 +18,7 @@ import { deliveryHistory, type HistoryQuery } from "../src/sql/delivery-history.
 import { deliverySummary, recentDeliveries } from "../src/sql/delivery-summaries.ts";
 import { failedAttempts, missedEvents } from "../src/sql/endpoint-details.ts";
 import { endpointOverviews } from "../src/sql/endpoint-overviews.ts";
+import { endpointRates } from "../src/sql/endpoint-rates.ts";
 import { listEndpoints } from "../src/sql/list-endpoints.ts";
 import { previewResend } from "../src/sql/preview-resend.ts";
 import { readResends } from "../src/sql/resends.ts";
@@ -37,6 +38,11 @@ const one = (stored: StoredHistory) => ({
   endpointId: stored.endpointIds[0] ?? "",
   now,
 });
+const rates: Call = (queries, stored) =>
+  endpointRates(queries, { id: stored.endpointIds[0] ?? "", organizationId: stored.organizationId }, [
+    new Date(now.getTime() - 30 * DAY_MS),
+    ...hours,
+  ]);
 const list: Call = (queries, stored) => listEndpoints(queries, { organizationId: stored.organizationId, now });
 const recent: Call = (queries, stored) => recentDeliveries(queries, one(stored));
 const overview =
@@ -182,6 +188,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     ["a delivery, by its id,", byDeliveryId, [byId]],
     ["an event's body", body, [event]],
     ["what became of an event at each endpoint", fates, [byId]],
+    ["an endpoint's rates", rates, ["endpoint_hour_pkey"]],
   ])("%s is read by indexes, and no whole table", (_name, call, indexes) =>
     expectWalks(db.database.queries, indexes, (queries) => call(queries, stored)),
   );

@@ -1,10 +1,7 @@
 import { shrinkingPages } from "@herald/common/database/shrinking";
 import { startOf } from "./partitions/days.ts";
 import { retryLocked } from "./partitions/make-ahead.ts";
-import { eraseChanges } from "./sql/erase-changes.ts";
-import { eraseRates } from "./sql/erase-rates.ts";
-import { eraseResends } from "./sql/erase-resends.ts";
-import { eraseUndelivered } from "./sql/erase-undelivered.ts";
+import { eraseRows } from "./sql/erase-rows.ts";
 import { type DueCursor, type ExpiredPage, expireDue } from "./sql/expire-due.ts";
 import { dropPartitions, readPartitions } from "./sql/partitions.ts";
 import { resting, stepFailed, type TaskParts } from "./task.ts";
@@ -45,17 +42,17 @@ export async function eraseOld(
   let failures = 0;
 
   await step("old changes of endpoints can't be erased; the next pass tries again", {}, () =>
-    eraseOldest("change", (pageSize) => eraseChanges(queries, { changedBefore: endedBefore, pageSize })),
+    eraseOldest("change", "endpoint_change", endedBefore),
   );
   await step("what is known of old undelivered events can't be erased; the next pass tries again", {}, () =>
-    eraseOldest("undelivered", (pageSize) => eraseUndelivered(queries, { cameBefore, pageSize })),
+    eraseOldest("undelivered", "undelivered_event", cameBefore),
   );
   await step("old rates of endpoints can't be erased; the next pass tries again", {}, () =>
-    eraseOldest("rate", (pageSize) => eraseRates(queries, { begunBefore: ratesBefore, pageSize })),
+    eraseOldest("rate", "endpoint_hour", ratesBefore),
   );
   // Before what is unfinished expires: a resend makes deliveries of its own time.
   await step("old resends can't be erased; the next pass tries again", {}, () =>
-    eraseOldest("resend", (pageSize) => eraseResends(queries, { startedBefore: endedBefore, pageSize })),
+    eraseOldest("resend", "resend", endedBefore),
   );
   await step("what is unfinished and too old can't be ended; the next pass tries again", {}, async () => {
     await expireAll();
@@ -95,12 +92,13 @@ export async function eraseOld(
   /** Erases what lies outside the history, the oldest first. */
   async function eraseOldest(
     kind: Exclude<keyof Erased, "partition">,
-    erase: (pageSize: number) => Promise<number>,
+    table: Parameters<typeof eraseRows>[1],
+    before: Date,
   ): Promise<void> {
     const inPages = shrinkingPages({ max });
     let many: number;
     do {
-      many = await resting(() => inPages(erase), signal);
+      many = await resting(() => inPages((pageSize) => eraseRows(queries, table, { before, pageSize })), signal);
       count(kind, many);
     } while (many > 0 && !signal.aborted);
   }

@@ -8,8 +8,7 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 import { DAY_MS, dayOf } from "../src/partitions/days.ts";
 import { backfill } from "../src/sql/backfill.ts";
 import { eraseEndpointPage } from "../src/sql/erase-endpoint.ts";
-import { eraseResends } from "../src/sql/erase-resends.ts";
-import { eraseUndelivered } from "../src/sql/erase-undelivered.ts";
+import { eraseRows } from "../src/sql/erase-rows.ts";
 import { expireDue } from "../src/sql/expire-due.ts";
 import { insertUndelivered } from "../src/sql/insert-undelivered.ts";
 import { makePartitions } from "../src/sql/partitions.ts";
@@ -111,7 +110,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
   test("a page of an erasure walks its indexes", () =>
     expectWalks(
       db.database.queries,
-      ["delivery_endpoint_id_id_idx", "delivery_pkey", "delivery_attempt_pkey", "due_pkey"],
+      ["delivery_endpoint_id_id_idx", "delivery_pkey", "delivery_attempt_pkey", "due_pkey", "endpoint_hour_pkey"],
       (queries) =>
         eraseEndpointPage(
           queries,
@@ -147,11 +146,12 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     for (const day of days) expect(day <= dayOf(page.endedBefore).replaceAll("-", "")).toBe(true);
   });
 
-  test("writing down what is not taken, and erasing what is old of it, walks its indexes", () =>
-    expectWalks(db.database.queries, ["undelivered_event_came_at_idx"], async (queries) => {
+  test("writing down what is not taken, and erasing what is old of it and of rates, walks its indexes", () =>
+    expectWalks(db.database.queries, ["undelivered_event_came_at_idx", "endpoint_hour_hour_idx"], async (queries) => {
       const event = { cause: "unknown_type", organizationId: "acme", eventType: "RiskCreatd", reason: "none" } as const;
       await insertUndelivered(queries, [{ ...event, eventId: stored.endpointIds[0] ?? null }], NOW);
-      await eraseUndelivered(queries, { cameBefore: NOW, pageSize: 1_000 });
+      await eraseRows(queries, "undelivered_event", { before: NOW, pageSize: 1_000 });
+      await eraseRows(queries, "endpoint_hour", { before: NOW, pageSize: 1_000 });
     }));
 
   test("taking and giving back a catch-up, an erasure or a resend, and erasing resends walks no growing table", () =>
@@ -160,7 +160,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
       await takeCatchUp(queries, { now: NOW, leasedUntil: LATER });
       await takeErasure(queries, { now: NOW, leasedUntil: LATER });
       await takeResend(queries, { now: NOW, leasedUntil: LATER });
-      await eraseResends(queries, { startedBefore: NOW, pageSize: 1_000 });
+      await eraseRows(queries, "resend", { before: NOW, pageSize: 1_000 });
       await giveBack(queries, "catch_up", work, NOW);
       await giveBack(queries, "erasure", work, NOW);
     }));

@@ -5,6 +5,7 @@ import type {
   EndpointChangePage,
   EndpointDetails,
   EndpointOverview,
+  EndpointRates,
   EventDetails,
   EventPage,
   EventTypeInfo,
@@ -36,6 +37,8 @@ const LIVE_MS = 1_500;
 const OVERVIEW_PAUSE = 10;
 let overviewTookMs = 0;
 const ALL_PAGES_MS = 5_000;
+/** They are counted once a minute. */
+const RATES_MS = 15_000;
 const RECOVERY_MS = 5_000;
 const PAGE_SIZE = 50;
 
@@ -80,6 +83,13 @@ export const webhookQuery = (id: string) =>
     queryKey: ["webhook", id],
     queryFn: ({ signal }) => call<EndpointDetails>(`/webhooks/${id}`, { signal }),
     refetchInterval: every(LIVE_MS),
+  });
+
+export const ratesQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["rates", id],
+    queryFn: ({ signal }) => call<EndpointRates>(`/webhooks/${id}/rates`, { signal }),
+    refetchInterval: every(RATES_MS),
   });
 
 const listOfDeliveries = (

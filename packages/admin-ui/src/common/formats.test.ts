@@ -18,9 +18,13 @@ test("a moment is written as the browser's language has it, in the browser's zon
   expect(plain(german.dateTime(iso, { milliseconds: true }))).toBe("20.11.2026, 15:03:22,187 GMT+1");
 });
 
-test("the hours of charts are those of the browser's zone, as all times of the page", () => {
+test("the hours and days of charts are those of the browser's zone, as all times of the page", () => {
   expect(plain(english.hour(Date.parse(iso)))).toBe("9:03 AM");
   expect(german.hour(Date.parse(iso))).toBe("15:03");
+  expect([english.day(Date.parse("2026-11-20T23:03:22Z")), german.day(Date.parse("2026-11-20T23:03:22Z"))]).toEqual([
+    "11/20",
+    "21.11.",
+  ]);
 });
 
 test("a browser that names no language gets those of its system", () => {

@@ -8,6 +8,8 @@ export interface Formats {
   dateTime(iso: string, options?: { milliseconds: boolean }): string;
   /** The hour of a day in the browser's zone, as charts have it: "2:00 PM", "14:00". */
   hour(timeMs: number): string;
+  /** The same of a day: "11/20", "20.11.". */
+  day(timeMs: number): string;
 }
 
 /**
@@ -16,6 +18,7 @@ export interface Formats {
  */
 export function formatsFor(languages: readonly string[], timeZone?: string): Formats {
   const locales = [...languages];
+  const zone = timeZone === undefined ? {} : { timeZone };
   const number = new Intl.NumberFormat(locales);
   const decimal = new Intl.NumberFormat(locales, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   // In digits alone: the name of a month would be a word of another language.
@@ -27,20 +30,18 @@ export function formatsFor(languages: readonly string[], timeZone?: string): For
     minute: "2-digit",
     second: "2-digit",
     timeZoneName: "shortOffset",
-    ...(timeZone !== undefined && { timeZone }),
+    ...zone,
   };
   const seconds = new Intl.DateTimeFormat(locales, moment);
   const milliseconds = new Intl.DateTimeFormat(locales, { ...moment, fractionalSecondDigits: 3 });
-  const hour = new Intl.DateTimeFormat(locales, {
-    hour: "numeric",
-    minute: "2-digit",
-    ...(timeZone !== undefined && { timeZone }),
-  });
+  const hour = new Intl.DateTimeFormat(locales, { hour: "numeric", minute: "2-digit", ...zone });
+  const day = new Intl.DateTimeFormat(locales, { month: "numeric", day: "numeric", ...zone });
   return {
     number: (value) => number.format(value),
     decimal: (value) => decimal.format(value),
     dateTime: (iso, options) => (options?.milliseconds ? milliseconds : seconds).format(new Date(iso)),
     hour: (timeMs) => hour.format(new Date(timeMs)),
+    day: (timeMs) => day.format(new Date(timeMs)),
   };
 }
 

@@ -167,7 +167,7 @@ test("filters live in the address, and an address brings them back", async () =>
   const page = await environment.signIn(`/webhooks/${id}`);
   await eventually(async () => expect(await rowIds(page)).toHaveLength(2));
   await page.getByLabel("Event", { exact: true }).selectOption("RiskCreated");
-  await page.getByText("Succeeded", { exact: true }).first().click();
+  await page.getByRole("radio", { name: "Succeeded" }).click();
   await eventually(async () => expect(await rowIds(page)).toHaveLength(1));
   expect(new URL(page.url()).search).toBe("?outcome=succeeded&event=RiskCreated");
   await page.getByRole("link", { name: /^Succeeded/ }).click();

@@ -85,4 +85,16 @@ test("an admin makes a webhook, sees events arrive, finds out why they stop, men
     { timeoutMs: 120_000 },
   );
   expect(await page.getByRole("region", { name: "Why deliveries fail" }).count()).toBe(0);
+
+  // What all of it comes to, by the keyboard alone, and as a table.
+  const rates = page.getByRole("region", { name: "Success rate and response time" });
+  await rates.getByText("12 attempts in the last 24 hours: 7 succeeded, 5 failed").waitFor();
+  await rates.getByText("58.3 %", { exact: true }).waitFor();
+  await rates.locator("canvas").waitFor();
+  await rates.getByRole("radio", { name: "1 day" }).focus();
+  await page.keyboard.press("ArrowRight");
+  await rates.getByText("12 attempts in the last 7 days: 7 succeeded, 5 failed").waitFor();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  expect(await rates.getByRole("row").last().getByRole("cell").allTextContents()).toEqual(["7", "5"]);
 }, 600_000);

@@ -96,12 +96,36 @@ async function insertWebhook(
   await prisma.deliveryAttempt.createMany({
     data: past.flatMap((each) => each.attempts.slice(0, -1).map((attempt) => ({ deliveryId: each.id, ...attempt }))),
   });
+  await prisma.endpointHour.createMany({ data: hoursOf(past, id, nowMs) });
   await prisma.due.createMany({
     data: past.flatMap(({ id: deliveryId, dueAt, attempts }) =>
       dueAt === null ? [] : [{ deliveryId, endpointId: id, dueAt, attempts: attempts.length }],
     ),
   });
   return { id, name: scenario.name, deliveryIds: past.map((each) => each.id) };
+}
+
+/** Up to how long attempts took that are counted together, in ms. */
+const BOUNDS_MS = [50, 100, 250, 500, 1_000, 2_500, 5_000, 15_000];
+
+/** What the attempts of the day add up to by hours, and the same for each day of a month, but with fewer hours at weekends. */
+function hoursOf(past: readonly Past[], endpointId: string, nowMs: number) {
+  const hours = new Map<number, { succeeded: number; failed: number; durations: number[] }>();
+  for (const { startedAt, statusCode, durationMs } of past.flatMap(({ attempts }) => attempts)) {
+    const hour = Math.floor(startedAt.getTime() / HOUR);
+    if (hour <= nowMs / HOUR - 24) continue;
+    const sums = hours.get(hour) ?? { succeeded: 0, failed: 0, durations: BOUNDS_MS.map(() => 0) };
+    hours.set(hour, sums);
+    if (statusCode < 300) sums.succeeded++;
+    else sums.failed++;
+    const bucket = BOUNDS_MS.findIndex((bound) => durationMs <= bound);
+    sums.durations[bucket] = (sums.durations[bucket] ?? 0) + 1;
+  }
+  return Array.from({ length: 30 }, (_, day) =>
+    [...hours].map(([hour, sums]) => ({ endpointId, hour: new Date((hour - 24 * day) * HOUR), ...sums })),
+  )
+    .flat()
+    .filter(({ hour }) => nowMs - hour.getTime() < 24 * HOUR || hour.getUTCDay() % 6 > 0 || hour.getUTCHours() > 12);
 }
 
 const ADMIN = { changedBy: "admin", subject: "auth0|7", name: "Ana Lindqvist" } as const;

@@ -141,6 +141,7 @@ function scenesOf(population: () => Population, eventKey: () => string): Scene[]
       place: () => `/webhooks/${population().healthy.id}?period=1h`,
       ready: async (page) => {
         await page.locator(".uplot canvas").waitFor();
+        await page.getByText("Show the chart as a table").click();
         await page
           .getByRole("link", { name: /^Succeeded, / })
           .first()

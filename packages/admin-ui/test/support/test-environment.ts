@@ -80,7 +80,7 @@ export function useTestEnvironment({
     const clock = steeredClock(new Date());
     const settings = { BASE_PATH, SIGN_IN_LINKS: "true", ...options.settings };
     // Five failures that follow one another come before the first retry.
-    const tuning = { pausesMs: [1_000, 2_000, 4_000, 8_000], ...options.tuning };
+    const tuning = { pausesMs: [1_000, 2_000, 4_000, 8_000], ratesIntervalMs: 100, ...options.tuning };
     const herald = await startHerald(place, { ...options, clock, settings, tuning });
     running = { clock, herald, emitter: createEmitter({ url: amqpUrl, namespace }) };
   }, 300_000);

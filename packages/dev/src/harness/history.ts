@@ -18,16 +18,16 @@ export interface StoredHistory {
 
 /**
  * Stores a history large enough for its indexes to matter: 60,000 finished deliveries with their events and attempts,
- * 5,000 that are pending, 200 endpoints of 20 organizations; and lets PostgreSQL analyze it, so that it plans as in
+ * 5,000 that are pending, 200 endpoints of 20 organizations with a month of rates; and lets PostgreSQL analyze it, so that it plans as in
  * production. Replaces what was stored before.
  */
 export async function storeHistory(prisma: PrismaClient, statistics: Statistics): Promise<StoredHistory> {
-  await prisma.$executeRaw`truncate webhook_endpoint, business_event, delivery, delivery_attempt, due`;
+  await prisma.$executeRaw`truncate webhook_endpoint, business_event, delivery, delivery_attempt, due, endpoint_hour`;
   // Without this, PostgreSQL analyzes the table at a time of its own.
   const partitions = await prisma.$queryRaw<{ name: string }[]>`
     select inhrelid::regclass::text as name from pg_inherits
     where inhparent in ('delivery'::regclass, 'business_event'::regclass)`;
-  for (const { name } of [...partitions, { name: "due" }]) {
+  for (const { name } of [...partitions, { name: "due" }, { name: "endpoint_hour" }]) {
     await prisma.$executeRawUnsafe(`alter table ${name} set (autovacuum_enabled = false)`);
   }
   await prisma.$executeRaw`
@@ -35,6 +35,10 @@ export async function storeHistory(prisma: PrismaClient, statistics: Statistics)
       (id, organization_id, name, url, enabled, events, sealed_secret, created_at, updated_at)
     select gen_random_uuid(), 'organization-' || number % ${ORGANIZATIONS}::int, 'Endpoint', 'https://hooks.example.com/', true, '{WorkItemCompleted}', 'sealed', now() - interval '31 days', now()
     from generate_series(1, ${ENDPOINTS}::int) as number`;
+  await prisma.$executeRaw`
+    insert into endpoint_hour (endpoint_id, hour, succeeded, failed, durations)
+    select id, date_trunc('hour', now()) - number * interval '4 hours', 1, 0, '{1,0,0,0,0,0,0,0}'
+    from webhook_endpoint, generate_series(0, 185) as number`;
   await store(prisma, "succeeded", FINISHED);
   if (statistics === "from a quiet time") await analyze(prisma);
   await store(prisma, "pending", PENDING);
@@ -83,7 +87,7 @@ async function store(prisma: PrismaClient, state: "succeeded" | "pending", count
 }
 
 async function analyze(prisma: PrismaClient): Promise<void> {
-  for (const table of ["delivery", "delivery_attempt", "business_event", "due", "webhook_endpoint"]) {
+  for (const table of ["delivery", "delivery_attempt", "business_event", "due", "webhook_endpoint", "endpoint_hour"]) {
     await prisma.$executeRawUnsafe(`vacuum analyze ${table}`);
   }
 }

@@ -10,7 +10,7 @@ export interface Walks {
   indexes: string[];
 }
 
-const OF_GROWING_TABLES = /^(delivery|business_event|undelivered_event|due)/;
+const OF_GROWING_TABLES = /^(delivery|business_event|undelivered_event|due|endpoint_hour)/;
 
 /**
  * Expects that the statements of a call, however PostgreSQL plans them, read no whole table of those that grow, and read

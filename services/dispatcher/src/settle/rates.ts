@@ -12,7 +12,7 @@ const MAX_HOURS = 2_000;
 
 type Sums = HourOfAttempts & { durations: number[] };
 
-/** Adds up how attempts end, by endpoint and hour, and writes the sums once a minute. */
+/** Adds up how attempts end, by endpoint and hour, and writes the sums again and again. */
 export interface Rates {
   /** Counts an attempt whose settlement is written. */
   add(settlement: Pick<Settlement, "endpointId" | "startedAt" | "durationMs" | "succeeded">): void;
@@ -21,12 +21,12 @@ export interface Rates {
 }
 
 /**
- * A crash loses what was not written: a minute of counts. A statement whose answer is lost may be counted twice. The history stays exact.
+ * A crash loses what was not written since the last interval. A statement whose answer is lost may be counted twice. The history stays exact.
  * No attempt waits for it.
  */
 export function startRates(
   { queries, log }: { queries: Queries; log: Pick<Log, "warn"> },
-  { intervalMs = 60_000 } = {},
+  { intervalMs }: { intervalMs: number },
 ): Rates {
   /** By the hour's beginning, and then by endpoint. */
   let gathered = new Map<number, Map<string, Sums>>();

@@ -8,7 +8,6 @@ import { failedAttempts, missedEvents } from "../sql/endpoint-details.ts";
 import { endpointOverviews, type HourRow, type OverviewRow } from "../sql/endpoint-overviews.ts";
 import type { EndpointKey } from "./find-endpoint.ts";
 import { toEndpointSummary } from "./find-endpoint.ts";
-import { readRates } from "./rates.ts";
 
 export interface OverviewParts {
   queries: Reads;
@@ -54,7 +53,6 @@ export async function readDetails(
       eventType,
       attemptedAtUtc: toUtc(attemptedAt),
     })),
-    rates: await readRates(queries, { id, organizationId }, now),
     onResume: row.enabled ? null : await whatResumingSends(queries, row, organizationId, windowStart),
   };
 }

@@ -1,9 +1,10 @@
-import type { Reads } from "@herald/common/database/queries";
 import { percentileMs } from "@herald/common/history/durations";
 import { toUtc } from "@herald/common/history/summary";
-import type { AttemptsSince, EndpointRates, PeriodRates } from "@herald/contracts";
+import type { AttemptCounts, EndpointRates, PeriodRates } from "@herald/contracts";
+import { ProblemError } from "../problems/problem-error.ts";
 import { endpointRates, type RateRow } from "../sql/endpoint-rates.ts";
 import type { EndpointKey } from "./find-endpoint.ts";
+import type { OverviewParts } from "./overview.ts";
 
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
@@ -11,16 +12,27 @@ const DAYS = 30;
 /** All days but the last, which is read by hours. */
 const WHOLE_DAYS = DAYS - 1;
 
-/** How an endpoint's attempts fared over 1, 7 and 30 days that end with the hour of `now`. */
-export async function readRates(queries: Reads, key: EndpointKey, now: Date): Promise<EndpointRates> {
-  const starts = startsOf(now);
-  const rows = new Map((await endpointRates(queries, key, starts)).map((row) => [row.piece, row]));
-  const points = starts.map((start, piece) => ({ start, ...NOTHING, ...rows.get(piece) }));
+/**
+ * How an endpoint's attempts fared over 1, 7 and 30 days that end with the present hour.
+ *
+ * @throws ProblemError `webhook_not_found`
+ */
+export async function readRates(
+  { queries, clock }: Pick<OverviewParts, "queries" | "clock">,
+  key: EndpointKey,
+): Promise<EndpointRates> {
+  const endMs = (Math.floor(clock.now().getTime() / HOUR_MS) + 1) * HOUR_MS;
+  const starts = startsBefore(endMs);
+  const found = await endpointRates(queries, key, starts);
+  if (found.length === 0) throw new ProblemError("webhook_not_found");
+  const rows = new Map(found.map((row) => [row.piece, row]));
+  const points = starts.map((_, piece) => ({ ...NOTHING, ...rows.get(piece) }));
   const today = points.slice(WHOLE_DAYS);
   return {
+    endUtc: toUtc(new Date(endMs)),
     periods: [1, 7, DAYS].map((days) => ratesOf(days, points.slice(DAYS - days))),
-    hours: today.map(pointOf),
-    days: [...points.slice(0, WHOLE_DAYS), { ...totalOf(today), start: starts[WHOLE_DAYS] as Date }].map(pointOf),
+    hours: today.map(countsOf),
+    days: [...points.slice(0, WHOLE_DAYS), totalOf(today)].map(countsOf),
   };
 }
 
@@ -28,11 +40,10 @@ type Sums = Omit<RateRow, "piece">;
 const NOTHING: Sums = { succeeded: 0, failed: 0, durations: [] };
 
 /** When the 29 whole days begin, and then the 24 hours of the last one. */
-function startsOf(now: Date): Date[] {
-  const end = Math.floor(now.getTime() / HOUR_MS) + 1;
+function startsBefore(endMs: number): Date[] {
   return Array.from({ length: WHOLE_DAYS + HOURS }, (_, piece) => {
     const hoursAgo = piece < WHOLE_DAYS ? (DAYS - piece) * HOURS : WHOLE_DAYS + HOURS - piece;
-    return new Date((end - hoursAgo) * HOUR_MS);
+    return new Date(endMs - hoursAgo * HOUR_MS);
   });
 }
 
@@ -48,18 +59,10 @@ function totalOf(points: readonly Sums[]): Sums {
 
 function ratesOf(days: number, points: readonly Sums[]): PeriodRates {
   const { succeeded, failed, durations } = totalOf(points);
-  const attempts = succeeded + failed;
-  const share = attempts === 0 ? null : succeeded / attempts;
-  return {
-    days,
-    attempts,
-    succeeded,
-    share,
-    p50Ms: percentileMs(durations, 0.5),
-    p95Ms: percentileMs(durations, 0.95),
-  };
+  const [p50Ms, p95Ms] = [percentileMs(durations, 0.5), percentileMs(durations, 0.95)];
+  return { days, attempts: succeeded + failed, succeeded, p50Ms, p95Ms };
 }
 
-function pointOf({ start, succeeded, failed }: Sums & { start: Date }): AttemptsSince {
-  return { startUtc: toUtc(start), succeeded, failed };
+function countsOf({ succeeded, failed }: Sums): AttemptCounts {
+  return { succeeded, failed };
 }

@@ -14,6 +14,7 @@ import {
   type EndpointChangePage,
   type EndpointDetails,
   type EndpointOverview,
+  type EndpointRates,
   type EventDetails,
   type EventListItem,
   type EventPage,
@@ -136,15 +137,6 @@ const details: EndpointDetails = {
       responseExcerpt: "Back in a minute.",
     },
   ],
-  rates: {
-    periods: [1, 7, 30].map((days) => ({ days, attempts: 8, succeeded: 7, share: 0.875, p50Ms: 25, p95Ms: 90 })),
-    hours: overview.last24Hours.map(({ startUtc, succeeded, failing }) => ({ startUtc, succeeded, failed: failing })),
-    days: Array.from({ length: 30 }, (_, day) => ({
-      startUtc: new Date(Date.parse("2026-01-01T13:00:00Z") + day * 86_400_000).toISOString(),
-      succeeded: day === 29 ? 7 : 0,
-      failed: day === 29 ? 1 : 0,
-    })),
-  },
   onResume: null,
 };
 
@@ -273,7 +265,14 @@ export const EXAMPLES: Partial<Record<SchemaName, unknown>> = {
   WebhookDeliverySummary: manual satisfies WebhookDeliverySummary,
   EndpointOverview: overview,
   EndpointDetails: details,
-  EndpointRates: details.rates,
+  EndpointRates: {
+    endUtc: "2026-01-31T13:00:00.000Z",
+    periods: [1, 7, 30].map((days) => ({ days, attempts: 8, succeeded: 7, p50Ms: 25, p95Ms: 90 })),
+    hours: overview.last24Hours.map(({ succeeded, failing }) => ({ succeeded, failed: failing })),
+    days: Array.from({ length: 30 }, (_, day) =>
+      day === 29 ? { succeeded: 7, failed: 1 } : { succeeded: 0, failed: 0 },
+    ),
+  } satisfies EndpointRates,
   DeliveryPage: { deliveries: [item], nextCursor: "AZwT1vQAgnGb33lmCO1oow" } satisfies DeliveryPage,
   DeliveryExportRow: { ...item, cursor: "AZwT1vQAgnGb33lmCO1oow" } satisfies DeliveryExportRow,
   DeliveryDetails: deliveryDetails(),

@@ -77,6 +77,7 @@ const needs: Record<OperationId, keyof CallerKind["outcome"]> = {
   listOverviews: "view",
   checkWebhook: "manage",
   readWebhook: "view",
+  readRates: "view",
   editWebhook: "save",
   deleteWebhook: "manage",
   deliverManually: "save",

@@ -1,4 +1,5 @@
 import { useId } from "react";
+import display from "../display/display.module.css";
 import css from "./controls.module.css";
 
 interface Choice<T extends string> {
@@ -20,7 +21,7 @@ export function Choices<T extends string>({ name, value, options, onChange }: Pr
   const group = useId();
   return (
     <fieldset className={css.choices}>
-      <legend className={css.legend}>{name}</legend>
+      <legend className={display.unseen}>{name}</legend>
       {options.map((option) => (
         <label key={option.value} className={css.choice} data-hint={option.hint}>
           <input

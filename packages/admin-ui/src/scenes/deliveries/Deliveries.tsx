@@ -1,11 +1,10 @@
 import type { EndpointDetails, ExportFormat } from "@herald/contracts";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { lazy, Suspense, useMemo } from "react";
+import { useMemo } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { addressesFrom } from "../../api/addresses.ts";
 import { type DeliveryFilters, filtersFromSearch, filtersToExport, isNarrowed } from "../../api/delivery-filters.ts";
 import { deliveriesQuery } from "../../api/queries.ts";
-import { sumHours } from "../../common/display/hours.ts";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { Menu } from "../../common/overlay/Menu.tsx";
@@ -15,9 +14,8 @@ import { DeliveryDrawer } from "../delivery/DeliveryDrawer.tsx";
 import { DeliveryFilterBar } from "./DeliveryFilterBar.tsx";
 import { DeliveryTable } from "./DeliveryTable.tsx";
 import css from "./deliveries.module.css";
+import { Rates } from "./Rates.tsx";
 import { useDeliveryRows } from "./use-delivery-rows.ts";
-
-const DayChart = lazy(() => import("./DayChart.tsx"));
 
 /** A webhook's deliveries, newest first and live; one of them opens in a drawer that has its own address. */
 export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails; openDelivery: string | undefined }) {
@@ -31,12 +29,8 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
   const suffix = search ? `?${search}` : "";
   return (
     <>
+      {webhook.lastDelivery ? <Rates id={webhook.id} /> : null}
       <Panel title="Deliveries">
-        <Suspense fallback={<div className={css.chartSpace} />}>
-          {sumHours(webhook.last24Hours).total > 0 ? (
-            <DayChart hours={webhook.last24Hours} countedSince={webhook.countedSinceUtc} />
-          ) : null}
-        </Suspense>
         {nothingYet ? null : (
           <DeliveryFilterBar
             filters={filters}

@@ -3,6 +3,7 @@ import { memo, useEffect, useRef } from "react";
 import { Link } from "wouter";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
 import { besideStatus, hasEnded, outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
+import display from "../../common/display/display.module.css";
 import { Icon } from "../../common/display/Icon.tsx";
 import { Pips } from "../../common/display/Pips.tsx";
 import { deliveryWords, ShortId } from "../../common/display/ShortId.tsx";
@@ -44,7 +45,7 @@ export function DeliveryTable({ rows: fresh, list, enabled = true, ofAll = false
         </div>
       ) : null}
       <table className={`${table.table} ${css.table}`}>
-        <caption className={table.unseen}>Deliveries, newest first</caption>
+        <caption className={display.unseen}>Deliveries, newest first</caption>
         <thead>
           <tr>
             <th scope="col" className={css.outcome}>

@@ -5,6 +5,7 @@ import { Link, useSearch } from "wouter";
 import { filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
 import { eventsQuery } from "../../api/queries.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
+import display from "../../common/display/display.module.css";
 import { ShortId, shortIdWords } from "../../common/display/ShortId.tsx";
 import table from "../../common/display/table.module.css";
 import { EmptyState } from "../../common/feedback/EmptyState.tsx";
@@ -56,7 +57,7 @@ function Table({ rows }: { rows: readonly EventRow[] }) {
   useSteadyPlace(place, isActive);
   return (
     <table ref={place} className={`${table.table} ${css.table}`}>
-      <caption className={table.unseen}>Events, newest first</caption>
+      <caption className={display.unseen}>Events, newest first</caption>
       <thead>
         <tr>
           <th scope="col">Event</th>

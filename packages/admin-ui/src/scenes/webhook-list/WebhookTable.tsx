@@ -3,6 +3,7 @@ import { memo, useRef } from "react";
 import { Link } from "wouter";
 import { OutcomeBadge, StatusBadge } from "../../common/display/Badge.tsx";
 import { outcomeOfSummary } from "../../common/display/delivery-outcome.ts";
+import display from "../../common/display/display.module.css";
 import { endpointStatus, nextTryWords } from "../../common/display/endpoint-status.ts";
 import { HourBars } from "../../common/display/HourBars.tsx";
 import { Pips } from "../../common/display/Pips.tsx";
@@ -27,7 +28,7 @@ export function WebhookTable({ webhooks, list }: Props) {
   useSteadyPlace(place, isActive);
   return (
     <table ref={place} className={`${table.table} ${css.table}`}>
-      <caption className={table.unseen}>Webhooks, by name</caption>
+      <caption className={display.unseen}>Webhooks, by name</caption>
       <thead>
         <tr>
           <th scope="col">Webhook</th>
@@ -130,7 +131,7 @@ function Events({ names }: { names: readonly string[] }) {
           <span className={table.faint} aria-hidden="true">
             {` +${others.length}`}
           </span>
-          <span className={table.unseen}>, {others.join(", ")}</span>
+          <span className={display.unseen}>, {others.join(", ")}</span>
         </>
       ) : null}
     </span>

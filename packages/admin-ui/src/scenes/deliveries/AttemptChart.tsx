@@ -1,25 +1,27 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import type { HourOfDeliveries } from "@herald/contracts";
-import { countedPeriod, dayInWords, sumHours } from "../../common/display/hours.ts";
 import { formats } from "../../common/formats.ts";
+import { attemptsInWords, type Bar, beginning, type Unit } from "./attempt-words.ts";
 import css from "./deliveries.module.css";
 
 const HEIGHT_PX = 116;
 
+const DAY_S = 86_400;
+
 interface Props {
-  hours: readonly HourOfDeliveries[];
-  /** From when on they count every delivery. */
-  countedSince: string;
+  points: readonly Bar[];
+  unit: Unit;
+  /** What they are together, in words. */
+  words: string;
 }
 
-/** The last 24 hours, hour by hour: what was delivered stands above the line, what failed hangs below it. */
-export default function DayChart({ hours, countedSince }: Props) {
+/** Attempts, hour by hour or day by day: those that succeeded stand above the line, those that failed hang below it. */
+export default function AttemptChart({ points, unit, words }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const [pointedAt, setPointedAt] = useState<number | null>(null);
-  const data = useMemo(() => series(hours), [hours]);
+  const data = useMemo(() => series(points, unit), [points, unit]);
   const latest = useRef(data);
   latest.current = data;
 
@@ -28,7 +30,7 @@ export default function DayChart({ hours, countedSince }: Props) {
     if (!element) return;
     const draw = (): void => {
       chart.current?.destroy();
-      chart.current = new uPlot(options(element, setPointedAt), latest.current, element);
+      chart.current = new uPlot(options(element, unit, setPointedAt), latest.current, element);
     };
     draw();
     const resized = new ResizeObserver(() => chart.current?.setSize({ width: element.clientWidth, height: HEIGHT_PX }));
@@ -45,42 +47,38 @@ export default function DayChart({ hours, countedSince }: Props) {
       chart.current?.destroy();
       chart.current = null;
     };
-  }, []);
+  }, [unit]);
 
   useEffect(() => {
     chart.current?.setData(data);
   }, [data]);
 
-  const hour = pointedAt === null ? undefined : hours[pointedAt];
+  const point = pointedAt === null ? undefined : points[pointedAt];
   return (
-    <figure className={css.chart}>
+    <figure>
       <figcaption className={css.caption}>
-        <span>{hour ? hourInWords(hour) : dayInWords(sumHours(hours), countedPeriod(hours, countedSince))}</span>
-        <span className={css.unit}>by hour</span>
+        <span>{point ? attemptsInWords(point, `from ${beginning(point, unit)}`) : words}</span>
+        <span className={css.unit}>by {unit}</span>
       </figcaption>
       <div ref={place} className={css.place} aria-hidden="true" />
     </figure>
   );
 }
 
-function hourInWords(hour: HourOfDeliveries): string {
-  return dayInWords(sumHours([hour]), `from ${formats.hour(Date.parse(hour.startUtc))}`);
-}
-
-/** x in seconds; what failed is negative. Those without an attempt stand on top of those that succeeded. */
-function series(hours: readonly HourOfDeliveries[]): uPlot.AlignedData {
+/** x in seconds, in the middle of a day, and at an hour's beginning, where its label stands; what failed is negative. */
+function series(points: readonly Bar[], unit: Unit): uPlot.AlignedData {
   return [
-    hours.map(({ startUtc }) => Date.parse(startUtc) / 1000),
-    hours.map(({ succeeded, waiting }) => succeeded + waiting),
-    hours.map(({ succeeded }) => succeeded),
-    hours.map(({ failing, exhausted }) => -(failing + exhausted)),
+    points.map(({ startMs }) => startMs / 1000 + (unit === "day" ? DAY_S / 2 : 0)),
+    points.map(({ succeeded }) => succeeded),
+    points.map(({ failed }) => -failed),
   ];
 }
 
-function options(element: HTMLElement, onPoint: (index: number | null) => void): uPlot.Options {
+function options(element: HTMLElement, unit: Unit, onPoint: (index: number | null) => void): uPlot.Options {
   const style = getComputedStyle(element);
   const colour = (token: string): string => resolveColour(element, token);
-  const bars = uPlot.paths.bars?.({ size: [0.72, 22], radius: 0.15 });
+  const bars = uPlot.paths.bars?.({ size: [0.72, unit === "day" ? 44 : 22], radius: 0.15 });
+  const half = unit === "day" ? DAY_S / 2 : 1_800;
   const axis = { stroke: colour("--ink-faint"), font: `11px ${style.fontFamily}`, ticks: { show: false } };
   return {
     width: element.clientWidth,
@@ -89,7 +87,7 @@ function options(element: HTMLElement, onPoint: (index: number | null) => void):
     padding: [8, 24, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
-    scales: { x: { time: true, range: (_chart, min, max) => [min - 1_800, max + 1_800] } },
+    scales: { x: { time: true, range: (_chart, min, max) => [min - half, max + half] } },
     axes: [
       {
         ...axis,
@@ -97,7 +95,8 @@ function options(element: HTMLElement, onPoint: (index: number | null) => void):
         gap: 4,
         space: 70,
         grid: { show: false },
-        values: (_chart, ticks) => ticks.map((seconds) => formats.hour(seconds * 1000)),
+        ...(unit === "day" && { incrs: [1, 2, 3, 5, 10, 15].map((days) => days * DAY_S) }),
+        values: (_chart, ticks) => ticks.map((seconds) => formats[unit](seconds * 1000)),
       },
       {
         ...axis,
@@ -110,7 +109,6 @@ function options(element: HTMLElement, onPoint: (index: number | null) => void):
     ],
     series: [
       {},
-      { fill: colour("--track"), width: 0, ...(bars ? { paths: bars } : {}), points: { show: false } },
       { fill: colour("--vert-fill"), width: 0, ...(bars ? { paths: bars } : {}), points: { show: false } },
       { fill: colour("--gules-fill"), width: 0, ...(bars ? { paths: bars } : {}), points: { show: false } },
     ],

@@ -1,0 +1,100 @@
+import type { EndpointRates } from "@herald/contracts";
+import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense, useMemo, useState } from "react";
+import { ratesQuery } from "../../api/queries.ts";
+import { Facts } from "../../common/display/Facts.tsx";
+import { LoadError } from "../../common/feedback/LoadError.tsx";
+import { Skeleton } from "../../common/feedback/Skeleton.tsx";
+import { Choices } from "../../common/form/Choices.tsx";
+import { formats } from "../../common/formats.ts";
+import { Panel } from "../../common/page/Panel.tsx";
+import { about, attemptsInWords, type Bar, beginning, successRate, type Unit } from "./attempt-words.ts";
+import css from "./deliveries.module.css";
+
+const AttemptChart = lazy(() => import("./AttemptChart.tsx"));
+
+const HOUR_MS = 3_600_000;
+const PERIODS = [1, 7, 30].map((days) => ({ value: `${days}`, words: days === 1 ? "1 day" : `${days} days` }));
+
+/** How a webhook's attempts fared over 1, 7 or 30 days, and how long they took. */
+export function Rates({ id }: { id: string }) {
+  const { data, error } = useQuery(ratesQuery(id));
+  const [days, setDays] = useState("1");
+  return (
+    <Panel
+      title="Success rate and response time"
+      aside={<Choices name="Period" value={days} options={PERIODS} onChange={setDays} />}
+      padded
+    >
+      {data ? (
+        <Period rates={data} many={Number(days)} />
+      ) : error ? (
+        <LoadError error={error} what="the rates" level={2} />
+      ) : (
+        <div className={css.chartSpace}>
+          <Skeleton rows={3} what="the rates" />
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function Period({ rates: { endUtc, periods, hours, days }, many }: { rates: EndpointRates; many: number }) {
+  const unit = many === 1 ? "hour" : "day";
+  const points = useMemo(() => {
+    const counts = many === 1 ? hours : days.slice(-many);
+    const startOf = (index: number) =>
+      Date.parse(endUtc) - (counts.length - index) * (many === 1 ? HOUR_MS : 24 * HOUR_MS);
+    return counts.map((each, index): Bar => ({ ...each, startMs: startOf(index) }));
+  }, [many, endUtc, hours, days]);
+  const { attempts = 0, succeeded = 0, p50Ms, p95Ms } = periods.find((each) => each.days === many) ?? {};
+  const sums = { succeeded, failed: attempts - succeeded };
+  const words = attemptsInWords(sums, many === 1 ? "in the last 24 hours" : `in the last ${many} days`);
+  if (attempts === 0) return <p className={css.chartSpace}>{words} so far. Attempts are counted once a minute.</p>;
+  return (
+    <div className={css.rates}>
+      <div className={css.figures}>
+        <Facts
+          facts={[
+            ["Success rate", successRate(sums)],
+            ["Half took at most", `${about(p50Ms ?? 0)} (p50)`],
+            ["95 % took at most", `${about(p95Ms ?? 0)} (p95)`],
+          ]}
+        />
+      </div>
+      <div className={css.chart}>
+        <Suspense fallback={<div className={css.chartSpace} />}>
+          <AttemptChart points={points} unit={unit} words={words} />
+        </Suspense>
+      </div>
+      <Numbers points={points} unit={unit} />
+    </div>
+  );
+}
+
+/** The same as the chart, for whoever does not see it or point at it. */
+function Numbers({ points, unit }: { points: readonly Bar[]; unit: Unit }) {
+  return (
+    <details>
+      <summary className={css.summary}>Show the chart as a table</summary>
+      <table className={css.numbers}>
+        <thead>
+          <tr>
+            <th scope="col">{unit === "hour" ? "Hour from" : "24 hours from"}</th>
+            <th scope="col">Succeeded</th>
+            <th scope="col">Failed</th>
+          </tr>
+        </thead>
+        <tbody>
+          {points.map((point) => (
+            <tr key={point.startMs}>
+              <th scope="row">{beginning(point, unit)}</th>
+              <td>{formats.number(point.succeeded)}</td>
+              <td>{formats.number(point.failed)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  );
+}
