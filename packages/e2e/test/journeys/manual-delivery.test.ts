@@ -37,7 +37,7 @@ test("§3.1/pause an endpoint that is paused between a manual delivery's request
   await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ parked: 1 }));
   expect(receiver.requests).toHaveLength(0);
   await api.edit(endpoint.id, { enabled: true });
-  // The half minute in which it was left to the request that waited for it.
+  // The seconds in which it was left to the request that waited for it.
   await environment.advanceToNextAttempts(endpoint.id);
   await receiver.received(1);
   await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 1 }));

@@ -64,7 +64,7 @@ const manualRequest: ManualRequest = {
   deliveryId: "0199f3a2-8000-7000-8000-000000000001",
   endpointId,
   organizationId: "org-1",
-  dueAtUtc: "2026-11-20T09:33:30.000Z",
+  dueAtUtc: "2026-11-20T09:33:03.000Z",
 };
 
 const manualReply: ManualReply = { deliveryId: manualRequest.deliveryId, attempted: true };

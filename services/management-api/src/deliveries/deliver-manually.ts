@@ -29,8 +29,11 @@ export interface DeliverParts {
   writeLimiter: KeyedLimiter;
 }
 
-/** How long a new delivery is left to the request for its first attempt, before it is due as any other. */
-const LEFT_TO_REQUEST_MS = 30_000;
+/**
+ * How long a new delivery is left to the request for its first attempt, before it is due as any other. A request reaches the owner within
+ * milliseconds, and the owner knows what it attempts: later than this, nobody got the request, as while a shard changes hands.
+ */
+const LEFT_TO_REQUEST_MS = 3_000;
 
 /**
  * Sends a payload to an endpoint, as it is: without envelope and business event, and with exactly the string's UTF-8 bytes
