@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { eventually } from "../src/harness/eventually.ts";
 import { isAlive, type ProcessIdentity } from "../src/stack/lock-file.ts";
+import { startPostgres } from "../src/stack/postgres.ts";
 import { endStaleProcesses, startProcess } from "../src/stack/processes.ts";
 
 let folder: string;
@@ -46,6 +47,15 @@ test("a process that does not want to end is ended with its children, and its pi
   await eventually(() => expect(isAlive(child)).toBe(false));
   expect(readdirSync(folder)).toEqual([]);
 });
+
+test("a PostgreSQL starts in a folder that was deleted and made again, whose data may have been kept elsewhere", async () => {
+  const own = join(folder, "postgres");
+  const options = { folder: own, pidFolder: folder, disposable: true };
+  await (await startPostgres(options)).stop();
+  rmSync(own, { recursive: true });
+  const again = await startPostgres(options);
+  await again.remove();
+}, 120_000);
 
 describe("after a killed run", () => {
   const left: ProcessIdentity[] = [];

@@ -36,10 +36,12 @@ const START_TIMEOUT_MS = 60_000;
 /** Starts a private PostgreSQL, in the version of POSTGRES_VERSION, that listens on the loopback only, its password known to this folder's owner. */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const programs = await postgresPrograms(options.folder);
-  const password = readOrMakePassword(options.folder);
   const data = join(programs.dataParent, "data");
   // Written after initdb has ended well: a data folder without it is the rest of an interrupted one.
   const finished = join(programs.dataParent, "initialized");
+  // Data elsewhere outlives a folder that was deleted, and nobody knows its password any more.
+  if (!existsSync(passwordFileOf(options.folder))) rmSync(finished, { force: true });
+  const password = readOrMakePassword(options.folder);
   if (!existsSync(finished)) {
     rmSync(data, { recursive: true, force: true });
     await initialize(programs, data, password);
@@ -126,7 +128,7 @@ export async function copyPostgresData(from: string, to: string): Promise<string
   const [source, target] = [await postgresPrograms(from), await postgresPrograms(to)];
   const data = join(target.dataParent, "data");
   await runProgram("cp", ["-a", join(source.dataParent, "data"), data], { what: "Copying the PostgreSQL data folder" });
-  copyFileSync(join(from, "password"), join(to, "password"));
+  copyFileSync(passwordFileOf(from), passwordFileOf(to));
   writeFileSync(join(target.dataParent, "initialized"), "");
   return data;
 }
@@ -148,9 +150,11 @@ export async function withClient<T>(url: string, task: (client: pg.Client) => Pr
   }
 }
 
+const passwordFileOf = (folder: string) => join(folder, "password");
+
 function readOrMakePassword(folder: string): string {
   mkdirSync(folder, { recursive: true });
-  const file = join(folder, "password");
+  const file = passwordFileOf(folder);
   if (existsSync(file)) return readFileSync(file, "utf8").trim();
   const password = randomBytes(18).toString("base64url");
   writeFileSync(file, password, { mode: 0o600 });
