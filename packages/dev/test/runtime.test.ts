@@ -14,8 +14,9 @@ test("scripts and tests run on the Node that the packages bring, whatever the ma
   expect(process.versions.node).toBe(pinned(`${process.platform}-${process.arch}`));
 });
 
-test("the image has the Node that scripts and tests run on", () => {
+test("the image has, and pnpm checks for, the Node that scripts and tests run on", () => {
   const images = [...read("deploy/docker/Dockerfile").matchAll(/^FROM node:([\d.]+)-/gm)].map(([, version]) => version);
   expect(images).toEqual([pinned("linux-x64"), pinned("linux-x64")]);
   expect(pinned("linux-arm64")).toBe(pinned("linux-x64"));
+  expect(read("pnpm-workspace.yaml")).toContain(`\nnodeVersion: ${pinned("linux-x64")}\n`);
 });
