@@ -37,7 +37,11 @@ export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
   }: Begun): Promise<Served> {
     const isHealthKnown = endpoint.breaker !== undefined;
     const body: Body | undefined = delivery.body ?? (await readBody(delivery));
-    if (body === undefined) throw new Error("Its body is not stored any more.");
+    if (body === undefined) {
+      const { deliveryId, endpointId } = delivery;
+      log.warn("a delivery was erased before its attempt, with its endpoint or by its age", { deliveryId, endpointId });
+      return { kind: "left" };
+    }
     const configuration = await currentOf();
     if (configuration === undefined) return { kind: "not ours" };
     const { arrived } = delivery;
