@@ -1,5 +1,4 @@
-import type { HeadersInput } from "./headers.ts";
-import { type Verified, verify } from "./verify.ts";
+import { type HeadersInput, type Verified, verify } from "./verify.ts";
 
 /** A verified request on its way to the application. */
 export interface Webhook extends Verified {

@@ -1,8 +1,7 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { HeadersInput } from "./headers.ts";
 import { sign } from "./sign.ts";
-import { type VerifyInput, verify } from "./verify.ts";
+import { type HeadersInput, type VerifyInput, verify } from "./verify.ts";
 
 const SECRET = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=";
 const AT = 1_763_650_800;

@@ -1,6 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { deduplicator } from "./deduplicator.ts";
-import { memoryStore } from "./memory-store.ts";
+import { deduplicator, memoryStore } from "./deduplicator.ts";
 
 test("§4.4.6 an event is persisted once per endpoint, and a duplicate is no error", async () => {
   const persisted: string[] = [];
