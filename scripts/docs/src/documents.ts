@@ -51,9 +51,6 @@ export function documents(): Record<string, string> {
       }),
     ),
     "docs/api/openapi.json": escapeControls(`${JSON.stringify(published(openApi), null, 2)}\n`),
-    ...Object.fromEntries(
-      Object.entries(eventSchemaFiles()).map(([path, text]) => [`packages/contracts/schemas/${path}`, text]),
-    ),
     "docs/api/README.md": withBlock(read("docs/api/README.md"), "reasons", reasonsTable()),
     "docs/api/errors.md": errorsPage(),
     "docs/operating/metrics.md": metricsDocument(heraldMetrics()),
@@ -70,6 +67,12 @@ export function documents(): Record<string, string> {
     ...brokerRightsFiles(),
     "docs/architecture.md": withBlock(read("docs/architecture.md"), "layers", layersTable()),
   };
+}
+
+/** What a package holds beside its build and the repository does not: made when the package is packed. */
+export function packedFiles(): Record<string, string> {
+  const schemas = Object.entries(eventSchemaFiles());
+  return Object.fromEntries(schemas.map(([path, text]) => [`packages/contracts/schemas/${path}`, text]));
 }
 
 function read(file: string): string {

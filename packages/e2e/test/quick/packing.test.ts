@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { eventSchemaFiles } from "@herald/contracts/schemas";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { publint } from "publint";
@@ -41,6 +42,10 @@ describe.each(PACKAGES)("the published package of %s", (name) => {
     const files = readdirSync(unpacked(name), { recursive: true, encoding: "utf8" });
     expect(files).toContain("README.md");
     if (name === "emitter") expect(files).toContain("sql/outbox.postgresql.sql");
+    const schemas = files
+      .filter((file) => /^schemas\/.*\.json$/.test(file))
+      .map((file) => file.slice("schemas/".length));
+    expect(schemas.sort()).toEqual(name === "contracts" ? Object.keys(eventSchemaFiles()).sort() : []);
     expect(files.filter((file) => /\.test\.|^src|\.map$|tsbuildinfo/.test(file))).toEqual([]);
   });
 

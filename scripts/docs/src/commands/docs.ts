@@ -2,17 +2,20 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { runCommand } from "@herald/dev/commands/run-command";
 import { projectFolder } from "@herald/dev/stack/folders";
-import { COMMAND, documents } from "../documents.ts";
+import { COMMAND, documents, packedFiles } from "../documents.ts";
 
 const HELP = `Writes every document that is made of the code.
 
   ${COMMAND}
 
-A test compares each with the code. The tables and plots of docs/scaling.md are made by pnpm bench --pages. The pictures of the admin page are
+With --packed it writes what no one but a package has, as the package is packed: the events' JSON Schemas.
+
+A test compares each document with the code. The tables and plots of docs/scaling.md are made by pnpm bench --pages. The pictures of the admin page are
 no texts: pnpm screenshots takes them.`;
 
 await runCommand(HELP, async () => {
-  for (const [file, text] of Object.entries(documents())) {
+  const files = process.argv.includes("--packed") ? packedFiles() : documents();
+  for (const [file, text] of Object.entries(files)) {
     const path = join(projectFolder(), file);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);

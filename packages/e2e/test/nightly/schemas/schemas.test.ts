@@ -1,13 +1,17 @@
 import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { eventSchemaFiles } from "@herald/contracts/schemas";
+import { EVENT_SCHEMA_KINDS, eventSchemaFiles } from "@herald/contracts/schemas";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
-import { projectFolder } from "@herald/dev/stack/folders";
-import { expect, test } from "@jest/globals";
+import { afterAll, expect, test } from "@jest/globals";
 import { BUILD_TIMEOUT_MS } from "../../../src/child.ts";
 import { pythonPackages } from "../openapi/tools.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "herald-schemas-"));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 const HERE = fileURLToPath(new URL("./", import.meta.url));
 
@@ -30,7 +34,8 @@ test(
   "jsonschema for Python reads the schema of each event and request, and says of each body what it has to",
   async () => {
     const { python, env } = await pythonPackages(join(HERE, "jsonschema.txt"));
-    const folder = join(projectFolder(), "packages", "contracts", "schemas");
+    for (const kind of EVENT_SCHEMA_KINDS) mkdirSync(join(folder, kind));
+    for (const [file, schema] of Object.entries(eventSchemaFiles())) writeFileSync(join(folder, file), schema);
     const child = spawn(python, ["-B", join(HERE, "validate.py"), folder], { env, stdio: ["pipe", "pipe", "inherit"] });
     child.stdin.end(`${JSON.stringify(CHANGES.map(([change]) => change))}\n`);
     const verdicts = JSON.parse(await text(child.stdout)) as Record<string, unknown>;
