@@ -174,3 +174,16 @@ export const DeliveryExportRow = object("A delivery in an export.", {
   cursor: cursor("Send it as `cursor`, and the export goes on behind this delivery."),
 });
 export type DeliveryExportRow = Static<typeof DeliveryExportRow>;
+
+/** As the OpenAPI document has them: so named, and in this order. */
+export const deliverySchemas = {
+  WebhookDeliverySummary,
+  DeliveryListItem,
+  DeliveryPage,
+  DeliveryDetails,
+  DeliveryAttemptInfo,
+  DeliveryQuery,
+  AllDeliveriesQuery,
+  DeliveryExportRow,
+  DeliveryExportQuery,
+};

@@ -48,3 +48,11 @@ export const EndpointChangeQuery = object("Query parameters of changes.", {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50, description: "Changes to answer with." })),
   cursor: Type.Optional(cursor("`nextCursor` of the part before.")),
 });
+
+export const changeSchemas = {
+  EndpointChange,
+  ManualDelivery,
+  ChangedSettings,
+  EndpointChangePage,
+  EndpointChangeQuery,
+};

@@ -84,3 +84,12 @@ export const EventQuery = object("Query parameters of the list of events. All of
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: 10, description: "Events to answer with." })),
   cursor: Type.Optional(cursor("`nextCursor` of the part before.")),
 });
+
+export const eventSchemas = {
+  EventListItem,
+  EventPage,
+  EventDetails,
+  EventQuery,
+  EndpointDelivery,
+  UndeliveredEvent,
+};

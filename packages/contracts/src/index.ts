@@ -38,14 +38,22 @@ export {
   type JudgeOptions,
   judgeEvent,
 } from "./judge-event.ts";
-export { DEFAULT_API_LIMITS, MAX_EVENT_BYTES, RECENT_DELIVERIES } from "./limits.ts";
 export type { EndpointChanged, HandOver, ManualReply, ManualRequest } from "./messages.ts";
 export type { EndpointNotice, Notice, NoticeAttempt, RejectedEvent } from "./notices.ts";
-export type { PageProduct } from "./page.ts";
 export type { FieldProblem, Problem, ProblemCode } from "./problems.ts";
 export type { Resend, ResendPage, ResendPreview, StartResendRequest } from "./resends.ts";
-export { ID_PREFIX, isOrganizationId, isTime, isUtcTime, isUuid, ORGANIZATION_ID_RULE } from "./rules.ts";
-export type { ApiLimits, EventTypeInfo, SessionInfo } from "./session.ts";
+export {
+  DEFAULT_API_LIMITS,
+  ID_PREFIX,
+  isOrganizationId,
+  isTime,
+  isUtcTime,
+  isUuid,
+  MAX_EVENT_BYTES,
+  ORGANIZATION_ID_RULE,
+  RECENT_DELIVERIES,
+} from "./rules.ts";
+export type { ApiLimits, EventTypeInfo, PageProduct, SessionInfo } from "./session.ts";
 export {
   CHANGE_KINDS,
   CHANGED_BY,

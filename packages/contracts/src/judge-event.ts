@@ -1,7 +1,6 @@
 import type { BusinessEvent } from "./business-event.ts";
 import { isEventType } from "./event-types.ts";
-import { MAX_EVENT_BYTES } from "./limits.ts";
-import { isOrganizationId, isUtcTime, isUuid, ORGANIZATION_ID_RULE } from "./rules.ts";
+import { isOrganizationId, isUtcTime, isUuid, MAX_EVENT_BYTES, ORGANIZATION_ID_RULE } from "./rules.ts";
 
 // What becomes of an event, decided in one place: by publishers as it arrives, by emitters before it leaves, and by
 // `herald events check`. It loads nothing, so that it also runs where TypeBox's modules can't be loaded. A test holds it

@@ -71,3 +71,9 @@ export const Problem = object("What went wrong (RFC 9457).", {
   signInUrl: Type.Optional(text("Where a person signs in, where the status is 401.")),
 });
 export type Problem = Static<typeof Problem>;
+
+export const problemSchemas = {
+  Problem,
+  ProblemCode,
+  FieldProblem,
+};

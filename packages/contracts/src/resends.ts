@@ -73,3 +73,13 @@ export const ResendQuery = object("Query parameters of an endpoint's resends.", 
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: 10, description: "Resends to answer with." })),
   cursor: Type.Optional(cursor("`nextCursor` of the part before.")),
 });
+
+export const resendSchemas = {
+  Resend,
+  ResendFilter,
+  ResendPage,
+  ResendPreview,
+  ResendPreviewQuery,
+  ResendQuery,
+  StartResendRequest,
+};

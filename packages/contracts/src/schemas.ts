@@ -1,62 +1,15 @@
-import {
-  AllDeliveriesQuery,
-  DeliveryAttemptInfo,
-  DeliveryDetails,
-  DeliveryExportQuery,
-  DeliveryExportRow,
-  DeliveryListItem,
-  DeliveryPage,
-  DeliveryQuery,
-  WebhookDeliverySummary,
-} from "./deliveries.ts";
-import {
-  ChangedSettings,
-  EndpointChange,
-  EndpointChangePage,
-  EndpointChangeQuery,
-  ManualDelivery,
-} from "./endpoint-changes.ts";
-import {
-  AttemptCounts,
-  EndpointDetails,
-  EndpointOverview,
-  EndpointRates,
-  FailedAttempt,
-  HourOfDeliveries,
-  PeriodRates,
-  ResumePreview,
-  UnfinishedDeliveries,
-} from "./endpoint-overview.ts";
+import { deliverySchemas } from "./deliveries.ts";
+import { changeSchemas } from "./endpoint-changes.ts";
+import { overviewSchemas } from "./endpoint-overview.ts";
 import * as allEnums from "./enums.ts";
-import {
-  EndpointDelivery,
-  EventDetails,
-  EventListItem,
-  EventPage,
-  EventQuery,
-  UndeliveredEvent,
-} from "./event-search.ts";
+import { eventSchemas } from "./event-search.ts";
 import { type Catalogue, DEFAULT_CATALOGUE } from "./event-types.ts";
 import type { Schema } from "./json-schema.ts";
-import { DEFAULT_API_LIMITS } from "./limits.ts";
-import { FieldProblem, Problem, ProblemCode } from "./problems.ts";
-import {
-  Resend,
-  ResendFilter,
-  ResendPage,
-  ResendPreview,
-  ResendPreviewQuery,
-  ResendQuery,
-  StartResendRequest,
-} from "./resends.ts";
-import { type ApiLimits, EventTypeInfo, ServiceLimits, SessionInfo } from "./session.ts";
-import {
-  CheckWebhookResponse,
-  DeleteWebhookRequest,
-  SaveWebhookResponse,
-  saveSchemas,
-  WebhookEndpointSummary,
-} from "./webhooks.ts";
+import { problemSchemas } from "./problems.ts";
+import { resendSchemas } from "./resends.ts";
+import { DEFAULT_API_LIMITS } from "./rules.ts";
+import { type ApiLimits, sessionSchemas } from "./session.ts";
+import { saveSchemas, webhookSchemas } from "./webhooks.ts";
 
 export { businessEventSchema, eventPayloadSchema } from "./business-event.ts";
 export {
@@ -72,53 +25,16 @@ export { noticeSchema } from "./notices.ts";
 
 const { eventTypeOf, ...enums } = allEnums;
 
+/** In the order of the document. */
 const components = {
-  WebhookEndpointSummary,
-  SaveWebhookResponse,
-  DeleteWebhookRequest,
-  CheckWebhookResponse,
-  WebhookDeliverySummary,
-  DeliveryListItem,
-  DeliveryPage,
-  DeliveryDetails,
-  DeliveryAttemptInfo,
-  DeliveryQuery,
-  AllDeliveriesQuery,
-  DeliveryExportRow,
-  DeliveryExportQuery,
-  EventListItem,
-  EventPage,
-  EventDetails,
-  EventQuery,
-  EndpointDelivery,
-  UndeliveredEvent,
-  EndpointOverview,
-  AttemptCounts,
-  EndpointDetails,
-  EndpointRates,
-  PeriodRates,
-  HourOfDeliveries,
-  FailedAttempt,
-  UnfinishedDeliveries,
-  ResumePreview,
-  EndpointChange,
-  ManualDelivery,
-  ChangedSettings,
-  EndpointChangePage,
-  EndpointChangeQuery,
-  Resend,
-  ResendFilter,
-  ResendPage,
-  ResendPreview,
-  ResendPreviewQuery,
-  ResendQuery,
-  StartResendRequest,
-  SessionInfo,
-  ServiceLimits,
-  EventTypeInfo,
-  Problem,
-  ProblemCode,
-  FieldProblem,
+  ...webhookSchemas,
+  ...deliverySchemas,
+  ...eventSchemas,
+  ...overviewSchemas,
+  ...changeSchemas,
+  ...resendSchemas,
+  ...sessionSchemas,
+  ...problemSchemas,
   ...enums,
 };
 

@@ -2,8 +2,8 @@ import { type Static, Type } from "typebox";
 import { WebhookDeliverySummary } from "./deliveries.ts";
 import { EventType } from "./enums.ts";
 import { count, flag, listOf, object, orNull, refTo, text, uuid } from "./json-schema.ts";
-import { RECENT_DELIVERIES } from "./limits.ts";
 import { FieldProblem } from "./problems.ts";
+import { RECENT_DELIVERIES } from "./rules.ts";
 import type { ApiLimits } from "./session.ts";
 
 export const version = (description: string) =>
@@ -120,3 +120,10 @@ export type SaveWebhookRequest = Omit<Create, "version"> & { version?: Create["v
 export type CheckWebhookRequest = Static<Requests["CheckWebhookRequest"]>;
 /** Body of a manual delivery. */
 export type DeliverRequest = Static<Requests["DeliverRequest"]>;
+
+export const webhookSchemas = {
+  WebhookEndpointSummary,
+  SaveWebhookResponse,
+  DeleteWebhookRequest,
+  CheckWebhookResponse,
+};

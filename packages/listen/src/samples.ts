@@ -9,14 +9,7 @@ export const SAMPLES: { readonly [Type in EventType]: EventOf<Type> } = {
     occurredAtUtc: "2026-01-31T12:00:00.000Z",
     entityType: "Project",
     entityId: "00000000-0000-4000-8000-000000000002",
-    data: {
-      changes: {
-        Name: {
-          oldValue: null,
-          newValue: "Harbour extension",
-        },
-      },
-    },
+    data: { changes: { Name: { oldValue: null, newValue: "Harbour extension" } } },
   },
   ProjectUpdated: {
     id: "00000000-0000-4000-8000-000000000001",
@@ -24,14 +17,7 @@ export const SAMPLES: { readonly [Type in EventType]: EventOf<Type> } = {
     occurredAtUtc: "2026-01-31T12:00:00.000Z",
     entityType: "Project",
     entityId: "00000000-0000-4000-8000-000000000002",
-    data: {
-      changes: {
-        Name: {
-          oldValue: "Harbour extension",
-          newValue: "Harbour extension, phase 2",
-        },
-      },
-    },
+    data: { changes: { Name: { oldValue: "Harbour extension", newValue: "Harbour extension, phase 2" } } },
   },
   WorkItemCompleted: {
     id: "00000000-0000-4000-8000-000000000001",
@@ -39,14 +25,7 @@ export const SAMPLES: { readonly [Type in EventType]: EventOf<Type> } = {
     occurredAtUtc: "2026-01-31T12:00:00.000Z",
     entityType: "WorkItem",
     entityId: "00000000-0000-4000-8000-000000000002",
-    data: {
-      changes: {
-        Status: {
-          oldValue: "InProgress",
-          newValue: "Done",
-        },
-      },
-    },
+    data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
   },
   ResourceAllocated: {
     id: "00000000-0000-4000-8000-000000000001",
@@ -54,14 +33,7 @@ export const SAMPLES: { readonly [Type in EventType]: EventOf<Type> } = {
     occurredAtUtc: "2026-01-31T12:00:00.000Z",
     entityType: "ResourceAllocation",
     entityId: "00000000-0000-4000-8000-000000000002",
-    data: {
-      changes: {
-        Hours: {
-          oldValue: null,
-          newValue: "40",
-        },
-      },
-    },
+    data: { changes: { Hours: { oldValue: null, newValue: "40" } } },
   },
   TimesheetApproved: {
     id: "00000000-0000-4000-8000-000000000001",
@@ -69,14 +41,7 @@ export const SAMPLES: { readonly [Type in EventType]: EventOf<Type> } = {
     occurredAtUtc: "2026-01-31T12:00:00.000Z",
     entityType: "Timesheet",
     entityId: "00000000-0000-4000-8000-000000000002",
-    data: {
-      changes: {
-        Status: {
-          oldValue: "Submitted",
-          newValue: "Approved",
-        },
-      },
-    },
+    data: { changes: { Status: { oldValue: "Submitted", newValue: "Approved" } } },
   },
   RiskCreated: {
     id: "00000000-0000-4000-8000-000000000001",
@@ -84,14 +49,7 @@ export const SAMPLES: { readonly [Type in EventType]: EventOf<Type> } = {
     occurredAtUtc: "2026-01-31T12:00:00.000Z",
     entityType: "Risk",
     entityId: "00000000-0000-4000-8000-000000000002",
-    data: {
-      changes: {
-        Title: {
-          oldValue: null,
-          newValue: "Late permit",
-        },
-      },
-    },
+    data: { changes: { Title: { oldValue: null, newValue: "Late permit" } } },
   },
   ChangeRequestApproved: {
     id: "00000000-0000-4000-8000-000000000001",
@@ -99,13 +57,6 @@ export const SAMPLES: { readonly [Type in EventType]: EventOf<Type> } = {
     occurredAtUtc: "2026-01-31T12:00:00.000Z",
     entityType: "ChangeRequest",
     entityId: "00000000-0000-4000-8000-000000000002",
-    data: {
-      changes: {
-        Status: {
-          oldValue: "InReview",
-          newValue: "Approved",
-        },
-      },
-    },
+    data: { changes: { Status: { oldValue: "InReview", newValue: "Approved" } } },
   },
 };

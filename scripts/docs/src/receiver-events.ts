@@ -14,7 +14,10 @@ export function receiverEvents(): string {
 
 /** The module of the listener's package that has an event of each type to send. */
 export function sampleEvents(): string {
-  const samples = EVENT_TYPES.map((name) => `  ${name}: ${literal(samplePayload(name), "  ")},`).join("\n");
+  const samples = EVENT_TYPES.map((name) => {
+    const fields = Object.entries(samplePayload(name)).map(([field, value]) => `    ${field}: ${literal(value)},`);
+    return [`  ${name}: {`, ...fields, "  },"].join("\n");
+  }).join("\n");
   return `// Made by \`pnpm run docs\` of the samples in packages/contracts. Change those.
 import type { EventOf, EventType } from "@herald/receiver";
 
@@ -25,10 +28,10 @@ ${samples}
 `;
 }
 
-/** As the formatter writes an object that is broken into lines. */
-function literal(value: unknown, indent: string): string {
+/** As the formatter writes what fits into a line. */
+function literal(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const inner = `${indent}  `;
-  const lines = Object.entries(value).map(([name, each]) => `${inner}${name}: ${literal(each, inner)},`);
-  return `{\n${lines.join("\n")}\n${indent}}`;
+  return `{ ${Object.entries(value)
+    .map(([name, each]) => `${name}: ${literal(each)}`)
+    .join(", ")} }`;
 }
