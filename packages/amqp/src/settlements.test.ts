@@ -111,21 +111,6 @@ describe("settlements", () => {
     expect(broker.frames()).toBe(2);
   });
 
-  test("settlements report each settled message once", () => {
-    const broker = brokerSide();
-    const settled: number[] = [];
-    const settlements = settleOn(broker.channel, {
-      ...MANY,
-      onSettled: ({ fields }) => settled.push(fields.deliveryTag),
-    });
-    const [first, second] = [1, 2].map((tag) => broker.deliver(tag)) as [ConsumeMessage, ConsumeMessage];
-    for (const message of [first, second]) settlements.add(message);
-    settlements.ack(second);
-    settlements.requeue(first);
-    settlements.ack(first);
-    expect(settled).toEqual([2, 1]);
-  });
-
   test("settlements never cover a message that is still being handled with a frame", () => {
     const [first, second, third, fourth] = [1, 2, 3, 4].map((deliveryTag) => ({ fields: { deliveryTag } }));
     if (!first || !second || !third || !fourth) throw new Error("unreachable");

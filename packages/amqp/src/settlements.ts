@@ -22,18 +22,13 @@ const GATHER_MS = 20;
 export interface SettlementOptions {
   /** This many acknowledgements wait no longer: they are sent at the end of the current turn of the event loop. */
   enough: number;
-  /** Called with each message once it is settled. */
-  onSettled?: (message: ConsumeMessage) => void;
 }
 
 /**
  * Acknowledgements are sent together, as one frame where they can be: a quorum queue writes every acknowledgement frame to its
  * log, and each frame wakes the broker. They gather for some milliseconds, or until they are `enough`.
  */
-export function settleOn(
-  channel: Pick<Channel, "ack" | "nack">,
-  { enough, onSettled }: SettlementOptions,
-): Settlements {
+export function settleOn(channel: Pick<Channel, "ack" | "nack">, { enough }: SettlementOptions): Settlements {
   // Sets keep the order of insertion: the first is the oldest.
   const unsettled = new Set<ConsumeMessage>();
   let acknowledged: ConsumeMessage[] = [];
@@ -44,7 +39,6 @@ export function settleOn(
   function settle(message: ConsumeMessage, how: () => void): void {
     if (!unsettled.delete(message)) return;
     how();
-    onSettled?.(message);
     if (unsettled.size === 0) onDrained?.();
   }
 
