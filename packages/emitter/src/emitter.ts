@@ -1,10 +1,14 @@
 import { NotSentError, openBrokerScope, startPublisher } from "@herald/amqp";
 import { callerTrace, traceLoading } from "./caller-trace.ts";
-import { checkExchange } from "./check-exchange.ts";
 import type { EmittedEvent } from "./emitted-event.ts";
-import { encodeEvent, readEventJson } from "./encode-event.ts";
-import { listenForRejections, type RejectionHandler, type RejectionOptions, type Rejections } from "./rejections.ts";
-import { routingKey } from "./routing-key.ts";
+import { encodeEvent, readEventJson, routingKey } from "./encode-event.ts";
+import {
+  checkExchange,
+  listenForRejections,
+  type RejectionHandler,
+  type RejectionOptions,
+  type Rejections,
+} from "./rejections.ts";
 
 export interface EmitterOptions {
   /** The broker, as `amqp://user:password@host:port/vhost`. */

@@ -1,8 +1,8 @@
 import { MAX_EVENT_BYTES } from "@herald/contracts";
 import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
 import { type EmittedEvent, newEvent } from "./emitted-event.ts";
-import { encodeEvent, readEventJson } from "./encode-event.ts";
-import { InvalidEventError } from "./errors.ts";
+import { encodeEvent, InvalidEventError, readEventJson, routingKey } from "./encode-event.ts";
 
 const event: EmittedEvent = {
   organizationId: "acme",
@@ -100,4 +100,21 @@ test.each([
   ],
 ])("JSON is refused as an event is: %s", (_title, json, message) => {
   expect(() => readEventJson(json)).toThrow(message);
+});
+
+test.each([
+  ["org-1", "RiskCreated", "RiskCreated.c.2"],
+  ["acme", "RiskCreated", "RiskCreated.8.2"],
+  ["Zürich 😀", "WorkItemCompleted", "WorkItemCompleted.8.9"],
+  ["org-1", "risk.created", "risk-created.c.2"],
+])("the routing key for organization %s and type %s is %s", (organizationId, type, key) => {
+  expect(routingKey({ organizationId, type })).toBe(key);
+});
+
+test("a routing key is three words, the last two of them hexadecimal digits (property)", () => {
+  fc.assert(
+    fc.property(fc.string(), fc.string({ minLength: 1 }), (organizationId, type) => {
+      expect(routingKey({ organizationId, type })).toMatch(/^[^.]+\.[0-9a-f]\.[0-9a-f]$/s);
+    }),
+  );
 });

@@ -1,7 +1,25 @@
+import { createHash } from "node:crypto";
 import { type EventFault, eventFaults, MAX_EVENT_BYTES } from "@herald/contracts";
 import type { EmittedEvent } from "./emitted-event.ts";
-import { type EventProblem, InvalidEventError } from "./errors.ts";
-import { MAX_TYPE_BYTES } from "./routing-key.ts";
+
+/** One thing that is wrong with an event. */
+export interface EventProblem {
+  /** Where, as in `entityId` or `data.changes.Status.newValue`. */
+  field: string;
+  /** What it must be. */
+  message: string;
+}
+
+/** The event breaks Herald's contract: sending it again as it is cannot succeed. Nothing was sent. */
+export class InvalidEventError extends Error {
+  override readonly name = "InvalidEventError";
+  readonly problems: readonly EventProblem[];
+
+  constructor(problems: readonly EventProblem[]) {
+    super(`the business event is not valid: ${problems.map(({ field, message }) => `${field} ${message}`).join("; ")}`);
+    this.problems = problems;
+  }
+}
 
 /** An event as it is sent: its message body, and what of it the message's other parts need. */
 export interface EncodedEvent {
@@ -73,4 +91,30 @@ function checkedSize(body: Buffer, field: string): Buffer {
   if (body.byteLength <= MAX_EVENT_BYTES) return body;
   const message = `makes ${body.byteLength} bytes of JSON; an event has at most ${MAX_EVENT_BYTES}`;
   throw new InvalidEventError([{ field, message }]);
+}
+
+/** What AMQP allows for a routing key. */
+const MAX_BYTES = 255;
+
+/** The longest type that leaves room for the bucket: a dot and a digit, twice. */
+export const MAX_TYPE_BYTES = MAX_BYTES - 4;
+
+/** By which Herald spreads organizations over its queues: the first hexadecimal digit of the SHA-256 of an organization's id. */
+export function bucketOf(organizationId: string): string {
+  return digitsOf(organizationId).charAt(0);
+}
+
+function digitsOf(organizationId: string): string {
+  return createHash("sha256").update(organizationId, "utf8").digest("hex");
+}
+
+/**
+ * The routing key of an event: its type, and the first two hexadecimal digits of the SHA-256 of its organization's id, of
+ * which the first one is its bucket: `RiskCreated.c.2` for `org-1`.
+ *
+ * Dots divide a routing key into words, so those of a type become hyphens. Herald goes by the type in the body.
+ */
+export function routingKey({ type, organizationId }: Pick<EmittedEvent, "type" | "organizationId">): string {
+  const [bucket, digit] = digitsOf(organizationId);
+  return `${type.replaceAll(".", "-")}.${bucket}.${digit}`;
 }

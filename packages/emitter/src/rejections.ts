@@ -1,6 +1,5 @@
-import { type BrokerLog, openBrokerScope, startConsumer } from "@herald/amqp";
+import { type BrokerLog, type BrokerScopeOptions, openBrokerScope, startConsumer } from "@herald/amqp";
 import type { RejectedEvent } from "@herald/contracts";
-import { checkExchange } from "./check-exchange.ts";
 
 /** Is told of a rejected event. The notice is acknowledged when it has returned or resolved; until then it comes again. */
 export type RejectionHandler = (rejection: RejectedEvent) => void | Promise<void>;
@@ -101,4 +100,15 @@ function readRejection(content: Buffer): RejectedEvent | undefined {
   } catch {
     return undefined;
   }
+}
+
+type Channel = Parameters<BrokerScopeOptions["declare"]>[0];
+
+/** @throws where Herald's exchange is not on the broker: it is Herald's publisher that makes it, and whom to start */
+export async function checkExchange(channel: Channel, exchange: string): Promise<void> {
+  await channel.checkExchange(exchange).catch((error: Error & { code?: number }) => {
+    if (error.code !== 404) throw error;
+    const text = `the exchange ${exchange} is not on the broker: start Herald's publisher, which makes it`;
+    throw new Error(text, { cause: error });
+  });
 }

@@ -2,8 +2,7 @@ import { NotSentError } from "@herald/amqp";
 import type { RejectedEvent } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
 import { newEvent } from "./emitted-event.ts";
-import { eventJson } from "./encode-event.ts";
-import { InvalidEventError } from "./errors.ts";
+import { eventJson, InvalidEventError } from "./encode-event.ts";
 import { recordingEmitter, recordingOutbox } from "./testing.ts";
 
 const anEvent = () =>

@@ -3,8 +3,7 @@ import { NotSentError } from "@herald/amqp";
 import { EVENT_TYPES, type RejectedEvent } from "@herald/contracts";
 import type { EmittedEvent } from "./emitted-event.ts";
 import type { EmitOptions, Emitter } from "./emitter.ts";
-import { encodeEvent, readEventJson } from "./encode-event.ts";
-import { InvalidEventError } from "./errors.ts";
+import { encodeEvent, InvalidEventError, readEventJson } from "./encode-event.ts";
 import type { Outbox } from "./outbox/outbox.ts";
 import type { RejectionHandler } from "./rejections.ts";
 

@@ -1,10 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { startEndingPostgres } from "@herald/dev/harness/ending-postgres";
 import { eventually } from "@herald/dev/harness/eventually";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Channel, type ChannelModel, connect } from "amqplib";
+import { Pool } from "pg";
+import { bucketOf } from "../src/encode-event.ts";
 import { createEmitter, type EmittedEvent, type Emitter, type NewEvent, NotSentError, newEvent } from "../src/index.ts";
 import {
   createOutbox,
@@ -14,7 +17,6 @@ import {
   replayOutbox,
   startRelay,
 } from "../src/outbox/index.ts";
-import { bucketOf } from "../src/routing-key.ts";
 import { OUTBOX_DATABASES, type OutboxDatabase } from "./outbox-databases.ts";
 
 describe.each(Object.entries(OUTBOX_DATABASES))("an outbox in %s", (_name, { dialect, use }) => {
@@ -440,4 +442,15 @@ describe.each(Object.entries(OUTBOX_DATABASES))("an outbox in %s", (_name, { dia
     processes.push(child);
     return child;
   }
+});
+
+test("a connection that ends in the moment in which it is handed out is a failure of the relay, not the end of its process", async () => {
+  const server = await startEndingPostgres();
+  const pool = new Pool({ connectionString: server.url });
+  const failures: Error[] = [];
+  const relay = startRelay({ pool, emitter: { emitJson: async () => {} }, onFailure: (error) => failures.push(error) });
+  await eventually(() => expect(failures).not.toHaveLength(0));
+  await relay.close();
+  await pool.end();
+  await server.close();
 });

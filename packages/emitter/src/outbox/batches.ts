@@ -1,7 +1,6 @@
 import type { Emitter } from "../emitter.ts";
-import { type Row, readRow, type Sendable } from "./read-row.ts";
-import { type SentRows, sendRows } from "./send-rows.ts";
-import type { LockedOutbox } from "./store-contract.ts";
+import { type Row, readRow, type Sendable, type SentRows, sendRows } from "./rows.ts";
+import type { LockedOutbox } from "./store.ts";
 
 interface Parts {
   emitter: Pick<Emitter, "emitJson">;

@@ -1,8 +1,9 @@
 import type { Emitter } from "../emitter.ts";
 import { outboxBatches } from "./batches.ts";
-import { type OutboxPool, outboxStore } from "./store.ts";
-import type { OutboxLag } from "./store-contract.ts";
-import { DEFAULT_OUTBOX_TABLE } from "./table.ts";
+import { type MysqlPool, mysqlStore } from "./mysql/store.ts";
+import { DEFAULT_OUTBOX_TABLE } from "./outbox.ts";
+import { type Pool, postgresqlStore } from "./postgresql/store.ts";
+import type { OutboxLag, OutboxStore } from "./store.ts";
 
 export interface RelayOptions {
   /** Of the database that holds the outbox: of `pg`, or of `mysql2/promise`. The relay uses one of its connections at a time. */
@@ -145,4 +146,12 @@ export async function replayOutbox({ pool, table, since, onStep }: ReplayOptions
 /** What waits in an outbox; for metrics and alerts. */
 export async function readOutboxLag({ pool, table }: { pool: OutboxPool; table?: string }): Promise<OutboxLag> {
   return await outboxStore(pool, table ?? DEFAULT_OUTBOX_TABLE).lag();
+}
+
+/** The database that holds an outbox: a pool of `pg`, or one of `mysql2/promise`. */
+export type OutboxPool = Pool | MysqlPool;
+
+/** The outbox behind a pool, which shows by its methods which database it is of. */
+export function outboxStore(pool: OutboxPool, table: string): OutboxStore {
+  return "getConnection" in pool ? mysqlStore(pool, table) : postgresqlStore(pool, table);
 }

@@ -1,5 +1,5 @@
-import type { Row } from "../read-row.ts";
-import { COUNTED_AT_MOST, type LockedOutbox, type OutboxStore } from "../store-contract.ts";
+import type { Row } from "../rows.ts";
+import { COUNTED_AT_MOST, type LockedOutbox, type OutboxStore } from "../store.ts";
 import {
   erase,
   LOCK,

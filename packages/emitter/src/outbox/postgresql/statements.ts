@@ -1,5 +1,3 @@
-import { quoted } from "./table.ts";
-
 /**
  * Makes the caller's transaction the only one that sends from the table, or says that another one is. The lock is an advisory one and
  * ends with the transaction, however that ends. Nothing else waits for it. A transaction that holds it and has not written yet has no
@@ -90,4 +88,32 @@ export function outboxLag(table: string): string {
   (select count(*) from (select 1 ${waiting} limit $1) as counted)::int as waiting,
   (select extract(epoch from statement_timestamp() - added_at)::float8 ${waiting} order by number limit 1) as "oldestSeconds",
   (select count(*) from (select 1 from ${name} where refused is not null limit $1) as counted)::int as refused`;
+}
+
+/** The table in PostgreSQL, 15 or later. The indexes hold what is looked for, each row once: what waits, what was sent, what was set aside. */
+export function postgresqlTable(table: string): string {
+  const index = (suffix: string) => quoted(`${table.split(".").at(-1)}_${suffix}`);
+  const name = quoted(table);
+  return `create table if not exists ${name} (
+  number bigint generated always as identity primary key,
+  -- Filled by the service, in its transaction: the event as JSON, and the W3C trace context, if there is one.
+  event text not null,
+  traceparent text,
+  -- Filled by the database and by the relay.
+  added_at timestamptz not null default now(),
+  sent_at timestamptz,
+  refused text
+);
+create index if not exists ${index("waiting")} on ${name} (number) where sent_at is null and refused is null;
+create index if not exists ${index("sent")} on ${name} (sent_at, number) where sent_at is not null;
+create index if not exists ${index("refused")} on ${name} (number) where refused is not null;
+`;
+}
+
+/** A table's name, with its schema if it has one, as SQL writes it. */
+export function quoted(table: string): string {
+  return table
+    .split(".")
+    .map((part) => `"${part.replaceAll('"', '""')}"`)
+    .join(".");
 }

@@ -1,7 +1,6 @@
-import type { Row } from "../read-row.ts";
-import { COUNTED_AT_MOST, type LockedOutbox, type OutboxLag, type OutboxStore } from "../store-contract.ts";
-import { eraseSent, LOCK, markSent, outboxLag, replaySent, setAside, waitingRows } from "./statements.ts";
-import { quoted } from "./table.ts";
+import type { Row } from "../rows.ts";
+import { COUNTED_AT_MOST, type LockedOutbox, type OutboxLag, type OutboxStore } from "../store.ts";
+import { eraseSent, LOCK, markSent, outboxLag, quoted, replaySent, setAside, waitingRows } from "./statements.ts";
 
 /** A pool of clients, as of `pg`. */
 export interface Pool {
