@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
+import { describeResult, describeResults } from "./check-command.ts";
 import type { CheckResult } from "./check-receiver.ts";
-import { describeResult, describeResults } from "./report.ts";
 
 const passed: CheckResult = {
   id: "stale",
