@@ -1,4 +1,4 @@
-import { inbox, until } from "@herald/dev/harness/client-environment";
+import { until } from "@herald/dev/harness/client-environment";
 import { bogusAck } from "@herald/dev/harness/link";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { describe, expect, test } from "@jest/globals";
@@ -103,11 +103,7 @@ describe("a consumer whose channel ended", () => {
 });
 
 test("closing a consumer waits for the messages that were handed out, and leaves the rest to the queue", async () => {
-  const broker = environment.connect();
-  const got = inbox();
-  await broker.ready();
-  const consumer = broker.consume({ queue: environment.names.queue, prefetch: 2, handle: got.handle });
-  await broker.ready();
+  const { consumer, got } = await environment.consuming({ prefetch: 2 });
   for (const text of ["a", "b", "c"]) await environment.put(environment.names.queue, text);
   await until("two came", () => got.messages.length === 2);
 

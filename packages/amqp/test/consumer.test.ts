@@ -55,21 +55,18 @@ describe("consumer", () => {
   });
 
   test("while its messages are small a queue has another prefetch, until the next large one", async () => {
-    const broker = environment.connect();
-    const got = inbox();
     const { queue } = environment.names;
     const unsettled: IncomingMessage[] = [];
-    const consumer = broker.consume({
-      queue,
+    let count = 0;
+    const { consumer } = await environment.consuming({
       prefetch: 2,
       whileSmall: { prefetch: () => 5, bytes: 10 },
       handle: (message) => {
         unsettled.push(message);
-        got.handle(message);
+        count++;
       },
     });
-    await broker.ready();
-    const came = (count: number) => until(`${count} came`, () => got.messages.length === count);
+    const came = (wanted: number) => until(`${wanted} came`, () => count === wanted);
     // Two begin; then five more may come.
     for (let number = 0; number < 10; number++) await environment.put(queue, "small");
     await came(7);
@@ -83,7 +80,7 @@ describe("consumer", () => {
     await until("the last ones come two at a time", async () => {
       if (unsettled.length > 2) throw new Error(`${unsettled.length} came at once`);
       for (const message of unsettled.splice(0)) message.ack();
-      return got.messages.length === 19;
+      return count === 19;
     });
     await consumer.close();
   });
@@ -101,12 +98,10 @@ describe("consumer", () => {
   });
 
   test("a consumer settles messages in any order, each once and by its own verdict", async () => {
-    const broker = environment.connect();
     const total = 2_000;
     const settled = new Map<string, string>();
     let done = 0;
-    broker.consume({
-      queue: environment.names.queue,
+    const { broker } = await environment.consuming({
       prefetch: 100,
       handle: (message) => {
         const text = message.content.toString();
@@ -124,7 +119,6 @@ describe("consumer", () => {
         }, Math.random() * 20);
       },
     });
-    await broker.ready();
     for (let number = 0; number < total; number++) {
       environment.channel.sendToQueue(environment.names.queue, Buffer.from(String(number)));
     }
@@ -143,12 +137,9 @@ describe("consumer", () => {
   });
 
   test("a handler that throws or rejects gets its message again, and other messages are handled meanwhile", async () => {
-    const broker = environment.connect();
     const got = inbox();
     let failures = 0;
-    broker.consume({
-      queue: environment.names.queue,
-      prefetch: 10,
+    await environment.consuming({
       handle: (message) => {
         if (failures < 2 && message.content.toString() === "bad") {
           failures++;
@@ -159,7 +150,6 @@ describe("consumer", () => {
         message.ack();
       },
     });
-    await broker.ready();
     await environment.put(environment.names.queue, "bad");
     await environment.put(environment.names.queue, "good");
     await until("both came", () => got.messages.length === 2);
@@ -170,12 +160,10 @@ describe("consumer", () => {
   });
 
   test("a consumer keeps its messages while the handler can't work, below their delivery limit, and logs that once", async () => {
-    const broker = environment.connect();
     const got = inbox();
     let databaseIsAway = true;
     let failures = 0;
-    broker.consume({
-      queue: environment.names.queue,
+    await environment.consuming({
       prefetch: 50,
       handle: async (message) => {
         if (databaseIsAway) {
@@ -186,7 +174,6 @@ describe("consumer", () => {
         message.ack();
       },
     });
-    await broker.ready();
     for (let number = 0; number < 30; number++) await environment.put(environment.names.queue, String(number));
     await until("each failed a few times", () => failures >= 90);
     databaseIsAway = false;
@@ -197,18 +184,14 @@ describe("consumer", () => {
   });
 
   test("a consumer does not hand over again a message that was settled before the handler threw", async () => {
-    const broker = environment.connect();
     const got = inbox();
-    broker.consume({
-      queue: environment.names.queue,
-      prefetch: 10,
+    const { broker } = await environment.consuming({
       handle: (message) => {
         got.handle(message);
         message.ack();
         throw new Error("too late");
       },
     });
-    await broker.ready();
     for (const text of ["a", "b", "c"]) await environment.put(environment.names.queue, text);
     await until("the last failed", () => got.messages.length === 3);
     await broker.close();

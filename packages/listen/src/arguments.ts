@@ -36,6 +36,25 @@ export function secretOf(given: string | undefined): string {
 /** The longest that Herald waits (SPEC 8). */
 export const DEFAULT_TIMEOUT_SECONDS = "15";
 
+/** The options of the commands that send to a receiver. */
+export const receiverOptions = {
+  url: { type: "string" },
+  secret: { type: "string" },
+  "header-prefix": { type: "string", default: "X-Service" },
+  timeout: { type: "string", default: DEFAULT_TIMEOUT_SECONDS },
+  help: { type: "boolean", default: false },
+} as const;
+
+export function receiverOf(values: { url?: string; secret?: string; "header-prefix": string; timeout: string }) {
+  if (values.url === undefined) throw new ArgumentError("--url is missing: where does your receiver listen?");
+  return {
+    url: httpUrl("--url", values.url),
+    secret: secretOf(values.secret),
+    headerPrefix: values["header-prefix"],
+    timeoutMs: milliseconds("--timeout", values.timeout),
+  };
+}
+
 export function milliseconds(name: string, seconds: string): number {
   return integer(name, seconds, 1, 3600) * 1000;
 }

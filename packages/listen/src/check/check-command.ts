@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { EVENT_TYPES } from "@herald/receiver";
-import { ArgumentError, DEFAULT_TIMEOUT_SECONDS, httpUrl, milliseconds, secretOf } from "../arguments.ts";
+import { ArgumentError, receiverOf, receiverOptions } from "../arguments.ts";
 import { ExchangeError } from "../send/exchange.ts";
 import { type CheckOptions, type CheckResult, checkReceiver } from "./check-receiver.ts";
 
@@ -22,29 +22,22 @@ export async function runCheck(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
     options: {
-      url: { type: "string" },
-      secret: { type: "string" },
+      ...receiverOptions,
       type: { type: "string", default: "WorkItemCompleted" },
       json: { type: "boolean", default: false },
-      "header-prefix": { type: "string", default: "X-Service" },
-      timeout: { type: "string", default: DEFAULT_TIMEOUT_SECONDS },
-      help: { type: "boolean", default: false },
     },
   });
   if (values.help) {
     console.log(usage);
     return 0;
   }
-  if (values.url === undefined) throw new ArgumentError("--url is missing: where does your receiver listen?");
+  const receiver = receiverOf(values);
   const eventType = EVENT_TYPES.find((type) => type === values.type);
   if (eventType === undefined) throw new ArgumentError(`--type must be one of ${EVENT_TYPES.join(", ")}`);
   const colour = process.stdout.isTTY && !process.env.NO_COLOR;
   const options: CheckOptions = {
-    url: httpUrl("--url", values.url),
-    secret: secretOf(values.secret),
+    ...receiver,
     eventType,
-    headerPrefix: values["header-prefix"],
-    timeoutMs: milliseconds("--timeout", values.timeout),
     ...(!values.json && { onResult: (result) => console.log(describeResult(result, colour)) }),
   };
   try {

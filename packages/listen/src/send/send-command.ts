@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { EVENT_TYPES, type EventType } from "@herald/receiver";
-import { ArgumentError, DEFAULT_TIMEOUT_SECONDS, httpUrl, milliseconds, printable, secretOf } from "../arguments.ts";
+import { ArgumentError, printable, receiverOf, receiverOptions } from "../arguments.ts";
 import { SAMPLES } from "../samples.ts";
 import { ExchangeError, exchange, signedRequest } from "./exchange.ts";
 
@@ -25,24 +25,17 @@ export async function runSend(args: string[]): Promise<number> {
     args,
     allowPositionals: true,
     options: {
-      url: { type: "string" },
-      secret: { type: "string" },
+      ...receiverOptions,
       data: { type: "string" },
       id: { type: "string" },
-      "header-prefix": { type: "string", default: "X-Service" },
-      timeout: { type: "string", default: DEFAULT_TIMEOUT_SECONDS },
-      help: { type: "boolean", default: false },
     },
   });
   if (values.help) {
     console.log(usage);
     return 0;
   }
-  if (values.url === undefined) throw new ArgumentError("--url is missing: where does your receiver listen?");
-  const url = httpUrl("--url", values.url);
+  const { url, secret, headerPrefix, timeoutMs } = receiverOf(values);
   const eventType = eventTypeOf(positionals);
-  const secret = secretOf(values.secret);
-  const timeoutMs = milliseconds("--timeout", values.timeout);
   const now = new Date();
   const deliveryId = randomUUID();
   const event = {
@@ -52,7 +45,6 @@ export async function runSend(args: string[]): Promise<number> {
     ...(values.data !== undefined && { data: dataOf(values.data) }),
   };
   const body = Buffer.from(JSON.stringify(event));
-  const headerPrefix = values["header-prefix"];
   const outgoing = signedRequest({ body, eventType, deliveryId, secret, now, headerPrefix });
   console.log(
     `POST ${url.href} ${eventType}\n  delivery ${deliveryId}  event ${event.id}\n  ${printable(body.toString())}`,
