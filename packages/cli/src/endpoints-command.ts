@@ -1,8 +1,7 @@
 import { serviceSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
-import { OPERATOR } from "@herald/common/database/endpoint-change";
 import type { Queries } from "@herald/common/database/queries";
-import { catchUpAgainAt, updateEndpoint } from "@herald/common/database/update-endpoint";
+import { catchUpAgainAt, OPERATOR, updateEndpoint } from "@herald/common/database/update-endpoint";
 import { action, type Command, JSON_OPTION, oneOf, type RunContext, timeOf, UsageError } from "./command.ts";
 import { withDatabase } from "./connections.ts";
 import { apply, plan } from "./endpoints-file.ts";

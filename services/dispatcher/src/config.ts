@@ -8,7 +8,7 @@ import {
 import { type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
 import type { Settings } from "@herald/common/config/settings";
 import type { Clock } from "@herald/common/runtime/clock";
-import { addressRules } from "@herald/common/security/address-rules";
+import { addressRules } from "@herald/common/security/address-guard";
 import { createNameResolver } from "@herald/common/security/name-resolver";
 import { secretBox } from "@herald/common/security/secret-box";
 import { type MemoryBounds, memoryBounds } from "@herald/common/service/memory";

@@ -1,7 +1,7 @@
 import { bucketOf, readCell } from "@herald/common/broker/cell";
 import { readCatalogue } from "@herald/common/config/event-types";
 import { readSetting } from "@herald/common/config/read-config";
-import { addressRules } from "@herald/common/security/address-rules";
+import { addressRules } from "@herald/common/security/address-guard";
 import { secretSealer } from "@herald/common/security/secret-box";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Registry } from "@herald/common/telemetry/metrics";

@@ -22,23 +22,28 @@ import {
   listDeliveries,
   readDelivery,
 } from "./deliveries/history.ts";
-import { authorOf } from "./endpoints/author.ts";
-import { type ChangeFilter, listAllChanges, listChanges } from "./endpoints/changes.ts";
-import type { EndpointKey } from "./endpoints/find-endpoint.ts";
-import { toEndpointSummary } from "./endpoints/find-endpoint.ts";
+import { authorOf, type ChangeFilter, listAllChanges, listChanges } from "./endpoints/changes.ts";
+import { type EndpointKey, toEndpointSummary } from "./endpoints/find-endpoint.ts";
 import { listOverviews, readDetails } from "./endpoints/overview.ts";
 import { readRates } from "./endpoints/rates.ts";
 import { createEndpoint, deleteEndpoint, editEndpoint, readCreated, wasDeleted } from "./endpoints/save-endpoint.ts";
 import type { TellOwner } from "./endpoints/tell-owner.ts";
-import { eventTypesOf } from "./event-types.ts";
 import { type EventFilter, findEvents, readEvent } from "./events/find-events.ts";
 import { type ExportQuery, exportDeliveries } from "./export/export-deliveries.ts";
 import type { KeyedLimiter } from "./http/keyed-limiter.ts";
 import type { Target } from "./idempotency/answer-once.ts";
+import { eventTypesOf } from "./openapi/event-requests.ts";
 import type { OperationId } from "./operations.ts";
-import { endResend, findResend, listResends, type ResendsFilter, readResend } from "./resends/resends.ts";
-import { readPreview, startResend } from "./resends/start-resend.ts";
-import { deliverySummary } from "./sql/delivery-summaries.ts";
+import {
+  endResend,
+  findResend,
+  listResends,
+  type ResendsFilter,
+  readPreview,
+  readResend,
+  startResend,
+} from "./resends/resends.ts";
+import { deliverySummary } from "./sql/delivery-details.ts";
 import { listEndpoints } from "./sql/list-endpoints.ts";
 
 /** A request that has been authenticated, allowed, and validated. */

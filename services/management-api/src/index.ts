@@ -2,6 +2,6 @@ export { asyncApiDocument } from "./asyncapi/document.ts";
 export { type ManagementApiTuning, managementApiSettings, problemsOfManagementApi } from "./config.ts";
 export { observe } from "./http/middleware.ts";
 export { openApiDocument } from "./openapi/document.ts";
-export { errorsPage } from "./openapi/errors-page.ts";
 export { published } from "./openapi/published.ts";
+export { errorsPage } from "./openapi/reference-page.ts";
 export { startManagementApi } from "./start-management-api.ts";

@@ -20,8 +20,8 @@ export interface Operation {
   reportsBadFields?: true;
   /** The schema of the query parameters. */
   query?: SchemaName;
-  /** The allowance that a request uses up; absent where nothing is counted. */
-  rate?: Allowance;
+  /** The allowance that a request uses up; null where nothing is counted. */
+  rate: Allowance | null;
   /** How much of it: 1 where it isn't set. With a filter it may be more. */
   points?: number;
   pointsWithFilter?: number;
@@ -30,19 +30,17 @@ export interface Operation {
     /** A download with a row of this schema for each of what it lists, in the format that the query asks for. */
     | { status: 200; description: string; rows: SchemaName }
     | { status: 204; description: string };
-  /** The problems of this operation alone; the problems of every operation are added to them. */
+  /** The problems of this operation alone; those of every operation, and of the ids in its path, are added to them. */
   problems?: readonly ProblemCode[];
   /** A request with an `Idempotency-Key` is done once, however often it comes. */
   takesIdempotencyKey?: true;
-  /** SPEC does not describe this operation. */
-  isAdditive?: true;
 }
 
 export const API_PREFIX = "/api/organization/integration-operations";
 
 /**
  * Everything that the API does. Router, OpenAPI document, reference and the tests of permissions are made of this list.
- * Where two paths match a request, the earlier one is taken.
+ * Where two paths match a request, the earlier one is taken. Where no `rate` is said, a GET counts as a read, and others as writes.
  */
 export const operations = {
   listWebhooks: {
@@ -53,7 +51,6 @@ export const operations = {
     description:
       "All of the organization's endpoints, in the order of their creation, each with its share of the organization's 200 " +
       "most recent deliveries.",
-    rate: "reads",
     success: { status: 200, description: "The endpoints.", schema: "WebhookEndpointSummary", isList: true },
   },
   createWebhook: {
@@ -65,7 +62,6 @@ export const operations = {
       "The answer holds the endpoint's signing secret, and is the only one that ever does: store it. Saving doesn't connect " +
       "to the URL.",
     body: "CreateWebhookRequest",
-    rate: "writes",
     success: { status: 200, description: "The new endpoint and its secret.", schema: "SaveWebhookResponse" },
     takesIdempotencyKey: true,
     problems: ["endpoint_limit_reached"],
@@ -78,10 +74,8 @@ export const operations = {
     description:
       "All of the organization's endpoints by name, each with why and since when it is disabled, what is unfinished, and " +
       "the deliveries of the last 24 hours.",
-    rate: "reads",
     points: 10,
     success: { status: 200, description: "The endpoints.", schema: "EndpointOverview", isList: true },
-    isAdditive: true,
   },
   checkWebhook: {
     method: "post",
@@ -93,7 +87,6 @@ export const operations = {
     reportsBadFields: true,
     rate: "reads",
     success: { status: 200, description: "The fields that can't be accepted.", schema: "CheckWebhookResponse" },
-    isAdditive: true,
   },
   readWebhook: {
     method: "get",
@@ -101,11 +94,8 @@ export const operations = {
     access: "view",
     summary: "Read one endpoint",
     description: "With the failures that it is in, or that disabled it, and what enabling it would send.",
-    rate: "reads",
     points: 10,
     success: { status: 200, description: "The endpoint.", schema: "EndpointDetails" },
-    problems: ["webhook_not_found"],
-    isAdditive: true,
   },
   readRates: {
     method: "get",
@@ -113,10 +103,7 @@ export const operations = {
     access: "view",
     summary: "Read how an endpoint's attempts fared",
     description: "How many succeeded and how long they took, over 1, 7 and 30 days. It changes once a minute.",
-    rate: "reads",
     success: { status: 200, description: "The rates.", schema: "EndpointRates" },
-    problems: ["webhook_not_found"],
-    isAdditive: true,
   },
   editWebhook: {
     method: "put",
@@ -129,13 +116,12 @@ export const operations = {
       "days that it missed are delivered; deliveries already at five attempts stay as they are. `rotateSecret: true` makes a " +
       "new signing secret, which is in this answer and in no other; the old one ends at once.",
     body: "EditWebhookRequest",
-    rate: "writes",
     success: {
       status: 200,
       description: "The endpoint as it is now, and its secret if it is new.",
       schema: "SaveWebhookResponse",
     },
-    problems: ["webhook_not_found", "version_conflict"],
+    problems: ["version_conflict"],
   },
   deleteWebhook: {
     method: "delete",
@@ -145,9 +131,8 @@ export const operations = {
     description:
       "Erases the endpoint, its subscriptions and its delivery history. An attempt under way may still reach the receiver.",
     body: "DeleteWebhookRequest",
-    rate: "writes",
     success: { status: 204, description: "The endpoint and its history are gone." },
-    problems: ["webhook_not_found", "version_conflict"],
+    problems: ["version_conflict"],
   },
   deliverManually: {
     method: "post",
@@ -162,7 +147,7 @@ export const operations = {
     rate: "manualDeliveries",
     success: { status: 200, description: "How the first attempt went.", schema: "WebhookDeliverySummary" },
     takesIdempotencyKey: true,
-    problems: ["endpoint_disabled", "event_not_subscribed", "webhook_not_found"],
+    problems: ["endpoint_disabled", "event_not_subscribed"],
   },
   listDeliveries: {
     method: "get",
@@ -172,11 +157,8 @@ export const operations = {
     description:
       "Newest first, in parts. A part may hold fewer deliveries than asked for: go on while `nextCursor` isn't null.",
     query: "DeliveryQuery",
-    rate: "reads",
     pointsWithFilter: 10,
     success: { status: 200, description: "A part of the history.", schema: "DeliveryPage" },
-    problems: ["webhook_not_found"],
-    isAdditive: true,
   },
   listAllDeliveries: {
     method: "get",
@@ -187,10 +169,8 @@ export const operations = {
       "The deliveries to all of the organization's endpoints, newest first by the time of their events, in parts. A part may hold " +
       "fewer deliveries than asked for: go on while `nextCursor` isn't null.",
     query: "AllDeliveriesQuery",
-    rate: "reads",
     points: 10,
     success: { status: 200, description: "A part of the history.", schema: "DeliveryPage" },
-    isAdditive: true,
   },
   exportDeliveries: {
     method: "get",
@@ -207,11 +187,8 @@ export const operations = {
       "a tab, a line break or an apostrophe has an apostrophe in front, so that no spreadsheet runs it. An organization " +
       "has two exports at once in each process of this service; one more is a 429.",
     query: "DeliveryExportQuery",
-    rate: "reads",
     points: 10,
     success: { status: 200, description: "The deliveries.", rows: "DeliveryExportRow" },
-    problems: ["webhook_not_found"],
-    isAdditive: true,
   },
   readDelivery: {
     method: "get",
@@ -219,10 +196,7 @@ export const operations = {
     access: "view",
     summary: "Read one delivery",
     description: "With the body as sent, and every attempt.",
-    rate: "reads",
     success: { status: 200, description: "The delivery.", schema: "DeliveryDetails" },
-    problems: ["webhook_not_found", "delivery_not_found"],
-    isAdditive: true,
   },
   listResends: {
     method: "get",
@@ -231,11 +205,8 @@ export const operations = {
     summary: "See what was sent again",
     description: "The endpoint's resends, newest first, each with how far it is.",
     query: "ResendQuery",
-    rate: "reads",
     points: 10,
     success: { status: 200, description: "A part of the resends.", schema: "ResendPage" },
-    problems: ["webhook_not_found"],
-    isAdditive: true,
   },
   previewResend: {
     method: "get",
@@ -246,11 +217,8 @@ export const operations = {
       "Counts what starting a resend with the same filter would send again: deliveries that were given up, have not been sent again since, and are of events that the endpoint is subscribed to. Looks at the 50,000 " +
       "newest deliveries of the period, and counts to 10,000.",
     query: "ResendPreviewQuery",
-    rate: "reads",
     points: 10,
     success: { status: 200, description: "What there is.", schema: "ResendPreview" },
-    problems: ["webhook_not_found"],
-    isAdditive: true,
   },
   startResend: {
     method: "post",
@@ -261,11 +229,9 @@ export const operations = {
       "Makes a new manual delivery of each delivery that the preview counts, oldest first, with exactly its body. No more than 50 of them wait at a time. The " +
       "old deliveries stay as they are. An endpoint has one resend at a time. It ends when the endpoint is paused or disabled.",
     body: "StartResendRequest",
-    rate: "writes",
     success: { status: 200, description: "The resend, which runs.", schema: "Resend" },
     takesIdempotencyKey: true,
-    problems: ["endpoint_disabled", "nothing_to_resend", "resend_running", "webhook_not_found"],
-    isAdditive: true,
+    problems: ["endpoint_disabled", "nothing_to_resend", "resend_running"],
   },
   readResend: {
     method: "get",
@@ -273,10 +239,7 @@ export const operations = {
     access: "view",
     summary: "See how far a resend is",
     description: "How many deliveries it has sent, and how these ended.",
-    rate: "reads",
     success: { status: 200, description: "The resend.", schema: "Resend" },
-    problems: ["webhook_not_found", "resend_not_found"],
-    isAdditive: true,
   },
   stopResend: {
     method: "post",
@@ -285,10 +248,7 @@ export const operations = {
     summary: "Stop a resend",
     description:
       "Makes no more deliveries. Those that it has made go on. A resend that has ended stays as it is, so this may be repeated.",
-    rate: "writes",
     success: { status: 200, description: "The resend, which has ended.", schema: "Resend" },
-    problems: ["webhook_not_found", "resend_not_found"],
-    isAdditive: true,
   },
   listChanges: {
     method: "get",
@@ -299,10 +259,7 @@ export const operations = {
       "Every change of its settings, newest first, automatic disabling included: who made it, when, and what was before and " +
       "after; and every manual delivery and resend: who sent it, and for how many deliveries. Secrets and payloads are never part of it. Changes are kept as long as deliveries.",
     query: "EndpointChangeQuery",
-    rate: "reads",
     success: { status: 200, description: "A part of the changes.", schema: "EndpointChangePage" },
-    problems: ["invalid_request", "webhook_not_found"],
-    isAdditive: true,
   },
   listAllChanges: {
     method: "get",
@@ -313,9 +270,7 @@ export const operations = {
       "The changes of all of the organization's endpoints, newest first, as one endpoint's changes have them. It holds those of deleted " +
       "endpoints too, and who deleted them: a deletion erases nothing of it. Changes are kept as long as deliveries.",
     query: "EndpointChangeQuery",
-    rate: "reads",
     success: { status: 200, description: "A part of the changes.", schema: "EndpointChangePage" },
-    isAdditive: true,
   },
   findEvents: {
     method: "get",
@@ -330,10 +285,8 @@ export const operations = {
       "the time when they came, and says why.",
 
     query: "EventQuery",
-    rate: "reads",
     points: 10,
     success: { status: 200, description: "A part of the events.", schema: "EventPage" },
-    isAdditive: true,
   },
   readEvent: {
     method: "get",
@@ -342,11 +295,8 @@ export const operations = {
     summary: "Read one event",
     description:
       "With the body that receivers get, and for each endpoint its delivery or the `reason` why it has none.",
-    rate: "reads",
     points: 10,
     success: { status: 200, description: "The event.", schema: "EventDetails" },
-    problems: ["event_not_found"],
-    isAdditive: true,
   },
   readSession: {
     method: "get",
@@ -354,8 +304,8 @@ export const operations = {
     access: null,
     summary: "See what the token allows",
     description: "Who calls, what they may do and what they lack, and the limits of this service.",
+    rate: null,
     success: { status: 200, description: "The session.", schema: "SessionInfo" },
-    isAdditive: true,
   },
   listEventTypes: {
     method: "get",
@@ -363,11 +313,9 @@ export const operations = {
     access: "view",
     summary: "List the events",
     description: "What endpoints can subscribe to, each with a sample of its payload.",
-    rate: "reads",
     success: { status: 200, description: "The events.", schema: "EventTypeInfo", isList: true },
-    isAdditive: true,
   },
-} as const satisfies Record<string, Operation>;
+} as const satisfies Record<string, Omit<Operation, "rate"> & Partial<Pick<Operation, "rate">>>;
 
 /** How much of its allowance a request uses up. Cursor and limit of a query are no filters. */
 export function pointsOf({ points = 1, pointsWithFilter = points }: Operation, query: object): number {
@@ -377,7 +325,27 @@ export function pointsOf({ points = 1, pointsWithFilter = points }: Operation, q
 export type OperationId = keyof typeof operations;
 
 /** By id, in their order. */
-export const operationEntries = Object.entries(operations) as [OperationId, Operation][];
+export const operationEntries = Object.entries(operations).map(([id, operation]): [OperationId, Operation] => [
+  id as OperationId,
+  { rate: operation.method === "get" ? "reads" : "writes", ...operation },
+]);
+
+const NOT_FOUND: Readonly<Record<string, ProblemCode>> = {
+  id: "webhook_not_found",
+  deliveryId: "delivery_not_found",
+  key: "event_not_found",
+  resendId: "resend_not_found",
+};
+
+/** What a request is answered with that names by this parameter of its path what isn't there. */
+export function notFound(parameter: string): ProblemCode {
+  return NOT_FOUND[parameter] ?? "webhook_not_found";
+}
+
+/** The names of a path's parameters, in their order. */
+export function parametersOf({ path }: Pick<Operation, "path">): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+}
 
 /** Each path once, in their order, with the operations that it takes. */
 export function operationsByPath(): Map<string, [OperationId, Operation][]> {

@@ -4,9 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { readManagementApiConfig } from "../src/config.ts";
 import { API_PREFIX } from "../src/operations.ts";
-import { settings } from "./support/endpoints.ts";
-import { JWT_SECRET, token } from "./support/tokens.ts";
-import { SECRET_SEALING_KEY, useApi } from "./support/use-api.ts";
+import { JWT_SECRET, SECRET_SEALING_KEY, settings, token, useApi } from "./support/use-api.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "herald-admin-ui-"));
 mkdirSync(join(folder, "assets"));

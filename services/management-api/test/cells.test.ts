@@ -1,7 +1,6 @@
 import { bucketOf } from "@herald/common/broker/cell";
 import { expect, test } from "@jest/globals";
-import { settings } from "./support/endpoints.ts";
-import { useApi } from "./support/use-api.ts";
+import { settings, useApi } from "./support/use-api.ts";
 
 const api = useApi({ settings: { INBOX_BUCKETS: "0-7", CELL: "a" } });
 

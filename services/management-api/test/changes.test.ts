@@ -1,7 +1,6 @@
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, expect, test } from "@jest/globals";
-import { create, settings } from "./support/endpoints.ts";
-import { type Client, useApi } from "./support/use-api.ts";
+import { type Client, create, settings, useApi } from "./support/use-api.ts";
 
 const clock = steeredClock(new Date());
 const api = useApi({ clock });

@@ -1,6 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { settings } from "./support/endpoints.ts";
-import { useApi } from "./support/use-api.ts";
+import { settings, useApi } from "./support/use-api.ts";
 
 const api = useApi({ settings: { DENIED_NETWORKS: "8.8.8.0/24", NAT64_PREFIXES: "2a01:4f8:64::/96" } });
 

@@ -4,24 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import type { ProblemCode } from "@herald/contracts";
-import { DEFAULT_API_LIMITS } from "@herald/contracts";
+import { DEFAULT_API_LIMITS, type ProblemCode } from "@herald/contracts";
 import { describe, expect, test } from "@jest/globals";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { openApiDocument } from "../src/openapi/document.ts";
-import { errorsPage } from "../src/openapi/errors-page.ts";
 import { published } from "../src/openapi/published.ts";
 import { codesOf } from "../src/openapi/responses.ts";
 import { operationEntries } from "../src/operations.ts";
 import { catalogue, problemKinds, problemType } from "../src/problems/catalogue.ts";
-import { settings } from "./support/endpoints.ts";
-import { token } from "./support/tokens.ts";
-import { useApi } from "./support/use-api.ts";
+import { settings, token, useApi } from "./support/use-api.ts";
 
 const DOCS = fileURLToPath(new URL("../../../docs/api/", import.meta.url));
 const SOURCES = fileURLToPath(new URL("../src/", import.meta.url));
 const read = (name: string) => readFileSync(join(DOCS, name), "utf8");
-const UPDATE = "Run pnpm run docs.";
 
 const api = useApi({ settings: { MAX_ENDPOINTS: "1000" } });
 const document = openApiDocument({ limits: DEFAULT_API_LIMITS, basePath: "", cookieName: "herald_session" });
@@ -34,14 +29,11 @@ describe("the OpenAPI document", () => {
     expect(validator.version).toBe("3.1");
   });
 
-  test("the OpenAPI document is served, and is the one in the documentation", async () => {
+  test("the OpenAPI document is served", async () => {
     const served = await (await fetch(`${api.origin}/openapi.json`)).json();
-    const written = JSON.parse(read("openapi.json"));
     const limits = { ...DEFAULT_API_LIMITS, endpoints: 1_000 };
     const own = published(openApiDocument({ limits, basePath: "", cookieName: "herald_session" }));
-    expect({ ...(served as object), info: written.info }).toEqual(own);
-    if (JSON.stringify(written) !== JSON.stringify(published(document)))
-      throw new Error(`openapi.json is out of date. ${UPDATE}`);
+    expect(served).toEqual(own);
   });
 
   test("the OpenAPI document has the limits of this service", () => {
@@ -81,12 +73,6 @@ describe("the catalogue", () => {
       .filter((file) => file.endsWith(".ts") && !file.endsWith("catalogue.ts") && !file.includes("openapi"))
       .filter((file) => readFileSync(join(SOURCES, file), "utf8").includes(`"${code}"`));
     expect(users).not.toEqual([]);
-  });
-
-  test("the documentation has the errors of the catalogue and no others", () => {
-    const documented = [...read("errors.md").matchAll(/^## `(\w+)`$/gm)].map(([, code]) => code);
-    expect(documented).toEqual(problemKinds.map(([code]) => code));
-    if (read("errors.md") !== errorsPage()) throw new Error(`errors.md is out of date. ${UPDATE}`);
   });
 });
 

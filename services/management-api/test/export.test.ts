@@ -12,8 +12,7 @@ import { exportDeliveries } from "../src/export/export-deliveries.ts";
 import { connectionLimits } from "../src/http/connection-limits.ts";
 import { states, storeDelivery } from "./support/deliveries.ts";
 import { download, type OpenDownload, openDownload } from "./support/downloads.ts";
-import { create } from "./support/endpoints.ts";
-import { type Client, useApi } from "./support/use-api.ts";
+import { type Client, create, useApi } from "./support/use-api.ts";
 
 const HOUR_MS = 3_600_000;
 const clock = steeredClock(new Date());

@@ -5,10 +5,8 @@ import { eventually } from "@herald/dev/harness/eventually";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type ApiServer, startServer } from "../src/http/server.ts";
 import { API_PREFIX } from "../src/operations.ts";
-import { create, settings } from "./support/endpoints.ts";
 import { head, sendRaw } from "./support/raw-http.ts";
-import { token } from "./support/tokens.ts";
-import { useApi } from "./support/use-api.ts";
+import { create, settings, token, useApi } from "./support/use-api.ts";
 
 const api = useApi({ settings: { MAX_ENDPOINTS: "20" } });
 

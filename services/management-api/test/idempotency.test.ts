@@ -2,12 +2,10 @@ import type { ManualRequest, SaveWebhookResponse } from "@herald/contracts";
 import { idAt, insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { KEPT_MS } from "../src/idempotency/answer-once.ts";
-import { ownKey, requestHash } from "../src/idempotency/idempotency-key.ts";
+import { KEPT_MS, ownKey, requestHash } from "../src/idempotency/answer-once.ts";
 import { takeIdempotencyKey } from "../src/sql/idempotency-keys.ts";
 import { ATTEMPTED_AT, states } from "./support/deliveries.ts";
-import { create, settings } from "./support/endpoints.ts";
-import { type Client, useApi } from "./support/use-api.ts";
+import { type Client, create, settings, useApi } from "./support/use-api.ts";
 
 /** Leaves the delivery as a dispatcher would leave it; the tests decide how. */
 let attempt: (request: ManualRequest) => Promise<unknown> = async () => {};

@@ -2,8 +2,7 @@ import { secretBox } from "@herald/common/security/secret-box";
 import type { ManualRequest, SaveWebhookResponse } from "@herald/contracts";
 import { beforeEach, expect, test } from "@jest/globals";
 import { states, storeDelivery } from "./support/deliveries.ts";
-import { create, settings } from "./support/endpoints.ts";
-import { type Client, SECRET_KEYS, useApi } from "./support/use-api.ts";
+import { type Client, create, SECRET_KEYS, settings, useApi } from "./support/use-api.ts";
 
 // SQL Server, .NET and many Java clients write UUIDs in capitals. An id has one spelling behind the place where a request is
 // admitted; these tests ask for it wherever a text could be compared.

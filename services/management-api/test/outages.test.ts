@@ -11,9 +11,7 @@ import supertest from "supertest";
 import { createApp } from "../src/app.ts";
 import { readManagementApiConfig } from "../src/config.ts";
 import { API_PREFIX } from "../src/operations.ts";
-import { settings } from "./support/endpoints.ts";
-import { JWT_SECRET, token } from "./support/tokens.ts";
-import { SECRET_SEALING_KEY } from "./support/use-api.ts";
+import { JWT_SECRET, SECRET_SEALING_KEY, settings, token } from "./support/use-api.ts";
 
 /** The way to PostgreSQL. While `isOpen` is false, it takes no connection. */
 let link: Link;

@@ -9,8 +9,7 @@ import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { attemptRequester } from "../src/deliveries/deliver-manually.ts";
 import { ownerTeller } from "../src/endpoints/tell-owner.ts";
-import { create, settings } from "./support/endpoints.ts";
-import { useApi } from "./support/use-api.ts";
+import { create, settings, useApi } from "./support/use-api.ts";
 
 const OWNER = randomUUID();
 let broker: Broker;

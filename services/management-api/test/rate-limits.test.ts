@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { create, settings } from "./support/endpoints.ts";
-import { useApi } from "./support/use-api.ts";
+import { create, settings, useApi } from "./support/use-api.ts";
 
 let processes = 1;
 afterEach(() => {

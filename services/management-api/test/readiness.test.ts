@@ -7,8 +7,7 @@ import { freePort } from "@herald/dev/stack/ports";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { API_PREFIX } from "../src/operations.ts";
 import { startManagementApi } from "../src/start-management-api.ts";
-import { AUDIENCE, ISSUER, JWT_SECRET, token } from "./support/tokens.ts";
-import { SECRET_SEALING_KEY } from "./support/use-api.ts";
+import { AUDIENCE, ISSUER, JWT_SECRET, SECRET_SEALING_KEY, token } from "./support/use-api.ts";
 
 let api: (Service & { port: number }) | undefined;
 let link: Link | undefined;

@@ -3,8 +3,7 @@ import { insertEvent } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { states, storeDelivery, storeFirstAttempt, storeMany } from "./support/deliveries.ts";
-import { create, settings } from "./support/endpoints.ts";
-import { type Client, useApi } from "./support/use-api.ts";
+import { type Client, create, settings, useApi } from "./support/use-api.ts";
 
 const HOUR_MS = 3_600_000;
 /** In the middle of an hour, so that a few seconds more or less stay within it. */

@@ -5,8 +5,7 @@ import { insertDelivery, insertEndpoint, insertEvent } from "@herald/dev/harness
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { states, storeDelivery } from "./support/deliveries.ts";
-import { create, settings } from "./support/endpoints.ts";
-import { type Client, useApi } from "./support/use-api.ts";
+import { type Client, create, settings, useApi } from "./support/use-api.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;

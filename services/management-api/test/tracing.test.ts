@@ -1,7 +1,6 @@
 import type { SpanEnd, SpanOptions } from "@herald/common/telemetry/tracing";
 import { beforeEach, expect, test } from "@jest/globals";
-import { create } from "./support/endpoints.ts";
-import { useApi } from "./support/use-api.ts";
+import { create, useApi } from "./support/use-api.ts";
 
 const GIVEN = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 const OWN = "00-4bf92f3577b34da6a3ce929d0e0e4736-1111111111111111-01";

@@ -2,7 +2,7 @@ import { isDataError, isPartitionMissing, isTooMuch, PARTITION_MISSING } from "@
 import type { Queries } from "@herald/common/database/queries";
 import { shrinkingBatches, shrinkingPages } from "@herald/common/database/shrinking";
 import type { Clock } from "@herald/common/runtime/clock";
-import { retry } from "@herald/common/runtime/retry";
+import { retry } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { ForOwners } from "./hand-over.ts";
 import type { IncomingEvent } from "./ingest/read-event.ts";

@@ -1,4 +1,4 @@
-import type { Inspector } from "@herald/common/broker/inspector";
+import type { Inspector } from "@herald/common/broker/broker";
 import type { Names } from "@herald/common/broker/topology";
 import { COUNTED_AT_MOST, readLag } from "@herald/common/database/lag";
 import type { Queries } from "@herald/common/database/queries";

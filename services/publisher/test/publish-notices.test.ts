@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type Broker, connectBroker, type Publisher } from "@herald/common/broker/broker";
 import { names } from "@herald/common/broker/topology";
 import type { Prisma } from "@herald/common/database/generated/client";
-import { noticeId } from "@herald/common/database/notice-id";
+import { noticeId } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import { Registry } from "@herald/common/telemetry/metrics";
 import { type EndpointNotice, NOTICE_TYPES, type Notice, type NoticeAttempt } from "@herald/contracts";

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Session } from "@herald/common/database/client";
 import { sqlStateOf } from "@herald/common/database/errors";
 import { migrationsFolder, readMigrations } from "@herald/common/database/migrations-folder";
-import type { Session } from "@herald/common/database/session";
 import { plural } from "../output.ts";
 import { type Check, type Finding, fault, ok, skipped } from "./finding.ts";
 import type { DatabaseSubject } from "./postgres.ts";

@@ -1,11 +1,10 @@
 import { names } from "@herald/common/broker/topology";
 import { readCatalogue } from "@herald/common/config/event-types";
 import { ConfigError, readSetting } from "@herald/common/config/read-config";
-import { preparesStatements } from "@herald/common/database/client";
+import { openSession, preparesStatements } from "@herald/common/database/client";
 import type { ServiceName } from "@herald/common/database/rights";
-import { openSession } from "@herald/common/database/session";
 import { machineClock as ownClock } from "@herald/common/runtime/clock";
-import { addressRules } from "@herald/common/security/address-rules";
+import { addressRules } from "@herald/common/security/address-guard";
 import { createNameResolver } from "@herald/common/security/name-resolver";
 import { secretBox, secretSealer } from "@herald/common/security/secret-box";
 import { readCaFile } from "@herald/common/security/server-certificate";

@@ -1,6 +1,6 @@
+import type { Session } from "@herald/common/database/client";
 import { isStatementLost, sqlStateOf } from "@herald/common/database/errors";
 import { KEEP_STATEMENTS } from "@herald/common/database/open-database";
-import type { Session } from "@herald/common/database/session";
 import { type Check, type Finding, fault, ok } from "./finding.ts";
 import type { DatabaseSubject } from "./postgres.ts";
 

@@ -1,11 +1,9 @@
+import { OLDEST_POSTGRES, type Session } from "@herald/common/database/client";
 import { createDatabaseClock } from "@herald/common/database/database-clock";
 import { databaseDefaults } from "@herald/common/database/database-defaults";
-import { DISPATCHING, type Dispatching } from "@herald/common/database/dispatching";
 import { daysAhead, PARTITIONS_OF_HISTORY, partitionsOf } from "@herald/common/database/partitions";
-import { OLDEST_POSTGRES } from "@herald/common/database/postgres-version";
 import type { ServiceName } from "@herald/common/database/rights";
-import type { Session } from "@herald/common/database/session";
-import { SHARDS } from "@herald/common/database/shards";
+import { DISPATCHING, type Dispatching, SHARDS } from "@herald/common/database/shards";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { SecretBox } from "@herald/common/security/secret-box";
 import { differencesOf, type Process, SILENT_SECONDS } from "@herald/common/service/processes";

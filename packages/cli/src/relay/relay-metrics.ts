@@ -1,4 +1,4 @@
-import { atMostEach } from "@herald/common/runtime/at-most-each";
+import { atMostEach } from "@herald/common/runtime/repeat";
 import { Counter, Gauge, type Registry } from "@herald/common/telemetry/metrics";
 import { COUNTED_AT_MOST, type OutboxLag } from "@herald/emitter/outbox";
 

@@ -1,6 +1,6 @@
 import { assertTls } from "@herald/common/broker/tls";
 import type { Config } from "@herald/common/config/settings";
-import { atMostEach } from "@herald/common/runtime/at-most-each";
+import { atMostEach } from "@herald/common/runtime/repeat";
 import { readCaFile } from "@herald/common/security/server-certificate";
 import type { Service } from "@herald/common/service/run-service";
 import { createLog } from "@herald/common/telemetry/log";

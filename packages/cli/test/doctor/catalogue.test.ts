@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { openSession } from "@herald/common/database/session";
+import { openSession } from "@herald/common/database/client";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import { catalogueFile, catalogueText, readCatalogue } from "../../src/doctor/catalogue.ts";

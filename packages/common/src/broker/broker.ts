@@ -4,9 +4,11 @@ import {
   type Consumer,
   type ConsumerOptions,
   logOutages,
+  maintainChannel,
   openBrokerScope,
   type Publisher,
   type PublisherOptions,
+  type Reply,
   type Sender,
   startConsumer,
   startPublisher,
@@ -14,8 +16,7 @@ import {
 } from "@herald/amqp";
 import type { Channel } from "amqplib";
 import { type Cell, WHOLE } from "./cell.ts";
-import { type Inspector, startInspector } from "./inspector.ts";
-import { type Replier, type Requester, startReplier, startRequester } from "./requester.ts";
+import { type Requester, startReplier, startRequester } from "./requester.ts";
 import { assertTls, outagesInWords } from "./tls.ts";
 import {
   declareOwnerQueue,
@@ -134,7 +135,7 @@ export function connectBroker(brokerOptions: BrokerOptions): Broker {
   const receiving = openBrokerScope({ url, name: `${name} (receiving)`, outages, declare, ...options });
   const sending = openBrokerScope({ url, name: `${name} (sending)`, outages, declare, ...options });
   const own = names(namespace, cell);
-  let replier: Replier | undefined;
+  let reply: Reply | undefined;
 
   // What has the key of no queue is dropped. Each of the services' users may write to one of these.
   const probedBy: Record<Side, string> = {
@@ -157,10 +158,10 @@ export function connectBroker(brokerOptions: BrokerOptions): Broker {
     },
     consume: (options) => startConsumer(receiving, options, { log }),
     consumeAsOwner: (ownerId, options) => {
-      replier ??= startReplier(sending, log);
+      reply ??= startReplier(sending, log);
       const scope = { ...receiving, declare: (channel: Channel) => declareOwnerQueue(channel, namespace, ownerId) };
       const queue = ownerQueueOf(namespace, ownerId);
-      return startConsumer(scope, { ...options, queue }, { log, reply: replier.reply });
+      return startConsumer(scope, { ...options, queue }, { log, reply });
     },
     publisher: (options) => startPublisher(sending, options),
     sender: () => startSender(sending),
@@ -195,5 +196,32 @@ export function partOfBroker(broker: Broker): Broker {
     async close() {
       await Promise.all([...parts].map((part) => part.close()));
     },
+  };
+}
+
+export interface QueueDepth {
+  /** How many messages wait; those that a consumer holds are not counted. */
+  messages: number;
+  consumers: number;
+}
+
+/** Looks at queues from outside. */
+export interface Inspector {
+  /** @throws where the broker is away, or there is no such queue */
+  depthOf(queue: string): Promise<QueueDepth>;
+  close(): Promise<void>;
+}
+
+/** An inspector has a channel of its own: the broker closes the channel on which a missing queue is asked for. */
+export function startInspector(scope: BrokerScope): Inspector {
+  const channel = maintainChannel(scope, { purpose: "inspector", open: scope.connection.openChannel });
+  return {
+    depthOf: async (queue) => {
+      const open = channel.current();
+      if (open === undefined) throw new Error(`The broker can't be asked about the queue ${queue}: no channel.`);
+      const { messageCount, consumerCount } = await open.checkQueue(queue);
+      return { messages: messageCount, consumers: consumerCount };
+    },
+    close: channel.close,
   };
 }

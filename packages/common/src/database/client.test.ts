@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { ConfigError } from "../config/read-config.ts";
-import { addressOf, preparesStatements } from "./client.ts";
+import { addressOf, assertSupported, preparesStatements } from "./client.ts";
 
 const CA = "-----BEGIN CERTIFICATE-----";
 
@@ -40,4 +40,13 @@ describe("how PostgreSQL is reached", () => {
       expect(reading).not.toThrow(/do-not-show/);
     },
   );
+});
+
+test("a server that is too old is refused, with its version and the reason", () => {
+  expect(() => assertSupported(140_020, "14.20")).toThrow(/PostgreSQL 14\.20; Herald needs 15 or newer/);
+});
+
+test("the oldest supported server passes, and newer ones do", () => {
+  assertSupported(150_000, "15.0");
+  assertSupported(190_001, "19.1");
 });

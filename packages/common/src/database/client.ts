@@ -86,3 +86,56 @@ export function addressOf(url: string, ca: string | undefined): Pick<pg.ClientCo
 export function preparesStatements(url: string): boolean {
   return !URL.canParse(url) || new URL(url).searchParams.get("pgbouncer") !== "true";
 }
+
+/** The oldest version that the tests run on. */
+export const OLDEST_POSTGRES = 15;
+
+/**
+ * @param versionNumber as `server_version_num` has it: 180004 for 18.4
+ * @throws where the server is too old, saying what to do
+ */
+export function assertSupported(versionNumber: number, versionText: string): void {
+  if (versionNumber >= OLDEST_POSTGRES * 10_000) return;
+  throw new Error(
+    `The database server is PostgreSQL ${versionText}; Herald needs ${OLDEST_POSTGRES} or newer. ` +
+      "Upgrade the server, or point DATABASE_URL at a newer one.",
+  );
+}
+
+/** One connection to PostgreSQL, of no pool of this process. */
+export interface Session {
+  /** As {@link Client.serverProcessId}. */
+  readonly processId: number;
+  /** @param name to have the statement prepared under */
+  query<Row>(text: string, values?: readonly unknown[], name?: string): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const QUERY_TIMEOUT_MS = 15_000;
+
+/**
+ * Connects at once, for a look from outside at what the services will find.
+ *
+ * @throws pg's error where there is no connection
+ */
+export async function openSession(
+  url: string,
+  { ca, applicationName }: { ca?: string | undefined; applicationName: string },
+): Promise<Session> {
+  const client = new Client({
+    ...addressOf(url, ca),
+    application_name: applicationName,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
+  });
+  await client.connect();
+  return {
+    processId: client.serverProcessId,
+    query: async <Row>(text: string, values: readonly unknown[] = [], name?: string) => {
+      const { rows } = await client.query({ text, values: [...values], ...(name !== undefined && { name }) });
+      return rows as Row[];
+    },
+    close: () => client.end(),
+  };
+}

@@ -1,5 +1,6 @@
+import { isUuid } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
-import { deliveryId, eventKey, firstIdAt, lastIdAt, timeOf } from "./ids.ts";
+import { deliveryId, eventKey, firstIdAt, lastIdAt, noticeId, timeOf } from "./ids.ts";
 
 const ORGANIZATION = "Zoë's organization";
 const EVENT = "0c5d3c5e-9f0e-4a64-9d3b-2b9f7d1e6a11";
@@ -27,4 +28,14 @@ test("ids of a time lie behind the first id of that time, and before the first i
   expect(key < lastIdAt(TIME)).toBe(true);
   expect(lastIdAt(TIME) < firstIdAt(new Date(TIME.getTime() + 1))).toBe(true);
   expect(firstIdAt(new Date(0))).toBe("00000000-0000-0000-0000-000000000000");
+});
+
+test("ids of notices are UUIDs of version 7 that begin with the time, and follow one another within a millisecond", () => {
+  const now = new Date("2026-03-01T12:00:00.123Z");
+  const ids = Array.from({ length: 100 }, () => noticeId(now));
+  expect(ids.every(isUuid)).toBe(true);
+  expect(ids.every((id) => id[14] === "7")).toBe(true);
+  expect(ids.map(timeOf)).toEqual(ids.map(() => now));
+  expect([...ids].sort()).toEqual(ids);
+  expect(noticeId(new Date(now.getTime() + 1)) > (ids.at(-1) as string)).toBe(true);
 });

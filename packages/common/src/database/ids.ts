@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 
 // Ids are functions of what they name, and begin with its time in milliseconds: 48 bits, then the version (8, or 7 for ids that
 // are random), then a hash. The migration has the same functions in SQL.
@@ -56,4 +56,13 @@ function idOf(timeBytes: Uint8Array, hash: Buffer): string {
 
 function bytesOf(uuid: string): Buffer {
   return Buffer.from(uuid.replaceAll("-", ""), "hex");
+}
+
+/** Ids made by this process. */
+let made = 0;
+
+/** A new notice's id: a UUID of version 7. Of one process and one millisecond, a later one is greater. */
+export function noticeId(now: Date): string {
+  made = (made + 1) % 0x1000;
+  return `${firstIdAt(now).slice(0, 14)}7${made.toString(16).padStart(3, "0")}${randomUUID().slice(18)}`;
 }

@@ -1,7 +1,7 @@
-import { type Dispatching, readDispatching } from "./dispatching.ts";
 import { Prisma } from "./generated/client.ts";
 import { daysAhead, PARTITIONS_OF_HISTORY } from "./partitions.ts";
 import type { Reads } from "./queries.ts";
+import { type Dispatching, readDispatching } from "./shards.ts";
 
 /** How far behind Herald is, as PostgreSQL knows it. */
 export interface Lag extends Dispatching {

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { addressOf, Client, preparesStatements } from "./client.ts";
+import { addressOf, assertSupported, Client, preparesStatements } from "./client.ts";
 import { applyDefaults, databaseDefaults } from "./database-defaults.ts";
 import { type Migration, migrationsFolder, NO_TRANSACTION, readMigrations } from "./migrations-folder.ts";
-import { assertSupported } from "./postgres-version.ts";
 import { grantRights } from "./rights.ts";
 
 export interface MigrationResult {

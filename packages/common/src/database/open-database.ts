@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { EventEmitter } from "node:events";
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
-import { atMostEach } from "../runtime/at-most-each.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { atMostEach } from "../runtime/repeat.ts";
 import { addressOf, Client, preparesStatements } from "./client.ts";
 import { createDatabaseClock, type DatabaseClock, type TimeReading } from "./database-clock.ts";
 import { STATEMENT_TIMEOUT_MS } from "./database-defaults.ts";
@@ -16,8 +16,6 @@ export interface DatabaseOptions {
   ca?: string | undefined;
   /** The largest number of connections, shared by everything in the process. */
   poolSize?: number;
-  /** How long a query waits for a free or new connection before it fails, in milliseconds. */
-  connectTimeoutMs?: number;
   /**
    * How long PostgreSQL lets one statement run, in milliseconds: the same value that `migrate` was given. This process waits a moment longer for
    * the answer; then the statement fails here and its connection is closed.
@@ -54,6 +52,9 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** How long a query waits for a free or new connection before it fails. */
+const CONNECT_TIMEOUT_MS = 5_000;
+
 /** How often PostgreSQL is pinged, at most: many clients may ask for readiness or /metrics. Each ping also renews PostgreSQL's time. */
 const PING_MS = 1_000;
 
@@ -83,7 +84,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   const settings: pg.PoolConfig = {
     ...addressOf(url, options.ca),
     Client,
-    connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: (options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS) + ANSWER_GRACE_MS,
     // Nothing else is asked for at the start, since poolers refuse it: the database has its defaults (`applyDefaults`).
     application_name: options.applicationName ?? "herald",

@@ -1,11 +1,8 @@
 import type { EndpointDelivery, EventDetails, EventListItem, UndeliveredEvent } from "@herald/contracts";
 import { idsFrom } from "../database/ids.ts";
 import type { Reads } from "../database/queries.ts";
-import { type AtEndpoint, deliveriesAtEndpoints } from "./sql/deliveries-at-endpoints.ts";
-import { findDelivery } from "./sql/delivery-columns.ts";
-import { type EventKeysQuery, eventKeys } from "./sql/event-keys.ts";
-import { type EventRow, readEvents } from "./sql/read-events.ts";
-import { undeliveredEvents } from "./sql/undelivered-events.ts";
+import { type AtEndpoint, deliveriesAtEndpoints, findDelivery } from "./sql/delivery-columns.ts";
+import { type EventKeysQuery, type EventRow, eventKeys, readEvents, undeliveredEvents } from "./sql/events.ts";
 import { entityTypeOf, toListItem, toUtc } from "./summary.ts";
 import { cutPart, timeOfPart, whyNoDelivery } from "./why-no-delivery.ts";
 

@@ -44,3 +44,46 @@ export function repeat(
     },
   };
 }
+
+export interface RetryOptions {
+  /** Whether another try can succeed after this error; else it is thrown at once. */
+  shouldRetry: (error: unknown) => boolean;
+  /** Called for the first failure only, so that an outage is logged once. */
+  onFirstFailure: (error: unknown) => void;
+  /** Ends the waiting: the latest error is thrown. */
+  signal: AbortSignal;
+  firstDelayMs?: number;
+}
+
+const LONGEST_DELAY_MS = 2_000;
+
+/**
+ * Runs a task until it succeeds, with growing pauses between the tries. Their length is random, by up to a half: of several
+ * processes that try the same, it is not always the same one that comes first.
+ */
+export async function retry<T>(
+  task: () => Promise<T>,
+  { shouldRetry, onFirstFailure, signal, firstDelayMs = 100 }: RetryOptions,
+): Promise<T> {
+  for (let failures = 0; ; failures++) {
+    try {
+      return await task();
+    } catch (error) {
+      if (signal.aborted || !shouldRetry(error)) throw error;
+      if (failures === 0) onFirstFailure(error);
+      const delayMs = Math.min(firstDelayMs * 2 ** failures, LONGEST_DELAY_MS) * (0.5 + Math.random() / 2);
+      await sleep(delayMs, undefined, { signal }).catch(() => {});
+      if (signal.aborted) throw error;
+    }
+  }
+}
+
+/** Makes a task run at most once in a period. Calls within the period, or while the task runs, get the same answer. */
+export function atMostEach<T>(periodMs: number, task: () => Promise<T>): () => Promise<T> {
+  let latest: { begunAt: number; result: Promise<T> } | undefined;
+  return () => {
+    const now = performance.now();
+    if (latest === undefined || now - latest.begunAt >= periodMs) latest = { begunAt: now, result: task() };
+    return latest.result;
+  };
+}

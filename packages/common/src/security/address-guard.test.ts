@@ -1,8 +1,7 @@
 import type { LookupAddress } from "node:dns";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { createAddressGuard, isAllowedAddress, isLocalhostName } from "./address-guard.ts";
-import { addressRules, PUBLIC_ONLY } from "./address-rules.ts";
+import { addressRules, createAddressGuard, isAllowedAddress, isLocalhostName, PUBLIC_ONLY } from "./address-guard.ts";
 
 /** The networks of IANA's special-purpose registry for IPv4 and the multicast space, as first and last address. */
 const NOT_PUBLIC_IPV4: [string, string][] = [

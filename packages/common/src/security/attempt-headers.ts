@@ -1,4 +1,4 @@
-import { readTraceparent } from "../telemetry/trace-context.ts";
+import { readTraceparent } from "../telemetry/tracing.ts";
 import { serviceSignature, standardWebhooksSignature } from "./signature.ts";
 
 export interface HeaderSettings {

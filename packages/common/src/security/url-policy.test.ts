@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { addressRules } from "./address-rules.ts";
+import { addressRules } from "./address-guard.ts";
 import { checkEndpointUrl } from "./url-policy.ts";
 
 const check = (text: string, networks = "", maxLength?: number) =>

@@ -1,6 +1,5 @@
 import { isIP } from "node:net";
-import { isAllowedAddress, isLocalhostName } from "./address-guard.ts";
-import type { AddressRules } from "./address-rules.ts";
+import { type AddressRules, isAllowedAddress, isLocalhostName } from "./address-guard.ts";
 
 /** Why a URL cannot be saved; stable, for clients to branch on. */
 export type UrlProblem =

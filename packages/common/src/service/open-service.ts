@@ -14,7 +14,7 @@ import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
 import { type OperationsOptions, type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
 import { startMetricsExport, startTracing } from "../telemetry/start-telemetry.ts";
-import type { TelemetrySource, Tracing } from "../telemetry/tracing.ts";
+import type { Tracing } from "../telemetry/tracing.ts";
 import { createLocalOwners, type LocalOwners } from "./local-owners.ts";
 import { type Facts, sayFacts } from "./processes.ts";
 
@@ -74,11 +74,8 @@ export interface StartOptions<Tuning = object> {
 export const openService: ServiceOpener = async (name, config, { clock, facts, ...readiness }) => {
   const log = createLog({ service: name, level: config.LOG_LEVEL });
   const connections = openConnections(name, config, log, name);
-  const { database, broker } = connections;
   const registry = createRegistry(name, { cell: config.CELL });
   exportConnections(registry, connections);
-  const id = randomUUID();
-  const telemetry = await openTelemetry({ service: name, id, config, log }, registry);
   const operations = await startOperationsServer({
     host: config.HTTP_HOST,
     port: config.OPERATIONS_PORT,
@@ -87,27 +84,47 @@ export const openService: ServiceOpener = async (name, config, { clock, facts, .
     ...readiness,
   });
   await connections.asked;
-  const saying = sayFacts({ queries: database.queries, log, registry }, { id, service: name, facts });
+  const localOwners = createLocalOwners();
+  const own = { log, registry, ...connections, localOwners, operationsPort: operations.port };
+  const service = await openOn(own, name, config, { clock, facts });
   return {
-    id,
-    processes: saying.processes,
-    log,
-    registry,
-    database,
-    broker,
-    localOwners: createLocalOwners(),
-    ...timeOf(database, clock),
-    tracing: telemetry.tracing,
-    operationsPort: operations.port,
+    ...service,
     async close() {
-      await saying.stop();
-      // The last metrics are read from PostgreSQL too.
-      await telemetry.stop();
+      await service.close();
       await connections.close();
       await operations.close();
     },
   };
 };
+
+/** What a service has of its process, and its own log and metrics. */
+type OpenParts = Pick<OpenService, "log" | "registry" | "database" | "broker" | "localOwners" | "operationsPort">;
+
+/**
+ * Opens a service on what is open already. It says its facts, and its spans and metrics bear its own name, also where it shares its process.
+ * Its close leaves the parts open.
+ */
+export async function openOn(
+  { log, registry, database, broker, localOwners, operationsPort }: OpenParts,
+  name: Side,
+  config: ServiceConfig,
+  { clock, facts }: Pick<Parameters<ServiceOpener>[2], "clock" | "facts">,
+): Promise<OpenService> {
+  const id = randomUUID();
+  const source = { service: name, id, config, log };
+  const [tracing, metrics] = await Promise.all([startTracing(source), startMetricsExport(source, registry)]);
+  const saying = sayFacts({ queries: database.queries, log, registry }, { id, service: name, facts });
+  return {
+    ...{ id, processes: saying.processes, log, registry, database, broker, localOwners, tracing, operationsPort },
+    // A test's own clock is known from the start.
+    ...(clock ? { clock, timeKnown: Promise.resolve() } : { clock: database.clock, timeKnown: database.clock.known }),
+    async close() {
+      await saying.stop();
+      // The last metrics are read from PostgreSQL too.
+      await Promise.all([tracing?.stop(), metrics?.stop()]);
+    },
+  };
+}
 
 export interface Connections extends Pick<OpenService, "database" | "broker"> {
   /** Resolves when PostgreSQL has answered for the first time, or could not be asked. */
@@ -165,11 +182,6 @@ export function openConnections(name: string, config: ServiceConfig, log: Log, s
   };
 }
 
-/** The clock that a service goes by. A test's own is known from the start. */
-export function timeOf({ clock }: Database, own: Clock | undefined): Pick<OpenService, "clock" | "timeKnown"> {
-  return own === undefined ? { clock, timeKnown: clock.known } : { clock: own, timeKnown: Promise.resolve() };
-}
-
 /** Shows in the metrics whether RabbitMQ takes messages, and how wrong the machine's clock is. */
 export function exportConnections(
   registry: Registry,
@@ -209,18 +221,4 @@ function endForPooler(): void {
 /** What /readyz asks of the connections. */
 export function checksOf({ database, broker }: Connections): ReadinessChecks {
   return { database: () => database.ping().then(() => true), broker: () => broker.isReady() };
-}
-
-/** A service's spans and metrics bear its own name, also where it shares its process. */
-export async function openTelemetry(
-  source: TelemetrySource,
-  registry: Registry,
-): Promise<{ tracing: Tracing | undefined; stop(): Promise<void> }> {
-  const [tracing, metrics] = await Promise.all([startTracing(source), startMetricsExport(source, registry)]);
-  return {
-    tracing,
-    async stop() {
-      await Promise.all([tracing?.stop(), metrics?.stop()]);
-    },
-  };
 }

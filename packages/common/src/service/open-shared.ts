@@ -9,12 +9,10 @@ import {
   checksOf,
   exportConnections,
   openConnections,
-  openTelemetry,
+  openOn,
   type ServiceConfig,
   type ServiceOpener,
-  timeOf,
 } from "./open-service.ts";
-import { sayFacts } from "./processes.ts";
 
 /** A process that several services share: one pool of connections to PostgreSQL, one way to the broker, one operations port. */
 export interface SharedProcess {
@@ -73,25 +71,14 @@ export async function openShared(
       const registry = registries.get(service);
       if (registry === undefined) throw new Error(`${service} is none of this process's services.`);
       Object.assign(conditions, readiness.conditions);
-      const serviceLog = createLog({ service, level: config.LOG_LEVEL });
-      const id = randomUUID();
-      const telemetry = await openTelemetry({ service, id, config: serviceConfig, log: serviceLog }, registry);
       const ownBroker = partOfBroker(broker);
-      const saying = sayFacts({ queries: database.queries, log: serviceLog, registry }, { id, service, facts });
+      const own = { log: createLog({ service, level: config.LOG_LEVEL }), registry, database, broker: ownBroker };
+      const parts = { ...own, localOwners, operationsPort: operations.port };
+      const opened = await openOn(parts, service, serviceConfig, { clock, facts });
       return {
-        id,
-        processes: saying.processes,
-        log: serviceLog,
-        registry,
-        database,
-        broker: ownBroker,
-        localOwners,
-        ...timeOf(database, clock),
-        tracing: telemetry.tracing,
-        operationsPort: operations.port,
+        ...opened,
         async close() {
-          await saying.stop();
-          await telemetry.stop();
+          await opened.close();
           await ownBroker.close();
         },
       };

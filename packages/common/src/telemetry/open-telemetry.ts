@@ -19,8 +19,7 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import { complaining, EXPORT_TIMEOUT_MS, endWithin, exporterOptions, resourceOf } from "./otlp.ts";
-import { readTraceparent, writeTraceparent } from "./trace-context.ts";
-import type { TelemetrySource, Tracing } from "./tracing.ts";
+import { readTraceparent, type TelemetrySource, type Tracing, writeTraceparent } from "./tracing.ts";
 
 /** Spans that wait for the collector at the most, some 2 KB each; further ones are dropped. */
 const MAX_WAITING_SPANS = 8_192;

@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openSession } from "@herald/common/database/client";
 import { migrate } from "@herald/common/database/migrate";
-import { openSession } from "@herald/common/database/session";
 import { afterAll, beforeAll } from "@jest/globals";
 import { projectFolder } from "../stack/folders.ts";
 import { type Postgres, startPostgres } from "../stack/postgres.ts";

@@ -1,7 +1,6 @@
 import { Resolver } from "node:dns/promises";
 import { connect, isIP } from "node:net";
-import { createAddressGuard, isLocalhostName } from "@herald/common/security/address-guard";
-import type { AddressRules } from "@herald/common/security/address-rules";
+import { type AddressRules, createAddressGuard, isLocalhostName } from "@herald/common/security/address-guard";
 import { createNameResolver } from "@herald/common/security/name-resolver";
 import type { EgressProxy } from "./egress-proxy.ts";
 import { failureOf } from "./failure.ts";

@@ -1,6 +1,5 @@
 import type { Clock } from "@herald/common/runtime/clock";
-import { createAddressGuard, type Resolve } from "@herald/common/security/address-guard";
-import type { AddressRules } from "@herald/common/security/address-rules";
+import { type AddressRules, createAddressGuard, type Resolve } from "@herald/common/security/address-guard";
 import { attemptHeaders, type HeaderSettings } from "@herald/common/security/attempt-headers";
 import { createNameResolver, type NameResolver } from "@herald/common/security/name-resolver";
 import type { FailureKind } from "@herald/contracts";

@@ -3,7 +3,7 @@ import type { Queries } from "@herald/common/database/queries";
 import { shrinkingBatches } from "@herald/common/database/shrinking";
 import { batcher } from "@herald/common/runtime/batcher";
 import type { Clock } from "@herald/common/runtime/clock";
-import { retry } from "@herald/common/runtime/retry";
+import { retry } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { DispatcherMetrics } from "../metrics.ts";
 import { type Delivery, type DueRow, describeDeliveries } from "../sql/describe-deliveries.ts";

@@ -1,7 +1,7 @@
 import { isDataError } from "@herald/common/database/errors";
 import type { Queries } from "@herald/common/database/queries";
 import { batcher } from "@herald/common/runtime/batcher";
-import { retry } from "@herald/common/runtime/retry";
+import { retry } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Delivery } from "../sql/describe-deliveries.ts";
 import { readBodies } from "../sql/read-bodies.ts";

@@ -2,7 +2,7 @@ import { isDataError } from "@herald/common/database/errors";
 import type { Queries } from "@herald/common/database/queries";
 import { batcher } from "@herald/common/runtime/batcher";
 import type { Clock } from "@herald/common/runtime/clock";
-import { retry } from "@herald/common/runtime/retry";
+import { retry } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import { type Configuration, readConfiguration } from "../sql/read-configuration.ts";
 

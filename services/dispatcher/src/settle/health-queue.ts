@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { Queries } from "@herald/common/database/queries";
 import { batcher } from "@herald/common/runtime/batcher";
 import type { Clock } from "@herald/common/runtime/clock";
-import { retry } from "@herald/common/runtime/retry";
+import { retry } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { DispatcherMetrics } from "../metrics.ts";
 import { readHealth } from "../sql/read-health.ts";

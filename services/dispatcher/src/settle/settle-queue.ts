@@ -2,7 +2,7 @@ import { isDataError, isTooMuch } from "@herald/common/database/errors";
 import type { Queries } from "@herald/common/database/queries";
 import { shrinkingBatches } from "@herald/common/database/shrinking";
 import { batcher } from "@herald/common/runtime/batcher";
-import { retry } from "@herald/common/runtime/retry";
+import { retry } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { DispatcherMetrics } from "../metrics.ts";
 import { type ArrivedSettlement, recordArrived } from "../sql/record-arrived.ts";

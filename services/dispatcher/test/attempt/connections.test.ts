@@ -1,8 +1,6 @@
 import { once } from "node:events";
-import type { Agent } from "node:https";
-import { get } from "node:https";
-import { createAddressGuard } from "@herald/common/security/address-guard";
-import { addressRules } from "@herald/common/security/address-rules";
+import { type Agent, get } from "node:https";
+import { addressRules, createAddressGuard } from "@herald/common/security/address-guard";
 import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
 import { eventually } from "@herald/dev/harness/eventually";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { addressRules } from "@herald/common/security/address-rules";
+import { addressRules } from "@herald/common/security/address-guard";
 import { makeAuthority } from "@herald/dev/certificates/authority";
 import { nameServer } from "@herald/dev/harness/name-server";
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";

@@ -1,7 +1,6 @@
 import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
-import type { Resolve } from "@herald/common/security/address-guard";
-import { addressRules, PUBLIC_ONLY } from "@herald/common/security/address-rules";
+import { addressRules, PUBLIC_ONLY, type Resolve } from "@herald/common/security/address-guard";
 import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Sender } from "../../src/attempt/sender.ts";

@@ -1,4 +1,4 @@
-import { addressRules } from "@herald/common/security/address-rules";
+import { addressRules } from "@herald/common/security/address-guard";
 import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
 import { eventually } from "@herald/dev/harness/eventually";
 import { steeredClock } from "@herald/dev/harness/steered-clock";

@@ -1,6 +1,5 @@
 import { createHook } from "node:async_hooks";
-import type { Resolve } from "@herald/common/security/address-guard";
-import { addressRules } from "@herald/common/security/address-rules";
+import { addressRules, type Resolve } from "@herald/common/security/address-guard";
 import { afterAll } from "@jest/globals";
 import { createEgressProxy } from "../../src/attempt/egress-proxy.ts";
 import { type AttemptRequest, createSender, type Sender, type SenderOptions } from "../../src/attempt/sender.ts";

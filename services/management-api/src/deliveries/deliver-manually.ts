@@ -1,15 +1,15 @@
 import type { Broker } from "@herald/common/broker/broker";
-import type { Author } from "@herald/common/database/endpoint-change";
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import { ownerOf } from "@herald/common/database/shards";
+import type { Author } from "@herald/common/database/update-endpoint";
 import { toDeliverySummary } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { DeliverRequest, ManualRequest, WebhookDeliverySummary } from "@herald/contracts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
 import type { KeyedLimiter } from "../http/keyed-limiter.ts";
 import { ProblemError } from "../problems/problem-error.ts";
-import { deliverySummary } from "../sql/delivery-summaries.ts";
+import { deliverySummary } from "../sql/delivery-details.ts";
 import { insertManualDelivery } from "../sql/insert-manual-delivery.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Reads } from "@herald/common/database/queries";
-import { eventKeys } from "@herald/common/history/sql/event-keys";
+import { eventKeys } from "@herald/common/history/sql/events";
 import { type HistoryRow, toListItem, toUtc } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import { attemptHeaders, type HeaderSettings, timestampText } from "@herald/common/security/attempt-headers";

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { ChangeRow, Settings } from "../sql/endpoint-changes.ts";
-import { toChange } from "./changes.ts";
+import { authorOf, toChange } from "./changes.ts";
 
 const settings: Settings = {
   name: "Billing",
@@ -84,3 +84,18 @@ test("a manual delivery touches no setting, and says which delivery it was, and 
 test("a deletion has all settings as they were, and nothing after", () => {
   expect(toChange({ ...row, after: null })).toMatchObject({ kind: "deleted", before: settings, after: null });
 });
+
+test("a change is the admin's whom the token names", () => {
+  const author = { changedBy: "admin", subject: "auth0|7", name: "Ana" };
+  expect(authorOf({ subject: "auth0|7", name: "Ana" })).toEqual(author);
+});
+
+test.each(["a\0b", "\ud800", "x".repeat(257)])(
+  "of the subject %j, which can't be kept, the hash is kept",
+  (subject) => {
+    const { subject: kept } = authorOf({ subject, name: null });
+    expect(kept).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(authorOf({ subject, name: "Ana" }).subject).toBe(kept);
+    expect(authorOf({ subject: `${subject}!`, name: null }).subject).not.toBe(kept);
+  },
+);

@@ -1,10 +1,28 @@
+import { createHash } from "node:crypto";
 import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Reads } from "@herald/common/database/queries";
+import type { Author } from "@herald/common/database/update-endpoint";
 import { toUtc } from "@herald/common/history/summary";
 import type { ChangedSettings, ChangeKind, EndpointChange, EndpointChangePage } from "@herald/contracts";
+import type { Caller } from "../authentication/caller.ts";
 import { cursorOf, parseCursor } from "../deliveries/sought.ts";
 import { type ChangeRow, endpointChanges, type Settings } from "../sql/endpoint-changes.ts";
 import { type EndpointKey, findEndpoint, versionOf } from "./find-endpoint.ts";
+
+const MAX_SUBJECT = 256;
+
+/**
+ * The author of a change, as it is stored. Where PostgreSQL can't store the subject, or a person could not read it, its hash is stored: no
+ * author is without a name, and a person who has the token's subject can compare.
+ */
+export function authorOf({ subject, name }: Pick<Caller, "subject" | "name">): Author {
+  const isKept = subject !== "" && subject.length <= MAX_SUBJECT && !/[\p{Cc}\p{Cs}]/u.test(subject);
+  return { changedBy: "admin", subject: isKept ? subject : `sha256:${hashOf(subject)}`, name };
+}
+
+function hashOf(subject: string): string {
+  return createHash("sha256").update(subject).digest("hex");
+}
 
 /** The query parameters, validated. */
 export interface ChangeFilter {

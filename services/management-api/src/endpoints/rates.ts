@@ -2,7 +2,7 @@ import { percentileMs } from "@herald/common/history/durations";
 import { toUtc } from "@herald/common/history/summary";
 import type { AttemptCounts, EndpointRates, PeriodRates } from "@herald/contracts";
 import { ProblemError } from "../problems/problem-error.ts";
-import { endpointRates, type RateRow } from "../sql/endpoint-rates.ts";
+import { endpointRates, type RateRow } from "../sql/endpoint-details.ts";
 import type { EndpointKey } from "./find-endpoint.ts";
 import type { OverviewParts } from "./overview.ts";
 

@@ -1,7 +1,6 @@
-import { type Author, changeId, nameOf } from "@herald/common/database/endpoint-change";
 import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
-import { catchUpAgainAt, updateEndpoint } from "@herald/common/database/update-endpoint";
+import { type Author, catchUpAgainAt, changeId, nameOf, updateEndpoint } from "@herald/common/database/update-endpoint";
 import { toDeliverySummary } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { SecretSealer } from "@herald/common/security/secret-box";
@@ -9,7 +8,7 @@ import { newSigningSecret } from "@herald/common/security/signature";
 import type { SaveWebhookRequest, SaveWebhookResponse } from "@herald/contracts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { deleteEndpointRow } from "../sql/delete-endpoint.ts";
-import { recentDeliveries } from "../sql/delivery-summaries.ts";
+import { recentDeliveries } from "../sql/delivery-details.ts";
 import { type EndpointKey, findEndpoint, parseVersion, refuseVersion, toEndpointSummary } from "./find-endpoint.ts";
 import type { TellOwner } from "./tell-owner.ts";
 

@@ -6,7 +6,7 @@ import { cursorOf, parseCursor } from "../deliveries/sought.ts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
 import type { Download } from "../http/download.ts";
 import type { KeyedLimiter } from "../http/keyed-limiter.ts";
-import { deliveryBodies } from "../sql/delivery-bodies.ts";
+import { deliveryBodies } from "../sql/delivery-details.ts";
 import { rowFormats } from "./csv.ts";
 
 export interface ExportParts extends HistoryParts {

@@ -1,10 +1,9 @@
-import { type ApiLimits, type FieldProblem, isUuid, type ProblemCode } from "@herald/contracts";
+import { type ApiLimits, type FieldProblem, isUuid } from "@herald/contracts";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { Authenticate } from "../authentication/authenticate.ts";
 import type { ApiRequest, Handlers } from "../handlers.ts";
-import type { AnswerOnce } from "../idempotency/answer-once.ts";
-import { idempotencyKeyOf, ownKey, requestHash } from "../idempotency/idempotency-key.ts";
-import { type Operation, type OperationId, operationsByPath, pointsOf } from "../operations.ts";
+import { type AnswerOnce, idempotencyKeyOf, ownKey, requestHash } from "../idempotency/answer-once.ts";
+import { notFound, type Operation, type OperationId, operationsByPath, pointsOf } from "../operations.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import type { ApiValidator } from "../validation/validator.ts";
 import type { ConnectionLimits } from "./connection-limits.ts";
@@ -132,12 +131,6 @@ function maxBodyBytes(operation: Operation, limits: ApiLimits): number {
   return longest * ESCAPED + REST_OF_BODY_BYTES;
 }
 
-const NOT_FOUND: Partial<Record<string, ProblemCode>> = {
-  deliveryId: "delivery_not_found",
-  key: "event_not_found",
-  resendId: "resend_not_found",
-};
-
 /**
  * The ids of a path, in the spelling that PostgreSQL gives them: some clients write UUIDs in capitals. Behind here an id has one
  * spelling, so it can be a key of a map, part of a hash, or the context of a sealed secret.
@@ -147,7 +140,7 @@ const NOT_FOUND: Partial<Record<string, ProblemCode>> = {
 function idsOf(params: Record<string, string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(params).map(([name, value]) => {
-      if (!isUuid(value)) throw new ProblemError(NOT_FOUND[name] ?? "webhook_not_found");
+      if (!isUuid(value)) throw new ProblemError(notFound(name));
       return [name, value.toLowerCase()];
     }),
   );

@@ -1,6 +1,6 @@
-import { PUBLIC_ONLY } from "@herald/common/security/address-rules";
+import { PUBLIC_ONLY } from "@herald/common/security/address-guard";
 import { attemptHeaders } from "@herald/common/security/attempt-headers";
-import { DEFAULT_API_LIMITS, EVENT_TYPES } from "@herald/contracts";
+import { DEFAULT_API_LIMITS, DEFAULT_CATALOGUE, EVENT_TYPES, type EventPayload } from "@herald/contracts";
 import type { Schema } from "@herald/contracts/schemas";
 import { describe, expect, test } from "@jest/globals";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
@@ -13,7 +13,8 @@ import { problemKinds } from "../problems/catalogue.ts";
 import { apiFormats } from "../validation/formats.ts";
 import { FORMAT_PATTERNS } from "./component-schemas.ts";
 import { openApiDocument } from "./document.ts";
-import { headerParameters } from "./event-requests.ts";
+import { eventTypesOf, headerParameters } from "./event-requests.ts";
+import { html, prose } from "./html.ts";
 import { published } from "./published.ts";
 
 const document = openApiDocument({ limits: DEFAULT_API_LIMITS, basePath: "", cookieName: "herald_session" });
@@ -238,4 +239,27 @@ describe("what receivers get, in the OpenAPI document", () => {
     const ofHttp = ["User-Agent", "Accept", "Content-Type", "Content-Length"];
     expect(headerParameters(settings).map(({ name }) => name)).toEqual(sent.filter((name) => !ofHttp.includes(name)));
   });
+});
+
+test("a value in the reference's HTML is escaped, unless it is HTML already", () => {
+  const item = html`<li>${"<script>\"'&"}</li>`;
+  expect(html`<ul>${[item, item]}</ul>${7}`.html).toBe(
+    "<ul><li>&#60;script&#62;&#34;&#39;&#38;</li><li>&#60;script&#62;&#34;&#39;&#38;</li></ul>7",
+  );
+});
+
+test("in the reference's texts, backquotes mark names and blank lines end paragraphs", () => {
+  expect(prose("a `<b>`\n\nc").html).toBe("a <code>&#60;b&#62;</code><br>c");
+});
+
+test("§2.4/fields §6/names the catalogue has a sample for each event, about the kind of entity that emitters name", () => {
+  const eventTypes = eventTypesOf(DEFAULT_CATALOGUE);
+  const samples = eventTypes.map(({ sample }) => JSON.parse(sample) as EventPayload);
+  expect(samples.map(({ type, entityType }) => [type, entityType])).toEqual(
+    EVENT_TYPES.map((type) => [type, DEFAULT_CATALOGUE[type].entityType]),
+  );
+  for (const sample of samples) {
+    expect(Object.keys(sample)).toEqual(["id", "type", "occurredAtUtc", "entityType", "entityId", "data"]);
+  }
+  expect(eventTypes.filter(({ remark }) => remark !== null)).toMatchObject([{ name: "ProjectUpdated" }]);
 });

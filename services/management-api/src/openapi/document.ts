@@ -3,17 +3,17 @@ import { type ApiLimits, type Catalogue, DEFAULT_CATALOGUE, type DeliveryExportR
 import { apiSchemas, type Schema, type SchemaName } from "@herald/contracts/schemas";
 import { permissionsFor } from "../authentication/access.ts";
 import { rowFormats } from "../export/csv.ts";
-import { KEY_PATTERN, MAX_KEY_CHARACTERS } from "../idempotency/idempotency-key.ts";
-import { API_PREFIX, type Operation, type OperationId, operationsByPath } from "../operations.ts";
+import { KEY_PATTERN, MAX_KEY_CHARACTERS } from "../idempotency/answer-once.ts";
+import { API_PREFIX, type Operation, type OperationId, operationsByPath, parametersOf } from "../operations.ts";
 import { componentSchemas, withPatterns } from "./component-schemas.ts";
 import { DEFAULT_HEADERS, EventPayload, eventRequests, RECEIVER_TAG } from "./event-requests.ts";
 import { type Examples, examplesOf, PARAMETER_EXAMPLES } from "./examples.ts";
 import { LINKS } from "./links.ts";
-import { problemsOf } from "./problems-of.ts";
 import {
   type Headers,
   type OpenApiResponse,
   problemResponses,
+  problemsOf,
   rateHeaders,
   refTo,
   requestId,
@@ -157,7 +157,7 @@ function describe(
 ): OpenApiOperation {
   const { summary, description, body, access, takesIdempotencyKey } = operation;
   const parameters = [
-    ...pathParameters(operation.path),
+    ...pathParameters(operation),
     ...queryParameters(operation, schemas),
     ...(takesIdempotencyKey ? [idempotencyKey] : []),
   ];
@@ -229,8 +229,8 @@ function downloadContent(examples: Examples, rows: SchemaName): NonNullable<Open
 
 const PARAMETERS: Partial<Record<string, string>> = { deliveryId: "The delivery.", key: "The event's key." };
 
-function pathParameters(path: string): Schema[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
+function pathParameters(operation: Operation): Schema[] {
+  return parametersOf(operation).map((name) => ({
     name,
     in: "path",
     required: true,

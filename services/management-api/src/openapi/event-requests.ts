@@ -1,8 +1,7 @@
 import { sharedSettings } from "@herald/common/config/common-settings";
 import type { HeaderSettings } from "@herald/common/security/attempt-headers";
-import type { Catalogue } from "@herald/contracts";
+import { type Catalogue, type EventTypeInfo, isEventType, samplePayload } from "@herald/contracts";
 import { dataSchemaOf, eventPayloadSchema, type Schema } from "@herald/contracts/schemas";
-import { eventTypesOf } from "../event-types.ts";
 
 // What receivers get, as the `webhooks` of OpenAPI 3.1 say it. How to verify and answer it is in docs/receiving-webhooks.md.
 
@@ -93,4 +92,20 @@ export function headerParameters({ headerPrefix, standardWebhooks }: HeaderSetti
 
 function header(name: string, description: string, rules: Schema = {}): Schema {
   return { name, in: "header", required: true, description, schema: { type: "string", ...rules } };
+}
+
+/** A catalogue's events in words, for the admin who chooses among them. */
+export function eventTypesOf(catalogue: Catalogue): EventTypeInfo[] {
+  return Object.entries(catalogue).map(([name, { entityType, emittedWhen, remark = null }]) => ({
+    name,
+    entityType,
+    emittedWhen,
+    remark,
+    sample: JSON.stringify(samplePayload(name, catalogue), null, 2),
+  }));
+}
+
+/** The type that documents have in their examples. */
+export function exampleType(catalogue: Catalogue): string {
+  return isEventType("WorkItemCompleted", catalogue) ? "WorkItemCompleted" : (Object.keys(catalogue)[0] as string);
 }

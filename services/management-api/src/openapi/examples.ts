@@ -32,8 +32,7 @@ import {
   type WebhookEndpointSummary,
 } from "@herald/contracts";
 import type { SchemaName } from "@herald/contracts/schemas";
-import { eventTypesOf, exampleType } from "../event-types.ts";
-import { DEFAULT_HEADERS } from "./event-requests.ts";
+import { DEFAULT_HEADERS, eventTypesOf, exampleType } from "./event-requests.ts";
 
 // One story: an endpoint whose receiver was away for a moment. A test holds each example against its schema.
 

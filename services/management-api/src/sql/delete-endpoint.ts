@@ -1,6 +1,6 @@
-import { type Author, authorDetails, changeId, settingsOf } from "@herald/common/database/endpoint-change";
-import { noticeId } from "@herald/common/database/notice-id";
+import { noticeId } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
+import { type Author, authorDetails, changeId, settingsOf } from "@herald/common/database/update-endpoint";
 
 export interface EndpointDeletion {
   id: string;

@@ -1,7 +1,8 @@
-import type { Reads } from "@herald/common/database/queries";
-import { historyColumns } from "@herald/common/history/sql/delivery-columns";
-import type { HistoryRow } from "@herald/common/history/summary";
-import type { FailureKind } from "@herald/contracts";
+import type { Queries, Reads } from "@herald/common/database/queries";
+import { historyColumns, summaryColumns } from "@herald/common/history/sql/delivery-columns";
+import type { DeliveryRow, HistoryRow } from "@herald/common/history/summary";
+import { type FailureKind, RECENT_DELIVERIES } from "@herald/contracts";
+import { newestDeliveries, ofAllTimes } from "./newest-deliveries.ts";
 
 export interface DetailsRow extends HistoryRow {
   /** Null where the delivery's event is no longer stored. */
@@ -65,4 +66,68 @@ export async function deliveryDetails(
       and endpoint.id = ${endpointId}::uuid
       and endpoint.organization_id = ${organizationId}`;
   return row ?? null;
+}
+
+/**
+ * The bodies of the first of these deliveries, in their order: of as many as have `maxBytes` together, and of the first in any
+ * case. A body is null where the organization has no such delivery, or its event is no longer stored.
+ *
+ * Locks nothing. Walks delivery_pkey and business_event_pkey once a delivery. The bodies that come after `maxBytes` are not read:
+ * PostgreSQL knows the length of a text without it.
+ */
+export async function deliveryBodies(
+  queries: Reads,
+  { organizationId, ids, maxBytes }: { organizationId: string; ids: readonly string[]; maxBytes: number },
+): Promise<(string | null)[]> {
+  const rows = await queries.$queryRaw<{ body: string | null }[]>`
+    select body
+    from (
+      select sought.place, found.body, sum(coalesce(octet_length(found.body), 0)) over (order by sought.place) as bytes
+      from unnest(${ids}::uuid[]) with ordinality as sought (id, place)
+      left join lateral (
+        select coalesce(delivery.body, (
+                 select event.body
+                 from business_event as event
+                 where event.organization_id = delivery.organization_id and event.key = delivery.event_key
+               )) as body
+        from delivery
+        where delivery.id = sought.id and delivery.organization_id = ${organizationId}
+        offset 0
+      ) as found on true
+    ) as sized
+    where bytes <= ${maxBytes}::bigint or place = 1
+    order by place`;
+  return rows.map(({ body }) => body);
+}
+
+/**
+ * One delivery; null where the organization has none with this id, of an endpoint that exists. Locks nothing. Walks delivery_pkey,
+ * webhook_endpoint_pkey and business_event_pkey.
+ */
+export async function deliverySummary(
+  queries: Queries,
+  { id, organizationId }: { id: string; organizationId: string },
+): Promise<DeliveryRow | null> {
+  const [row] = await queries.$queryRaw<DeliveryRow[]>`
+    select ${summaryColumns}
+    from delivery
+    where id = ${id}::uuid and organization_id = ${organizationId}
+      and exists (select from webhook_endpoint where id = delivery.endpoint_id)`;
+  return row ?? null;
+}
+
+/**
+ * One endpoint's share of its organization's most recent deliveries, newest first: the same share that the list of
+ * endpoints shows. Locks nothing. Walks what {@link newestDeliveries} walks, and business_event_pkey.
+ */
+export async function recentDeliveries(
+  queries: Queries,
+  { organizationId, endpointId, now }: { organizationId: string; endpointId: string; now: Date },
+): Promise<DeliveryRow[]> {
+  return await queries.$queryRaw<DeliveryRow[]>`
+    with ${newestDeliveries({ organizationId, ...ofAllTimes(now), limit: RECENT_DELIVERIES })}
+    select ${summaryColumns}
+    from newest as delivery
+    where endpoint_id = ${endpointId}::uuid
+    order by id desc`;
 }

@@ -1,6 +1,9 @@
+import { Prisma } from "@herald/common/database/generated/client";
 import { firstIdAt } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
+import { DURATION_BOUNDS_MS } from "@herald/common/history/durations";
 import type { FailureKind } from "@herald/contracts";
+import type { EndpointKey } from "../endpoints/find-endpoint.ts";
 
 export interface FailedAttemptRow {
   deliveryId: string;
@@ -69,4 +72,33 @@ export async function missedEvents(
       limit ${maxEvents}::int
     ) as event`;
   return { missed: row?.missed ?? 0, isMinimum: (row?.seen ?? 0) === maxEvents };
+}
+
+export interface RateRow {
+  /** Which of the pieces, from 0; null of an endpoint without attempts. */
+  piece: number | null;
+  succeeded: number;
+  failed: number;
+  durations: number[];
+}
+
+/** The attempts of each of {@link DURATION_BOUNDS_MS}. */
+const sumsOfDurations = Prisma.raw(DURATION_BOUNDS_MS.map((_, index) => `sum(durations[${index + 1}])`).join(", "));
+
+/**
+ * How an endpoint's attempts ended, by pieces of time that begin at `starts`, in their order; the last one has no end. Pieces without
+ * attempts have no row. No row at all where the organization has no such endpoint. Locks nothing. Walks webhook_endpoint_pkey, and endpoint_hour_pkey: at most the endpoint's 744 hours.
+ */
+export async function endpointRates(
+  queries: Reads,
+  { id, organizationId }: EndpointKey,
+  starts: readonly Date[],
+): Promise<RateRow[]> {
+  return await queries.$queryRaw<RateRow[]>`
+    select width_bucket(hour, ${starts}::timestamptz[]) - 1 as piece, sum(succeeded)::int as succeeded, sum(failed)::int as failed,
+           array[${sumsOfDurations}]::int[] as durations
+    from webhook_endpoint as endpoint
+    left join endpoint_hour on endpoint_id = endpoint.id and hour >= ${starts[0]}::timestamptz
+    where endpoint.id = ${id}::uuid and organization_id = ${organizationId}
+    group by 1`;
 }

@@ -1,5 +1,5 @@
-import { type Author, nameOf } from "@herald/common/database/endpoint-change";
 import type { Queries } from "@herald/common/database/queries";
+import { type Author, nameOf } from "@herald/common/database/update-endpoint";
 
 export interface ManualDelivery {
   id: string;

@@ -15,7 +15,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
   "services/management-api/src/sql/idempotency-keys.ts eraseIdempotencyKeys":
     "it erases by age, for all organizations, and no request leads to it",
   "packages/common/src/database/shards.ts ownerOf": "it reads who owns an endpoint's shard, which is no organization's",
-  "packages/common/src/database/dispatching.ts readDispatching": "of all of Herald; for operators",
+  "packages/common/src/database/shards.ts readDispatching": "of all of Herald; for operators",
   "packages/common/src/database/lag.ts readLag": "it counts for operators' metrics, and no request leads to it",
 };
 

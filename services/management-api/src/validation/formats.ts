@@ -1,4 +1,4 @@
-import type { AddressRules } from "@herald/common/security/address-rules";
+import type { AddressRules } from "@herald/common/security/address-guard";
 import { checkEndpointUrl } from "@herald/common/security/url-policy";
 import { type ApiLimits, isTime } from "@herald/contracts";
 import { parseCursor } from "../deliveries/sought.ts";

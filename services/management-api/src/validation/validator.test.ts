@@ -1,4 +1,4 @@
-import { PUBLIC_ONLY } from "@herald/common/security/address-rules";
+import { PUBLIC_ONLY } from "@herald/common/security/address-guard";
 import { DEFAULT_API_LIMITS, EVENT_TYPES } from "@herald/contracts";
 import { apiSchemas } from "@herald/contracts/schemas";
 import { describe, expect, test } from "@jest/globals";

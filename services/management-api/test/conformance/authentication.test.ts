@@ -2,9 +2,7 @@ import { insertEvent, insertResend } from "@herald/dev/harness/rows";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { permissionsFor } from "../../src/authentication/access.ts";
 import { type OperationId, operations } from "../../src/operations.ts";
-import { create, settings } from "../support/endpoints.ts";
-import { type TokenOptions, token } from "../support/tokens.ts";
-import { type Client, useApi } from "../support/use-api.ts";
+import { type Client, create, settings, type TokenOptions, token, useApi } from "../support/use-api.ts";
 
 const api = useApi();
 

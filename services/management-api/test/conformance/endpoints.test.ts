@@ -1,7 +1,6 @@
 import { EVENT_TYPES } from "@herald/contracts";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { create, settings } from "../support/endpoints.ts";
-import { type Client, useApi } from "../support/use-api.ts";
+import { type Client, create, settings, useApi } from "../support/use-api.ts";
 
 const api = useApi();
 let client: Client;

@@ -3,8 +3,7 @@ import { eventually } from "@herald/dev/harness/eventually";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { states, storeDelivery, storeMany } from "../support/deliveries.ts";
-import { create, settings } from "../support/endpoints.ts";
-import { type Client, useApi } from "../support/use-api.ts";
+import { type Client, create, settings, useApi } from "../support/use-api.ts";
 
 const clock = steeredClock(new Date());
 const api = useApi({ clock, settings: { DATABASE_TIMEOUT_SECONDS: "600" } });

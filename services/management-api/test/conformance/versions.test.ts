@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { versionOf } from "../../src/endpoints/find-endpoint.ts";
 import { storeDelivery } from "../support/deliveries.ts";
-import { create, settings } from "../support/endpoints.ts";
-import { type Client, useApi } from "../support/use-api.ts";
+import { type Client, create, settings, useApi } from "../support/use-api.ts";
 
 const api = useApi();
 let client: Client;

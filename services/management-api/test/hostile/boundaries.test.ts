@@ -1,9 +1,7 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { API_PREFIX } from "../../src/operations.ts";
-import { create, settings } from "../support/endpoints.ts";
 import { head, sendRaw } from "../support/raw-http.ts";
-import { token } from "../support/tokens.ts";
-import { useApi } from "../support/use-api.ts";
+import { create, settings, token, useApi } from "../support/use-api.ts";
 
 const api = useApi({ settings: { SIGN_IN_LINKS: "true" } });
 const WEBHOOKS = `${API_PREFIX}/webhooks`;

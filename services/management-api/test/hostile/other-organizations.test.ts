@@ -2,8 +2,7 @@ import { DEFAULT_API_LIMITS } from "@herald/contracts";
 import { beforeAll, expect, test } from "@jest/globals";
 import { type OpenApiDocument, openApiDocument } from "../../src/openapi/document.ts";
 import { states, storeDelivery } from "../support/deliveries.ts";
-import { create, settings } from "../support/endpoints.ts";
-import { type Client, useApi } from "../support/use-api.ts";
+import { type Client, create, settings, useApi } from "../support/use-api.ts";
 
 const api = useApi();
 /** Each text of the other organization holds it. No answer may. */

@@ -5,8 +5,7 @@ import { machineClock } from "@herald/common/runtime/clock";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { tokenVerifier, type VerifyToken } from "../../src/authentication/verify-token.ts";
 import { readManagementApiConfig } from "../../src/config.ts";
-import { AUDIENCE, ISSUER, JWT_SECRET } from "../support/tokens.ts";
-import { SECRET_SEALING_KEY } from "../support/use-api.ts";
+import { AUDIENCE, ISSUER, JWT_SECRET, SECRET_SEALING_KEY } from "../support/use-api.ts";
 
 /** What attackers make of tokens, against each way of verifying them. Made by hand: no library would make these. */
 const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });

@@ -1,8 +1,7 @@
 import { openDatabase } from "@herald/common/database/open-database";
 import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
-import { create } from "../support/endpoints.ts";
-import { type Client, useApi } from "../support/use-api.ts";
+import { type Client, create, useApi } from "../support/use-api.ts";
 
 const api = useApi();
 

@@ -1,8 +1,7 @@
 import { openDatabase } from "@herald/common/database/open-database";
 import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
-import { create, settings } from "../support/endpoints.ts";
-import { useApi } from "../support/use-api.ts";
+import { create, settings, useApi } from "../support/use-api.ts";
 
 const api = useApi();
 

@@ -1,8 +1,7 @@
 import { EVENT_TYPES, type SaveWebhookRequest } from "@herald/contracts";
 import { beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { create } from "../support/endpoints.ts";
-import { type Client, useApi } from "../support/use-api.ts";
+import { type Client, create, useApi } from "../support/use-api.ts";
 
 const RUNS = 300;
 const api = useApi({ settings: { MAX_ENDPOINTS: "10000" } });

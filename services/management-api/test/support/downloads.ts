@@ -1,7 +1,5 @@
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
-import type { TokenOptions } from "./tokens.ts";
-import { token } from "./tokens.ts";
-import type { Api } from "./use-api.ts";
+import { type Api, type TokenOptions, token } from "./use-api.ts";
 
 export interface Downloaded {
   status: number;

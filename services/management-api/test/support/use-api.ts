@@ -5,8 +5,10 @@ import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import type { Log, LogFields } from "@herald/common/telemetry/log";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import type { Tracing } from "@herald/common/telemetry/tracing";
+import type { SaveWebhookRequest, SaveWebhookResponse } from "@herald/contracts";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
+import { SignJWT } from "jose";
 import { agent, type Response, type Test } from "supertest";
 import { createApp } from "../../src/app.ts";
 import { limitsOf, type ManagementApiConfig, readManagementApiConfig } from "../../src/config.ts";
@@ -16,7 +18,48 @@ import { type ApiServer, startServer } from "../../src/http/server.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { API_PREFIX } from "../../src/operations.ts";
 import { responseValidator, type SeenResponse } from "./response-validator.ts";
-import { AUDIENCE, ISSUER, JWT_SECRET, type TokenOptions, token } from "./tokens.ts";
+
+export const JWT_SECRET = "a secret of the tests, of 32 characters at least";
+export const ISSUER = "https://login.example.com";
+export const AUDIENCE = "herald-tests";
+
+/** What a caller may have besides everything, which is the default. */
+export interface TokenOptions {
+  subject?: string;
+  name?: unknown;
+  organizationId?: string | null;
+  permissions?: unknown;
+  subscription?: unknown;
+  modules?: unknown;
+  entitlements?: unknown;
+  expiresInS?: number;
+  notBeforeInS?: number;
+  issuer?: string;
+  audience?: string;
+  secret?: string;
+  omit?: "exp" | "sub";
+}
+
+/** A token of the development kind, as a browser session or an API client would hold. */
+export async function token(options: TokenOptions = {}): Promise<string> {
+  const { organizationId = "organization-1", subject = "user-1", expiresInS = 3_600 } = options;
+  const now = Math.floor(Date.now() / 1_000);
+  const jwt = new SignJWT({
+    ...(options.name !== undefined && { name: options.name }),
+    ...(organizationId !== null && { organization_id: organizationId }),
+    permissions: options.permissions ?? ["integrations.view", "integrations.manage"],
+    subscription: options.subscription ?? "active",
+    modules: options.modules ?? ["administration"],
+    entitlements: options.entitlements ?? ["integrations"],
+  })
+    .setProtectedHeader({ alg: "HS256" })
+    .setIssuer(options.issuer ?? ISSUER)
+    .setAudience(options.audience ?? AUDIENCE);
+  if (options.omit !== "sub") jwt.setSubject(subject);
+  if (options.omit !== "exp") jwt.setExpirationTime(now + expiresInS);
+  if (options.notBeforeInS !== undefined) jwt.setNotBefore(now + options.notBeforeInS);
+  return await jwt.sign(Buffer.from(options.secret ?? JWT_SECRET));
+}
 
 export const { SECRET_KEYS, SECRET_SEALING_KEY } = newSealingKeys("tests");
 
@@ -207,4 +250,22 @@ function recordingLog(lines: string[]): Log {
       lines.push(JSON.stringify({ level, message, ...Object.fromEntries(shown) }));
     };
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error"), isDebug: true };
+}
+
+/** A valid body for POST; with a version, for PUT. */
+export function settings(changes: Record<string, unknown> = {}): SaveWebhookRequest {
+  return {
+    name: "Billing",
+    url: "https://hooks.example.com/herald",
+    enabled: true,
+    rotateSecret: false,
+    events: ["WorkItemCompleted"],
+    version: null,
+    ...changes,
+  } as SaveWebhookRequest;
+}
+
+export async function create(client: Client, changes: Record<string, unknown> = {}): Promise<SaveWebhookResponse> {
+  const response = await client.post("/webhooks", settings(changes)).expect(200);
+  return response.body as SaveWebhookResponse;
 }

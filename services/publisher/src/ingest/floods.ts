@@ -1,4 +1,4 @@
-import type { Inspector } from "@herald/common/broker/inspector";
+import type { Inspector } from "@herald/common/broker/broker";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 

@@ -1,8 +1,7 @@
 import type { Publisher } from "@herald/common/broker/broker";
 import { carriedHeaders } from "@herald/common/broker/carried-headers";
 import type { Log } from "@herald/common/telemetry/log";
-import { readTraceparent } from "@herald/common/telemetry/trace-context";
-import type { TraceSpan, Tracing } from "@herald/common/telemetry/tracing";
+import { readTraceparent, type TraceSpan, type Tracing } from "@herald/common/telemetry/tracing";
 import type { JudgeOptions, UndeliveredCause } from "@herald/contracts";
 import type { FanOutItem, FanOutOutcome, FanOutResult } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";

@@ -1,5 +1,5 @@
 import { isTooMuch } from "@herald/common/database/errors";
-import { retry } from "@herald/common/runtime/retry";
+import { retry } from "@herald/common/runtime/repeat";
 import { makePartitions, readPartitions } from "../sql/partitions.ts";
 import { stepFailed, type TaskParts } from "../task.ts";
 import { type Keeping, missingPartitions } from "./days.ts";

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { OPERATOR } from "@herald/common/database/endpoint-change";
 import { deliveryId, eventKey } from "@herald/common/database/ids";
 import type { Database } from "@herald/common/database/open-database";
 import { shardOf } from "@herald/common/database/shards";
-import { updateEndpoint } from "@herald/common/database/update-endpoint";
+import { OPERATOR, updateEndpoint } from "@herald/common/database/update-endpoint";
 import type { Log } from "@herald/common/telemetry/log";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { answered, insertEndpoint } from "@herald/dev/harness/rows";

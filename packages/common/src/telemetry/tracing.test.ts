@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { readTraceparent, writeTraceparent } from "./trace-context.ts";
+import { readTraceparent, writeTraceparent } from "./tracing.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { atMostEach } from "./at-most-each.ts";
+import { atMostEach } from "./repeat.ts";
 
 function counted(periodMs: number) {
   let checks = 0;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { idempotencyKeyOf, requestHash } from "./idempotency-key.ts";
+import { idempotencyKeyOf, requestHash } from "./answer-once.ts";
 
 const keyOf = (...values: string[]) => idempotencyKeyOf({ headersDistinct: { "idempotency-key": values } });
 

@@ -1,6 +1,6 @@
 import { isUuid } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
-import { changeId } from "./endpoint-change.ts";
+import { changeId } from "./update-endpoint.ts";
 
 const NOW = new Date("2026-03-01T12:00:00.000Z");
 const later = (ms: number) => new Date(NOW.getTime() + ms);

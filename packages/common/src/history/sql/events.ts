@@ -1,3 +1,4 @@
+import type { UndeliveredCause } from "@herald/contracts";
 import { Prisma } from "../../database/generated/client.ts";
 import { idsFrom } from "../../database/ids.ts";
 import type { Reads } from "../../database/queries.ts";
@@ -94,4 +95,86 @@ function withinKeys({ firstKey, before }: EventKeysQuery): Prisma.Sql {
   return Prisma.sql`
     ${firstKey === null ? Prisma.empty : Prisma.sql`and key >= ${firstKey}::uuid`}
     ${before === null ? Prisma.empty : Prisma.sql`and key < ${before}::uuid`}`;
+}
+
+export interface EventRow {
+  key: string;
+  id: string;
+  type: string;
+  entityId: string;
+  occurredAt: Date;
+  receivedAt: Date;
+  traceparent: string | null;
+  /** The beginning of the body: all that comes before `data`. */
+  head: string;
+  /** Null where it was not asked for. */
+  body: string | null;
+}
+
+/** The fields before `data`, with a kind of entity of 128 characters, each written as an escape of six. */
+const HEAD_CHARACTERS = 1_024;
+
+/**
+ * Events of an organization by their keys, newest first. Bodies are large, so they are read only where they are asked for.
+ *
+ * Locks nothing. Walks business_event_pkey, in one partition an event.
+ */
+export async function readEvents(
+  queries: Reads,
+  { organizationId, keys, withBody }: { organizationId: string; keys: readonly string[]; withBody: boolean },
+): Promise<EventRow[]> {
+  return await queries.$queryRaw<EventRow[]>`
+    select event.*
+    from unnest(${keys}::uuid[]) as sought (key)
+    cross join lateral (
+      select key, id, type, entity_id as "entityId", occurred_at as "occurredAt", received_at as "receivedAt",
+             traceparent, left(body, ${HEAD_CHARACTERS}::int) as head, case when ${withBody}::boolean then body end as body
+      from business_event
+      where organization_id = ${organizationId} and key = sought.key
+      offset 0
+    ) as event
+    order by event.key desc`;
+}
+
+export interface UndeliveredRow {
+  id: string;
+  type: string | null;
+  cause: UndeliveredCause;
+  reason: string;
+  cameAt: Date;
+}
+
+/** All of it has to fit; null, or an empty list, lets all pass. */
+export interface UndeliveredQuery {
+  organizationId: string;
+  eventId: string | null;
+  /** With what the event's id begins. */
+  idPrefix: string | null;
+  types: readonly string[];
+  /** When it came: at this time or later, and before that one. */
+  from: Date | null;
+  to: Date | null;
+  limit: number;
+}
+
+/**
+ * What is known of an organization's events that were not taken, newest first: a row for each cause.
+ *
+ * Locks nothing. Walks undelivered_event_pkey where an id or its beginning is given, else
+ * undelivered_event_organization_id_came_at_idx backwards.
+ */
+export async function undeliveredEvents(queries: Reads, query: UndeliveredQuery): Promise<UndeliveredRow[]> {
+  const { organizationId, eventId, idPrefix, types, from, to, limit } = query;
+  const ids = idPrefix === null ? null : idsFrom(idPrefix);
+  return await queries.$queryRaw<UndeliveredRow[]>`
+    select event_id as id, type, cause::text as cause, reason, came_at as "cameAt"
+    from undelivered_event
+    where organization_id = ${organizationId}
+      ${eventId === null ? Prisma.empty : Prisma.sql`and event_id = ${eventId}::uuid`}
+      ${ids === null ? Prisma.empty : Prisma.sql`and event_id >= ${ids.first}::uuid and event_id <= ${ids.last}::uuid`}
+      ${types.length === 0 ? Prisma.empty : Prisma.sql`and type = any (${types}::text[])`}
+      ${from === null ? Prisma.empty : Prisma.sql`and came_at >= ${from}::timestamptz`}
+      ${to === null ? Prisma.empty : Prisma.sql`and came_at < ${to}::timestamptz`}
+    order by came_at desc
+    limit ${limit}::int`;
 }
