@@ -38,7 +38,9 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
   const waited: boolean[] = [];
   const inFlight = new Map<string, Begun>();
   const ofEndpoint = new Map<string, number>();
-  const most = { all: 0, endpoint: 0, twice: 0 };
+  const most = { all: 0, endpoint: 0, twice: 0, inTurn: 0 };
+  /** Attempts that began in this turn of the event loop. */
+  let inTurn = 0;
   const lost = new Set<number>();
   const disabled = new Set<string>();
   let readMs = 2;
@@ -95,6 +97,12 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     const { delivery, over } = begun;
     const { deliveryId, endpointId: id } = delivery;
     if (inFlight.has(deliveryId)) most.twice++;
+    if (inTurn++ === 0) {
+      setImmediate(() => {
+        inTurn = 0;
+      });
+    }
+    most.inTurn = Math.max(most.inTurn, inTurn);
     inFlight.set(deliveryId, begun);
     ofEndpoint.set(id, (ofEndpoint.get(id) ?? 0) + 1);
     most.all = Math.max(most.all, inFlight.size);
@@ -422,6 +430,30 @@ test("an endpoint that answers goes on, though all that were quick before hang a
   owner.handedOver(store(endpointId(0), 40));
   await pass(400);
   expect(made.size - before).toBe(40);
+});
+
+test.each([
+  { come: "are handed over", isHandedOver: true },
+  { come: "are read", isHandedOver: false },
+])("of a thousand deliveries that $come at once, few attempts begin in one turn of the event loop", async (row) => {
+  const { owner, store, sweep, pass, made, most } = world({
+    options: { concurrency: 10, bounds: { inFlight: 2_000, bodiesBytes: 1024 ** 2 } },
+    tookMs: () => 50,
+  });
+  const ids = Array.from({ length: 100 }, (_, index) => endpointId(index + 1));
+  // Their health is known then.
+  for (const id of ids) owner.handedOver(store(id, 1));
+  await pass(100);
+  most.inTurn = 0;
+  for (const id of ids) {
+    const stored = store(id, 10);
+    if (row.isHandedOver) owner.handedOver(stored);
+  }
+  if (!row.isHandedOver) sweep();
+  await pass(300);
+  expect(made.size).toBe(1_100);
+  expect(most.all).toBeGreaterThan(500);
+  expect(most.inTurn).toBeLessThanOrEqual(16);
 });
 
 describe("an endpoint of which three attempts of four hang", () => {

@@ -88,6 +88,12 @@ const ARRIVED_MS = 1_000;
 /** What is left to PostgreSQL is not read again before this time. */
 const LEFT_MS = 60_000;
 
+/**
+ * So many attempts begin in one turn of the event loop. A handshake takes a millisecond of the processor: what has begun gets on before more
+ * begins, and so do heartbeats, and whoever answers at once.
+ */
+const BEGIN_IN_TURN = 16;
+
 /** A timer is never longer: what is due later is found by a sweep. */
 const MAX_TIMER_MS = 60_000;
 
@@ -102,7 +108,9 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   const newRate = () => (ratePerSecond ? createRate(clock, ratePerSecond) : undefined);
   const endpoints = createEndpoints(newRate, (endpoint) => {
     for (const speed of SPEEDS) turns[speed].remove(endpoint);
+    withRows.remove(endpoint);
     waitingForBytes.delete(endpoint);
+    if (!endpoint.reading) giveBack(endpoint);
     atHand.drop(endpoint);
   });
   const permits = createPermits(bounds.inFlight);
@@ -113,6 +121,8 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     quick: createTurns<OwnedEndpoint>(),
     slow: createTurns<OwnedEndpoint>(),
   };
+  /** Endpoints whose rows were read, and that have permits for them. */
+  const withRows = createTurns<OwnedEndpoint>();
   /** Endpoints whose next body waits for bytes. */
   const waitingForBytes = new Set<OwnedEndpoint>();
   const suspects = createSuspects(({ endpoint, delivery }) => {
@@ -122,6 +132,8 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   const inFlight = new Map<number, number>();
   const serving = new Set<Promise<void>>();
   let scheduled = false;
+  /** Attempts that have begun in this turn of the event loop. */
+  let begun = 0;
 
   const nowMs = () => clock.now().getTime();
 
@@ -222,12 +234,22 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     setImmediate(run);
   }
 
-  /** Gives turns until no permit is free for anybody who waits. Endpoints of each speed take turns as well. */
+  /** Gives turns until no permit is free for anybody who waits, or enough have begun. Endpoints of each speed take turns as well. */
   function run(): void {
     scheduled = false;
+    begun = 0;
     const wanting = new Set<OwnedEndpoint>();
     for (let isOver = false; !isOver; ) {
+      if (begun >= BEGIN_IN_TURN) {
+        schedule();
+        break;
+      }
       isOver = true;
+      const endpoint = withRows.next();
+      if (endpoint !== undefined) {
+        isOver = false;
+        beginOfRows(endpoint);
+      }
       for (const speed of SPEEDS) {
         if (!permits.mayTake(speed)) continue;
         const endpoint = turns[speed].next();
@@ -253,6 +275,22 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       wanting.add(endpoint);
     }
     offer(endpoint);
+  }
+
+  function beginOfRows(endpoint: OwnedEndpoint): void {
+    const permit = endpoint.reserved.pop();
+    const isBegun = permit !== undefined && roomOf(endpoint) > 0 && begin(endpoint, permit);
+    if (isBegun && endpoint.reserved.length > 0) {
+      withRows.add(endpoint);
+      return;
+    }
+    if (!isBegun) permit?.settled();
+    giveBack(endpoint);
+    offer(endpoint);
+  }
+
+  function giveBack(endpoint: OwnedEndpoint): void {
+    for (const permit of endpoint.reserved.splice(0)) permit.settled();
   }
 
   /** Begins the attempt of the first delivery at hand. Returns false where its endpoint waits for something else. */
@@ -293,6 +331,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   function start(endpoint: OwnedEndpoint, delivery: Delivery, permit: Permit, source: Source): Promise<Served> {
     const { shard } = endpoint;
     const isHarmless = suspects.begin(delivery);
+    begun++;
     let isOver = false;
     let isSlow = false;
     endpoint.inFlight++;
@@ -397,10 +436,9 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     };
     // Where it is refused, the next sweep comes back to the endpoint.
     const page = await readBacklog(demand).catch(() => ({ rows: [], deliveries: [] }));
-    const reserved = endpoint.reserved.splice(0);
     endpoint.reading = false;
     if (endpoint.isGone) {
-      for (const permit of reserved) permit.settled();
+      giveBack(endpoint);
       return;
     }
     endpoint.mark &&= demand.mark;
@@ -418,10 +456,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       for (const delivery of endpoint.stash) if (!endpoint.hasMore) keep(endpoint, delivery);
     }
     endpoint.stash = [];
-    for (const permit of reserved) {
-      if (roomOf(endpoint) === 0 || !begin(endpoint, permit)) permit.settled();
-    }
-    offer(endpoint);
+    withRows.add(endpoint);
     schedule();
   }
 
