@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries, Reads } from "@herald/common/database/queries";
-import { startDispatching, stopDispatching } from "../dispatch/dispatch-state.ts";
-import { untilGivenUp } from "../dispatch/until-given-up.ts";
+import { startDispatching, stopDispatching, untilGivenUp } from "../dispatch/dispatch-state.ts";
 import { assertFollows, assertRelated, assertUnused, readServer } from "./servers.ts";
 
 export interface Sides {

@@ -1,12 +1,19 @@
 import { sharedSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
+import { Prisma } from "@herald/common/database/generated/client";
 import type { Reads } from "@herald/common/database/queries";
 import { type EventSearch, type FoundEvents, searchEvents } from "@herald/common/history/search-events";
-import { isUuid, NO_DELIVERY_REASONS, UNDELIVERED_CAUSES } from "@herald/contracts";
-import { action, type Command, type CommandContext, JSON_OPTION, positiveInteger, UsageError } from "../command.ts";
-import { withDatabase } from "../connections.ts";
-import { describeEvent, describeManualDelivery, describeUndelivered, traceIdOf } from "./describe-event.ts";
-import { organizationOfDelivery, organizationsWith } from "./organizations-with.ts";
+import {
+  type EndpointDelivery,
+  type EventListItem,
+  isUuid,
+  NO_DELIVERY_REASONS,
+  UNDELIVERED_CAUSES,
+  type UndeliveredEvent,
+} from "@herald/contracts";
+import { action, type Command, type CommandContext, JSON_OPTION, positiveInteger, UsageError } from "./command.ts";
+import { withDatabase } from "./connections.ts";
+import { oneLine, table } from "./output.ts";
 
 const { PUBLICATION_WINDOW_DAYS } = sharedSettings;
 const DAY_MS = 24 * 60 * 60_000;
@@ -106,4 +113,94 @@ function print(
   }
   if (next !== null) stderr(`There may be older events; --limit shows more than these ${events.length}.\n`);
   return events.length + undelivered.length + (manualDelivery === null ? 0 : 1);
+}
+
+/** The trace that an event was emitted in; null where it came without one. */
+export function traceIdOf({ traceparent }: Pick<EventListItem, "traceparent">): string | null {
+  return /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(traceparent ?? "")?.[1] ?? null;
+}
+
+/** An event, and what became of it at each endpoint, for a person. */
+export function describeEvent(organizationId: string, event: EventListItem): string {
+  const facts = [
+    ["organization", organizationId],
+    ["type", event.type],
+    ["occurred", event.occurredAtUtc],
+    ["received", event.receivedAtUtc],
+    ["entity", `${event.entityType ?? "(kind unknown)"} ${event.entityId}`],
+    ["key", event.key],
+    ["trace", traceIdOf(event) ?? "none"],
+  ];
+  const rows = facts.map((row) => row.map(oneLine));
+  return `${table(["EVENT", event.id], rows)}\n${describeEndpoints(event.endpoints)}`;
+}
+
+/** An event that was not taken, for a person. */
+export function describeUndelivered(organizationId: string, event: UndeliveredEvent): string {
+  const facts = [
+    ["organization", organizationId],
+    ["type", event.type ?? "none"],
+    ["came", event.cameAtUtc],
+    ["cause", event.cause],
+    ["reason", event.reason],
+  ];
+  const rows = facts.map((row) => row.map(oneLine));
+  return `${table(["NOT DELIVERED", event.id], rows)}\n${UNDELIVERED_CAUSES[event.cause]}\n`;
+}
+
+/** A manual delivery, which is of no event, for a person. */
+export function describeManualDelivery(organizationId: string, found: EndpointDelivery): string {
+  const facts = [["organization", oneLine(organizationId)]];
+  return `${table(["MANUAL DELIVERY", found.delivery?.id ?? ""], facts)}\n${describeEndpoints([found])}`;
+}
+
+function describeEndpoints(endpoints: readonly EndpointDelivery[]): string {
+  if (endpoints.length === 0) return "The organization has no endpoint.\n";
+  const headings = ["ENDPOINT", "NAME", "DELIVERY", "STATE", "ATTEMPTS", "STATUS", "NEXT ATTEMPT", "ERROR"];
+  const reasons = new Set(endpoints.flatMap(({ reason }) => reason ?? []));
+  const legend = [...reasons].map((reason) => `${reason}: ${NO_DELIVERY_REASONS[reason]}\n`);
+  return table(headings, endpoints.map(rowOf)) + (legend.length > 0 ? `\n${legend.join("")}` : "");
+}
+
+function rowOf({ endpointId, endpointName, delivery, reason }: EndpointDelivery): string[] {
+  const of = (texts: unknown[]) => [endpointId, endpointName, ...texts].map((text) => oneLine(String(text ?? "")));
+  if (delivery === null) return of(["none", reason]);
+  const { id, state, inFlight, attemptCount, statusCode, nextAttemptAtUtc, errorSummary } = delivery;
+  return of([id, inFlight ? "due" : state, attemptCount, statusCode, nextAttemptAtUtc, errorSummary]);
+}
+
+/** An id is one event's, and an entity one organization's: several have it only by a product service's mistake. */
+const AT_MOST = 100;
+
+/**
+ * The organizations that have an endpoint, and an event with this id or about this entity; and those of which an event with this id
+ * came and was not taken, whether they have an endpoint or not: it may have named a wrong one.
+ *
+ * Locks nothing. Reads the endpoints, of which there are few, and looks for each organization into
+ * business_event_organization_id_id_idx or business_event_organization_id_entity_id_key_idx, once a partition. So it takes a
+ * moment where there are very many organizations; only an operator asks.
+ */
+export async function organizationsWith(
+  queries: Reads,
+  { eventId, entityId }: { eventId: string | null; entityId: string | null },
+): Promise<string[]> {
+  const fits = eventId === null ? Prisma.sql`entity_id = ${entityId}::uuid` : Prisma.sql`id = ${eventId}::uuid`;
+  const rows = await queries.$queryRaw<{ id: string }[]>`
+    select organization.id as id
+    from (select distinct organization_id as id from webhook_endpoint) as organization
+    cross join lateral (
+      select from business_event where organization_id = organization.id and ${fits} limit 1
+    ) as event
+    union
+    select organization_id from undelivered_event where event_id = ${eventId}::uuid
+    order by id
+    limit ${AT_MOST}::int`;
+  return rows.map(({ id }) => id);
+}
+
+/** Whose a delivery is; null where none has this id. Locks nothing. Walks delivery_pkey in one partition. */
+export async function organizationOfDelivery(queries: Reads, id: string): Promise<string | null> {
+  const [row] = await queries.$queryRaw<{ organizationId: string }[]>`
+    select organization_id as "organizationId" from delivery where id = ${id}::uuid`;
+  return row?.organizationId ?? null;
 }

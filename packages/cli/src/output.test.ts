@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { createProgress } from "./progress.ts";
+import { createProgress } from "./output.ts";
 
 const CLEAR = "\r\u001b[K";
 
