@@ -26,7 +26,7 @@ import {
   type QueryClient,
   queryOptions,
 } from "@tanstack/react-query";
-import { hasEnded } from "../common/display/delivery-outcome.ts";
+import { hasEnded } from "../common/display/status.ts";
 import { call } from "./client.ts";
 import { connectionNow, quietMs } from "./connection.ts";
 import { type DeliveryFilters, filtersToEvents, filtersToQuery, resendFilter } from "./delivery-filters.ts";
