@@ -9,7 +9,7 @@ import { filtersFromSearch } from "./api/delivery-filters.ts";
 import { deliveriesQuery, overviewQuery, sessionQuery, webhookQuery } from "./api/queries.ts";
 import { Shell } from "./app/Shell.tsx";
 import { applyStoredTheme } from "./app/theme.tsx";
-import { LoadError, NotAllowed, NotFound, Skeleton } from "./common/feedback/LoadError.tsx";
+import { NotAllowed, NotFound, NotLoaded, Skeleton } from "./common/feedback/LoadError.tsx";
 import { Hint } from "./common/overlay/Hint.tsx";
 import { applyAccent } from "./common/product.ts";
 import { SessionContext } from "./common/session.tsx";
@@ -74,8 +74,7 @@ function SessionGate({ children }: { children: ReactNode }) {
   const { data, error } = useQuery(sessionQuery);
   if (data?.mayView) return <SessionContext value={data}>{children}</SessionContext>;
   if (data) return <NotAllowed missing={data.missing} />;
-  if (error) return <LoadError error={error} what="your session" />;
-  return <Skeleton rows={6} what="your session" />;
+  return <NotLoaded error={error} what="your session" rows={6} level={1} />;
 }
 
 /**

@@ -1,12 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { addressesFrom } from "./client.ts";
-import {
-  filtersFromSearch,
-  filtersToEvents,
-  filtersToExport,
-  filtersToQuery,
-  filtersToSearch,
-} from "./delivery-filters.ts";
+import { filtersFromSearch, filtersToEvents, filtersToQuery, filtersToSearch } from "./delivery-filters.ts";
 
 test("the page finds itself and the API at the root", () => {
   expect(addressesFrom("https://herald.example/administration/integrations/")).toEqual({
@@ -27,8 +21,10 @@ const filters = filtersFromSearch(new URLSearchParams("outcome=failing&outcome=e
 const narrowed = "outcome=failing&outcome=exhausted&eventType=RiskCreated&from=2026-11-20T11%3A00%3A00.000Z";
 
 test("an export is narrowed as the list is", () => {
-  expect(filtersToQuery(filters, 50, "here", now).toString()).toBe(`limit=50&cursor=here&${narrowed}`);
-  expect(filtersToExport(filters, { format: "csv", bodies: true }, now).toString()).toBe(
+  expect(filtersToQuery(filters, { limit: 50, cursor: "here" }, now).toString()).toBe(
+    `limit=50&cursor=here&${narrowed}`,
+  );
+  expect(filtersToQuery(filters, { format: "csv", bodies: true }, now).toString()).toBe(
     `format=csv&bodies=true&${narrowed}`,
   );
 });
@@ -53,7 +49,7 @@ test("days are whole days of the browser's zone, the last one included", () => {
   );
   const from = new Date(2026, 10, 18).toISOString();
   const to = new Date(2026, 10, 21).toISOString();
-  expect(Object.fromEntries(filtersToQuery(days, 50, null, now))).toEqual({
+  expect(Object.fromEntries(filtersToQuery(days, { limit: 50, cursor: null }, now))).toEqual({
     ...{ limit: "50", statusCode: "503", endpointId: webhook, idPrefix: "b70c1219", from, to },
   });
   expect(Object.fromEntries(filtersToEvents(days, "here", now))).toEqual({

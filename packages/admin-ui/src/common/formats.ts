@@ -86,3 +86,8 @@ export function duration(lengthMs: number, { decimal, number }: Formats = format
   const seconds = lengthMs / SECOND;
   return `${seconds < 9.95 ? decimal(seconds) : number(Math.round(seconds))} s`;
 }
+
+/** "1 delivery", "1,000 deliveries" */
+export function counted(count: number, one: string, many: string): string {
+  return `${formats.number(count)} ${count === 1 ? one : many}`;
+}

@@ -1,6 +1,6 @@
 import type { HourOfDeliveries } from "@herald/contracts";
 import { memo, useMemo } from "react";
-import { formats } from "../formats.ts";
+import { counted, formats } from "../formats.ts";
 import css from "./display.module.css";
 
 const WIDTH = 120;
@@ -54,8 +54,7 @@ export function dayInWords(sums: DaySums, period = "in the last 24 hours"): stri
   const parts = (["succeeded", "waiting", "failing", "exhausted"] as const)
     .filter((outcome) => sums[outcome] > 0)
     .map((outcome) => `${formats.number(sums[outcome])} ${outcome}`);
-  const deliveries = sums.total === 1 ? "1 delivery" : `${formats.number(sums.total)} deliveries`;
-  return `${deliveries} ${period}: ${parts.join(", ")}`;
+  return `${counted(sums.total, "delivery", "deliveries")} ${period}: ${parts.join(", ")}`;
 }
 
 /** What the sums of the hours cover: on busy days only the newest deliveries are counted. */

@@ -44,6 +44,19 @@ export function LoadError({ error, what, level = 1 }: { error: unknown; what: st
   );
 }
 
+interface NotLoadedProps {
+  error: unknown;
+  what: string;
+  /** Of the picture that stands in its place. */
+  rows: number;
+  level?: 1 | 2;
+}
+
+/** Stands in the place of what is still loaded, or says why it could not be. */
+export function NotLoaded({ error, what, rows, level = 2 }: NotLoadedProps) {
+  return error ? <LoadError error={error} what={what} level={level} /> : <Skeleton rows={rows} what={what} />;
+}
+
 function SignedOut({ signInUrl }: { signInUrl: string | undefined }) {
   usePageTitle("Sign in");
   return (

@@ -3,7 +3,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { addressesFrom } from "../../api/client.ts";
-import { type DeliveryFilters, filtersFromSearch, filtersToExport, isNarrowed } from "../../api/delivery-filters.ts";
+import { type DeliveryFilters, filtersFromSearch, filtersToQuery, isNarrowed } from "../../api/delivery-filters.ts";
 import { deliveriesQuery } from "../../api/queries.ts";
 import { EmptyState } from "../../common/feedback/LoadError.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
@@ -166,7 +166,7 @@ function ExportMenu({ id, filters }: { id: string; filters: DeliveryFilters }) {
       items={choices.map(({ name, format, bodies }) => ({
         name,
         icon: "download",
-        download: `${home}?${filtersToExport(filters, { format, bodies })}`,
+        download: `${home}?${filtersToQuery(filters, { format, bodies })}`,
       }))}
     />
   );

@@ -9,10 +9,10 @@ import { Code, Copy } from "../../common/display/Code.tsx";
 import display from "../../common/display/display.module.css";
 import { Icon } from "../../common/display/Icon.tsx";
 import { besideStatus, expiredWords, outcomeMeaning, outcomeOf, outcomeWords } from "../../common/display/status.ts";
-import { LoadError, Skeleton } from "../../common/feedback/LoadError.tsx";
+import { NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { announce } from "../../common/feedback/Notice.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
-import { duration, formats } from "../../common/formats.ts";
+import { counted, duration } from "../../common/formats.ts";
 import { Dialog } from "../../common/overlay/Dialog.tsx";
 import { Facts, usePageTitle } from "../../common/page/Page.tsx";
 import { useSession } from "../../common/session.tsx";
@@ -59,15 +59,16 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
             <section className={css.part} aria-labelledby="delivery-body">
               <div className={css.partHead}>
                 <h3 id="delivery-body">Body, as sent</h3>
-                <span className={display.faint}>{bytes(delivery.body)} of UTF-8, the same on every attempt</span>
+                <span className={display.faint}>
+                  {counted(new TextEncoder().encode(delivery.body).length, "byte", "bytes")} of UTF-8, the same on every
+                  attempt
+                </span>
               </div>
               <Code what="body" text={delivery.body} tall />
             </section>
           </>
-        ) : error ? (
-          <LoadError error={error} what="the delivery" level={2} />
         ) : (
-          <Skeleton rows={4} what="the delivery" />
+          <NotLoaded error={error} what="the delivery" rows={4} />
         )}
       </div>
     </Dialog>
@@ -176,11 +177,6 @@ function useOutcomeAnnounced(delivery: DeliveryDetails | undefined): void {
       announce(`The delivery is now: ${outcomeWords[outcome]}.`);
     before.current = outcome;
   }, [outcome]);
-}
-
-function bytes(text: string): string {
-  const size = new TextEncoder().encode(text).length;
-  return size === 1 ? "1 byte" : `${formats.number(size)} bytes`;
 }
 
 /** Every attempt of a delivery, the latest first and open. */

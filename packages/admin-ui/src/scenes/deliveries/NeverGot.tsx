@@ -5,7 +5,7 @@ import { useSearch } from "wouter";
 import { filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
 import { type PreviewOfResend, resendPreviewQuery, resendsQuery, startResend, stopResend } from "../../api/queries.ts";
 import display from "../../common/display/display.module.css";
-import { EmptyState, LoadError, Skeleton } from "../../common/feedback/LoadError.tsx";
+import { EmptyState, LoadError, NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { announce, ProblemNotice, RefreshProblem } from "../../common/feedback/Notice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { formats } from "../../common/formats.ts";
@@ -31,11 +31,7 @@ export default function NeverGot({ webhook }: { webhook: EndpointDetails }) {
       <Panel title="What this receiver never got">
         <DeliveryFilterBar filters={filters} subscribed={webhook.events} home={home} fields={["status"]} />
         {preview === undefined ? (
-          error ? (
-            <LoadError error={error} what="what the receiver never got" level={2} />
-          ) : (
-            <Skeleton rows={2} what="what the receiver never got" />
-          )
+          <NotLoaded error={error} what="what the receiver never got" rows={2} />
         ) : (
           <>
             <RefreshProblem error={error} what="the count" />

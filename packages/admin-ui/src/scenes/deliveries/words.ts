@@ -1,7 +1,7 @@
 import type { AttemptCounts, DeliveryDetails, Resend, WebhookDeliverySummary } from "@herald/contracts";
 import { besideStatus } from "../../common/display/status.ts";
 import type { Tone } from "../../common/feedback/Notice.tsx";
-import { duration, exact, formats } from "../../common/formats.ts";
+import { counted, duration, exact, formats } from "../../common/formats.ts";
 
 /** What a bar of the chart stands for. */
 export type Unit = "hour" | "day";
@@ -18,7 +18,7 @@ export function attemptsInWords({ succeeded, failed }: AttemptCounts, period: st
   const parts = Object.entries({ succeeded, failed })
     .filter(([, many]) => many > 0)
     .map(([outcome, many]) => `${formats.number(many)} ${outcome}`);
-  return `${formats.number(all)} ${all === 1 ? "attempt" : "attempts"} ${period}: ${parts.join(", ")}`;
+  return `${counted(all, "attempt", "attempts")} ${period}: ${parts.join(", ")}`;
 }
 
 /** When an hour begins, "2:00 PM", or 24 hours, "11/20, 2:00 PM". */
@@ -87,7 +87,7 @@ export function resultWords(summary: WebhookDeliverySummary, maxAttempts: number
 
 /** "1 delivery", "1,000 deliveries" */
 export function deliveriesIn(count: number): string {
-  return `${formats.number(count)} ${count === 1 ? "delivery" : "deliveries"}`;
+  return counted(count, "delivery", "deliveries");
 }
 
 const UNITS = ["bytes", "kB", "MB", "GB"];

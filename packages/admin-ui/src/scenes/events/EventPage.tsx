@@ -7,7 +7,7 @@ import { OutcomeBadge } from "../../common/display/Badge.tsx";
 import { Code, Copy } from "../../common/display/Code.tsx";
 import display from "../../common/display/display.module.css";
 import { besideStatus, outcomeOf } from "../../common/display/status.ts";
-import { LoadError, Skeleton } from "../../common/feedback/LoadError.tsx";
+import { NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { Facts, PageHead, Panel, Stack } from "../../common/page/Page.tsx";
 import { Moment, Time } from "../../common/Time.tsx";
 import css from "./events.module.css";
@@ -16,7 +16,7 @@ import { reasonWords } from "./words.ts";
 /** One business event: what it was, what became of it at each webhook, and the body that receivers get. */
 export default function EventPage({ id }: { id: string }) {
   const { data: event, error } = useQuery(eventQuery(id));
-  if (!event) return error ? <LoadError error={error} what="the event" /> : <Skeleton rows={8} what="the event" />;
+  if (!event) return <NotLoaded error={error} what="the event" rows={8} level={1} />;
   return (
     <>
       <PageHead title={event.type}>

@@ -11,7 +11,7 @@ import { Link, useSearchParams } from "wouter";
 import { NO_FILTERS } from "../../api/delivery-filters.ts";
 import { eventsQuery, overviewQuery, searchQuery } from "../../api/queries.ts";
 import display from "../../common/display/display.module.css";
-import { EmptyState, LoadError, Skeleton } from "../../common/feedback/LoadError.tsx";
+import { EmptyState, LoadError, NotLoaded, Skeleton } from "../../common/feedback/LoadError.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
 import { NextPage } from "../../common/page/LiveList.tsx";
 import { PageHead, Panel, Stack } from "../../common/page/Page.tsx";
@@ -89,7 +89,11 @@ function ByPrefix({ prefix }: { prefix: string }) {
   const undelivered = query.data?.pages.flatMap((page) => page.undelivered) ?? [];
   if (events.length === 0 && undelivered.length === 0) {
     if (query.data && !query.hasNextPage) return <ByText text={prefix} />;
-    return <NotYet error={query.error} />;
+    return (
+      <Panel>
+        <NotLoaded error={query.error} what="what was found" rows={4} />
+      </Panel>
+    );
   }
   return (
     <>
@@ -102,7 +106,12 @@ function ByPrefix({ prefix }: { prefix: string }) {
 function ById({ id }: { id: string }) {
   const query = useInfiniteQuery(searchQuery(id));
   const { data: webhooks } = useQuery(overviewQuery);
-  if (!query.data) return <NotYet error={query.error} />;
+  if (!query.data)
+    return (
+      <Panel>
+        <NotLoaded error={query.error} what="what was found" rows={4} />
+      </Panel>
+    );
   const events = query.data.pages.flatMap((page) => page.events);
   const manual = query.data.pages[0]?.manualDelivery ?? null;
   const webhook = webhooks?.filter((each) => each.id === id) ?? [];
@@ -120,12 +129,6 @@ function ById({ id }: { id: string }) {
       {events.length > 0 ? <NextPage query={query} count={events.length} what="events" /> : null}
     </>
   );
-}
-
-/** Stands in the place of what is looked for, or says why it could not be loaded. */
-function NotYet({ error }: { error: unknown }) {
-  const what = "what was found";
-  return <Panel>{error ? <LoadError error={error} what={what} level={2} /> : <Skeleton rows={4} what={what} />}</Panel>;
 }
 
 interface Found {

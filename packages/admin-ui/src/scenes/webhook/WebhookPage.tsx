@@ -7,7 +7,7 @@ import { webhookQuery } from "../../api/queries.ts";
 import { StatusBadge } from "../../common/display/Badge.tsx";
 import { Copy } from "../../common/display/Code.tsx";
 import { endpointStatus } from "../../common/display/status.ts";
-import { LoadError, NotFound, Skeleton } from "../../common/feedback/LoadError.tsx";
+import { LoadError, NotFound, NotLoaded, Skeleton } from "../../common/feedback/LoadError.tsx";
 import { RefreshProblem, StandstillNotice } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { Menu } from "../../common/overlay/Menu.tsx";
@@ -36,8 +36,7 @@ const tabs = [
 /** One webhook: its state and the reason, its deliveries, and the actions on it. */
 export default function WebhookPage({ id, place }: { id: string; place: string }) {
   const { data: webhook, error } = useQuery(webhookQuery(id));
-  if (!webhook)
-    return error ? <LoadError error={error} what="the webhook" /> : <Skeleton rows={8} what="the webhook" />;
+  if (!webhook) return <NotLoaded error={error} what="the webhook" rows={8} level={1} />;
   const gone = error instanceof ApiProblem && error.status === 404;
   if (gone) return <LoadError error={error} what="the webhook" />;
   return (

@@ -1,5 +1,5 @@
 import type { EndpointDetails, FailedAttempt, FailureKind } from "@herald/contracts";
-import { formats } from "../../common/formats.ts";
+import { counted, formats } from "../../common/formats.ts";
 
 export interface Diagnosis {
   /** What is most likely wrong. */
@@ -190,13 +190,9 @@ export function resumeWords({ unfinished, onResume }: Pick<EndpointDetails, "unf
   const moreWaiting = Math.max(unfinished.pending, unfinished.parked) >= COUNTED_TO;
   const atLeast = moreMissed || moreWaiting ? "at least " : "";
   const waits = waiting === 1 ? "waits" : "wait";
-  if (missed === 0) return `Resuming sends ${atLeast}${count(waiting, "delivery", "deliveries")} that ${waits} here.`;
+  if (missed === 0) return `Resuming sends ${atLeast}${counted(waiting, "delivery", "deliveries")} that ${waits} here.`;
   const came = "of the last seven days that came meanwhile";
-  if (waiting === 0) return `Resuming sends ${atLeast}${count(missed, "event", "events")} ${came}.`;
-  const events = `${moreMissed ? "at least " : ""}${count(missed, "event", "events")} ${came}`;
+  if (waiting === 0) return `Resuming sends ${atLeast}${counted(missed, "event", "events")} ${came}.`;
+  const events = `${moreMissed ? "at least " : ""}${counted(missed, "event", "events")} ${came}`;
   return `Resuming sends ${atLeast}${formats.number(total)} deliveries: ${formats.number(waiting)} that ${waits} here, and ${events}.`;
-}
-
-function count(number: number, one: string, many: string): string {
-  return `${formats.number(number)} ${number === 1 ? one : many}`;
 }
