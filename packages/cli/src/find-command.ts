@@ -116,12 +116,12 @@ function print(
 }
 
 /** The trace that an event was emitted in; null where it came without one. */
-export function traceIdOf({ traceparent }: Pick<EventListItem, "traceparent">): string | null {
+function traceIdOf({ traceparent }: Pick<EventListItem, "traceparent">): string | null {
   return /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(traceparent ?? "")?.[1] ?? null;
 }
 
 /** An event, and what became of it at each endpoint, for a person. */
-export function describeEvent(organizationId: string, event: EventListItem): string {
+function describeEvent(organizationId: string, event: EventListItem): string {
   const facts = [
     ["organization", organizationId],
     ["type", event.type],
@@ -131,12 +131,11 @@ export function describeEvent(organizationId: string, event: EventListItem): str
     ["key", event.key],
     ["trace", traceIdOf(event) ?? "none"],
   ];
-  const rows = facts.map((row) => row.map(oneLine));
-  return `${table(["EVENT", event.id], rows)}\n${describeEndpoints(event.endpoints)}`;
+  return `${factsTable("EVENT", event.id, facts)}\n${describeEndpoints(event.endpoints)}`;
 }
 
 /** An event that was not taken, for a person. */
-export function describeUndelivered(organizationId: string, event: UndeliveredEvent): string {
+function describeUndelivered(organizationId: string, event: UndeliveredEvent): string {
   const facts = [
     ["organization", organizationId],
     ["type", event.type ?? "none"],
@@ -144,14 +143,20 @@ export function describeUndelivered(organizationId: string, event: UndeliveredEv
     ["cause", event.cause],
     ["reason", event.reason],
   ];
-  const rows = facts.map((row) => row.map(oneLine));
-  return `${table(["NOT DELIVERED", event.id], rows)}\n${UNDELIVERED_CAUSES[event.cause]}\n`;
+  return `${factsTable("NOT DELIVERED", event.id, facts)}\n${UNDELIVERED_CAUSES[event.cause]}\n`;
 }
 
 /** A manual delivery, which is of no event, for a person. */
-export function describeManualDelivery(organizationId: string, found: EndpointDelivery): string {
-  const facts = [["organization", oneLine(organizationId)]];
-  return `${table(["MANUAL DELIVERY", found.delivery?.id ?? ""], facts)}\n${describeEndpoints([found])}`;
+function describeManualDelivery(organizationId: string, found: EndpointDelivery): string {
+  const facts = [["organization", organizationId]];
+  return `${factsTable("MANUAL DELIVERY", found.delivery?.id ?? "", facts)}\n${describeEndpoints([found])}`;
+}
+
+function factsTable(what: string, id: string, facts: string[][]): string {
+  return table(
+    [what, id],
+    facts.map((row) => row.map(oneLine)),
+  );
 }
 
 function describeEndpoints(endpoints: readonly EndpointDelivery[]): string {
@@ -199,7 +204,7 @@ export async function organizationsWith(
 }
 
 /** Whose a delivery is; null where none has this id. Locks nothing. Walks delivery_pkey in one partition. */
-export async function organizationOfDelivery(queries: Reads, id: string): Promise<string | null> {
+async function organizationOfDelivery(queries: Reads, id: string): Promise<string | null> {
   const [row] = await queries.$queryRaw<{ organizationId: string }[]>`
     select organization_id as "organizationId" from delivery where id = ${id}::uuid`;
   return row?.organizationId ?? null;

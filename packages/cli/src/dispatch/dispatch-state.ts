@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Queries, Reads } from "@herald/common/database/queries";
+import { oneRow } from "../connections.ts";
 import { plural } from "../output.ts";
 
 /** A dispatcher that is alive. */
@@ -19,7 +20,7 @@ export interface LivingDispatcher {
  * @returns since when dispatching is stopped
  */
 export async function stopDispatching(queries: Queries): Promise<Date> {
-  const [row] = await queries.$queryRaw<{ stoppedSince: Date }[]>`
+  const rows = await queries.$queryRaw<{ stoppedSince: Date }[]>`
     with going as materialized (
       select id from shard where stopped_at is null order by id for no key update
     ), stopped as (
@@ -28,8 +29,7 @@ export async function stopDispatching(queries: Queries): Promise<Date> {
       returning shard.stopped_at
     )
     select least((select min(stopped_at) from shard), (select min(stopped_at) from stopped)) as "stoppedSince"`;
-  if (!row) throw new Error("PostgreSQL answered a select with no row.");
-  return row.stoppedSince;
+  return oneRow(rows).stoppedSince;
 }
 
 /**
