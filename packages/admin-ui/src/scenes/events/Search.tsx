@@ -17,7 +17,7 @@ import { NextPage } from "../../common/page/LiveList.tsx";
 import { PageHead, Panel, Stack } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
 import { Time } from "../../common/Time.tsx";
-import { withText } from "../webhook/list-filter.ts";
+import { withText } from "../webhook/WebhookList.tsx";
 import { DeliveryResults } from "./EventPage.tsx";
 import css from "./events.module.css";
 

@@ -11,7 +11,6 @@ import { Choices } from "../../common/form/Field.tsx";
 import { PageHead, Panel, Sections } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
 import { useManageBlock, useSession } from "../../common/session.tsx";
-import { listed, STATUSES, statusFromSearch } from "./list-filter.ts";
 import { WebhookTable } from "./WebhookTable.tsx";
 import css from "./webhook.module.css";
 
@@ -135,6 +134,8 @@ const words: Record<EndpointStatus, string> = {
   disabled: "Disabled",
 };
 
+const STATUSES = Object.keys(words) as EndpointStatus[];
+
 /** Narrows the list by status, which lives in the page's address. */
 function ListControls({ webhooks }: { webhooks: readonly EndpointOverview[] }) {
   const [search, setSearch] = useSearchParams();
@@ -153,3 +154,25 @@ function ListControls({ webhooks }: { webhooks: readonly EndpointOverview[] }) {
     </search>
   );
 }
+
+/** The status that the list is narrowed to, from the page's address. */
+function statusFromSearch(search: URLSearchParams): EndpointStatus | null {
+  return STATUSES.find((status) => status === search.get("status")) ?? null;
+}
+
+/** The webhooks of a status, or all, ordered by name, so that a row keeps its place when its webhook's state changes. */
+function listed(webhooks: readonly EndpointOverview[], status: EndpointStatus | null): EndpointOverview[] {
+  return inOrder(webhooks.filter((webhook) => status === null || endpointStatus(webhook) === status));
+}
+
+/** Those with a text in their name or URL, in any case. */
+export function withText(webhooks: readonly EndpointOverview[], text: string): EndpointOverview[] {
+  const wanted = text.trim().toLocaleLowerCase();
+  return inOrder(webhooks.filter(({ name, url }) => `${name}\n${url}`.toLocaleLowerCase().includes(wanted)));
+}
+
+function inOrder(webhooks: readonly EndpointOverview[]): EndpointOverview[] {
+  return [...webhooks].sort((one, other) => byName.compare(one.name, other.name) || (one.id < other.id ? -1 : 1));
+}
+
+const byName = new Intl.Collator(undefined, { numeric: true });
