@@ -1,10 +1,95 @@
-import { StrictMode } from "react";
-import { createRoot } from "react-dom/client";
-import "./app/tokens.css";
 import "./app/global.css";
-import { App } from "./app/App.tsx";
+import { isUuid } from "@herald/contracts";
+import { QueryClient, QueryClientProvider, useQuery } from "@tanstack/react-query";
+import { lazy, type ReactNode, StrictMode, Suspense } from "react";
+import { createRoot } from "react-dom/client";
+import { Route, Router, Switch } from "wouter";
+import { addressesFrom } from "./api/client.ts";
+import { filtersFromSearch } from "./api/delivery-filters.ts";
+import { deliveriesQuery, overviewQuery, sessionQuery, webhookQuery } from "./api/queries.ts";
+import { Shell } from "./app/Shell.tsx";
 import { applyStoredTheme } from "./app/theme.tsx";
+import { NotAllowed, NotFound, NotLoaded, Skeleton } from "./common/feedback/LoadError.tsx";
+import { Hint } from "./common/overlay/Hint.tsx";
 import { applyAccent } from "./common/product.ts";
+import { SessionContext } from "./common/session.tsx";
+import { RevealedSecret } from "./scenes/webhook/RevealedSecret.tsx";
+import { WebhookList } from "./scenes/webhook/WebhookList.tsx";
+
+const AllChanges = lazy(async () => ({ default: (await import("./scenes/changes/Changes.tsx")).AllChanges }));
+const AllDeliveries = lazy(async () => ({
+  default: (await import("./scenes/deliveries/Deliveries.tsx")).AllDeliveries,
+}));
+const Events = lazy(() => import("./scenes/events/Events.tsx"));
+const NewWebhook = lazy(async () => ({ default: (await import("./scenes/webhook/WebhookForm.tsx")).NewWebhook }));
+const EventPage = lazy(() => import("./scenes/events/EventPage.tsx"));
+const Search = lazy(() => import("./scenes/events/Search.tsx"));
+const WebhookPage = lazy(() => import("./scenes/webhook/WebhookPage.tsx"));
+
+const client = new QueryClient({
+  defaultOptions: {
+    // Every query on the page is repeated after a few seconds: that is the retry.
+    queries: { retry: false, staleTime: 1_000, networkMode: "always" },
+    mutations: { retry: false, networkMode: "always" },
+  },
+});
+
+const { router } = addressesFrom(document.baseURI);
+
+prefetch(client, location.pathname.slice(router.length), location.search);
+
+function App() {
+  return (
+    <QueryClientProvider client={client}>
+      <Router base={router}>
+        <Shell>
+          <SessionGate>
+            <RevealedSecret>
+              <Suspense fallback={<Skeleton rows={6} what="the page" />}>
+                <Switch>
+                  <Route path="/" component={WebhookList} />
+                  <Route path="/search" component={Search} />
+                  <Route path="/events" component={Events} />
+                  <Route path="/deliveries" component={AllDeliveries} />
+                  <Route path="/changes" component={AllChanges} />
+                  <Route path="/events/:key">{(params) => <EventPage key={params.key} id={params.key ?? ""} />}</Route>
+                  <Route path="/webhooks/new" component={NewWebhook} />
+                  <Route path="/webhooks/:id/*?">
+                    {(params) => <WebhookPage key={params.id} id={params.id ?? ""} place={params["*"] ?? ""} />}
+                  </Route>
+                  <Route component={NotFound} />
+                </Switch>
+              </Suspense>
+            </RevealedSecret>
+          </SessionGate>
+        </Shell>
+        <Hint />
+      </Router>
+    </QueryClientProvider>
+  );
+}
+
+/** Shows its children to accounts that may view webhooks; tells others what is missing. */
+function SessionGate({ children }: { children: ReactNode }) {
+  const { data, error } = useQuery(sessionQuery);
+  if (data?.mayView) return <SessionContext value={data}>{children}</SessionContext>;
+  if (data) return <NotAllowed missing={data.missing} />;
+  return <NotLoaded error={error} what="your session" rows={6} level={1} />;
+}
+
+/**
+ * Asks for what the first scene needs at once, rather than one answer after the other: the session decides only what is shown.
+ * @param place the path below the page's own, e.g. "/webhooks/…".
+ */
+function prefetch(client: QueryClient, place: string, search: string): void {
+  void client.prefetchQuery(sessionQuery);
+  if (place === "" || place === "/") void client.prefetchQuery(overviewQuery);
+  const id = /^\/webhooks\/([^/]+)/.exec(place)?.[1];
+  if (!isUuid(id)) return;
+  void client.prefetchQuery(webhookQuery(id));
+  void client.prefetchInfiniteQuery(deliveriesQuery(id, filtersFromSearch(new URLSearchParams(search))));
+  void import("./scenes/webhook/WebhookPage.tsx");
+}
 
 applyStoredTheme();
 applyAccent();

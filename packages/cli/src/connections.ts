@@ -50,6 +50,12 @@ export async function withDatabase<T>(
   }
 }
 
+/** The row of a select that always has one. */
+export function oneRow<Row>([row]: readonly Row[]): Row {
+  if (row === undefined) throw new Error("PostgreSQL answered a select with no row.");
+  return row;
+}
+
 /** Where a URL points, without its credentials. */
 export function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "an address that is no URL";

@@ -12,8 +12,7 @@ import type {
   WebhookEndpointSummary,
 } from "@herald/contracts";
 import { parse } from "yaml";
-import { operatorOf } from "./audit.ts";
-import { type Action, action, type RunContext, UsageError } from "./command.ts";
+import { type Action, action, operatorOf, type RunContext, UsageError } from "./command.ts";
 import { plural, printable } from "./output.ts";
 
 // These actions know an organization only by the API and a token, as any client does: whoever runs them needs no rights at the database.

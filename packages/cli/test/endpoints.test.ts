@@ -1,7 +1,7 @@
 import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
-import { callHerald, runHerald } from "./run-herald.ts";
+import { callHerald, objectsIn, runHerald } from "./run-herald.ts";
 
 const db = useDatabase();
 const INCIDENT = new Date("2026-05-01T12:00:00.000Z");
@@ -17,11 +17,6 @@ const endpoint = (row: object) => insertEndpoint(db.database.prisma, row);
 const run = (...args: string[]) =>
   callHerald(["endpoints", ...args, "--disabled-since", INCIDENT.toISOString()], { DATABASE_URL: db.url });
 const stored = (id: string) => db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
-const objects = (text: string) =>
-  text
-    .split("\n")
-    .filter(Boolean)
-    .map((line) => JSON.parse(line));
 
 /** What an incident leaves behind, and what has nothing to do with it. */
 async function afterIncident() {
@@ -45,7 +40,7 @@ test("herald endpoints list shows what was disabled since a time, and what waits
   expect(stdout).toContain(`${mine.id}  mine          failures  ${INCIDENT.toISOString()}  1        Mine`);
   expect(stdout).toContain(yours.id);
   const json = await run("list", "--organization", "mine", "--json");
-  expect(objects(json.stdout)).toEqual([
+  expect(objectsIn(json.stdout)).toEqual([
     {
       id: mine.id,
       organizationId: "mine",
@@ -98,7 +93,7 @@ test("§3.1/resume herald endpoints resume --apply does what an admin's resume d
 test("a resume of many is narrowed to an organization and a reason, and says each in JSON", async () => {
   const { mine, yours } = await afterIncident();
   const { stdout } = await run("resume", "--reason", "failures", "--organization", "mine", "--apply", "--json");
-  expect(objects(stdout)).toMatchObject([{ id: mine.id, resumed: true }]);
+  expect(objectsIn(stdout)).toMatchObject([{ id: mine.id, resumed: true }]);
   expect(await stored(yours.id)).toMatchObject({ enabled: false });
   await run("resume", "--reason", "paused", "--apply");
   expect(await stored(yours.id)).toMatchObject({ enabled: false });

@@ -2,7 +2,7 @@ import { storeHistory } from "@herald/dev/harness/history";
 import { expectWalks } from "@herald/dev/harness/plans";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, test } from "@jest/globals";
-import { organizationsWith } from "../src/find/organizations-with.ts";
+import { organizationsWith } from "../src/find-command.ts";
 
 // Storing a history is one statement, which takes its time where the machine is busy.
 const db = useDatabase({ statementTimeoutMs: 170_000 });

@@ -3,7 +3,7 @@ import { deliveryId } from "@herald/common/database/ids";
 import { insertDelivery, insertEndpoint, insertEvent } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
-import { callHerald, runHerald } from "./run-herald.ts";
+import { callHerald, objectsIn, runHerald } from "./run-herald.ts";
 
 const db = useDatabase();
 const DAY_MS = 24 * 60 * 60_000;
@@ -23,13 +23,7 @@ const deliver = (to: { id: string; organizationId: string }, { key }: { key: str
 const find = async (...args: string[]) => {
   const { code, stdout, stderr } = await callHerald(["find", ...args, "--json"], { DATABASE_URL: db.url });
   expect(code).toBe(0);
-  return {
-    stderr,
-    found: stdout
-      .split("\n")
-      .filter(Boolean)
-      .map((line) => JSON.parse(line)),
-  };
+  return { stderr, found: objectsIn(stdout) };
 };
 const exhausted = {
   state: "exhausted",

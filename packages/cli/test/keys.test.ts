@@ -3,7 +3,7 @@ import { secretBox } from "@herald/common/security/secret-box";
 import { insertEndpoint } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
-import { rotateKeys } from "../src/keys/rotate-keys.ts";
+import { rotateKeys } from "../src/keys-command.ts";
 import { runHerald } from "./run-herald.ts";
 
 const db = useDatabase();

@@ -3,7 +3,7 @@ import { eventually } from "@herald/dev/harness/eventually";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect } from "amqplib";
-import { callHerald, runHerald } from "./run-herald.ts";
+import { callHerald, objectsIn, runHerald } from "./run-herald.ts";
 
 const broker = useBroker();
 const { rejectedQueue, inboxQueues } = names(broker.namespace);
@@ -47,10 +47,7 @@ const expectDepth = (queue: string, depth: number) =>
 async function listed(): Promise<{ id: string; reason: string; [fact: string]: unknown }[]> {
   const { code, stdout } = await run("list", "--json");
   expect(code).toBe(0);
-  return stdout
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line));
+  return objectsIn(stdout);
 }
 
 test("rejected list shows what can be read of the events and why they were rejected, and leaves them there", async () => {

@@ -63,3 +63,12 @@ function readable({ code, stdout, stderr: all }: Outcome): Outcome {
   const stderr = all.replaceAll(/^herald .* \(\d+ s\)\n/gm, "").replace(line ?? "", "");
   return { code, stdout, stderr, ...(line !== undefined && { audit: JSON.parse(line) }) };
 }
+
+/** What a command prints with --json: an object a line. */
+// biome-ignore lint/suspicious/noExplicitAny: each test knows what it asked for
+export function objectsIn(stdout: string): any[] {
+  return stdout
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+}

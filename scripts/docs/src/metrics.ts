@@ -1,4 +1,4 @@
-import { relayMetrics } from "@herald/cli/relay/relay-metrics";
+import { relayMetrics } from "@herald/cli/relay/start-relay-service";
 import { exportConnections } from "@herald/common/service/open-service";
 import { exportDifferences } from "@herald/common/service/processes";
 import { createRegistry } from "@herald/common/telemetry/metrics";

@@ -1,4 +1,4 @@
-import { typescriptTypes } from "@herald/cli/events/typescript-types";
+import { typescriptTypes } from "@herald/cli/events/event-types";
 import { DEFAULT_CATALOGUE, EVENT_TYPES, samplePayload } from "@herald/contracts";
 
 /**

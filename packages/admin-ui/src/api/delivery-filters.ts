@@ -50,16 +50,19 @@ const DAY = /^\d{4}-\d\d-\d\d$/;
 /** As the API takes it. */
 export const STATUS = /^[1-9]\d\d$/;
 
+/** A query of what is there: of a list, each of its items. */
+export function queryOf(values: Record<string, unknown>): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    for (const each of [value ?? []].flat()) query.append(name, String(each));
+  }
+  return query;
+}
+
 /** The address's form of the filters; nothing where nothing is narrowed. */
 export function filtersToSearch(filters: DeliveryFilters): URLSearchParams {
-  const search = new URLSearchParams();
-  for (const outcome of filters.outcomes) search.append("outcome", outcome);
-  for (const type of filters.eventTypes) search.append("event", type);
-  const { status, webhook, idPrefix: id, period, from, to } = filters;
-  for (const [name, value] of Object.entries({ status, webhook, id, period, from, to })) {
-    if (value !== null) search.set(name, value);
-  }
-  return search;
+  const { outcomes: outcome, eventTypes: event, status, webhook, idPrefix: id, period, from, to } = filters;
+  return queryOf({ outcome, event, status, webhook, id, period, from, to });
 }
 
 export function isNarrowed(filters: DeliveryFilters): boolean {
@@ -101,42 +104,19 @@ export function filtersToEvents(
   cursor: string | null,
   now: number = Date.now(),
 ): URLSearchParams {
-  const { idPrefix } = filters;
-  const query = new URLSearchParams({ ...(idPrefix && { idPrefix }), ...timeOf(filters, now), limit: "20" });
-  for (const type of filters.eventTypes) query.append("type", type);
-  if (cursor !== null) query.set("cursor", cursor);
-  return query;
+  const { idPrefix, eventTypes: type } = filters;
+  return queryOf({ idPrefix, ...timeOf(filters, now), limit: 20, type, cursor });
 }
 
-/** The API's form of the filters. A period counts back from the moment of the request. */
+/**
+ * The API's form of the filters for a list of deliveries or an export. A period counts back from the moment of the request.
+ * @param more what is asked for besides: a part of the list, or the form of the export
+ */
 export function filtersToQuery(
   filters: DeliveryFilters,
-  limit: number,
-  cursor: string | null,
+  more: { limit: number; cursor: string | null } | { format: ExportFormat; bodies: boolean },
   now: number = Date.now(),
 ): URLSearchParams {
-  const query = new URLSearchParams({ limit: String(limit) });
-  if (cursor !== null) query.set("cursor", cursor);
-  appendFilters(query, filters, now);
-  return query;
-}
-
-/** The same for an export, which has no parts. */
-export function filtersToExport(
-  filters: DeliveryFilters,
-  { format, bodies }: { format: ExportFormat; bodies: boolean },
-  now: number = Date.now(),
-): URLSearchParams {
-  const query = new URLSearchParams({ format, bodies: String(bodies) });
-  appendFilters(query, filters, now);
-  return query;
-}
-
-function appendFilters(query: URLSearchParams, filters: DeliveryFilters, now: number): void {
-  for (const outcome of filters.outcomes) query.append("outcome", outcome);
-  for (const type of filters.eventTypes) query.append("eventType", type);
-  const { status: statusCode, webhook: endpointId, idPrefix } = filters;
-  for (const [name, value] of Object.entries({ statusCode, endpointId, idPrefix, ...timeOf(filters, now) })) {
-    if (value !== null) query.set(name, value);
-  }
+  const { outcomes: outcome, eventTypes: eventType, status: statusCode, webhook: endpointId, idPrefix } = filters;
+  return queryOf({ ...more, outcome, eventType, statusCode, endpointId, idPrefix, ...timeOf(filters, now) });
 }

@@ -26,10 +26,10 @@ import {
   type QueryClient,
   queryOptions,
 } from "@tanstack/react-query";
-import { hasEnded } from "../common/display/delivery-outcome.ts";
+import { hasEnded } from "../common/display/status.ts";
 import { call } from "./client.ts";
 import { connectionNow, quietMs } from "./connection.ts";
-import { type DeliveryFilters, filtersToEvents, filtersToQuery, resendFilter } from "./delivery-filters.ts";
+import { type DeliveryFilters, filtersToEvents, filtersToQuery, queryOf, resendFilter } from "./delivery-filters.ts";
 
 /** New results show within two seconds: this interval, and the time that an answer takes. */
 const LIVE_MS = 1_500;
@@ -52,6 +52,12 @@ function every(ms: number): () => number {
     return Math.max(downSince !== null || sessionLost ? RECOVERY_MS : ms, quietMs());
   };
 }
+
+/** Of a list that the API gives part by part. */
+const parts = {
+  initialPageParam: null as string | null,
+  getNextPageParam: ({ nextCursor }: { nextCursor: string | null }) => nextCursor,
+};
 
 export const sessionQuery = queryOptions({
   queryKey: ["session"],
@@ -98,7 +104,7 @@ const listOfDeliveries = (
   { cursor, signal }: { cursor: string | null; signal: AbortSignal },
 ) => {
   const place = id === null ? "/deliveries" : `/webhooks/${id}/deliveries`;
-  return call<DeliveryPage>(`${place}?${filtersToQuery(filters, PAGE_SIZE, cursor)}`, { signal });
+  return call<DeliveryPage>(`${place}?${filtersToQuery(filters, { limit: PAGE_SIZE, cursor })}`, { signal });
 };
 
 /** The deliveries of all webhooks cost the API more. */
@@ -109,8 +115,7 @@ export const deliveriesQuery = (id: string | null, filters: DeliveryFilters) =>
   infiniteQueryOptions({
     queryKey: ["deliveries", id, filters],
     queryFn: ({ pageParam, signal }) => listOfDeliveries(id, filters, { cursor: pageParam, signal }),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.nextCursor,
+    ...parts,
     placeholderData: keepPreviousData,
     // Many pages are loaded one after the other, so they are refreshed rarely; `newestDeliveriesQuery` refreshes the first one.
     refetchInterval: (query) => {
@@ -142,14 +147,11 @@ export const deliveryQuery = (id: string, deliveryId: string) =>
 export const changesQuery = (id: string | null) =>
   infiniteQueryOptions({
     queryKey: ["changes", id],
-    queryFn: ({ pageParam, signal }) => {
-      const cursor = pageParam === null ? "" : `&cursor=${encodeURIComponent(pageParam)}`;
-      return call<EndpointChangePage>(`${id === null ? "" : `/webhooks/${id}`}/changes?limit=${PAGE_SIZE}${cursor}`, {
-        signal,
-      });
+    queryFn: ({ pageParam: cursor, signal }) => {
+      const place = id === null ? "/changes" : `/webhooks/${id}/changes`;
+      return call<EndpointChangePage>(`${place}?${queryOf({ limit: PAGE_SIZE, cursor })}`, { signal });
     },
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.nextCursor,
+    ...parts,
     refetchInterval: every(ALL_PAGES_MS),
   });
 
@@ -163,11 +165,9 @@ export const resendPreviewQuery = (id: string, filters: DeliveryFilters) =>
     queryKey: ["resend-preview", id, filters],
     queryFn: async ({ signal }): Promise<PreviewOfResend> => {
       const filter = resendFilter(filters);
-      const { eventType = [], statusCode = [], from, to } = filter;
-      const query = new URLSearchParams({ ...(from && { from }), ...(to && { to }) });
-      for (const type of eventType) query.append("eventType", type);
-      for (const status of statusCode) query.append("statusCode", String(status));
-      const preview = await call<ResendPreview>(`/webhooks/${id}/resends/preview?${query}`, { signal });
+      const preview = await call<ResendPreview>(`/webhooks/${id}/resends/preview?${queryOf({ ...filter })}`, {
+        signal,
+      });
       return { ...preview, filter };
     },
     placeholderData: keepPreviousData,
@@ -189,8 +189,7 @@ export const eventsQuery = (filters: DeliveryFilters) =>
   infiniteQueryOptions({
     queryKey: ["events", filters],
     queryFn: ({ pageParam, signal }) => call<EventPage>(`/events?${filtersToEvents(filters, pageParam)}`, { signal }),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.nextCursor,
+    ...parts,
     placeholderData: keepPreviousData,
     refetchInterval: (query) => every(ALL_PAGES_MS * (query.state.data?.pages.length ?? 1))(),
   });
@@ -205,8 +204,7 @@ export const searchQuery = (id: string) =>
       if (pageParam !== null) return await find(`${ofEntity}&cursor=${pageParam}`);
       return merged(await Promise.all([find(`id=${id}`), find(`deliveryId=${id}`), find(ofEntity)]));
     },
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.nextCursor,
+    ...parts,
     refetchInterval: every(ALL_PAGES_MS),
   });
 

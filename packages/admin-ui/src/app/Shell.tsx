@@ -1,12 +1,20 @@
-import type { ReactNode } from "react";
-import { Link } from "wouter";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { Link, useLocation, useSearchParams } from "wouter";
+import { type Connection, useConnection } from "../api/connection.ts";
+import { sessionQuery } from "../api/queries.ts";
+import display from "../common/display/display.module.css";
+import { Icon } from "../common/display/Icon.tsx";
+import { Notice } from "../common/feedback/Notice.tsx";
+import { Button } from "../common/form/Button.tsx";
+import controls from "../common/form/form.module.css";
 import { product } from "../common/product.ts";
-import { SearchBox } from "../scenes/search/SearchBox.tsx";
+import { Time } from "../common/Time.tsx";
 import css from "./Shell.module.css";
 import { ThemeMenu } from "./theme.tsx";
 
 /** What surrounds every scene: the navigation, the connection's state, and the scene itself. */
-export function Shell({ banner, children }: { banner: ReactNode; children: ReactNode }) {
+export function Shell({ children }: { children: ReactNode }) {
   return (
     <>
       <button type="button" className={css.skip} onClick={() => document.getElementById("main")?.focus()}>
@@ -27,11 +35,11 @@ export function Shell({ banner, children }: { banner: ReactNode; children: React
           <ThemeMenu />
         </div>
       </header>
-      {banner}
+      <ConnectionBanner />
       <main id="main" className={css.main} tabIndex={-1}>
         {children}
       </main>
-      <div id="announcements" className={css.announcements} aria-live="polite" aria-atomic="false" />
+      <div id="announcements" className={display.unseen} aria-live="polite" aria-atomic="false" />
     </>
   );
 }
@@ -49,4 +57,120 @@ function Mark() {
       <path className={css.tick} d="m9.5 17 4.6 4.6 8.4-8.6" />
     </svg>
   );
+}
+
+/** Finds anything by what one has of it: from every scene, and with what was looked for still in it on the results' page. */
+function SearchBox() {
+  const [location, go] = useLocation();
+  const [search] = useSearchParams();
+  const sought = location === "/search" ? (search.get("q") ?? "") : "";
+  const [text, setText] = useState(sought);
+  useEffect(() => setText(sought), [sought]);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const jump = (event: KeyboardEvent): void => {
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      event.preventDefault();
+      field.current?.select();
+    };
+    document.addEventListener("keydown", jump);
+    return () => document.removeEventListener("keydown", jump);
+  }, []);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (text.trim() !== "") go(`/search?q=${encodeURIComponent(text.trim())}`);
+  };
+  return (
+    <search className={css.search}>
+      <form className={css.box} onSubmit={submit}>
+        <Icon name="search" />
+        <input
+          ref={field}
+          className={controls.input}
+          aria-keyshortcuts="/"
+          data-hint="Press / to come here"
+          type="search"
+          aria-label="Find an event, entity, delivery or webhook"
+          placeholder="Find by id, name or URL"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          autoComplete="off"
+          spellCheck={false}
+        />
+      </form>
+    </search>
+  );
+}
+
+/** Where "/" is a letter as any other, and where a dialog is open, which keeps the focus. */
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof Element && target.closest("input, textarea, select, [contenteditable], [role=dialog]") !== null
+  );
+}
+
+/** Says what is wrong with the connection to the API, above the page. The region is always there, so that it is read out. */
+function ConnectionBanner() {
+  const connection = useConnection();
+  // Until the session is there, the page has nothing else to say than just this.
+  const { data: session } = useQuery({ ...sessionQuery, enabled: false });
+  return (
+    <div className={css.banner} role="status">
+      {session || connection.slow ? <Words connection={connection} /> : null}
+    </div>
+  );
+}
+
+function Words({ connection }: { connection: Connection }) {
+  const { downSince, lastAnswerAt, sessionLost, signInUrl, slow } = connection;
+  if (downSince !== null) {
+    return (
+      <Notice tone="bad" icon="offline" title={`${product.name}'s API can't be reached.`} actions={<TryNow />}>
+        <p>
+          It stopped answering <Time iso={iso(downSince)} />.{" "}
+          {lastAnswerAt === null ? null : (
+            <>
+              What you see is from <Time iso={iso(lastAnswerAt)} />.{" "}
+            </>
+          )}
+          The page asks again every few seconds; what you have typed stays.
+        </p>
+      </Notice>
+    );
+  }
+  if (sessionLost) {
+    return (
+      <Notice tone="care" icon="lock" title="Your session has ended." actions={<TryNow />}>
+        <p>
+          {signInUrl ? (
+            <>
+              <a href={signInUrl} target="_blank" rel="noreferrer">
+                Sign in again
+              </a>{" "}
+              in a new tab,
+            </>
+          ) : (
+            "Sign in to your product again in another tab,"
+          )}{" "}
+          then carry on here: nothing on this page is lost.
+        </p>
+      </Notice>
+    );
+  }
+  return slow ? (
+    <Notice tone="plain" icon="clock" title={`${product.name}'s API is slow: still waiting for its answer.`} />
+  ) : null;
+}
+
+function TryNow() {
+  const client = useQueryClient();
+  return (
+    <Button icon="retry" onClick={() => void client.refetchQueries({ type: "active" })}>
+      Try now
+    </Button>
+  );
+}
+
+function iso(timeMs: number): string {
+  return new Date(timeMs).toISOString();
 }

@@ -38,61 +38,48 @@ export interface WebhookScenario {
   quietMs?: number;
 }
 
-const accepted = (durationMs: number): Answer => ({
-  statusCode: 202,
+const taken = (statusCode: number, responseExcerpt: string, durationMs: number): Answer => ({
+  statusCode,
   errorSummary: null,
   failureKind: null,
-  responseExcerpt: '{"accepted":true}',
+  responseExcerpt,
   durationMs,
 });
-const empty = (durationMs: number): Answer => ({
-  statusCode: 204,
-  errorSummary: null,
-  failureKind: null,
-  responseExcerpt: "",
-  durationMs,
-});
-const timedOut: Answer = {
-  statusCode: 503,
-  errorSummary: "timed out after 15 s",
-  failureKind: "timed_out",
-  responseExcerpt: null,
-  durationMs: 15_000,
-};
-const overloaded: Answer = {
-  statusCode: 429,
-  errorSummary: "receiver answered 429",
+const accepted = (durationMs: number) => taken(202, '{"accepted":true}', durationMs);
+const empty = (durationMs: number) => taken(204, "", durationMs);
+const refused = (statusCode: number, responseExcerpt: string, durationMs: number): Answer => ({
+  ...taken(statusCode, responseExcerpt, durationMs),
+  errorSummary: `receiver answered ${statusCode}`,
   failureKind: "http_status",
-  responseExcerpt: '{"message":"Too many requests"}',
-  durationMs: 41,
-};
+});
+const noAnswer = (failureKind: FailureKind, errorSummary: string, durationMs: number): Answer => ({
+  ...{ statusCode: 503, errorSummary, failureKind, responseExcerpt: null, durationMs },
+});
+const timedOut = noAnswer("timed_out", "timed out after 15 s", 15_000);
+const overloaded = refused(429, '{"message":"Too many requests"}', 41);
+
+type Story = Omit<WebhookScenario, "name" | "url" | "events" | "everyMinutes">;
+const webhook = (
+  name: string,
+  url: string,
+  events: EventType[],
+  everyMinutes: number | null,
+  story: Story,
+): WebhookScenario => ({ name, url: `https://${url}`, events, everyMinutes, ...story });
 
 /** The webhooks of an organization that has used them for some weeks. */
 export const scenarios: WebhookScenario[] = [
-  {
-    key: "healthy",
-    name: "Billing mirror",
-    url: "https://hooks.northpeak-finance.example/herald/v2",
-    events: ["ProjectCreated", "ResourceAllocated", "TimesheetApproved"],
-    everyMinutes: 2,
-    success: accepted(64),
-    failure: timedOut,
-    failureRate: 0.02,
-  },
-  {
+  webhook(
+    "Billing mirror",
+    "hooks.northpeak-finance.example/herald/v2",
+    ["ProjectCreated", "ResourceAllocated", "TimesheetApproved"],
+    2,
+    { key: "healthy", success: accepted(64), failure: timedOut, failureRate: 0.02 },
+  ),
+  webhook("Chat bridge", "bridge.lumenchat.example/in/T02AB/herald", ["WorkItemCompleted", "RiskCreated"], 3, {
     key: "disabled",
-    name: "Chat bridge",
-    url: "https://bridge.lumenchat.example/in/T02AB/herald",
-    events: ["WorkItemCompleted", "RiskCreated"],
-    everyMinutes: 3,
     success: empty(38),
-    failure: {
-      statusCode: 503,
-      errorSummary: "connection refused",
-      failureKind: "connection_refused",
-      responseExcerpt: null,
-      durationMs: 4,
-    },
+    failure: noAnswer("connection_refused", "connection refused", 4),
     off: { reason: "failures", agoMs: 2.2 * HOUR },
     // Five attempts in a row: one, the other, one, the other, one.
     unfinished: [
@@ -100,110 +87,68 @@ export const scenarios: WebhookScenario[] = [
       { agoMs: 184 * SECOND, failures: 3 },
     ],
     quietMs: 6 * MINUTE,
-  },
-  {
-    name: "Client portal",
-    url: "https://portal.brightwater.example/api/webhooks",
-    events: ["ProjectCreated", "ChangeRequestApproved"],
-    everyMinutes: 9,
+  }),
+  webhook("Client portal", "portal.brightwater.example/api/webhooks", ["ProjectCreated", "ChangeRequestApproved"], 9, {
     success: accepted(112),
     failure: overloaded,
-  },
-  {
-    key: "busy",
-    name: "Data warehouse",
-    url: "https://ingest.quarry-data.example/webhooks/herald",
-    events: ["ProjectCreated", "ResourceAllocated", "TimesheetApproved", "ProjectUpdated"],
-    everyMinutes: 1.2,
-    success: accepted(23),
-    failure: overloaded,
-    failureRate: 0.04,
-  },
-  {
-    name: "Document archive",
-    url: "https://archive.kestrel-docs.example/events",
-    events: ["ChangeRequestApproved"],
-    everyMinutes: 14,
+  }),
+  webhook(
+    "Data warehouse",
+    "ingest.quarry-data.example/webhooks/herald",
+    ["ProjectCreated", "ResourceAllocated", "TimesheetApproved", "ProjectUpdated"],
+    1.2,
+    { key: "busy", success: accepted(23), failure: overloaded, failureRate: 0.04 },
+  ),
+  webhook("Document archive", "archive.kestrel-docs.example/events", ["ChangeRequestApproved"], 14, {
     success: empty(210),
     failure: timedOut,
     failureRate: 0.08,
-  },
-  {
-    name: "ERP sync",
-    url: "https://erp.ostrava-steel.example/integration/projects",
-    events: ["ProjectCreated", "ResourceAllocated"],
-    everyMinutes: 6,
+  }),
+  webhook("ERP sync", "erp.ostrava-steel.example/integration/projects", ["ProjectCreated", "ResourceAllocated"], 6, {
     success: accepted(480),
     failure: timedOut,
     failureRate: 0.03,
-  },
-  {
-    name: "Resource planner",
-    url: "https://planner.atlas-works.example/webhooks/in",
-    events: ["ResourceAllocated"],
-    everyMinutes: 7,
+  }),
+  webhook("Resource planner", "planner.atlas-works.example/webhooks/in", ["ResourceAllocated"], 7, {
     success: accepted(57),
     failure: overloaded,
-  },
-  {
+  }),
+  webhook("Risk radar", "radar.sentinel-risk.example/hook", ["ChangeRequestApproved"], 8, {
     key: "paused",
-    name: "Risk radar",
-    url: "https://radar.sentinel-risk.example/hook",
-    events: ["ChangeRequestApproved"],
-    everyMinutes: 8,
     success: accepted(91),
     failure: timedOut,
     off: { reason: "paused", agoMs: 5.3 * HOUR },
     unfinished: [{ agoMs: 70 * SECOND, failures: 1 }],
     quietMs: 12 * SECOND,
-  },
-  {
-    name: "Site diary",
-    url: "https://diary.fieldnotes.example/hooks/7f31",
-    events: ["WorkItemCompleted", "RiskCreated"],
-    everyMinutes: 5,
+  }),
+  webhook("Site diary", "diary.fieldnotes.example/hooks/7f31", ["WorkItemCompleted", "RiskCreated"], 5, {
     success: empty(76),
     failure: timedOut,
     failureRate: 0.02,
-  },
-  {
+  }),
+  webhook("Staging", "staging.northpeak-finance.example/webhooks", ["ProjectCreated"], null, {
     key: "new",
-    name: "Staging",
-    url: "https://staging.northpeak-finance.example/webhooks",
-    events: ["ProjectCreated"],
-    everyMinutes: null,
     success: accepted(50),
     failure: timedOut,
-  },
-  {
-    name: "Status board",
-    url: "https://board.officewall.example/hooks/projects",
-    events: ["ProjectCreated", "WorkItemCompleted", "RiskCreated"],
-    everyMinutes: 4,
-    success: accepted(31),
-    failure: overloaded,
-  },
-  {
+  }),
+  webhook(
+    "Status board",
+    "board.officewall.example/hooks/projects",
+    ["ProjectCreated", "WorkItemCompleted", "RiskCreated"],
+    4,
+    { success: accepted(31), failure: overloaded },
+  ),
+  webhook("Timesheet export", "payroll.harborline.example/api/timesheets/events", ["TimesheetApproved"], 3, {
     key: "failing",
-    name: "Timesheet export",
-    url: "https://payroll.harborline.example/api/timesheets/events",
-    events: ["TimesheetApproved"],
-    everyMinutes: 3,
     success: accepted(133),
-    failure: {
-      statusCode: 500,
-      errorSummary: "receiver answered 500",
-      failureKind: "http_status",
-      responseExcerpt: '{"error":"upstream timed out","trace":"9f3c21"}',
-      durationMs: 1_240,
-    },
+    failure: refused(500, '{"error":"upstream timed out","trace":"9f3c21"}', 1_240),
     failureRate: 0.01,
     unfinished: [
       { agoMs: 15 * SECOND, failures: 1 },
       { agoMs: 80 * SECOND, failures: 2 },
     ],
     quietMs: 4 * MINUTE,
-  },
+  }),
 ];
 
 /** From a delivery's creation to its first attempt, in ms. */

@@ -138,39 +138,17 @@ function changesOf(
 ) {
   const after = { name, url, events, enabled: true };
   const first = { ...after, name: "Untitled" };
-  const change = { organizationId, endpointId, endpointName: name, ...ADMIN };
+  const change = (changedAt: Date, revision: number, more: object) => ({
+    ...{ organizationId, endpointId, endpointName: name, ...ADMIN },
+    ...{ id: idAt(changedAt), revision, changedAt, ...more },
+  });
   const byHerald = off?.reason === "failures" ? { changedBy: "herald" as const, subject: null, name: null } : {};
-  return [
-    {
-      ...change,
-      id: idAt(new Date(nowMs - 40 * 24 * HOUR)),
-      revision: 1,
-      changedAt: new Date(nowMs - 40 * 24 * HOUR),
-      after: first,
-    },
-    {
-      ...change,
-      id: idAt(new Date(nowMs - 48 * HOUR)),
-      revision: 2,
-      changedAt: new Date(nowMs - 48 * HOUR),
-      before: first,
-      after,
-      secretReplaced: true,
-    },
-    ...(disabledAt === null
-      ? []
-      : [
-          {
-            ...change,
-            ...byHerald,
-            id: idAt(disabledAt),
-            revision: 3,
-            changedAt: disabledAt,
-            before: after,
-            after: { ...after, enabled: false },
-          },
-        ]),
+  const changes = [
+    change(new Date(nowMs - 40 * 24 * HOUR), 1, { after: first }),
+    change(new Date(nowMs - 48 * HOUR), 2, { before: first, after, secretReplaced: true }),
   ];
+  if (disabledAt === null) return changes;
+  return [...changes, change(disabledAt, 3, { ...byHerald, before: after, after: { ...after, enabled: false } })];
 }
 
 /** The attempts that failed since the last success, oldest first. A paused webhook's latest attempt succeeded. */

@@ -4,8 +4,13 @@ import { COUNTED_AT_MOST, type Lag, readLag } from "@herald/common/database/lag"
 import { action, type Command, JSON_OPTION } from "../command.ts";
 import { depthOf, withBroker, withDatabase } from "../connections.ts";
 import { counted, table } from "../output.ts";
-import { type LivingDispatcher, readLivingDispatchers, startDispatching, stopDispatching } from "./dispatch-state.ts";
-import { untilGivenUp } from "./until-given-up.ts";
+import {
+  type LivingDispatcher,
+  readLivingDispatchers,
+  startDispatching,
+  stopDispatching,
+  untilGivenUp,
+} from "./dispatch-state.ts";
 
 const { ENDPOINT_CONCURRENCY } = sharedSettings;
 

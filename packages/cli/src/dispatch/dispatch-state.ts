@@ -1,4 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Queries, Reads } from "@herald/common/database/queries";
+import { oneRow } from "../connections.ts";
+import { plural } from "../output.ts";
 
 /** A dispatcher that is alive. */
 export interface LivingDispatcher {
@@ -17,7 +20,7 @@ export interface LivingDispatcher {
  * @returns since when dispatching is stopped
  */
 export async function stopDispatching(queries: Queries): Promise<Date> {
-  const [row] = await queries.$queryRaw<{ stoppedSince: Date }[]>`
+  const rows = await queries.$queryRaw<{ stoppedSince: Date }[]>`
     with going as materialized (
       select id from shard where stopped_at is null order by id for no key update
     ), stopped as (
@@ -26,8 +29,7 @@ export async function stopDispatching(queries: Queries): Promise<Date> {
       returning shard.stopped_at
     )
     select least((select min(stopped_at) from shard), (select min(stopped_at) from stopped)) as "stoppedSince"`;
-  if (!row) throw new Error("PostgreSQL answered a select with no row.");
-  return row.stoppedSince;
+  return oneRow(rows).stoppedSince;
 }
 
 /**
@@ -55,4 +57,22 @@ export async function readLivingDispatchers(reads: Reads): Promise<LivingDispatc
     where process.alive_until > now()
     group by process.id
     order by process.name, process.id`;
+}
+
+const LOOK_EVERY_MS = 100;
+
+/**
+ * Resolves once no living dispatcher owns a shard. One that gives a shard up has settled all that it had begun there, which takes as long
+ * as its receivers do, 15 s at the most; one that has died counts as alive for six seconds.
+ *
+ * @param progress where it throws, the waiting ends
+ */
+export async function untilGivenUp(reads: Reads, progress: (text: string) => void): Promise<void> {
+  for (;;) {
+    const owners = (await readLivingDispatchers(reads)).filter(({ shards }) => shards > 0);
+    if (owners.length === 0) return;
+    const shards = owners.reduce((sum, owner) => sum + owner.shards, 0);
+    progress(`waits until ${plural(owners.length, "dispatcher")} have given up ${plural(shards, "shard")}`);
+    await sleep(LOOK_EVERY_MS);
+  }
 }

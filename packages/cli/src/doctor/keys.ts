@@ -1,6 +1,6 @@
 import type { SecretBox, SecretSealer } from "@herald/common/security/secret-box";
 import { withDatabase } from "../connections.ts";
-import { rotateKeys } from "../keys/rotate-keys.ts";
+import { rotateKeys } from "../keys-command.ts";
 import { plural } from "../output.ts";
 import { type Check, fault, ok, skipped } from "./finding.ts";
 import type { DatabaseSubject } from "./postgres.ts";

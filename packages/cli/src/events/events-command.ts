@@ -6,8 +6,7 @@ import { type Catalogue, type Judgement, judgeEvent } from "@herald/contracts";
 import { eventSchema } from "@herald/contracts/schemas";
 import { action, type Command, onlyWord, timeOf, UsageError } from "../command.ts";
 import { printable } from "../output.ts";
-import { pythonTypes } from "./python-types.ts";
-import { typescriptTypes } from "./typescript-types.ts";
+import { pythonTypes, typescriptTypes } from "./event-types.ts";
 
 const DAY_MS = 86_400_000;
 const { PUBLICATION_WINDOW_DAYS } = sharedSettings;

@@ -4,13 +4,71 @@ import { atMostEach } from "@herald/common/runtime/repeat";
 import { readCaFile } from "@herald/common/security/server-certificate";
 import type { Service } from "@herald/common/service/run-service";
 import { createLog } from "@herald/common/telemetry/log";
-import { createRegistry } from "@herald/common/telemetry/metrics";
+import { Counter, createRegistry, Gauge, type Registry } from "@herald/common/telemetry/metrics";
 import { startOperationsServer } from "@herald/common/telemetry/operations-server";
 import { createEmitter } from "@herald/emitter";
-import { readOutboxLag, startRelay } from "@herald/emitter/outbox";
+import { COUNTED_AT_MOST, type OutboxLag, readOutboxLag, startRelay } from "@herald/emitter/outbox";
 import { openOutboxDatabase } from "./outbox-database.ts";
-import { relayMetrics } from "./relay-metrics.ts";
 import type { relaySettings } from "./relay-settings.ts";
+
+/** Scrapes within this time share a reading. */
+const READING_LIFE_MS = 1_000;
+
+/**
+ * What a relay counts, and what its outbox holds, which is read at each scrape. A figure that can't be read is not exported.
+ *
+ * @param readLag reads the outbox
+ */
+export function relayMetrics(registry: Registry, readLag: () => Promise<OutboxLag>) {
+  const registers = [registry];
+  const latest = atMostEach(READING_LIFE_MS, () => readLag().catch(() => undefined));
+
+  function figure(name: string, help: string, figureOf: (lag: OutboxLag) => number): void {
+    new Gauge({
+      name,
+      help,
+      registers,
+      async collect() {
+        const lag = await latest();
+        this.remove();
+        if (lag) this.set(figureOf(lag));
+      },
+    });
+  }
+
+  figure(
+    "herald_outbox_waiting",
+    `Events that wait in the outbox; counted to ${COUNTED_AT_MOST}. Each of its relays exports the same.`,
+    ({ waiting }) => waiting,
+  );
+  figure(
+    "herald_outbox_oldest_age_seconds",
+    "How long ago the event was added that waits longest in the outbox; 0 where none waits. Each of its relays exports the same.",
+    ({ oldestSeconds }) => oldestSeconds ?? 0,
+  );
+  figure(
+    "herald_outbox_refused",
+    `Rows of the outbox that can't be sent, with the reason in their column refused; counted to ${COUNTED_AT_MOST}. Each of its relays exports the same.`,
+    ({ refused }) => refused,
+  );
+  return {
+    sent: new Counter({
+      name: "herald_relay_sent_total",
+      help: "Events of the outbox that the relay has sent, and the broker confirmed.",
+      registers,
+    }),
+    refused: new Counter({
+      name: "herald_relay_refused_total",
+      help: "Rows of the outbox that the relay has set aside, since they can't be sent.",
+      registers,
+    }),
+    failures: new Counter({
+      name: "herald_relay_failures_total",
+      help: "Failures of the outbox's database or of the broker; the relay tries again each time.",
+      registers,
+    }),
+  };
+}
 
 const PING_MS = 1_000;
 

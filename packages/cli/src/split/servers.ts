@@ -1,4 +1,5 @@
 import type { Reads } from "@herald/common/database/queries";
+import { oneRow } from "../connections.ts";
 
 /** What a PostgreSQL server says of itself, and whether dispatching is stopped in Herald's database. */
 export interface ServerState {
@@ -13,15 +14,14 @@ export interface ServerState {
 
 /** Locks nothing. */
 export async function readServer(reads: Reads): Promise<ServerState> {
-  const [row] = await reads.$queryRaw<ServerState[]>`
+  const rows = await reads.$queryRaw<ServerState[]>`
     select
       concat(system.system_identifier, '/', (select oid from pg_database where datname = current_database())) as "identity",
       pg_is_in_recovery() as "inRecovery",
       case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as "timeline",
       (select min(stopped_at) from shard having count(*) = count(stopped_at)) as "stoppedSince"
     from pg_control_system() as system`;
-  if (!row) throw new Error("PostgreSQL answered a select with no row.");
-  return row;
+  return oneRow(rows);
 }
 
 /** @throws where the second is neither a standby of the first, nor was one until it was promoted */
@@ -64,15 +64,16 @@ export async function assertFollows(
   { timeline }: ServerState,
   mustPromote: boolean,
 ): Promise<void> {
-  const [there] = await primary.$queryRaw<{ lsn: string; waitsFor: string }[]>`
+  const onPrimary = await primary.$queryRaw<{ lsn: string; waitsFor: string }[]>`
     select pg_current_wal_lsn()::text as "lsn", current_setting('synchronous_standby_names') as "waitsFor"`;
-  const [here] = await standby.$queryRaw<Following[]>`
+  const there = oneRow(onPrimary);
+  const onStandby = await standby.$queryRaw<Following[]>`
     select receiver.status, lpad(to_hex(receiver.received_tli), 8, '0') as "timeline", current_user::text as "user",
       has_function_privilege('pg_promote(boolean, integer)', 'execute') as "mayPromote",
-      pg_wal_lsn_diff(${there?.lsn}::pg_lsn, pg_last_wal_replay_lsn())::float8 as "behind"
+      pg_wal_lsn_diff(${there.lsn}::pg_lsn, pg_last_wal_replay_lsn())::float8 as "behind"
     from (select) as one
     left join pg_stat_wal_receiver as receiver on true`;
-  if (!there || !here) throw new Error("PostgreSQL answered a select with no row.");
+  const here = oneRow(onStandby);
   if (mustPromote && !here.mayPromote) {
     throw new Error(
       `${here.user} may not promote the standby. Run on the primary, as a superuser: grant execute on function pg_promote to ${here.user}; ` +

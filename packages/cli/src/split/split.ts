@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries, Reads } from "@herald/common/database/queries";
-import { startDispatching, stopDispatching } from "../dispatch/dispatch-state.ts";
-import { untilGivenUp } from "../dispatch/until-given-up.ts";
+import { oneRow } from "../connections.ts";
+import { startDispatching, stopDispatching, untilGivenUp } from "../dispatch/dispatch-state.ts";
 import { assertFollows, assertRelated, assertUnused, readServer } from "./servers.ts";
 
 export interface Sides {
@@ -152,9 +152,7 @@ async function stop({ primary, standby }: Sides, onProgress: SplitOptions["onPro
 
 /** PostgreSQL's time. */
 async function timeOfDatabase(reads: Reads): Promise<Date> {
-  const [row] = await reads.$queryRaw<{ at: Date }[]>`select clock_timestamp()::timestamptz(3) as "at"`;
-  if (!row) throw new Error("PostgreSQL answered a select with no row.");
-  return row.at;
+  return oneRow(await reads.$queryRaw<{ at: Date }[]>`select clock_timestamp()::timestamptz(3) as "at"`).at;
 }
 
 async function wait(text: string, onProgress: SplitOptions["onProgress"]): Promise<void> {

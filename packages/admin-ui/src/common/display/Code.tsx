@@ -1,9 +1,11 @@
-import type { ReactNode } from "react";
+import type { DeliveryListItem } from "@herald/contracts";
+import { type ReactNode, useEffect, useState } from "react";
 import { classNames } from "../class-names.ts";
-import { Copy } from "./Copy.tsx";
+import { announce } from "../feedback/Notice.tsx";
+import { Button } from "../form/Button.tsx";
 import css from "./display.module.css";
 
-interface Props {
+interface CodeProps {
   /** Names the block for who listens, and its copy button. */
   what: string;
   text: string;
@@ -15,7 +17,7 @@ interface Props {
 }
 
 /** Text to the letter, scrollable by keyboard, with a button that copies it. */
-export function Code({ what, text, children, wrap = true, tall = false }: Props) {
+export function Code({ what, text, children, wrap = true, tall = false }: CodeProps) {
   return (
     <figure className={css.block}>
       {/* biome-ignore lint/a11y/useSemanticElements: it is no set of controls */}
@@ -32,5 +34,77 @@ export function Code({ what, text, children, wrap = true, tall = false }: Props)
         <Copy text={text} what={what} small />
       </span>
     </figure>
+  );
+}
+
+interface CopyProps {
+  text: string;
+  /** What is copied, as the button's name continues: "Copy" + " delivery id". */
+  what: string;
+  /** Only the icon shows. */
+  small?: boolean;
+  kind?: "primary" | "secondary" | "quiet";
+  onCopied?: () => void;
+}
+
+const SAY_SO_MS = 2_000;
+
+export function Copy({ text, what, small = false, kind = small ? "quiet" : "secondary", onCopied }: CopyProps) {
+  const [state, setState] = useState<"idle" | "copied" | "refused">("idle");
+  useEffect(() => {
+    if (state === "idle") return;
+    const timer = setTimeout(() => setState("idle"), SAY_SO_MS);
+    return () => clearTimeout(timer);
+  }, [state]);
+
+  const copy = async (): Promise<void> => {
+    const done = await writeClipboard(text);
+    setState(done ? "copied" : "refused");
+    announce(
+      done ? `Copied ${what}.` : `The browser did not allow copying ${what}. Select the text and copy it by hand.`,
+    );
+    if (done) onCopied?.();
+  };
+  const words = { idle: `Copy ${what}`, copied: "Copied", refused: "Not allowed: copy by hand" }[state];
+  return (
+    <Button kind={kind} icon={state === "copied" ? "check" : "copy"} iconOnly={small} onClick={() => void copy()}>
+      {words}
+    </Button>
+  );
+}
+
+async function writeClipboard(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What people know an id by: `head`, by which a search finds it, and `tail`, since ids that begin with their time begin alike. */
+export function shortId(id: string): { head: string; tail: string } {
+  return { head: id.slice(0, 8), tail: id.slice(-4) };
+}
+
+export function shortIdWords(id: string): string {
+  const { head, tail } = shortId(id);
+  return `${head}…${tail}`;
+}
+
+/** What a delivery is of, in words. */
+export function deliveryWords({ id, eventType, businessEventId, entityId }: DeliveryListItem): string {
+  if (businessEventId === undefined) return `${eventType}, manual delivery ${shortIdWords(id)}`;
+  const entity = entityId === null ? "" : `, entity ${shortIdWords(entityId)}`;
+  return `${eventType}${entity}, event ${shortIdWords(businessEventId)}`;
+}
+
+/** An id in a row of a list: enough of it to tell it from others. */
+export function ShortId({ id }: { id: string }) {
+  const { head, tail } = shortId(id);
+  return (
+    <code className={css.id}>
+      <span className={css.head}>{head}</span>…{tail}
+    </code>
   );
 }

@@ -1,10 +1,13 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { ApiProblem, ApiUnreachable } from "../../api/problem.ts";
+import { type ReactNode, useEffect, useState } from "react";
+import { ApiProblem, ApiUnreachable } from "../../api/client.ts";
+import display from "../display/display.module.css";
+import { Icon, type IconName } from "../display/Icon.tsx";
 import { Button, ButtonLink } from "../form/Button.tsx";
-import { usePageTitle } from "../page/PageHead.tsx";
+import { usePageTitle } from "../page/Page.tsx";
 import { product } from "../product.ts";
 import { lacking } from "../session.tsx";
-import { EmptyState } from "./EmptyState.tsx";
+import css from "./feedback.module.css";
 
 /**
  * Says why something could not be loaded, and what to do, in its place. What was loaded once stays on the page instead.
@@ -39,6 +42,19 @@ export function LoadError({ error, what, level = 1 }: { error: unknown; what: st
       <p>The page asks again every few seconds.</p>
     </EmptyState>
   );
+}
+
+interface NotLoadedProps {
+  error: unknown;
+  what: string;
+  /** Of the picture that stands in its place. */
+  rows: number;
+  level?: 1 | 2;
+}
+
+/** Stands in the place of what is still loaded, or says why it could not be. */
+export function NotLoaded({ error, what, rows, level = 2 }: NotLoadedProps) {
+  return error ? <LoadError error={error} what={what} level={level} /> : <Skeleton rows={rows} what={what} />;
 }
 
 function SignedOut({ signInUrl }: { signInUrl: string | undefined }) {
@@ -88,5 +104,48 @@ export function NotFound() {
     >
       <p>It may be mistyped, or what was here has been deleted.</p>
     </EmptyState>
+  );
+}
+
+interface Props {
+  icon: IconName;
+  title: string;
+  children?: ReactNode;
+  action?: ReactNode;
+  /** It stands for the whole page. */
+  level?: 1 | 2;
+}
+
+/** Where there is nothing to show: what that means, and the next step. */
+export function EmptyState({ icon, title, children, action, level = 2 }: Props) {
+  const Heading = level === 1 ? "h1" : "h2";
+  return (
+    <div className={css.empty}>
+      <span className={css.icon}>
+        <Icon name={icon} size={22} />
+      </span>
+      <Heading className={css.title}>{title}</Heading>
+      <div className={css.text}>{children}</div>
+      {action ? <div className={css.action}>{action}</div> : null}
+    </div>
+  );
+}
+
+const SHOW_AFTER_MS = 120;
+
+/** The shape of rows to come. Quick answers never show it. */
+export function Skeleton({ rows, what }: { rows: number; what: string }) {
+  const [visible, setVisible] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setVisible(true), SHOW_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <div className={css.skeleton} role="status" data-visible={visible || undefined}>
+      <span className={display.unseen}>Loading {what}…</span>
+      {Array.from({ length: rows }, (_, row) => (
+        <span key={row} className={css.row} />
+      ))}
+    </div>
   );
 }

@@ -1,10 +1,10 @@
 import type { EndpointOverview } from "@herald/contracts";
 import type { ReactNode } from "react";
-import { ApiProblem, ApiUnreachable } from "../../api/problem.ts";
+import { ApiProblem, ApiUnreachable } from "../../api/client.ts";
 import { classNames } from "../class-names.ts";
 import { Icon, type IconName } from "../display/Icon.tsx";
 import { product } from "../product.ts";
-import { Time } from "../time/Time.tsx";
+import { Time } from "../Time.tsx";
 import css from "./feedback.module.css";
 
 export type Tone = "good" | "bad" | "care" | "plain";
@@ -96,4 +96,14 @@ function Stopped({ since }: { since: string }) {
       </p>
     </Notice>
   );
+}
+
+/** Says a sentence to who listens, without moving the focus: what a glance would notice. One region for the whole page. */
+export function announce(sentence: string): void {
+  const region = document.getElementById("announcements");
+  if (!region) return;
+  const line = document.createElement("p");
+  line.textContent = sentence;
+  region.append(line);
+  setTimeout(() => line.remove(), 10_000);
 }

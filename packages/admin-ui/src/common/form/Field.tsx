@@ -1,8 +1,9 @@
+import { Switch as Radix } from "radix-ui";
 import { type ComponentProps, type ReactNode, useId } from "react";
 import { classNames } from "../class-names.ts";
+import display from "../display/display.module.css";
 import { Icon } from "../display/Icon.tsx";
-import controls from "./controls.module.css";
-import css from "./controls.module.css";
+import css from "./form.module.css";
 
 interface FieldAttributes {
   id: string;
@@ -10,7 +11,7 @@ interface FieldAttributes {
   "aria-invalid": true | undefined;
 }
 
-interface Props {
+interface FieldProps {
   label: string;
   hint?: ReactNode;
   /** What is wrong with the value, in the API's words. */
@@ -21,7 +22,7 @@ interface Props {
 }
 
 /** A control with its label, a hint, and what is wrong with it right beside it. */
-export function Field({ label, hint, problems = [], aside, children }: Props) {
+export function Field({ label, hint, problems = [], aside, children }: FieldProps) {
   const id = useId();
   const hintId = `${id}-hint`;
   const problemId = `${id}-problem`;
@@ -60,11 +61,82 @@ export function Problems({ id, problems }: { id: string; problems: readonly stri
 /** A native select with the page's styles. */
 export function Select({ className, children, ...rest }: ComponentProps<"select">) {
   return (
-    <span className={classNames(controls.selectFrame, className)}>
-      <select {...rest} className={controls.select}>
+    <span className={classNames(css.selectFrame, className)}>
+      <select {...rest} className={css.select}>
         {children}
       </select>
       <Icon name="chevronDown" />
     </span>
+  );
+}
+
+interface Choice<T extends string> {
+  value: T;
+  words: string;
+  count?: number;
+  hint?: string;
+}
+
+interface ChoicesProps<T extends string> {
+  name: string;
+  value: T;
+  options: Choice<T>[];
+  onChange: (value: T) => void;
+}
+
+/** A choice of a few, side by side: radio buttons with other styles. */
+export function Choices<T extends string>({ name, value, options, onChange }: ChoicesProps<T>) {
+  const group = useId();
+  return (
+    <fieldset className={css.choices}>
+      <legend className={display.unseen}>{name}</legend>
+      {options.map((option) => (
+        <label key={option.value} className={css.choice} data-hint={option.hint}>
+          <input
+            type="radio"
+            name={group}
+            value={option.value}
+            checked={option.value === value}
+            onChange={() => onChange(option.value)}
+          />
+          <span>{option.words}</span>
+          {option.count === undefined ? null : <span className={css.count}>{option.count}</span>}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+interface SwitchProps {
+  label: string;
+  hint: ReactNode;
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+  disabled?: boolean;
+}
+
+export function Switch({ label, hint, checked, onChange, disabled = false }: SwitchProps) {
+  const id = useId();
+  return (
+    <div className={css.switch}>
+      <Radix.Root
+        id={id}
+        className={css.track}
+        checked={checked}
+        onCheckedChange={onChange}
+        disabled={disabled}
+        aria-describedby={`${id}-hint`}
+      >
+        <Radix.Thumb className={css.thumb} />
+      </Radix.Root>
+      <div>
+        <label htmlFor={id} className={css.switchLabel}>
+          {label}
+        </label>
+        <div id={`${id}-hint`} className={css.hint}>
+          {hint}
+        </div>
+      </div>
+    </div>
   );
 }

@@ -1,6 +1,8 @@
 import { Dialog as Radix } from "radix-ui";
 import { type ReactNode, useState } from "react";
 import { classNames } from "../class-names.ts";
+import type { IconName } from "../display/Icon.tsx";
+import { ProblemNotice } from "../feedback/Notice.tsx";
 import { Button } from "../form/Button.tsx";
 import css from "./overlay.module.css";
 
@@ -70,5 +72,41 @@ export function Dialog({ title, onClose, children, actions, mustAnswer = false, 
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>
+  );
+}
+
+interface ConfirmationProps {
+  title: string;
+  /** What is done, on the button that does it. */
+  verb: string;
+  icon: IconName;
+  mutation: { error: unknown; isPending: boolean };
+  /** What is said where it failed. */
+  failed: string;
+  onConfirm: () => void;
+  onClose: () => void;
+  children: ReactNode;
+}
+
+/** Says what something does, before it is done. */
+export function Confirmation({ title, verb, icon, mutation, failed, onConfirm, onClose, children }: ConfirmationProps) {
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" icon={icon} busy={mutation.isPending} onClick={onConfirm}>
+            {verb}
+          </Button>
+        </>
+      }
+    >
+      <div className={css.question}>
+        {mutation.error ? <ProblemNotice error={mutation.error} what={failed} /> : null}
+        {children}
+      </div>
+    </Dialog>
   );
 }

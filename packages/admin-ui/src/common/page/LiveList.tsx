@@ -1,7 +1,6 @@
 import { type ReactNode, useEffect, useRef } from "react";
-import { LoadError } from "../feedback/LoadError.tsx";
+import { LoadError, Skeleton } from "../feedback/LoadError.tsx";
 import { RefreshProblem } from "../feedback/Notice.tsx";
-import { Skeleton } from "../feedback/Skeleton.tsx";
 import { Button } from "../form/Button.tsx";
 import css from "./page.module.css";
 

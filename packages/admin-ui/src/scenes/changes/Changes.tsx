@@ -2,10 +2,11 @@ import type { EndpointChange } from "@herald/contracts";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { changesQuery } from "../../api/queries.ts";
-import { EmptyState } from "../../common/feedback/EmptyState.tsx";
+import display from "../../common/display/display.module.css";
+import { EmptyState } from "../../common/feedback/LoadError.tsx";
 import { LiveList } from "../../common/page/LiveList.tsx";
-import { Panel } from "../../common/page/Panel.tsx";
-import { Time } from "../../common/time/Time.tsx";
+import { PageHead, Panel, Sections, Stack } from "../../common/page/Page.tsx";
+import { Time } from "../../common/Time.tsx";
 import css from "./Changes.module.css";
 import { type ChangedField, changeAuthor, changedFields, changeTitle } from "./change-words.ts";
 
@@ -13,13 +14,13 @@ import { type ChangedField, changeAuthor, changedFields, changeTitle } from "./c
  * Who changed a webhook's settings, or sent something by hand; when, and what was before.
  * @param id the webhook's; null for all of the organization's, deleted ones too
  */
-export default function Changes({ id }: { id: string | null }) {
+export function Changes({ id }: { id: string | null }) {
   const query = useInfiniteQuery(changesQuery(id));
   const changes = query.data?.pages.flatMap((page) => page.changes) ?? [];
   return (
     <Panel {...(id !== null && { title: "Changes" })}>
       <LiveList query={query} count={changes.length} what="changes" none={<None />} skeletonRows={4}>
-        <ol className={css.list} aria-label="Changes, newest first">
+        <ol className={display.ruled} aria-label="Changes, newest first">
           {changes.map((change) => (
             <Change
               key={`${change.endpointId} ${change.version} ${change.changedAtUtc} ${change.delivered?.deliveryId}`}
@@ -54,7 +55,7 @@ function Change({ change, ofAll }: { change: EndpointChange; ofAll: boolean }) {
           ) : null}
           <strong>{changeTitle(change)}</strong> by {changeAuthor(change)}
         </span>
-        <span className={css.when}>
+        <span className={display.soft}>
           <Time iso={change.changedAtUtc} />
         </span>
       </p>
@@ -78,7 +79,22 @@ function Value({ field: { before, after } }: { field: ChangedField }) {
   if (before === null) return after;
   return (
     <>
-      <del className={css.before}>{before}</del> <ins className={css.after}>{after}</ins>
+      <del className={display.soft}>{before}</del> <ins className={css.after}>{after}</ins>
+    </>
+  );
+}
+
+/** Who did what with the organization's webhooks. */
+export function AllChanges() {
+  return (
+    <>
+      <PageHead title="Changes">
+        <p>Who changed webhooks, sent payloads by hand, or had deliveries sent again. Deleted webhooks stay in it.</p>
+      </PageHead>
+      <Stack>
+        <Sections />
+        <Changes id={null} />
+      </Stack>
     </>
   );
 }

@@ -1,5 +1,5 @@
 import type { ChangedSettings, EndpointChange } from "@herald/contracts";
-import { formats } from "../../common/formats.ts";
+import { counted } from "../../common/formats.ts";
 
 const WHAT = {
   created: "Created",
@@ -14,7 +14,7 @@ const WHAT = {
 
 /** What was done, and by whom, in a line. */
 export function changeTitle({ kind, before, after, secretReplaced, resent, delivered }: EndpointChange): string {
-  if (resent !== null) return `${WHAT.resent}: ${formats.number(resent)} ${resent === 1 ? "delivery" : "deliveries"}`;
+  if (resent !== null) return `${WHAT.resent}: ${counted(resent, "delivery", "deliveries")}`;
   if (delivered !== null) return `${WHAT.delivered} as ${delivered.eventType}`;
   const touchesSettings = Object.keys({ ...before, ...after }).length > 0;
   if (kind === "edited" && secretReplaced && !touchesSettings) return "Signing secret replaced";

@@ -1,9 +1,10 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
+import display from "../../common/display/display.module.css";
 import "uplot/dist/uPlot.min.css";
 import { formats } from "../../common/formats.ts";
-import { attemptsInWords, type Bar, beginning, type Unit } from "./attempt-words.ts";
 import css from "./deliveries.module.css";
+import { attemptsInWords, type Bar, beginning, type Unit } from "./words.ts";
 
 const HEIGHT_PX = 116;
 
@@ -58,9 +59,9 @@ export default function AttemptChart({ points, unit, words }: Props) {
     <figure>
       <figcaption className={css.caption}>
         <span>{point ? attemptsInWords(point, `from ${beginning(point, unit)}`) : words}</span>
-        <span className={css.unit}>by {unit}</span>
+        <span className={display.faint}>by {unit}</span>
       </figcaption>
-      <div ref={place} className={css.place} aria-hidden="true" />
+      <div ref={place} className={css.plot} aria-hidden="true" />
     </figure>
   );
 }

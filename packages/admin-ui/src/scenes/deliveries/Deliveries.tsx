@@ -2,15 +2,15 @@ import type { EndpointDetails, ExportFormat } from "@herald/contracts";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { Link, useLocation, useSearch } from "wouter";
-import { addressesFrom } from "../../api/addresses.ts";
-import { type DeliveryFilters, filtersFromSearch, filtersToExport, isNarrowed } from "../../api/delivery-filters.ts";
+import { addressesFrom } from "../../api/client.ts";
+import { type DeliveryFilters, filtersFromSearch, filtersToQuery, isNarrowed } from "../../api/delivery-filters.ts";
 import { deliveriesQuery } from "../../api/queries.ts";
-import { EmptyState } from "../../common/feedback/EmptyState.tsx";
+import { EmptyState } from "../../common/feedback/LoadError.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { Menu } from "../../common/overlay/Menu.tsx";
 import { LiveList } from "../../common/page/LiveList.tsx";
-import { Panel } from "../../common/page/Panel.tsx";
-import { DeliveryDrawer } from "../delivery/DeliveryDrawer.tsx";
+import { PageHead, Panel, Sections, Stack } from "../../common/page/Page.tsx";
+import { DeliveryDrawer } from "./DeliveryDrawer.tsx";
 import { DeliveryFilterBar } from "./DeliveryFilterBar.tsx";
 import { DeliveryTable } from "./DeliveryTable.tsx";
 import css from "./deliveries.module.css";
@@ -45,7 +45,13 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
           query={query}
           count={rows.length}
           what="deliveries"
-          none={<NoDeliveries webhook={webhook} narrowed={isNarrowed(filters)} home={home} />}
+          none={
+            isNarrowed(filters) ? (
+              <NoMatch home={home} choices="outcome, event, status, id or period" />
+            ) : (
+              <NoneYet webhook={webhook} home={home} />
+            )
+          }
         >
           {filters.outcomes.some((outcome) => outcome === "exhausted" || outcome === "expired") ? (
             <p className={css.hint}>
@@ -72,18 +78,57 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
   );
 }
 
-function NoDeliveries({ webhook, narrowed, home }: { webhook: EndpointDetails; narrowed: boolean; home: string }) {
-  if (narrowed) {
-    return (
-      <EmptyState
-        icon="search"
-        title="No delivery matches"
-        action={<ButtonLink href={home}>Show all deliveries</ButtonLink>}
-      >
-        <p>Choose another outcome, event, status, id or period.</p>
-      </EmptyState>
-    );
-  }
+/** The deliveries to all webhooks, newest first and live. One of them opens in its webhook's page. */
+export function AllDeliveries() {
+  const search = useSearch();
+  const filters = useMemo(() => filtersFromSearch(new URLSearchParams(search)), [search]);
+  const query = useInfiniteQuery(deliveriesQuery(null, filters));
+  const rows = useDeliveryRows(null, filters, query);
+  const home = "/deliveries";
+  const none = isNarrowed(filters) ? (
+    <NoMatch home={home} choices="outcome, webhook, event, status, id or period" />
+  ) : (
+    <EmptyState icon="clock" title="No deliveries yet">
+      <p>They appear here by themselves when an event happens that a webhook is subscribed to.</p>
+    </EmptyState>
+  );
+  return (
+    <>
+      <PageHead title="Deliveries">
+        <p>What went to all webhooks, newest event first.</p>
+      </PageHead>
+      <Stack>
+        <Sections />
+        <Panel>
+          <DeliveryFilterBar filters={filters} home={home} fields={["outcome", "webhook", "status", "id"]} />
+          <LiveList query={query} count={rows.length} what="deliveries" none={none}>
+            <DeliveryTable
+              rows={rows}
+              list={query.isPlaceholderData ? "of before" : search}
+              ofAll
+              hrefOf={({ id, endpointId }) => `/webhooks/${endpointId}/deliveries/${id}`}
+            />
+          </LiveList>
+        </Panel>
+      </Stack>
+    </>
+  );
+}
+
+/** @param choices what may be chosen otherwise, in words */
+function NoMatch({ home, choices }: { home: string; choices: string }) {
+  return (
+    <EmptyState
+      icon="search"
+      title="No delivery matches"
+      action={<ButtonLink href={home}>Show all deliveries</ButtonLink>}
+    >
+      <p>Choose another {choices}.</p>
+    </EmptyState>
+  );
+}
+
+function NoneYet({ webhook, home }: { webhook: EndpointDetails; home: string }) {
   return (
     <EmptyState
       icon="clock"
@@ -113,7 +158,7 @@ const choices: { name: string; format: ExportFormat; bodies: boolean }[] = [
 ];
 
 /** Downloads all deliveries that the filters let pass, not only those that are loaded. */
-export function ExportMenu({ id, filters }: { id: string; filters: DeliveryFilters }) {
+function ExportMenu({ id, filters }: { id: string; filters: DeliveryFilters }) {
   const home = `${addressesFrom(document.baseURI).api}/webhooks/${id}/deliveries/export`;
   return (
     <Menu
@@ -121,7 +166,7 @@ export function ExportMenu({ id, filters }: { id: string; filters: DeliveryFilte
       items={choices.map(({ name, format, bodies }) => ({
         name,
         icon: "download",
-        download: `${home}?${filtersToExport(filters, { format, bodies })}`,
+        download: `${home}?${filtersToQuery(filters, { format, bodies })}`,
       }))}
     />
   );

@@ -11,11 +11,10 @@ import {
   STATUS,
 } from "../../api/delivery-filters.ts";
 import { eventTypesQuery, overviewQuery } from "../../api/queries.ts";
-import { outcomeMeaning, outcomeWords } from "../../common/display/delivery-outcome.ts";
+import { outcomeMeaning, outcomeWords } from "../../common/display/status.ts";
 import { Button } from "../../common/form/Button.tsx";
-import { Choices } from "../../common/form/Choices.tsx";
-import controls from "../../common/form/controls.module.css";
-import { Select } from "../../common/form/Field.tsx";
+import { Choices, Select } from "../../common/form/Field.tsx";
+import controls from "../../common/form/form.module.css";
 import css from "./deliveries.module.css";
 
 const periodWords: Record<Period, string> = { "1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days" };
@@ -214,7 +213,7 @@ function Text({ name, placeholder, size, rule, value, onChange }: TextProps) {
   return (
     <input
       type="text"
-      className={`${controls.input} ${css.text}`}
+      className={`${controls.input} ${css.idField}`}
       aria-label={name}
       data-hint={name}
       placeholder={placeholder}

@@ -1,20 +1,17 @@
 import type { DeliveryListItem } from "@herald/contracts";
 import { memo, useEffect, useRef } from "react";
 import { Link } from "wouter";
-import { OutcomeBadge } from "../../common/display/Badge.tsx";
-import { besideStatus, hasEnded, outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
+import { OutcomeBadge, Pips } from "../../common/display/Badge.tsx";
+import { deliveryWords, ShortId } from "../../common/display/Code.tsx";
 import display from "../../common/display/display.module.css";
 import { Icon } from "../../common/display/Icon.tsx";
-import { Pips } from "../../common/display/Pips.tsx";
-import { deliveryWords, ShortId } from "../../common/display/ShortId.tsx";
-import table from "../../common/display/table.module.css";
-import { announce } from "../../common/feedback/announce.ts";
+import { besideStatus, hasEnded, outcomeOf, outcomeWords } from "../../common/display/status.ts";
+import { announce } from "../../common/feedback/Notice.tsx";
+import { duration } from "../../common/formats.ts";
 import { useSession } from "../../common/session.tsx";
-import { useHoverOrFocus, useSteadyPlace } from "../../common/steady/hover-or-focus.ts";
-import { useSteadyRows } from "../../common/steady/steady-rows.ts";
-import { Countdown, Time } from "../../common/time/Time.tsx";
-import { duration } from "../../common/time/words.ts";
-import css from "./DeliveryTable.module.css";
+import { useHoverOrFocus, useSteadyPlace, useSteadyRows } from "../../common/steady.ts";
+import { Countdown, Time } from "../../common/Time.tsx";
+import css from "./deliveries.module.css";
 
 interface Props {
   rows: readonly DeliveryListItem[];
@@ -44,7 +41,7 @@ export function DeliveryTable({ rows: fresh, list, enabled = true, ofAll = false
           </button>
         </div>
       ) : null}
-      <table className={`${table.table} ${css.table}`}>
+      <table className={`${display.table} ${css.table}`}>
         <caption className={display.unseen}>Deliveries, newest first</caption>
         <thead>
           <tr>
@@ -66,7 +63,7 @@ export function DeliveryTable({ rows: fresh, list, enabled = true, ofAll = false
             <th scope="col" className={css.number}>
               Took
             </th>
-            <th scope="col" className={css.when}>
+            <th scope="col" className={css.whenColumn}>
               When
             </th>
             <th scope="col" className={css.next}>
@@ -108,9 +105,9 @@ const Row = memo(function Row({
   const outcome = outcomeOf(delivery);
   const { attemptCount, statusCode, errorSummary } = delivery;
   return (
-    <tr className={table.row} data-hint-scope data-delivery={delivery.id}>
+    <tr className={display.row} data-hint-scope data-delivery={delivery.id}>
       <th scope="row">
-        <Link href={href} className={table.rowLink} aria-label={nameOf(delivery, ofAll)}>
+        <Link href={href} className={display.rowLink} aria-label={nameOf(delivery, ofAll)}>
           <OutcomeBadge outcome={outcome} />
         </Link>
       </th>
@@ -133,11 +130,11 @@ const Row = memo(function Row({
         />
       </td>
       <td data-label="Latest response" className={css.response}>
-        {statusCode === null ? <span className={table.faint}>None yet</span> : <strong>{statusCode}</strong>}
+        {statusCode === null ? <span className={display.faint}>None yet</span> : <strong>{statusCode}</strong>}
         <span className={css.error}> {besideStatus(statusCode, errorSummary)}</span>
       </td>
       <td data-label="Took" data-none={delivery.durationMs === null || undefined} className={css.number}>
-        {delivery.durationMs === null ? <span className={table.faint}>–</span> : duration(delivery.durationMs)}
+        {delivery.durationMs === null ? <span className={display.faint}>–</span> : duration(delivery.durationMs)}
       </td>
       <td data-label="When" className={css.at}>
         <Time iso={delivery.attemptedAtUtc ?? delivery.createdAtUtc} />
@@ -185,5 +182,5 @@ export function NextAttempt({ delivery, enabled }: { delivery: DeliveryListItem;
   if (state === "parked" || (state === "pending" && !enabled))
     return <span data-hint="Its webhook is not active.">After a resume</span>;
   if (state === "pending" && nextAttemptAtUtc) return <Countdown iso={nextAttemptAtUtc} />;
-  return <span className={table.faint}>–</span>;
+  return <span className={display.faint}>–</span>;
 }

@@ -2,14 +2,12 @@ import type { EndpointRates } from "@herald/contracts";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useMemo, useState } from "react";
 import { ratesQuery } from "../../api/queries.ts";
-import { Facts } from "../../common/display/Facts.tsx";
-import { LoadError } from "../../common/feedback/LoadError.tsx";
-import { Skeleton } from "../../common/feedback/Skeleton.tsx";
-import { Choices } from "../../common/form/Choices.tsx";
+import { LoadError, Skeleton } from "../../common/feedback/LoadError.tsx";
+import { Choices } from "../../common/form/Field.tsx";
 import { formats } from "../../common/formats.ts";
-import { Panel } from "../../common/page/Panel.tsx";
-import { about, attemptsInWords, type Bar, beginning, successRate, type Unit } from "./attempt-words.ts";
+import { Facts, Panel } from "../../common/page/Page.tsx";
 import css from "./deliveries.module.css";
+import { about, attemptsInWords, type Bar, beginning, successRate, type Unit } from "./words.ts";
 
 const AttemptChart = lazy(() => import("./AttemptChart.tsx"));
 

@@ -2,7 +2,7 @@ import type { EndpointRates } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { renderToStaticMarkup } from "react-dom/server";
-import { about, attemptsInWords, beginning, successRate } from "./attempt-words.ts";
+import { about, attemptsInWords, beginning, successRate } from "./words.ts";
 
 // All that modules of the page want of a browser while they are loaded.
 Object.assign(globalThis, { window: { addEventListener: () => {} } });

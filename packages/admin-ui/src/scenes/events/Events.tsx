@@ -5,21 +5,18 @@ import { Link, useSearch } from "wouter";
 import { filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
 import { eventsQuery } from "../../api/queries.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
+import { ShortId, shortIdWords } from "../../common/display/Code.tsx";
 import display from "../../common/display/display.module.css";
-import { ShortId, shortIdWords } from "../../common/display/ShortId.tsx";
-import table from "../../common/display/table.module.css";
-import { EmptyState } from "../../common/feedback/EmptyState.tsx";
+import { EmptyState } from "../../common/feedback/LoadError.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
 import { LiveList } from "../../common/page/LiveList.tsx";
-import { PageHead } from "../../common/page/PageHead.tsx";
-import { Panel, Stack } from "../../common/page/Panel.tsx";
-import { Sections } from "../../common/page/Tabs.tsx";
+import { PageHead, Panel, Sections, Stack } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
-import { useHoverOrFocus, useSteadyPlace } from "../../common/steady/hover-or-focus.ts";
-import { Time } from "../../common/time/Time.tsx";
+import { useHoverOrFocus, useSteadyPlace } from "../../common/steady.ts";
+import { Time } from "../../common/Time.tsx";
 import { DeliveryFilterBar } from "../deliveries/DeliveryFilterBar.tsx";
-import css from "./Events.module.css";
-import { type EventRow, eventRows, fateWords } from "./event-rows.ts";
+import css from "./events.module.css";
+import { type EventRow, eventRows, fateWords } from "./words.ts";
 
 const HOME = "/events";
 
@@ -56,7 +53,7 @@ function Table({ rows }: { rows: readonly EventRow[] }) {
   const place = useRef<HTMLTableElement>(null);
   useSteadyPlace(place, isActive);
   return (
-    <table ref={place} className={`${table.table} ${css.table}`}>
+    <table ref={place} className={`${display.table} ${css.table}`}>
       <caption className={display.unseen}>Events, newest first</caption>
       <thead>
         <tr>
@@ -80,17 +77,17 @@ function Taken({ row: { event, at } }: { row: Extract<EventRow, { kind: "taken" 
   const { key, id, type, entityId, entityType } = event;
   const entity = `${entityType ?? "entity"} ${shortIdWords(entityId)}`;
   return (
-    <tr className={table.row} data-hint-scope data-event={id}>
-      <th scope="row" className={css.type}>
+    <tr className={display.row} data-hint-scope data-event={id}>
+      <th scope="row" className={css.eventType}>
         <Link
           href={`/events/${key}`}
-          className={table.rowLink}
+          className={display.rowLink}
           aria-label={`${type}, ${entity}, event ${shortIdWords(id)}`}
         >
           {type}
         </Link>
       </th>
-      <td className={css.id}>
+      <td className={css.entityId}>
         <ShortId id={entityId} />
       </td>
       <td className={css.eventId}>
@@ -108,18 +105,18 @@ function NotTaken({ row: { event, at } }: { row: Extract<EventRow, { kind: "not 
   const { id, type, cause } = event;
   const name = type ?? "An event";
   return (
-    <tr className={table.row} data-hint-scope data-event={id}>
-      <th scope="row" className={css.type}>
+    <tr className={display.row} data-hint-scope data-event={id}>
+      <th scope="row" className={css.eventType}>
         <Link
           href={`/search?q=${id}`}
-          className={table.rowLink}
+          className={display.rowLink}
           aria-label={`${name}, delivered to nobody, event ${shortIdWords(id)}`}
         >
           {name}
         </Link>
       </th>
-      <td className={css.id}>
-        <span className={table.faint}>–</span>
+      <td className={css.entityId}>
+        <span className={display.faint}>–</span>
       </td>
       <td className={css.eventId}>
         <ShortId id={id} />

@@ -8,11 +8,11 @@ import python from "../../../../../examples/verify-python/receiver.py?raw";
 import ruby from "../../../../../examples/verify-ruby/receiver.rb?raw";
 import rust from "../../../../../examples/verify-rust/src/main.rs?raw";
 import { Code } from "../../common/display/Code.tsx";
-import { Choices } from "../../common/form/Choices.tsx";
-import { Panel } from "../../common/page/Panel.tsx";
+import { Choices } from "../../common/form/Field.tsx";
+import { Panel } from "../../common/page/Page.tsx";
 import { useSession } from "../../common/session.tsx";
-import { receiverCode } from "./receiver-code.ts";
 import css from "./Signature.module.css";
+import { receiverCode } from "./signature.ts";
 
 /** Programs that verify what Herald sends, by their languages. */
 export const RECEIVER_EXAMPLES = {

@@ -4,15 +4,13 @@ import { lazy, Suspense } from "react";
 import { useSearchParams } from "wouter";
 import { NO_FILTERS } from "../../api/delivery-filters.ts";
 import { deliveriesQuery, deliveryQuery } from "../../api/queries.ts";
-import { outcomeOf, outcomeWords } from "../../common/display/delivery-outcome.ts";
-import { LoadError } from "../../common/feedback/LoadError.tsx";
-import { Skeleton } from "../../common/feedback/Skeleton.tsx";
+import { outcomeOf, outcomeWords } from "../../common/display/status.ts";
+import { NotLoaded, Skeleton } from "../../common/feedback/LoadError.tsx";
 import { Field, Select } from "../../common/form/Field.tsx";
-import { usePageTitle } from "../../common/page/PageHead.tsx";
-import { Panel } from "../../common/page/Panel.tsx";
+import { ago } from "../../common/formats.ts";
+import { Panel, usePageTitle } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
-import { useTicking } from "../../common/time/Time.tsx";
-import { ago } from "../../common/time/words.ts";
+import { useTicking } from "../../common/Time.tsx";
 import css from "./Signature.module.css";
 import { SignatureCheck } from "./SignatureCheck.tsx";
 
@@ -33,10 +31,8 @@ export default function Signature({ webhook }: { webhook: EndpointDetails }) {
             <p className={css.intro}>
               Nothing has been sent yet. After the first attempt you can check its signature here.
             </p>
-          ) : recent.error ? (
-            <LoadError error={recent.error} what="the deliveries" level={2} />
           ) : (
-            <Skeleton rows={3} what="the deliveries" />
+            <NotLoaded error={recent.error} what="the deliveries" rows={3} />
           )
         ) : (
           <>
@@ -90,5 +86,5 @@ function Chosen({ webhook, deliveryId }: { webhook: EndpointDetails; deliveryId:
   const { data: delivery, error } = useQuery(deliveryQuery(webhook.id, deliveryId));
   if (delivery && delivery.attempts.length > 0) return <SignatureCheck delivery={delivery} />;
   if (delivery) return <p className={css.intro}>This delivery has had no attempt yet, so nothing has been signed.</p>;
-  return error ? <LoadError error={error} what="the delivery" level={2} /> : <Skeleton rows={3} what="the delivery" />;
+  return <NotLoaded error={error} what="the delivery" rows={3} />;
 }

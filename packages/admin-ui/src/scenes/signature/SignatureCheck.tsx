@@ -2,12 +2,12 @@ import type { DeliveryDetails } from "@herald/contracts";
 import { useEffect, useState } from "react";
 import { Code } from "../../common/display/Code.tsx";
 import { Notice } from "../../common/feedback/Notice.tsx";
-import { Choices } from "../../common/form/Choices.tsx";
-import controls from "../../common/form/controls.module.css";
-import { Field } from "../../common/form/Field.tsx";
+import { Choices, Field } from "../../common/form/Field.tsx";
+import controls from "../../common/form/form.module.css";
+import { Stack } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
 import { useSession } from "../../common/session.tsx";
-import { Moment } from "../../common/time/Time.tsx";
+import { Moment } from "../../common/Time.tsx";
 import css from "./Signature.module.css";
 import { expectedSignature, judgeSignature, signedMessage, type Verdict } from "./signature.ts";
 
@@ -22,7 +22,7 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
   const { timestamp } = attempt;
   const message = signedMessage({ timestamp, body: delivery.body });
   return (
-    <div className={css.check}>
+    <Stack>
       {delivery.attempts.length > 1 ? (
         <div className={css.line}>
           <span className={css.label} aria-hidden="true">
@@ -34,13 +34,13 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
             options={delivery.attempts.map((each) => ({ value: String(each.number), words: String(each.number) }))}
             onChange={setNumber}
           />
-          <span className={css.faint}>Each attempt has a timestamp and a signature of its own.</span>
+          <span className={controls.hint}>Each attempt has a timestamp and a signature of its own.</span>
         </div>
       ) : null}
       <div className={css.part}>
         <h3 className={css.label}>{headerPrefix}-Timestamp</h3>
         <Code what="timestamp" text={timestamp} />
-        <p className={css.faint}>
+        <p className={controls.hint}>
           <Moment iso={new Date(Number(timestamp) * 1000).toISOString()} />. Receivers should allow 300 s either way.
         </p>
       </div>
@@ -94,7 +94,7 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
       <div role="status" className={css.verdict}>
         <Judged got={got} secret={secret} timestamp={timestamp} body={delivery.body} />
       </div>
-    </div>
+    </Stack>
   );
 }
 

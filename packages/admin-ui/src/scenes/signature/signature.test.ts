@@ -1,6 +1,8 @@
 import { createHmac } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";
-import { expectedSignature, judgeSignature } from "./signature.ts";
+import { expectedSignature, judgeSignature, receiverCode } from "./signature.ts";
 
 const signed = {
   secret: "3q2+7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
@@ -42,4 +44,19 @@ test.each([
 
 test("another secret explains itself by nothing that was sent", async () => {
   expect(await judgeSignature(hmac("another", `${timestamp}.${body}`), signed)).toEqual({ is: "unknown" });
+});
+
+// Files of "?raw" are the bundler's to import, so the list is read here.
+const list = readFileSync(fileURLToPath(new URL("./ReceiverCode.tsx", import.meta.url)), "utf8");
+const files = [...list.matchAll(/from "(.+)\?raw"/g)].map(([, file = ""]) => file);
+
+test("the page shows eight receivers", () => {
+  expect(files).toHaveLength(8);
+});
+
+test.each(files)("the receiver in %s names this Herald's headers", (file) => {
+  const example = readFileSync(fileURLToPath(new URL(file, import.meta.url)), "utf8");
+  const code = receiverCode(example, "Acme-Hook");
+  expect(code).toMatch(/acme-hook-signature|`acme-hook-\$/i);
+  expect(code).not.toMatch(/x-service/i);
 });

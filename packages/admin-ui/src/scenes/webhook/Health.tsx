@@ -1,18 +1,17 @@
 import type { EndpointDetails, FailedAttempt } from "@herald/contracts";
 import { Link } from "wouter";
 import { classNames } from "../../common/class-names.ts";
-import { besideStatus } from "../../common/display/delivery-outcome.ts";
-import { endpointStatus, inWords, nextTryWords } from "../../common/display/endpoint-status.ts";
+import { Pips } from "../../common/display/Badge.tsx";
+import display from "../../common/display/display.module.css";
 import { Icon } from "../../common/display/Icon.tsx";
-import { Pips } from "../../common/display/Pips.tsx";
+import { besideStatus, endpointStatus, inWords, nextTryWords } from "../../common/display/status.ts";
+import { duration } from "../../common/formats.ts";
 import { product } from "../../common/product.ts";
 import { useSession } from "../../common/session.tsx";
-import { Moment, Time, useTicking } from "../../common/time/Time.tsx";
-import { duration } from "../../common/time/words.ts";
-import { diagnose } from "./diagnosis.ts";
-import { resumeWords } from "./resume-words.ts";
-import { ResumeButton } from "./SwitchDialogs.tsx";
+import { Moment, Time, useTicking } from "../../common/Time.tsx";
+import { ResumeButton } from "./dialogs.tsx";
 import css from "./webhook.module.css";
+import { diagnose, resumeWords } from "./words.ts";
 
 /**
  * Why a webhook doesn't get its deliveries, and what to do. Empty for a healthy one.
@@ -151,7 +150,7 @@ function NextTry({ webhook }: { webhook: EndpointDetails }) {
 function Attempts({ id, run, disabledIt }: { id: string; run: FailedAttempt[]; disabledIt: boolean }) {
   return (
     <ol
-      className={css.run}
+      className={`${css.run} ${display.ruled}`}
       aria-label={
         disabledIt ? "The attempts that disabled it, oldest first" : "The failures since the last success, oldest first"
       }

@@ -2,31 +2,27 @@ import type { EndpointDetails } from "@herald/contracts";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
 import { useLocation } from "wouter";
-import { ApiProblem } from "../../api/problem.ts";
+import { ApiProblem } from "../../api/client.ts";
 import { webhookQuery } from "../../api/queries.ts";
 import { StatusBadge } from "../../common/display/Badge.tsx";
-import { Copy } from "../../common/display/Copy.tsx";
-import { endpointStatus } from "../../common/display/endpoint-status.ts";
-import { LoadError, NotFound } from "../../common/feedback/LoadError.tsx";
+import { Copy } from "../../common/display/Code.tsx";
+import { endpointStatus } from "../../common/display/status.ts";
+import { LoadError, NotFound, NotLoaded, Skeleton } from "../../common/feedback/LoadError.tsx";
 import { RefreshProblem, StandstillNotice } from "../../common/feedback/Notice.tsx";
-import { Skeleton } from "../../common/feedback/Skeleton.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { Menu } from "../../common/overlay/Menu.tsx";
-import { PageHead } from "../../common/page/PageHead.tsx";
-import { Stack } from "../../common/page/Panel.tsx";
-import { Tabs } from "../../common/page/Tabs.tsx";
+import { PageHead, Stack, Tabs } from "../../common/page/Page.tsx";
 import { useDeleteBlock, useManageBlock, useSession } from "../../common/session.tsx";
 import { Deliveries } from "../deliveries/Deliveries.tsx";
-import { DeleteDialog } from "./DeleteDialog.tsx";
+import { DeleteDialog, PauseDialog } from "./dialogs.tsx";
 import { Health } from "./Health.tsx";
-import { PauseDialog } from "./SwitchDialogs.tsx";
 import css from "./webhook.module.css";
 
-const Changes = lazy(() => import("../changes/Changes.tsx"));
-const ManualDelivery = lazy(() => import("../manual-delivery/ManualDelivery.tsx"));
-const NeverGot = lazy(() => import("../never-got/NeverGot.tsx"));
+const Changes = lazy(async () => ({ default: (await import("../changes/Changes.tsx")).Changes }));
+const ManualDelivery = lazy(() => import("../deliveries/ManualDelivery.tsx"));
+const NeverGot = lazy(() => import("../deliveries/NeverGot.tsx"));
 const Signature = lazy(() => import("../signature/Signature.tsx"));
-const EditWebhook = lazy(() => import("../webhook-form/EditWebhook.tsx"));
+const EditWebhook = lazy(async () => ({ default: (await import("./WebhookForm.tsx")).EditWebhook }));
 
 const tabs = [
   { path: "", words: "Deliveries" },
@@ -40,8 +36,7 @@ const tabs = [
 /** One webhook: its state and the reason, its deliveries, and the actions on it. */
 export default function WebhookPage({ id, place }: { id: string; place: string }) {
   const { data: webhook, error } = useQuery(webhookQuery(id));
-  if (!webhook)
-    return error ? <LoadError error={error} what="the webhook" /> : <Skeleton rows={8} what="the webhook" />;
+  if (!webhook) return <NotLoaded error={error} what="the webhook" rows={8} level={1} />;
   const gone = error instanceof ApiProblem && error.status === 404;
   if (gone) return <LoadError error={error} what="the webhook" />;
   return (

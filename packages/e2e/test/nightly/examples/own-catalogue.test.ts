@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { pythonTypes } from "@herald/cli/events/python-types";
+import { pythonTypes } from "@herald/cli/events/event-types";
 import { afterAll, expect, test } from "@jest/globals";
 import { BUILD_TIMEOUT_MS, output, withCopy } from "../../../src/child.ts";
 import { OWN_CATALOGUE, ownCatalogueFile } from "../../../src/herald/own-catalogue.ts";

@@ -1,0 +1,61 @@
+import { useSyncExternalStore } from "react";
+import { serverNow } from "../api/connection.ts";
+import css from "./display/display.module.css";
+import { ago, countdown, exact, formats } from "./formats.ts";
+
+const listeners = new Set<() => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+/** One timer for every time on the page; none while the page is hidden or shows no time. */
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  timer ??= setInterval(tick, 1_000);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+}
+
+function tick(): void {
+  if (document.hidden) return;
+  for (const listener of listeners) listener();
+}
+
+/**
+ * A text or number that depends on the time, checked every second; the component renders again only when it changes.
+ * @param read gets the server's idea of now, in ms since the epoch.
+ */
+export function useTicking<T extends string | number | boolean>(read: (nowMs: number) => T): T {
+  return useSyncExternalStore(subscribe, () => read(serverNow()));
+}
+
+/** A past time as its age; the moment itself is a hint. */
+export function Time({ iso }: { iso: string }) {
+  const words = useTicking((now) => ago(Date.parse(iso), now));
+  return (
+    <time className={css.time} dateTime={iso} data-hint={`${formats.dateTime(iso)} · ${exact(iso)}`}>
+      {words}
+    </time>
+  );
+}
+
+/** A time ahead, counting down. Once it has passed it says "due now": delays mark eligibility, not a schedule (SPEC 8). */
+export function Countdown({ iso }: { iso: string }) {
+  const words = useTicking((now) => countdown(Date.parse(iso), now));
+  return (
+    <time className={css.time} dateTime={iso} data-hint={`${formats.dateTime(iso)} · ${exact(iso)}`}>
+      {words}
+    </time>
+  );
+}
+
+/** A moment in the browser's language and zone, with milliseconds where they help to find an attempt in a log. The exact value is a hint. */
+export function Moment({ iso, milliseconds = false }: { iso: string; milliseconds?: boolean }) {
+  return (
+    <time className={css.time} dateTime={iso} data-hint={exact(iso)}>
+      {formats.dateTime(iso, { milliseconds })}
+    </time>
+  );
+}

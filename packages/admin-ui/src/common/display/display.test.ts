@@ -1,0 +1,125 @@
+import type { HourOfDeliveries } from "@herald/contracts";
+import { expect, test } from "@jest/globals";
+import { formats } from "../formats.ts";
+import { barPaths, countedPeriod, dayInWords, sumHours } from "./hours.tsx";
+import {
+  besideStatus,
+  endpointStatus,
+  expiredWords,
+  hasEnded,
+  nextTryWords,
+  outcomeOf,
+  outcomeOfSummary,
+  statusWords,
+} from "./status.ts";
+
+test.each([
+  ["pending", 0, "waiting"],
+  ["pending", 1, "failing"],
+  ["parked", 0, "waiting"],
+  ["parked", 3, "failing"],
+  ["succeeded", 1, "succeeded"],
+  ["exhausted", 5, "exhausted"],
+  ["expired", 0, "expired"],
+  ["expired", 4, "expired"],
+] as const)("§3.2 a %s delivery of which %i attempts have ended is %s", (state, attemptCount, outcome) => {
+  expect(outcomeOf({ state, attemptCount })).toBe(outcome);
+});
+
+test("an expired delivery has ended, and says for how long deliveries are kept", () => {
+  expect(hasEnded("expired")).toBe(true);
+  expect(hasEnded("parked")).toBe(false);
+  expect(expiredWords(30)).toMatch(/unfinished after 30 days/);
+  expect(expiredWords(1)).toMatch(/unfinished after a day/);
+});
+
+test.each([
+  [{ succeeded: true, attemptCount: 1, statusCode: 200 }, "succeeded"],
+  [{ succeeded: false, attemptCount: 0, statusCode: null }, "waiting"],
+  [{ succeeded: false, attemptCount: 1, statusCode: null }, "waiting"],
+  [{ succeeded: false, attemptCount: 2, statusCode: 500 }, "failing"],
+  [{ succeeded: false, attemptCount: 5, statusCode: 503 }, "exhausted"],
+] as const)("a summary %j reads as %s", (summary, outcome) => {
+  const rest = { id: "d", eventType: "RiskCreated", errorSummary: null, attemptedAtUtc: null } as const;
+  expect(outcomeOfSummary({ ...rest, ...summary }, 5)).toBe(outcome);
+});
+
+test.each([
+  [{ enabled: true, disabledReason: null, consecutiveFailures: 0 }, "Active"],
+  [
+    { enabled: true, disabledReason: null, consecutiveFailures: 2, quarantinedAtUtc: "2026-01-31T12:00:00Z" },
+    "Active, but waiting",
+  ],
+  [{ enabled: true, disabledReason: null, consecutiveFailures: 2 }, "Active, failing"],
+  [{ enabled: false, disabledReason: "paused", consecutiveFailures: 2 }, "Paused"],
+  [{ enabled: false, disabledReason: "failures", consecutiveFailures: 5 }, "Disabled after five failures"],
+] as const)("§3.1 the endpoint %j is called %s", (endpoint, words) => {
+  expect(statusWords(endpointStatus({ quarantinedAtUtc: null, ...endpoint }), 5)).toBe(words);
+});
+
+test.each([
+  [500, "receiver answered 500", ""],
+  [301, "receiver answered 301, redirects are not followed", "redirects are not followed"],
+  [503, "connection refused", "connection refused"],
+  [503, "receiver answered 503", ""],
+  [200, null, ""],
+  [null, null, ""],
+])("beside %s stands what %j adds", (statusCode, errorSummary, words) => {
+  expect(besideStatus(statusCode, errorSummary)).toBe(words);
+});
+
+const now = Date.parse("2026-11-20T12:00:00Z");
+const inSeconds = (seconds: number) => new Date(now + seconds * 1_000).toISOString();
+const failing = { nextTryAtUtc: null, cutOffSinceUtc: null, heldSinceUtc: null };
+
+test.each([
+  [3.2, "next try in 4 s"],
+  [59, "next try in 59 s"],
+  [65, "next try in 1:05"],
+  [0, "trying again"],
+  [-7, "trying again"],
+])("a failing webhook whose next try is %d seconds ahead says: %s", (seconds, words) => {
+  expect(nextTryWords({ ...failing, nextTryAtUtc: inSeconds(seconds) }, now)).toBe(words);
+});
+
+test("where nothing waits there is no next try, nor without Herald's network, nor while its operator lets nothing be sent", () => {
+  expect(nextTryWords(failing, now)).toBe(null);
+  expect(nextTryWords({ ...failing, nextTryAtUtc: inSeconds(4), cutOffSinceUtc: inSeconds(-4) }, now)).toBe(null);
+  expect(nextTryWords({ ...failing, nextTryAtUtc: inSeconds(4), heldSinceUtc: inSeconds(-4) }, now)).toBe(null);
+});
+
+const hour = (counts: Partial<HourOfDeliveries>): HourOfDeliveries => ({
+  startUtc: "2026-11-20T12:00:00Z",
+  succeeded: 0,
+  waiting: 0,
+  failing: 0,
+  exhausted: 0,
+  ...counts,
+});
+
+test("a day is told in words, without what is none", () => {
+  expect(dayInWords(sumHours([hour({ succeeded: 1_300 }), hour({ failing: 2, exhausted: 1 })]))).toBe(
+    "1,303 deliveries in the last 24 hours: 1,300 succeeded, 2 failing, 1 exhausted",
+  );
+  expect(dayInWords(sumHours([hour({ waiting: 1 })]))).toBe("1 delivery in the last 24 hours: 1 waiting");
+  expect(dayInWords(sumHours([hour({})]))).toBe("No deliveries in the last 24 hours");
+});
+
+test("successes stand on the base line, failures hang below it", () => {
+  const { succeeded, failed, baseY } = barPaths([hour({ succeeded: 9 }), hour({ failing: 1 })], 20, 21);
+  expect(baseY).toBe(15);
+  expect(succeeded).toBe("M0 0h9v15h-9z");
+  expect(failed).toBe("M10 16h9v5h-9z");
+});
+
+test("an empty day draws nothing", () => {
+  expect(barPaths([hour({}), hour({})], 20, 20)).toMatchObject({ succeeded: "", waiting: "", failed: "" });
+});
+
+test("a day with more deliveries than are counted says since when they are", () => {
+  const hours = [hour({}), hour({ startUtc: "2026-11-20T13:00:00Z", succeeded: 2_000 })];
+  expect(countedPeriod(hours, "2026-11-20T12:00:00Z")).toBe("in the last 24 hours");
+  expect(dayInWords(sumHours(hours), countedPeriod(hours, "2026-11-20T13:05:00Z"))).toBe(
+    `2,000 deliveries since ${formats.dateTime("2026-11-20T13:05:00Z")}, the newest of the day: 2,000 succeeded`,
+  );
+});

@@ -1,0 +1,115 @@
+import type {
+  DeliveryListItem,
+  DeliveryState,
+  EndpointOverview,
+  Outcome,
+  WebhookDeliverySummary,
+} from "@herald/contracts";
+import { countdown, formats } from "../formats.ts";
+
+/** Whether nothing more happens to a delivery. */
+export function hasEnded(state: DeliveryState): state is Exclude<DeliveryState, "pending" | "parked"> {
+  return state !== "pending" && state !== "parked";
+}
+
+/** What has become of a delivery so far. */
+export function outcomeOf({ state, attemptCount }: Pick<DeliveryListItem, "state" | "attemptCount">): Outcome {
+  if (hasEnded(state)) return state;
+  return attemptCount > 0 ? "failing" : "waiting";
+}
+
+/** The same of a summary, which doesn't tell a delivery's state. `limit`: attempts that a delivery gets. */
+export function outcomeOfSummary(delivery: WebhookDeliverySummary, limit: number): Outcome {
+  if (delivery.succeeded) return "succeeded";
+  if (delivery.attemptCount === 0 || delivery.statusCode === null) return "waiting";
+  return delivery.attemptCount >= limit ? "exhausted" : "failing";
+}
+
+export const outcomeWords: Record<Outcome, string> = {
+  succeeded: "Succeeded",
+  waiting: "Waiting",
+  failing: "Failing",
+  exhausted: "Exhausted",
+  expired: "Expired",
+};
+
+/** What an outcome means, for a filter's hint and the drawer, which says more of one that expired. */
+export const outcomeMeaning: Record<Outcome, string> = {
+  succeeded: "An attempt got a 2xx response.",
+  waiting: "No attempt has been made yet.",
+  failing: "The latest attempt failed; another one follows.",
+  exhausted: "Every attempt failed; none follows.",
+  expired: "It was still unfinished when it was too old to be kept, so Herald ended it.",
+};
+
+/** Why a delivery expired. */
+export function expiredWords(retentionDays: number): string {
+  return `It was still unfinished after ${retentionDays === 1 ? "a day" : `${formats.number(retentionDays)} days`}, for which Herald keeps deliveries, so Herald ended it.`;
+}
+
+/**
+ * What there is to say beside a status code: the error summary without the code that it may repeat. Network failures are
+ * recorded as 503 (SPEC 2.2), and only their summary tells them from a receiver that answered 503.
+ */
+export function besideStatus(statusCode: number | null, errorSummary: string | null): string {
+  if (errorSummary === null) return "";
+  const repeated = `receiver answered ${statusCode}`;
+  if (!errorSummary.startsWith(repeated)) return errorSummary;
+  return errorSummary.slice(repeated.length).replace(/^[,:;]?\s*/, "");
+}
+
+export type EndpointStatus = "active" | "failing" | "paused" | "disabled" | "quarantined";
+
+type Judged = Pick<EndpointOverview, "enabled" | "disabledReason" | "consecutiveFailures" | "quarantinedAtUtc">;
+
+/**
+ * A webhook's status. Herald disabled a `disabled` one, an admin a `paused` one; a `failing` one is active, with failures since its last
+ * success. A `quarantined` one is active too, and Herald can't open its signing secret.
+ */
+export function endpointStatus({
+  enabled,
+  disabledReason,
+  consecutiveFailures,
+  quarantinedAtUtc,
+}: Judged): EndpointStatus {
+  if (!enabled) return disabledReason === "failures" ? "disabled" : "paused";
+  if (quarantinedAtUtc !== null) return "quarantined";
+  return consecutiveFailures > 0 ? "failing" : "active";
+}
+
+const numbers = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+
+/** A count as a word where it has a short one: "five", "12". */
+export function inWords(count: number): string {
+  return numbers[count] ?? String(count);
+}
+
+/** The status as the page says it. `limit`: failures in a row that disable a webhook (5 unless set otherwise). */
+export function statusWords(status: EndpointStatus, limit: number): string {
+  switch (status) {
+    case "active":
+      return "Active";
+    case "failing":
+      return "Active, failing";
+    case "quarantined":
+      return "Active, but waiting";
+    case "paused":
+      return "Paused";
+    case "disabled":
+      return `Disabled after ${inWords(limit)} failures`;
+  }
+}
+
+type Tried = Pick<EndpointOverview, "nextTryAtUtc" | "cutOffSinceUtc" | "heldSinceUtc">;
+
+/**
+ * When a failing webhook is tried again: "next try in 4 s", "next try in 1:05"; "trying again" once that time has come, and while
+ * an attempt is under way. Null where nothing waits for it, and while Herald's own network, or its operator, keeps it from trying.
+ */
+export function nextTryWords({ nextTryAtUtc, cutOffSinceUtc, heldSinceUtc }: Tried, nowMs: number): string | null {
+  if (nextTryAtUtc === null || cutOffSinceUtc !== null || heldSinceUtc !== null) return null;
+  const leftMs = Date.parse(nextTryAtUtc) - nowMs;
+  if (leftMs <= 0) return "trying again";
+  const seconds = Math.ceil(leftMs / 1_000);
+  return `next try ${seconds < 60 ? `in ${seconds} s` : countdown(nowMs + leftMs, nowMs)}`;
+}

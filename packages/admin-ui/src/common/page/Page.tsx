@@ -1,0 +1,164 @@
+import { type ReactNode, useEffect, useRef } from "react";
+import { Link, useLocation } from "wouter";
+import { classNames } from "../class-names.ts";
+import css from "./page.module.css";
+
+let first = true;
+let wentBack = false;
+window.addEventListener("popstate", () => {
+  wentBack = true;
+});
+
+interface PageHeadProps {
+  title: string;
+  /** Above the title: the way back. */
+  back?: ReactNode;
+  /** Beside the title. */
+  aside?: ReactNode;
+  children?: ReactNode;
+  actions?: ReactNode;
+}
+
+/** The head of a scene. When the page moves on to another scene, its title takes the focus, so that who listens knows. */
+export function PageHead({ title, back, aside, children, actions }: PageHeadProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  usePageTitle(title);
+  useEffect(() => {
+    // The page itself was just opened: the browser does what is right.
+    if (first) {
+      first = false;
+      return;
+    }
+    heading.current?.focus({ preventScroll: true });
+    if (!wentBack) window.scrollTo(0, 0);
+    wentBack = false;
+  }, []);
+  return (
+    <div className={css.head}>
+      {back}
+      <div className={css.row}>
+        <div className={css.titles}>
+          <div className={css.line}>
+            <h1 ref={heading} tabIndex={-1} className={css.title}>
+              {title}
+            </h1>
+            {aside}
+          </div>
+          {children}
+        </div>
+        {actions ? <div className={css.actions}>{actions}</div> : null}
+      </div>
+    </div>
+  );
+}
+
+const shown = new Map<symbol, { title: string; depth: number }>();
+
+/**
+ * Names the browser's tab, and with it the entry in its history.
+ * @param depth what lies on top of the page has a greater one, and its title wins while it is open.
+ */
+export function usePageTitle(title: string, depth = 0): void {
+  useEffect(() => {
+    const key = Symbol();
+    shown.set(key, { title, depth });
+    writeTitle();
+    return () => {
+      shown.delete(key);
+      writeTitle();
+    };
+  }, [title, depth]);
+}
+
+function writeTitle(): void {
+  const top = [...shown.values()].reduce((one, other) => (other.depth >= one.depth ? other : one), {
+    title: "Webhooks",
+    depth: -1,
+  });
+  document.title = top.title === "Webhooks" ? "Webhooks · Integrations" : `${top.title} · Webhooks`;
+}
+
+interface PanelProps {
+  title?: string;
+  aside?: ReactNode;
+  /** Text and controls, not a table that reaches the edges. */
+  padded?: boolean;
+  /** As wide as a form or a text should be. */
+  narrow?: boolean;
+  children: ReactNode;
+}
+
+/** A sheet on the page. */
+export function Panel({ title, aside, padded = false, narrow = false, children }: PanelProps) {
+  return (
+    <section className={classNames(css.panel, narrow && css.narrow)} aria-label={title}>
+      {title ? (
+        <header className={css.header}>
+          <h2>{title}</h2>
+          {aside}
+        </header>
+      ) : null}
+      <div className={classNames(padded && css.padded)}>{children}</div>
+    </section>
+  );
+}
+
+/** The panels of a page, one below the other. */
+export function Stack({ children }: { children: ReactNode }) {
+  return <div className={css.stack}>{children}</div>;
+}
+
+interface TabsProps {
+  /** What they are parts of, in words. */
+  name: string;
+  /** Where the parts are. */
+  base: string;
+  /** Each by its path below `base`; "" is the first one's. */
+  tabs: readonly { path: string; words: string }[];
+}
+
+/** The parts of a page: links, since each has an address of its own. */
+export function Tabs({ name, base, tabs }: TabsProps) {
+  const [location] = useLocation();
+  const current = tabs.findLast(({ path }) => location.startsWith(base + path))?.path ?? "";
+  return (
+    <nav className={css.tabs} aria-label={name}>
+      {tabs.map(({ path, words }) => (
+        <Link
+          key={path}
+          href={base + path || "/"}
+          className={css.tab}
+          aria-current={path === current ? "page" : undefined}
+        >
+          {words}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+const sections = [
+  { path: "", words: "Webhooks" },
+  { path: "/events", words: "Events" },
+  { path: "/deliveries", words: "Deliveries" },
+  { path: "/changes", words: "Changes" },
+] as const;
+
+/** What there is of the organization as a whole. */
+export function Sections() {
+  return <Tabs name="Parts of webhooks" base="" tabs={sections} />;
+}
+
+/** Names and values, one below the other. */
+export function Facts({ facts }: { facts: [name: string, value: ReactNode][] }) {
+  return (
+    <dl className={css.facts}>
+      {facts.map(([name, value]) => (
+        <div key={name} className={css.fact}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

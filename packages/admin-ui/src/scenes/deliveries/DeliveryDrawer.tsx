@@ -1,0 +1,253 @@
+import type { DeliveryAttemptInfo, DeliveryDetails, DeliveryListItem, EndpointDetails } from "@herald/contracts";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useEffect, useRef } from "react";
+import { Link } from "wouter";
+import { deliveryQuery, listedDelivery } from "../../api/queries.ts";
+import { classNames } from "../../common/class-names.ts";
+import { OutcomeBadge } from "../../common/display/Badge.tsx";
+import { Code, Copy } from "../../common/display/Code.tsx";
+import display from "../../common/display/display.module.css";
+import { Icon } from "../../common/display/Icon.tsx";
+import { besideStatus, expiredWords, outcomeMeaning, outcomeOf, outcomeWords } from "../../common/display/status.ts";
+import { NotLoaded } from "../../common/feedback/LoadError.tsx";
+import { announce } from "../../common/feedback/Notice.tsx";
+import { ButtonLink } from "../../common/form/Button.tsx";
+import { counted, duration } from "../../common/formats.ts";
+import { Dialog } from "../../common/overlay/Dialog.tsx";
+import { Facts, usePageTitle } from "../../common/page/Page.tsx";
+import { useSession } from "../../common/session.tsx";
+import { Moment, Time } from "../../common/Time.tsx";
+import { NextAttempt } from "./DeliveryTable.tsx";
+import css from "./deliveries.module.css";
+import { supportText } from "./words.ts";
+
+interface Props {
+  webhook: EndpointDetails;
+  deliveryId: string;
+  onClose: () => void;
+}
+
+/** One delivery in full. It has its own address, so that a link to it can be shared. */
+export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
+  const client = useQueryClient();
+  const { data: delivery, error } = useQuery(deliveryQuery(webhook.id, deliveryId));
+  const known = delivery ?? listedDelivery(client, deliveryId);
+  const title = known ? `${known.eventType} delivery` : "Delivery";
+  usePageTitle(`${title} · ${webhook.name}`, 1);
+  useOutcomeAnnounced(delivery);
+  return (
+    <Dialog
+      shape="drawer"
+      title={title}
+      aside={known ? <OutcomeBadge outcome={outcomeOf(known)} /> : null}
+      onClose={onClose}
+      actions={delivery ? <Actions webhook={webhook} delivery={delivery} /> : null}
+    >
+      <div className={css.content}>
+        {known ? (
+          <Summary
+            delivery={known}
+            enabled={webhook.enabled}
+            resendOf={delivery?.resendOf ?? null}
+            author={delivery?.author ?? null}
+            webhookId={webhook.id}
+          />
+        ) : null}
+        {delivery ? (
+          <>
+            <Attempts delivery={delivery} />
+            <section className={css.part} aria-labelledby="delivery-body">
+              <div className={css.partHead}>
+                <h3 id="delivery-body">Body, as sent</h3>
+                <span className={display.faint}>
+                  {counted(new TextEncoder().encode(delivery.body).length, "byte", "bytes")} of UTF-8, the same on every
+                  attempt
+                </span>
+              </div>
+              <Code what="body" text={delivery.body} tall />
+            </section>
+          </>
+        ) : (
+          <NotLoaded error={error} what="the delivery" rows={4} />
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+interface SummaryProps {
+  delivery: DeliveryListItem;
+  enabled: boolean;
+  webhookId: string;
+  /** The delivery that this one sends again. */
+  resendOf: string | null;
+  /** Who sent it, or started its resend. */
+  author: string | null;
+}
+
+function Summary({ delivery, enabled, webhookId, resendOf, author }: SummaryProps) {
+  const { limits } = useSession();
+  const outcome = outcomeOf(delivery);
+  const next =
+    delivery.inFlight || delivery.state === "parked" || delivery.nextAttemptAtUtc
+      ? ([["Next attempt", <NextAttempt key="next" delivery={delivery} enabled={enabled} />]] satisfies [
+          string,
+          React.ReactNode,
+        ][])
+      : [];
+  return (
+    <Facts
+      facts={[
+        ["Outcome", outcome === "expired" ? expiredWords(limits.retentionDays) : outcomeMeaning[outcome]],
+        ["Attempts", `${delivery.attemptCount} of ${limits.maxAttempts}`],
+        ...next,
+        [
+          "Delivery id",
+          <span key="id" className={css.id}>
+            <code>{delivery.id}</code>
+            <Copy text={delivery.id} what="delivery id" small />
+          </span>,
+        ],
+        [
+          "Business event",
+          delivery.businessEventId === undefined ? (
+            "None: a manual delivery"
+          ) : (
+            <Link key="event" className={css.link} href={`/search?q=${delivery.businessEventId}`}>
+              <code>{delivery.businessEventId}</code>
+            </Link>
+          ),
+        ],
+        ...(delivery.entityId === null
+          ? []
+          : [
+              [
+                "Entity",
+                <Link key="entity" className={css.link} href={`/search?q=${delivery.entityId}`}>
+                  <code>{delivery.entityId}</code>
+                </Link>,
+              ] satisfies Fact,
+            ]),
+        ...(resendOf === null
+          ? []
+          : [["Sends again", <Earlier key="again" webhookId={webhookId} id={resendOf} />] satisfies Fact]),
+        ...(author === null ? [] : [["Sent by", author] satisfies Fact]),
+        [
+          "Created",
+          <span key="created">
+            <Moment iso={delivery.createdAtUtc} /> (<Time iso={delivery.createdAtUtc} />)
+          </span>,
+        ],
+      ]}
+    />
+  );
+}
+
+type Fact = [string, ReactNode];
+
+function Earlier({ webhookId, id }: { webhookId: string; id: string }) {
+  return (
+    <Link href={`/webhooks/${webhookId}/deliveries/${id}`}>
+      <code>{id}</code>
+    </Link>
+  );
+}
+
+function Actions({ webhook, delivery }: { webhook: EndpointDetails; delivery: DeliveryDetails }) {
+  return (
+    <>
+      <Copy text={supportText(webhook.name, delivery)} what="for support" />
+      {delivery.attempts.length > 0 ? (
+        <ButtonLink icon="key" href={`/webhooks/${webhook.id}/signature?delivery=${delivery.id}`}>
+          Check signature
+        </ButtonLink>
+      ) : null}
+      <ButtonLink kind="primary" icon="send" href={`/webhooks/${webhook.id}/manual?delivery=${delivery.id}`}>
+        Send again as manual delivery
+      </ButtonLink>
+    </>
+  );
+}
+
+function useOutcomeAnnounced(delivery: DeliveryDetails | undefined): void {
+  const outcome = delivery && outcomeOf(delivery);
+  const before = useRef(outcome);
+  useEffect(() => {
+    if (outcome && before.current && outcome !== before.current)
+      announce(`The delivery is now: ${outcomeWords[outcome]}.`);
+    before.current = outcome;
+  }, [outcome]);
+}
+
+/** Every attempt of a delivery, the latest first and open. */
+export function Attempts({ delivery }: { delivery: DeliveryDetails }) {
+  const latestFirst = delivery.attempts.toReversed();
+  return (
+    <section className={css.part} aria-labelledby="delivery-attempts">
+      <h3 id="delivery-attempts">Attempts</h3>
+      {latestFirst.length === 0 ? (
+        <p className={display.softSmall}>None yet.</p>
+      ) : (
+        <ol className={`${css.attemptList} ${display.ruled}`} reversed>
+          {latestFirst.map((attempt, index) => (
+            <li key={attempt.number}>
+              <details open={index === 0}>
+                <summary className={css.attemptSummary}>
+                  <AttemptSummary attempt={attempt} />
+                </summary>
+                <Detail attempt={attempt} />
+              </details>
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+function succeeded({ statusCode }: DeliveryAttemptInfo): boolean {
+  return statusCode >= 200 && statusCode < 300;
+}
+
+function AttemptSummary({ attempt }: { attempt: DeliveryAttemptInfo }) {
+  const good = succeeded(attempt);
+  const beside = besideStatus(attempt.statusCode, attempt.errorSummary);
+  return (
+    <>
+      <span className={classNames(css.result, good ? css.good : css.bad)}>
+        <Icon name={good ? "check" : "stop"} size={14} />
+        {attempt.statusCode}
+      </span>
+      <span className={css.words}>
+        Attempt {attempt.number}
+        {beside ? `: ${beside}` : ""}
+      </span>
+      <span className={display.soft}>
+        {duration(attempt.durationMs)}, <Time iso={attempt.attemptedAtUtc} />
+      </span>
+    </>
+  );
+}
+
+function Detail({ attempt }: { attempt: DeliveryAttemptInfo }) {
+  // Nothing says with which trace context an interrupted attempt was sent.
+  const notKept = attempt.failureKind === "interrupted" ? "Host, signatures and trace context" : "Host and signatures";
+  const headers = attempt.headers.map(([name, value]) => `${name}: ${value}`).join("\n");
+  return (
+    <div className={css.detail}>
+      <p className={css.exact}>
+        <Moment iso={attempt.attemptedAtUtc} milliseconds />
+      </p>
+      <h4>Request headers, but for {notKept}, which are not kept</h4>
+      <Code what={`request headers of attempt ${attempt.number}`} text={headers} />
+      <h4>Response, its first KiB</h4>
+      {attempt.responseExcerpt ? (
+        <Code what={`response to attempt ${attempt.number}`} text={attempt.responseExcerpt} />
+      ) : (
+        <p className={display.softSmall}>
+          {attempt.responseExcerpt === "" ? "It had an empty body." : "There was none."}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,204 @@
+import type { DeliverRequest, EndpointDetails, EventTypeInfo } from "@herald/contracts";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { useSearch } from "wouter";
+import { ApiProblem, problemsOf } from "../../api/client.ts";
+import { deliverManually, deliveryQuery, eventTypesQuery } from "../../api/queries.ts";
+import display from "../../common/display/display.module.css";
+import { LoadError, Skeleton } from "../../common/feedback/LoadError.tsx";
+import { Notice, ProblemNotice } from "../../common/feedback/Notice.tsx";
+import { Button, ButtonLink } from "../../common/form/Button.tsx";
+import { Field, Select } from "../../common/form/Field.tsx";
+import controls from "../../common/form/form.module.css";
+import { formats } from "../../common/formats.ts";
+import { Panel, usePageTitle } from "../../common/page/Page.tsx";
+import page from "../../common/page/page.module.css";
+import { useManageBlock, useSession } from "../../common/session.tsx";
+import css from "./deliveries.module.css";
+import { checkJson } from "./json-error.ts";
+import { resultWords } from "./words.ts";
+
+/** Sends JSON by hand: a sample of an event to edit, or what an older delivery carried. */
+export default function ManualDelivery({ webhook }: { webhook: EndpointDetails }) {
+  usePageTitle(`Manual delivery · ${webhook.name}`, 1);
+  const again = new URLSearchParams(useSearch()).get("delivery");
+  const samples = useQuery(eventTypesQuery);
+  const older = useQuery({
+    ...deliveryQuery(webhook.id, again ?? ""),
+    enabled: again !== null,
+    refetchInterval: false,
+  });
+  const failed = samples.error ?? (again === null ? null : older.error);
+  const ready = samples.data && (again === null || older.data);
+  const olderType = older.data?.eventType;
+  return (
+    <Panel title="Manual delivery" padded narrow>
+      {ready ? (
+        <>
+          {olderType && !webhook.events.includes(olderType) ? (
+            <Notice tone="care" title={`The webhook is not subscribed to ${olderType} any more.`}>
+              <p>Subscribe to it again in the settings, or send the body as another event.</p>
+            </Notice>
+          ) : null}
+          <ManualForm
+            key={again}
+            webhook={webhook}
+            samples={samples.data}
+            start={
+              older.data && olderType !== undefined ? { eventType: olderType, payloadJson: older.data.body } : null
+            }
+          />
+        </>
+      ) : failed ? (
+        <LoadError error={failed} what={samples.error ? "the samples" : "the delivery to send again"} level={2} />
+      ) : (
+        <Skeleton rows={4} what="the form" />
+      )}
+    </Panel>
+  );
+}
+
+interface Props {
+  webhook: EndpointDetails;
+  samples: readonly EventTypeInfo[];
+  /** What an older delivery carried, character for character. */
+  start: DeliverRequest | null;
+}
+
+export function ManualForm({ webhook, samples, start }: Props) {
+  const { limits } = useSession();
+  const sampleOf = (type: string): string => samples.find(({ name }) => name === type)?.sample ?? "{}";
+  const choices = samples.map(({ name }) => name).filter((type) => webhook.events.includes(type));
+  const first = start && choices.includes(start.eventType) ? start.eventType : (choices[0] ?? "");
+  const [eventType, setEventType] = useState(first);
+  // Kept apart from the text area, which would turn each CRLF into an LF: an unedited body is sent unchanged.
+  const [payloadJson, setPayloadJson] = useState(start?.payloadJson ?? sampleOf(first));
+  const [edited, setEdited] = useState(start !== null);
+  const check = checkJson(payloadJson, limits.payloadBytes);
+  const block = useBlock(webhook, check.problem);
+
+  const client = useQueryClient();
+  const send = useMutation({
+    mutationFn: () => deliverManually(webhook.id, { eventType, payloadJson }),
+    onSettled: () => {
+      void client.invalidateQueries({ queryKey: ["deliveries", webhook.id] });
+      void client.invalidateQueries({ queryKey: ["webhook", webhook.id] });
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (block === null && !send.isPending) send.mutate();
+  };
+  const choose = (type: string): void => {
+    setEventType(type);
+    if (!edited) setPayloadJson(sampleOf(type));
+  };
+  const refused = send.error instanceof ApiProblem ? (send.error.problem.errors ?? []) : [];
+  return (
+    <form className={page.stack} onSubmit={submit} noValidate>
+      <p className={display.softSmall}>
+        Sends JSON of your own, signed like any delivery but without an event's envelope, so also without its id.
+        Nothing in your product changes.
+      </p>
+      <Field
+        label="Event"
+        problems={problemsOf(refused, "eventType").map(({ detail }) => detail)}
+        hint="Only what the webhook is subscribed to."
+      >
+        {(attributes) => (
+          <Select
+            {...attributes}
+            className={css.sampleEvent}
+            value={eventType}
+            onChange={({ target }) => choose(target.value)}
+          >
+            {choices.map((type) => (
+              <option key={type}>{type}</option>
+            ))}
+          </Select>
+        )}
+      </Field>
+      <Field
+        label="JSON to send"
+        problems={[
+          ...(check.problem ? [check.problem] : []),
+          ...problemsOf(refused, "payloadJson").map(({ detail }) => detail),
+        ]}
+        hint={`${formats.number(check.bytes)} of ${formats.number(limits.payloadBytes)} bytes. It is sent exactly as it stands here.`}
+        aside={
+          edited ? (
+            <button
+              type="button"
+              className={css.reset}
+              onClick={() => {
+                setPayloadJson(sampleOf(eventType));
+                setEdited(false);
+              }}
+            >
+              Start from the sample of {eventType}
+            </button>
+          ) : null
+        }
+      >
+        {(attributes) => (
+          <textarea
+            {...attributes}
+            className={controls.textarea}
+            value={payloadJson}
+            onChange={({ target }) => {
+              setPayloadJson(target.value);
+              setEdited(true);
+            }}
+            spellCheck={false}
+            autoCapitalize="off"
+            rows={14}
+          />
+        )}
+      </Field>
+      <div className={css.send}>
+        <Button kind="primary" icon="send" type="submit" busy={send.isPending} disabledReason={block}>
+          {send.isPending ? "Sending…" : "Send manual delivery"}
+        </Button>
+        {block ? <span className={display.softSmall}>{block}</span> : null}
+      </div>
+      <div className={css.sent} role="status">
+        {send.error ? <ProblemNotice error={send.error} what="It was not sent." /> : null}
+        {send.data && !send.isPending ? (
+          <Result
+            webhookId={webhook.id}
+            result={resultWords(send.data, limits.maxAttempts)}
+            deliveryId={send.data.id}
+          />
+        ) : null}
+      </div>
+    </form>
+  );
+}
+
+function useBlock(webhook: EndpointDetails, problem: string | null): string | null {
+  const mayNot = useManageBlock();
+  if (mayNot) return mayNot;
+  if (!webhook.enabled)
+    return "The webhook is not active. Resume it first: only active webhooks take manual deliveries.";
+  return problem === null ? null : "Correct the JSON first.";
+}
+
+function Result({
+  webhookId,
+  result,
+  deliveryId,
+}: {
+  webhookId: string;
+  result: ReturnType<typeof resultWords>;
+  deliveryId: string;
+}) {
+  return (
+    <Notice
+      tone={result.tone}
+      title={result.title}
+      actions={<ButtonLink href={`/webhooks/${webhookId}/deliveries/${deliveryId}`}>Show the delivery</ButtonLink>}
+    >
+      <p>{result.text}</p>
+    </Notice>
+  );
+}

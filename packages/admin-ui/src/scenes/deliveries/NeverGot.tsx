@@ -1,0 +1,210 @@
+import type { EndpointDetails, Resend } from "@herald/contracts";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { useSearch } from "wouter";
+import { filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
+import { type PreviewOfResend, resendPreviewQuery, resendsQuery, startResend, stopResend } from "../../api/queries.ts";
+import display from "../../common/display/display.module.css";
+import { EmptyState, LoadError, NotLoaded } from "../../common/feedback/LoadError.tsx";
+import { announce, ProblemNotice, RefreshProblem } from "../../common/feedback/Notice.tsx";
+import { Button, ButtonLink } from "../../common/form/Button.tsx";
+import { formats } from "../../common/formats.ts";
+import { Confirmation } from "../../common/overlay/Dialog.tsx";
+import { Panel, Stack } from "../../common/page/Page.tsx";
+import { useManageBlock } from "../../common/session.tsx";
+import { Time } from "../../common/Time.tsx";
+import { DeliveryFilterBar } from "./DeliveryFilterBar.tsx";
+import css from "./deliveries.module.css";
+import { deliveriesIn, progressWords, sizeIn, stateWords } from "./words.ts";
+
+/** What a webhook's receiver never got, and sending it again. */
+export default function NeverGot({ webhook }: { webhook: EndpointDetails }) {
+  const search = useSearch();
+  const filters = useMemo(
+    () => ({ ...filtersFromSearch(new URLSearchParams(search)), outcomes: [], webhook: null, idPrefix: null }),
+    [search],
+  );
+  const { data: preview, error } = useQuery(resendPreviewQuery(webhook.id, filters));
+  const home = `/webhooks/${webhook.id}/never-got`;
+  return (
+    <Stack>
+      <Panel title="What this receiver never got">
+        <DeliveryFilterBar filters={filters} subscribed={webhook.events} home={home} fields={["status"]} />
+        {preview === undefined ? (
+          <NotLoaded error={error} what="what the receiver never got" rows={2} />
+        ) : (
+          <>
+            <RefreshProblem error={error} what="the count" />
+            {preview.deliveries > 0 ? (
+              <Found webhook={webhook} preview={preview} />
+            ) : (
+              <Nothing narrowed={isNarrowed(filters)} home={home} />
+            )}
+          </>
+        )}
+      </Panel>
+      <Resends id={webhook.id} />
+    </Stack>
+  );
+}
+
+function Found({ webhook, preview }: { webhook: EndpointDetails; preview: PreviewOfResend }) {
+  const [asking, setAsking] = useState(false);
+  const block = useStartBlock(webhook);
+  const { deliveries, bytes, oldestAtUtc, newestAtUtc, lookedBackToUtc } = preview;
+  return (
+    <div className={css.found}>
+      <div className={css.foundWords}>
+        <p className={css.lead}>
+          {deliveriesIn(deliveries)}{" "}
+          {deliveries === 1
+            ? "was given up: the receiver did not take it"
+            : "were given up: the receiver took none of them"}
+          .
+        </p>
+        <p className={css.foundNote}>
+          {oldestAtUtc && newestAtUtc
+            ? `From ${formats.dateTime(oldestAtUtc)} to ${formats.dateTime(newestAtUtc)}, `
+            : ""}
+          up to {sizeIn(bytes)} in all.
+        </p>
+        {lookedBackToUtc ? (
+          <p className={css.foundNote}>Only the newest are counted, back to {formats.dateTime(lookedBackToUtc)}.</p>
+        ) : null}
+        <p className={css.foundNote}>
+          What was sent again already, and events that it is not subscribed to, do not count.
+        </p>
+      </div>
+      <Button kind="primary" icon="send" disabledReason={block} onClick={() => setAsking(true)}>
+        Send again…
+      </Button>
+      {asking ? <StartDialog webhook={webhook} preview={preview} onClose={() => setAsking(false)} /> : null}
+    </div>
+  );
+}
+
+function useStartBlock(webhook: EndpointDetails): string | null {
+  const block = useManageBlock();
+  const { data } = useQuery(resendsQuery(webhook.id));
+  if (block) return block;
+  if (!webhook.enabled) return "The webhook is not active: resume it first.";
+  const runs = data?.resends.some(({ state }) => state === "running") ?? false;
+  return runs ? "Deliveries are being sent again already: wait until that has finished, or stop it." : null;
+}
+
+function Nothing({ narrowed, home }: { narrowed: boolean; home: string }) {
+  if (narrowed) {
+    return (
+      <EmptyState icon="search" title="Nothing matches" action={<ButtonLink href={home}>Show all</ButtonLink>}>
+        <p>Choose another event, status or period.</p>
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState icon="check" title="Nothing was given up">
+      <p>The receiver took every delivery, or it is still tried, or was sent again.</p>
+    </EmptyState>
+  );
+}
+
+interface Props {
+  webhook: EndpointDetails;
+  preview: PreviewOfResend;
+  onClose: () => void;
+}
+
+/** Says what sending again does, before it is done. */
+function StartDialog({ webhook, preview, onClose }: Props) {
+  const client = useQueryClient();
+  const start = useMutation({
+    // With the filter that the preview was made for: a period counts back from then.
+    mutationFn: () => startResend(webhook.id, preview.filter),
+    onSuccess: async ({ total }) => {
+      await client.invalidateQueries({ queryKey: ["resends", webhook.id] });
+      void client.invalidateQueries({ queryKey: ["resend-preview", webhook.id] });
+      announce(`${deliveriesIn(total)} to ${webhook.name} are being sent again.`);
+      onClose();
+    },
+    onError: () => client.invalidateQueries({ queryKey: ["resends", webhook.id] }),
+  });
+  return (
+    <Confirmation
+      title={`Send ${deliveriesIn(preview.deliveries)} again?`}
+      verb="Send again"
+      icon="send"
+      mutation={start}
+      failed="Nothing was sent again."
+      onConfirm={() => start.mutate()}
+      onClose={onClose}
+    >
+      <p>Each goes out once more as a new manual delivery, with exactly the same body, oldest first.</p>
+      <ul>
+        <li>New deliveries have ids of their own: a receiver that looks at them takes each as a new one.</li>
+        <li>A few go out at a time, so it takes a while. You can stop it.</li>
+        <li>It stops by itself when the webhook is paused, or disabled after failures.</li>
+        <li>The old deliveries stay in the history as they are.</li>
+      </ul>
+    </Confirmation>
+  );
+}
+
+/** What was sent again, newest first, and how far it is. Empty where nothing ever was. */
+export function Resends({ id }: { id: string }) {
+  const { data, error } = useQuery(resendsQuery(id));
+  useEndNoticed(id, data?.resends);
+  if (data === undefined) return error ? <LoadError error={error} what="what was sent again" level={2} /> : null;
+  if (data.resends.length === 0) return null;
+  return (
+    <Panel title="Sent again">
+      <ol className={display.ruled} aria-label="What was sent again, newest first">
+        {data.resends.map((resend) => (
+          <Row key={resend.id} id={id} resend={resend} />
+        ))}
+      </ol>
+    </Panel>
+  );
+}
+
+function Row({ id, resend }: { id: string; resend: Resend }) {
+  const client = useQueryClient();
+  const block = useManageBlock();
+  const stop = useMutation({
+    mutationFn: () => stopResend(id, resend.id),
+    onSuccess: () => client.invalidateQueries({ queryKey: ["resends", id] }),
+  });
+  const isRunning = resend.state === "running";
+  return (
+    <li className={css.resend}>
+      <div className={css.resendHead}>
+        <p>
+          <strong>{stateWords(resend)}</strong>: {deliveriesIn(resend.total)}, started by{" "}
+          {resend.startedBy ?? "an admin"} <Time iso={resend.startedAtUtc} />
+        </p>
+        {isRunning ? (
+          <Button icon="stop" busy={stop.isPending} disabledReason={block} onClick={() => stop.mutate()}>
+            Stop
+          </Button>
+        ) : null}
+      </div>
+      {stop.error ? <ProblemNotice error={stop.error} what="It was not stopped." /> : null}
+      {isRunning ? (
+        <progress className={css.progress} max={resend.total} value={resend.sent} aria-label="Deliveries sent again" />
+      ) : null}
+      <p className={css.resendNumbers}>{progressWords(resend)}</p>
+    </li>
+  );
+}
+
+/** When a resend that ran has ended, who listens is told, and what is left is counted anew. */
+function useEndNoticed(id: string, resends: readonly Resend[] | undefined): void {
+  const client = useQueryClient();
+  const running = useRef<string | undefined>(undefined);
+  useEffect(() => {
+    const ended = resends?.find((resend) => resend.id === running.current && resend.state !== "running");
+    if (ended) {
+      announce(`${stateWords(ended)}. ${progressWords(ended)}`);
+      void client.invalidateQueries({ queryKey: ["resend-preview", id] });
+    }
+    running.current = resends?.find(({ state }) => state === "running")?.id;
+  }, [client, id, resends]);
+}

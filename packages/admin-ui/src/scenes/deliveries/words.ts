@@ -1,0 +1,122 @@
+import type { AttemptCounts, DeliveryDetails, Resend, WebhookDeliverySummary } from "@herald/contracts";
+import { besideStatus } from "../../common/display/status.ts";
+import type { Tone } from "../../common/feedback/Notice.tsx";
+import { counted, duration, exact, formats } from "../../common/formats.ts";
+
+/** What a bar of the chart stands for. */
+export type Unit = "hour" | "day";
+
+/** A bar of the chart. */
+export interface Bar extends AttemptCounts {
+  startMs: number;
+}
+
+/** "1,303 attempts in the last 7 days: 1,300 succeeded, 3 failed"; leaves out what is none. */
+export function attemptsInWords({ succeeded, failed }: AttemptCounts, period: string): string {
+  const all = succeeded + failed;
+  if (all === 0) return `No attempts ${period}`;
+  const parts = Object.entries({ succeeded, failed })
+    .filter(([, many]) => many > 0)
+    .map(([outcome, many]) => `${formats.number(many)} ${outcome}`);
+  return `${counted(all, "attempt", "attempts")} ${period}: ${parts.join(", ")}`;
+}
+
+/** When an hour begins, "2:00 PM", or 24 hours, "11/20, 2:00 PM". */
+export function beginning({ startMs }: Pick<Bar, "startMs">, unit: Unit): string {
+  return unit === "hour" ? formats.hour(startMs) : `${formats.day(startMs)}, ${formats.hour(startMs)}`;
+}
+
+/** The part that succeeded, "99.9 %"; rounded down, so that it is 100 only where nothing failed. */
+export function successRate({ succeeded, failed }: AttemptCounts): string {
+  return `${formats.number(Math.floor((1_000 * succeeded) / (succeeded + failed)) / 10)} %`;
+}
+
+/** The API counts all attempts together that took no longer. */
+const FASTEST_MS = 50;
+
+/** An estimated duration: "about 1.3 s", "50 ms". */
+export function about(lengthMs: number): string {
+  return lengthMs <= FASTEST_MS ? duration(FASTEST_MS) : `about ${duration(lengthMs)}`;
+}
+
+/** What a support request carries (SPEC 7), and nothing that must not be shared. */
+export function supportText(webhookName: string, delivery: DeliveryDetails): string {
+  const latest = delivery.attempts.at(-1);
+  return [
+    `Webhook: ${webhookName}`,
+    `Attempt: ${latest ? `${latest.number}, ${exact(latest.attemptedAtUtc)}` : "none yet"}`,
+    `Delivery id: ${delivery.id}`,
+    `Event: ${delivery.eventType}`,
+    `Result: ${latest ? [latest.statusCode, latest.errorSummary].filter((part) => part !== null).join(" ") : "none yet"}`,
+  ].join("\n");
+}
+
+export interface DeliveryResult {
+  tone: Tone;
+  title: string;
+  text: string;
+}
+
+/** What the API's answer to a manual delivery means, and no more than it means (SPEC 4.1.3: a 200 can be a failed delivery). */
+export function resultWords(summary: WebhookDeliverySummary, maxAttempts: number): DeliveryResult {
+  const { attemptCount, succeeded, statusCode, errorSummary } = summary;
+  if (attemptCount === 0 || statusCode === null) {
+    return {
+      tone: "care",
+      title: "Queued, not attempted yet.",
+      text: "The delivery is stored, and its first attempt follows. Whether the receiver takes it is not known yet.",
+    };
+  }
+  if (succeeded) {
+    return {
+      tone: "good",
+      title: `Succeeded: the receiver answered ${statusCode}.`,
+      text: attemptCount === 1 ? "At the first attempt." : `At attempt ${attemptCount}.`,
+    };
+  }
+  const why = [statusCode, besideStatus(statusCode, errorSummary)].filter(Boolean).join(", ");
+  return {
+    tone: "bad",
+    title: `Attempt ${attemptCount} failed: ${why}.`,
+    text:
+      attemptCount >= maxAttempts
+        ? "That was the last attempt."
+        : "It is retried like any other delivery, while the webhook is active.",
+  };
+}
+
+/** "1 delivery", "1,000 deliveries" */
+export function deliveriesIn(count: number): string {
+  return counted(count, "delivery", "deliveries");
+}
+
+const UNITS = ["bytes", "kB", "MB", "GB"];
+
+/** "1 byte", "812 bytes", "412 kB", "1.2 MB" */
+export function sizeIn(bytes: number): string {
+  if (bytes === 1) return "1 byte";
+  const unit = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, bytes)) / 3)));
+  const value = bytes / 1_000 ** unit;
+  return `${value < 9.95 && unit > 0 ? formats.decimal(value) : formats.number(Math.round(value))} ${UNITS[unit]}`;
+}
+
+/** How far a resend is: "412 of 1,000 sent: 398 succeeded, 14 wait." */
+export function progressWords({ total, sent, succeeded, failed, waiting }: Resend): string {
+  const parts = [
+    [succeeded, "succeeded"],
+    [failed, "given up"],
+    [waiting, waiting === 1 ? "waits" : "wait"],
+  ] as const;
+  const ended = parts.filter(([count]) => count > 0).map(([count, words]) => `${formats.number(count)} ${words}`);
+  const head = `${formats.number(sent)} of ${formats.number(total)} sent`;
+  return ended.length === 0 ? `${head}.` : `${head}: ${ended.join(", ")}.`;
+}
+
+/** What became of a resend, and by whom. */
+export function stateWords({ state, stopReason, stoppedBy }: Resend): string {
+  if (state === "running") return "Running";
+  if (state === "finished") return "Finished";
+  return stopReason === "disabled"
+    ? "Stopped, since the webhook was not active"
+    : `Stopped by ${stoppedBy ?? "an admin"}`;
+}

@@ -1,0 +1,114 @@
+import type { EndpointDelivery, EventDetails } from "@herald/contracts";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import { eventQuery } from "../../api/queries.ts";
+import { OutcomeBadge } from "../../common/display/Badge.tsx";
+import { Code, Copy } from "../../common/display/Code.tsx";
+import display from "../../common/display/display.module.css";
+import { besideStatus, outcomeOf } from "../../common/display/status.ts";
+import { NotLoaded } from "../../common/feedback/LoadError.tsx";
+import { Facts, PageHead, Panel, Stack } from "../../common/page/Page.tsx";
+import { Moment, Time } from "../../common/Time.tsx";
+import css from "./events.module.css";
+import { reasonWords } from "./words.ts";
+
+/** One business event: what it was, what became of it at each webhook, and the body that receivers get. */
+export default function EventPage({ id }: { id: string }) {
+  const { data: event, error } = useQuery(eventQuery(id));
+  if (!event) return <NotLoaded error={error} what="the event" rows={8} level={1} />;
+  return (
+    <>
+      <PageHead title={event.type}>
+        <p>
+          A business event of your organization, <Time iso={event.occurredAtUtc} />.
+        </p>
+      </PageHead>
+      <Stack>
+        <Panel title="Event" padded>
+          <Facts facts={factsOf(event)} />
+        </Panel>
+        <Panel title="What became of it at each webhook" padded>
+          <DeliveryResults results={event.endpoints} />
+        </Panel>
+        <Panel title="Body, as receivers get it" padded>
+          <Code what="body" text={event.body} tall />
+        </Panel>
+      </Stack>
+    </>
+  );
+}
+
+function factsOf(event: EventDetails): [string, ReactNode][] {
+  const facts: [string, ReactNode][] = [
+    ["Event id", <Id key="id" id={event.id} what="event id" />],
+    [
+      event.entityType ?? "Entity",
+      <span key="entity">
+        <Id id={event.entityId} what="entity id" />{" "}
+        <Link className={css.all} href={`/search?q=${event.entityId}`}>
+          All its events
+        </Link>
+      </span>,
+    ],
+    ["Occurred", <Moment key="occurred" iso={event.occurredAtUtc} milliseconds />],
+    ["Stored", <Moment key="stored" iso={event.receivedAtUtc} milliseconds />],
+  ];
+  // W3C trace context: version, trace id, parent id, flags.
+  const traceId = event.traceparent?.split("-")[1];
+  if (traceId) facts.push(["Trace id", <Id key="trace" id={traceId} what="trace id" />]);
+  return facts;
+}
+
+function Id({ id, what }: { id: string; what: string }) {
+  return (
+    <span className={css.id}>
+      <code>{id}</code>
+      <Copy text={id} what={what} small />
+    </span>
+  );
+}
+
+/** What became of an event at each webhook: its delivery, or why it has none. */
+export function DeliveryResults({ results }: { results: readonly EndpointDelivery[] }) {
+  if (results.length === 0) return <p className={css.sentence}>Your organization has no webhook.</p>;
+  return (
+    <ul className={`${css.results} ${display.ruled}`}>
+      {results.map((result) => (
+        <li key={result.endpointId} className={css.result}>
+          <Result result={result} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Result({ result: { endpointId, endpointName, delivery, reason } }: { result: EndpointDelivery }) {
+  if (delivery) {
+    const { statusCode, errorSummary } = delivery;
+    return (
+      <>
+        <Link href={`/webhooks/${endpointId}/deliveries/${delivery.id}`}>{endpointName}</Link>
+        <OutcomeBadge outcome={outcomeOf(delivery)} />
+        <span className={css.sentence}>
+          {statusCode === null
+            ? "No attempt has been made yet"
+            : `${statusCode} ${besideStatus(statusCode, errorSummary)}`.trim()}
+          {delivery.attemptedAtUtc ? (
+            <>
+              , <Time iso={delivery.attemptedAtUtc} />
+            </>
+          ) : null}
+        </span>
+      </>
+    );
+  }
+  const words = reason && reasonWords(reason);
+  return (
+    <>
+      <Link href={`/webhooks/${endpointId}`}>{endpointName}</Link>
+      <strong className={css.reason}>{words?.short}</strong>
+      <span className={css.sentence}>{words?.sentence}</span>
+    </>
+  );
+}

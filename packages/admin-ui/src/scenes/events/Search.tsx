@@ -1,0 +1,217 @@
+import {
+  type EndpointDelivery,
+  type EventListItem,
+  ID_PREFIX,
+  isUuid,
+  UNDELIVERED_CAUSES,
+  type UndeliveredEvent,
+} from "@herald/contracts";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link, useSearchParams } from "wouter";
+import { NO_FILTERS } from "../../api/delivery-filters.ts";
+import { eventsQuery, overviewQuery, searchQuery } from "../../api/queries.ts";
+import display from "../../common/display/display.module.css";
+import { EmptyState, LoadError, NotLoaded, Skeleton } from "../../common/feedback/LoadError.tsx";
+import { ButtonLink } from "../../common/form/Button.tsx";
+import { NextPage } from "../../common/page/LiveList.tsx";
+import { PageHead, Panel, Stack } from "../../common/page/Page.tsx";
+import { product } from "../../common/product.ts";
+import { Time } from "../../common/Time.tsx";
+import { withText } from "../webhook/WebhookList.tsx";
+import { DeliveryResults } from "./EventPage.tsx";
+import css from "./events.module.css";
+
+/** What bears an id, a name or a URL. Its words are in the page's address, so that a search can be shared. */
+export default function Search() {
+  const [search] = useSearchParams();
+  const sought = search.get("q")?.trim() ?? "";
+  return (
+    <>
+      <PageHead title="Search">
+        <p>
+          By the id of an event, an entity or a delivery, or the first eight digits of one of an event or entity: what
+          became of it at each webhook. By a part of a name or URL: webhooks.
+        </p>
+      </PageHead>
+      <Stack>
+        {sought === "" ? (
+          <Panel>
+            <EmptyState icon="search" title="What are you looking for?">
+              <p>Type it into the field at the top of the page.</p>
+            </EmptyState>
+          </Panel>
+        ) : isUuid(sought) ? (
+          <ById key={sought} id={sought.toLowerCase()} />
+        ) : ID_PREFIX.test(sought) ? (
+          <ByPrefix key={sought} prefix={sought} />
+        ) : (
+          <ByText text={sought} />
+        )}
+      </Stack>
+    </>
+  );
+}
+
+function ByText({ text }: { text: string }) {
+  const { data, error } = useQuery(overviewQuery);
+  if (!data) {
+    return (
+      <Panel>
+        {error ? <LoadError error={error} what="the webhooks" level={2} /> : <Skeleton rows={3} what="webhooks" />}
+      </Panel>
+    );
+  }
+  const found = withText(data, text);
+  if (found.length === 0) return <Nothing />;
+  return (
+    <Panel title={found.length === 1 ? "One webhook" : `${found.length} webhooks`} padded>
+      <Webhooks found={found} />
+    </Panel>
+  );
+}
+
+function Webhooks({ found }: { found: readonly { id: string; name: string; url: string }[] }) {
+  return (
+    <ul className={css.webhooks}>
+      {found.map(({ id, name, url }) => (
+        <li key={id}>
+          <Link href={`/webhooks/${id}`}>{name}</Link> <code className={css.url}>{url}</code>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Some digits may begin an id, or be a part of a webhook's URL. */
+function ByPrefix({ prefix }: { prefix: string }) {
+  const query = useInfiniteQuery(eventsQuery({ ...NO_FILTERS, idPrefix: prefix }));
+  const events = query.data?.pages.flatMap((page) => page.events) ?? [];
+  const undelivered = query.data?.pages.flatMap((page) => page.undelivered) ?? [];
+  if (events.length === 0 && undelivered.length === 0) {
+    if (query.data && !query.hasNextPage) return <ByText text={prefix} />;
+    return (
+      <Panel>
+        <NotLoaded error={query.error} what="what was found" rows={4} />
+      </Panel>
+    );
+  }
+  return (
+    <>
+      <FoundEvents events={events} undelivered={undelivered} />
+      <NextPage query={query} count={events.length} what="events" />
+    </>
+  );
+}
+
+function ById({ id }: { id: string }) {
+  const query = useInfiniteQuery(searchQuery(id));
+  const { data: webhooks } = useQuery(overviewQuery);
+  if (!query.data)
+    return (
+      <Panel>
+        <NotLoaded error={query.error} what="what was found" rows={4} />
+      </Panel>
+    );
+  const events = query.data.pages.flatMap((page) => page.events);
+  const manual = query.data.pages[0]?.manualDelivery ?? null;
+  const webhook = webhooks?.filter((each) => each.id === id) ?? [];
+  const undelivered = query.data.pages[0]?.undelivered ?? [];
+  if ([events, webhook, undelivered].every((found) => found.length === 0) && manual === null) return <Nothing isId />;
+  return (
+    <>
+      {webhook.length > 0 ? (
+        <Panel title="One webhook" padded>
+          <Webhooks found={webhook} />
+        </Panel>
+      ) : null}
+      {manual ? <ManualDelivery manual={manual} /> : null}
+      <FoundEvents events={events} undelivered={undelivered} />
+      {events.length > 0 ? <NextPage query={query} count={events.length} what="events" /> : null}
+    </>
+  );
+}
+
+interface Found {
+  events: readonly EventListItem[];
+  undelivered: readonly UndeliveredEvent[];
+}
+
+function FoundEvents({ events, undelivered }: Found) {
+  return (
+    <>
+      {undelivered.map((event) => (
+        <Undelivered key={`${event.id} ${event.cause}`} event={event} />
+      ))}
+      {events.map((event) => (
+        <FoundEvent key={event.key} event={event} />
+      ))}
+    </>
+  );
+}
+
+function ManualDelivery({ manual }: { manual: EndpointDelivery }) {
+  return (
+    <Panel title="A manual delivery, which is of no event" padded>
+      <DeliveryResults results={[manual]} />
+    </Panel>
+  );
+}
+
+/** An event that came, and that no webhook gets. */
+function Undelivered({ event: { type, cause, reason, cameAtUtc } }: { event: UndeliveredEvent }) {
+  return (
+    <Panel
+      title={`${type ?? "An event"}, delivered to nobody`}
+      aside={
+        <span className={display.softSmall}>
+          came <Time iso={cameAtUtc} />
+        </span>
+      }
+      padded
+    >
+      <p>{UNDELIVERED_CAUSES[cause]}</p>
+      {cause === "rejected" ? (
+        <p>
+          Reason: <code>{reason}</code>
+        </p>
+      ) : null}
+    </Panel>
+  );
+}
+
+function FoundEvent({ event }: { event: EventListItem }) {
+  return (
+    <Panel
+      title={event.type}
+      aside={
+        <span className={display.softSmall}>
+          <Time iso={event.occurredAtUtc} />, <Link href={`/events/${event.key}`}>event with its body</Link>
+        </span>
+      }
+      padded
+    >
+      <DeliveryResults results={event.endpoints} />
+    </Panel>
+  );
+}
+
+function Nothing({ isId = false }: { isId?: boolean }) {
+  return (
+    <Panel>
+      <EmptyState icon="search" title="Nothing was found" action={<ButtonLink href="/">All webhooks</ButtonLink>}>
+        {isId ? (
+          <p>
+            No event, entity, delivery or webhook of your organization has this id. Events are found as long as they are
+            kept; by its id, one that {product.name} did not take too, for seven days. So either it was emitted for
+            another organization or with another id, or it did not come.
+          </p>
+        ) : (
+          <p>
+            No webhook has this in its name or URL. Events and entities are found by the first eight digits of their id,
+            deliveries by their whole id.
+          </p>
+        )}
+      </EmptyState>
+    </Panel>
+  );
+}

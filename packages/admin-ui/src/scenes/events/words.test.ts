@@ -1,0 +1,46 @@
+import {
+  type DeliveryListItem,
+  type EndpointDelivery,
+  type EventListItem,
+  type EventPage,
+  NO_DELIVERY_REASONS,
+  type NoDeliveryReason,
+  type UndeliveredEvent,
+} from "@herald/contracts";
+import { expect, test } from "@jest/globals";
+import { eventRows, fateWords, reasonWords } from "./words.ts";
+
+const at = (minute: number) => `2026-11-20T14:${String(minute).padStart(2, "0")}:00.000Z`;
+const event = (key: string, minute: number, endpoints: EndpointDelivery[] = []) =>
+  ({ key, occurredAtUtc: at(minute), endpoints }) as unknown as EventListItem;
+const undelivered = (id: string, minute: number) =>
+  ({ id, cause: "too_old", cameAtUtc: at(minute) }) as unknown as UndeliveredEvent;
+const page = (events: EventListItem[], others: UndeliveredEvent[]): EventPage => ({
+  ...{ events, undelivered: others, manualDelivery: null, nextCursor: null },
+});
+const result = (delivery: Partial<DeliveryListItem> | null) => ({ delivery }) as unknown as EndpointDelivery;
+
+test("what was not taken stands where its time is, among the events of all pages", () => {
+  const pages = [
+    page([event("a", 9), event("b", 5)], [undelivered("x", 7)]),
+    page([event("c", 1)], [undelivered("y", 3)]),
+  ];
+  expect(eventRows(pages).map(({ key }) => key)).toEqual(["a", "x too_old", "b", "y too_old", "c"]);
+});
+
+test("what became of an event is counted by outcome", () => {
+  const delivered = [
+    result({ state: "succeeded", attemptCount: 1 }),
+    result({ state: "pending", attemptCount: 2 }),
+    result(null),
+    result({ state: "succeeded", attemptCount: 3 }),
+  ];
+  expect(fateWords(event("a", 1, delivered))).toBe("2 succeeded, 1 failing");
+  expect(fateWords(event("a", 1, [result(null)]))).toBe("No delivery");
+});
+
+test.each(Object.keys(NO_DELIVERY_REASONS) as NoDeliveryReason[])("the page has words for the reason %s", (reason) => {
+  const { short, sentence } = reasonWords(reason);
+  expect(short).toMatch(/^[A-Z]/);
+  expect(sentence).not.toMatch(/endpoint/i);
+});

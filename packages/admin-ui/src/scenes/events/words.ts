@@ -1,0 +1,53 @@
+import {
+  type EventListItem,
+  type EventPage,
+  NO_DELIVERY_REASONS,
+  type NoDeliveryReason,
+  type UndeliveredEvent,
+} from "@herald/contracts";
+import { outcomeOf, outcomeWords } from "../../common/display/status.ts";
+import { formats } from "../../common/formats.ts";
+
+/** A row of the list of events: one that was taken, or one that was not. */
+export type EventRow =
+  | { kind: "taken"; key: string; at: string; event: EventListItem }
+  | { kind: "not taken"; key: string; at: string; event: UndeliveredEvent };
+
+/** The rows of some pages, newest first. */
+export function eventRows(pages: readonly EventPage[]): EventRow[] {
+  const taken = pages.flatMap(({ events }) =>
+    events.map((event): EventRow => ({ kind: "taken", key: event.key, at: event.occurredAtUtc, event })),
+  );
+  const others = pages.flatMap(({ undelivered }) =>
+    undelivered.map(
+      (event): EventRow => ({ kind: "not taken", key: `${event.id} ${event.cause}`, at: event.cameAtUtc, event }),
+    ),
+  );
+  // Sorting keeps the order of what is equal: that of the API.
+  return [...taken, ...others].sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
+}
+
+/** What became of an event, counted: "2 succeeded, 1 failing"; of no webhook it says so. */
+export function fateWords({ endpoints }: EventListItem): string {
+  const counts = new Map<string, number>();
+  for (const { delivery } of endpoints) {
+    if (delivery === null) continue;
+    const words = outcomeWords[outcomeOf(delivery)].toLowerCase();
+    counts.set(words, (counts.get(words) ?? 0) + 1);
+  }
+  if (counts.size === 0) return "No delivery";
+  return [...counts].map(([words, count]) => `${formats.number(count)} ${words}`).join(", ");
+}
+
+const SHORT: Record<NoDeliveryReason, string> = {
+  created_later: "Created later",
+  not_subscribed: "Not subscribed",
+  older_than_window: "Too old",
+  disabled: "Not active",
+  not_yet: "On its way",
+};
+
+/** Why a webhook has no delivery: in a word or two, and in the sentence of the API, which calls a webhook an endpoint. */
+export function reasonWords(reason: NoDeliveryReason): { short: string; sentence: string } {
+  return { short: SHORT[reason], sentence: NO_DELIVERY_REASONS[reason].replaceAll("endpoint", "webhook") };
+}

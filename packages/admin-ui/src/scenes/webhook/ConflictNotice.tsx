@@ -1,0 +1,77 @@
+import { ApiProblem } from "../../api/client.ts";
+import { Notice, ProblemNotice } from "../../common/feedback/Notice.tsx";
+import { Button } from "../../common/form/Button.tsx";
+import { type Conflict, type DraftField, fieldNames } from "./edits.ts";
+import css from "./webhook.module.css";
+
+/** Why saving failed. Problems of a field are shown beside the field; here only their number. */
+export function SaveProblem({ error }: { error: unknown }) {
+  if (!error) return null;
+  if (error instanceof ApiProblem && error.status === 400 && error.problem.errors?.length) {
+    const count = error.problem.errors.length;
+    return (
+      <Notice tone="bad" title="It was not saved." urgent>
+        <p>
+          {count === 1
+            ? "One thing needs correcting; it is marked above."
+            : `${count} things need correcting; they are marked above.`}
+        </p>
+      </Notice>
+    );
+  }
+  return <ProblemNotice error={error} what="It was not saved." />;
+}
+
+interface Props {
+  conflicts: readonly Conflict[];
+  onTake: (field: DraftField) => void;
+}
+
+/** After a 409: what was typed stays, and what changed meanwhile is listed field by field. */
+export function ConflictNotice({ conflicts, onTake }: Props) {
+  return (
+    <Notice tone="care" title="The webhook was changed while you edited it. It was not saved." urgent>
+      {conflicts.length === 0 ? (
+        <p>
+          Nothing that you see here is different: only its signing secret, or what was changed back. Save again to go
+          on.
+        </p>
+      ) : (
+        <>
+          <p>What you typed is still here. Look at what has changed, then save again.</p>
+          <ul className={css.conflictNoticeList}>
+            {conflicts.map((conflict) => (
+              <Change key={conflict.field} conflict={conflict} onTake={onTake} />
+            ))}
+          </ul>
+        </>
+      )}
+    </Notice>
+  );
+}
+
+function Change({
+  conflict: { field, before, now, yours },
+  onTake,
+}: {
+  conflict: Conflict;
+  onTake: (field: DraftField) => void;
+}) {
+  return (
+    <li className={css.conflict}>
+      <strong>{fieldNames[field]}</strong>
+      <span>
+        was <q>{before}</q>, is now <q>{now}</q>
+        {yours === null ? ". The form shows what it is now." : null}
+      </span>
+      {yours === null ? null : (
+        <span className={css.decision}>
+          <span>
+            You typed <q>{yours}</q>, and saving puts that in.
+          </span>
+          <Button onClick={() => onTake(field)}>Take “{now}” instead</Button>
+        </span>
+      )}
+    </li>
+  );
+}

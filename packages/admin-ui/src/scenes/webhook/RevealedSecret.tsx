@@ -1,0 +1,75 @@
+import { createContext, type ReactNode, useContext, useState } from "react";
+import { Copy } from "../../common/display/Code.tsx";
+import { Notice } from "../../common/feedback/Notice.tsx";
+import { Button } from "../../common/form/Button.tsx";
+import { Dialog } from "../../common/overlay/Dialog.tsx";
+import overlay from "../../common/overlay/overlay.module.css";
+import { product } from "../../common/product.ts";
+import css from "./webhook.module.css";
+
+interface Revealed {
+  webhookName: string;
+  secret: string;
+  /** It replaces an older one, which is not valid any more. */
+  replaces: boolean;
+}
+
+const RevealContext = createContext<(revealed: Revealed) => void>(() => {});
+
+/** Shows a new signing secret once. It is kept in memory only, and only until the dialog is closed. */
+export function useRevealSecret(): (revealed: Revealed) => void {
+  return useContext(RevealContext);
+}
+
+export function RevealedSecret({ children }: { children: ReactNode }) {
+  const [revealed, setRevealed] = useState<Revealed | null>(null);
+  return (
+    <RevealContext value={setRevealed}>
+      {children}
+      {revealed ? <SecretDialog {...revealed} onClose={() => setRevealed(null)} /> : null}
+    </RevealContext>
+  );
+}
+
+function SecretDialog({ webhookName, secret, replaces, onClose }: Revealed & { onClose: () => void }) {
+  const [copied, setCopied] = useState(false);
+  return (
+    <Dialog
+      title={`Signing secret of ${webhookName}`}
+      mustAnswer
+      onClose={onClose}
+      actions={
+        <>
+          <Copy
+            text={secret}
+            what="signing secret"
+            kind={copied ? "secondary" : "primary"}
+            onCopied={() => setCopied(true)}
+          />
+          <Button kind={copied ? "primary" : "secondary"} onClick={onClose}>
+            I have stored it
+          </Button>
+        </>
+      }
+    >
+      <div className={overlay.question}>
+        <Notice tone="care" title="This is the only time it is shown.">
+          <p>{product.name} keeps it encrypted and never shows it again. If it gets lost, replace it.</p>
+        </Notice>
+        <code className={css.secret} data-testid="signing-secret">
+          {secret}
+        </code>
+        <p>
+          Give it to the receiver as it is: the text itself is the key, though it looks like Base64. Every attempt is
+          signed with it.
+        </p>
+        {replaces ? (
+          <p>
+            <strong>The old secret is worth nothing from now on</strong>, also for retries of older deliveries. A
+            request already under way may still carry a signature made with it.
+          </p>
+        ) : null}
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,182 @@
+import type { EventTypeInfo } from "@herald/contracts";
+import { useQuery } from "@tanstack/react-query";
+import { useId } from "react";
+import { eventTypesQuery } from "../../api/queries.ts";
+import display from "../../common/display/display.module.css";
+import { Icon } from "../../common/display/Icon.tsx";
+import { Skeleton } from "../../common/feedback/LoadError.tsx";
+import { Button } from "../../common/form/Button.tsx";
+import { Field, Problems, Switch } from "../../common/form/Field.tsx";
+import controls from "../../common/form/form.module.css";
+import { useSession } from "../../common/session.tsx";
+import type { Draft, DraftField } from "./edits.ts";
+import css from "./webhook.module.css";
+
+interface WebhookFieldsProps {
+  draft: Draft;
+  onChange: (field: DraftField, change: Partial<Draft>) => void;
+  onLeave: (field: DraftField) => void;
+  problemsOf: (field: DraftField) => string[];
+  readOnly: boolean;
+}
+
+/** The controls that a webhook is made of, by the names that SPEC 1 gives them. */
+export function WebhookFields({ draft, onChange, onLeave, problemsOf, readOnly }: WebhookFieldsProps) {
+  const { limits } = useSession();
+  const events = useQuery(eventTypesQuery);
+  const problemId = useId();
+  const characters = [...draft.name].length;
+  return (
+    <>
+      <Field
+        label="Name"
+        hint="How you and your colleagues recognize it."
+        problems={problemsOf("name")}
+        aside={
+          characters > limits.nameCharacters * 0.8 ? (
+            <span className={controls.count}>
+              {characters} of {limits.nameCharacters}
+            </span>
+          ) : null
+        }
+      >
+        {(attributes) => (
+          <input
+            {...attributes}
+            className={controls.input}
+            name="name"
+            value={draft.name}
+            onChange={({ target }) => onChange("name", { name: target.value })}
+            onBlur={() => onLeave("name")}
+            readOnly={readOnly}
+            autoComplete="off"
+            required
+          />
+        )}
+      </Field>
+      <Field
+        label="Endpoint URL"
+        hint="An HTTPS address on the public internet, without credentials. Give the final one: redirects are not followed. Saving does not test it."
+        problems={problemsOf("url")}
+      >
+        {(attributes) => (
+          <input
+            {...attributes}
+            className={`${controls.input} ${controls.mono}`}
+            name="url"
+            type="url"
+            inputMode="url"
+            placeholder="https://receiver.example/webhooks"
+            value={draft.url}
+            onChange={({ target }) => onChange("url", { url: target.value })}
+            onBlur={() => onLeave("url")}
+            readOnly={readOnly}
+            autoComplete="off"
+            spellCheck={false}
+            required
+          />
+        )}
+      </Field>
+      <fieldset className={css.eventFields} aria-describedby={problemId}>
+        <legend className={css.legend}>Event selection</legend>
+        <Problems id={problemId} problems={problemsOf("events")} />
+        {events.data ? (
+          <EventSelection
+            types={events.data}
+            selected={draft.events}
+            onChange={(selected) => onChange("events", { events: selected })}
+            readOnly={readOnly}
+          />
+        ) : (
+          <Skeleton rows={3} what="the events" />
+        )}
+      </fieldset>
+      <Switch
+        label="Active"
+        hint={
+          draft.enabled
+            ? "Deliveries are sent as events happen."
+            : "Nothing is sent. Events of up to seven days are caught up on when it is switched on."
+        }
+        checked={draft.enabled}
+        onChange={(enabled) => onChange("enabled", { enabled })}
+        disabled={readOnly}
+      />
+    </>
+  );
+}
+
+interface EventSelectionProps {
+  types: readonly EventTypeInfo[];
+  selected: readonly string[];
+  onChange: (selected: string[]) => void;
+  readOnly: boolean;
+}
+
+/** The events to choose from, each with what it means and what one should know beforehand (SPEC 6). */
+export function EventSelection({ types, selected, onChange, readOnly }: EventSelectionProps) {
+  const toggle = (name: string, on: boolean): void =>
+    onChange(types.map((type) => type.name).filter((each) => (each === name ? on : selected.includes(each))));
+  const all = types.map(({ name }) => name);
+  const hasAll = all.every((name) => selected.includes(name));
+  return (
+    <>
+      {readOnly ? null : (
+        <Button className={css.all} kind="quiet" onClick={() => onChange(hasAll ? [] : all)}>
+          {hasAll ? "Select none" : `Select all ${all.length}`}
+        </Button>
+      )}
+      <ul className={`${css.eventList} ${display.ruled}`}>
+        {types.map((type) => (
+          <Choice
+            key={type.name}
+            type={type}
+            checked={selected.includes(type.name)}
+            onToggle={(on) => toggle(type.name, on)}
+            readOnly={readOnly}
+          />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+interface ChoiceProps {
+  type: EventTypeInfo;
+  checked: boolean;
+  onToggle: (on: boolean) => void;
+  readOnly: boolean;
+}
+
+function Choice({ type, checked, onToggle, readOnly }: ChoiceProps) {
+  const id = useId();
+  return (
+    <li className={css.eventChoice}>
+      <input
+        id={id}
+        type="checkbox"
+        className={controls.checkbox}
+        checked={checked}
+        onChange={({ target }) => onToggle(target.checked)}
+        disabled={readOnly}
+        aria-describedby={`${id}-meaning`}
+      />
+      <label htmlFor={id} className={css.eventName}>
+        {type.name}
+      </label>
+      <div id={`${id}-meaning`} className={css.meaning}>
+        <p>{sentence(type.emittedWhen)}</p>
+        {type.remark ? (
+          <p className={css.remark}>
+            <Icon name="alert" size={14} />
+            <span>{type.remark}</span>
+          </p>
+        ) : null}
+      </div>
+    </li>
+  );
+}
+
+function sentence(clause: string): string {
+  return `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
+}

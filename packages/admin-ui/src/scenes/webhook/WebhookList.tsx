@@ -1,0 +1,178 @@
+import type { EndpointOverview } from "@herald/contracts";
+import { useQuery } from "@tanstack/react-query";
+import { useDeferredValue, useMemo } from "react";
+import { Link, useSearchParams } from "wouter";
+import { overviewQuery } from "../../api/queries.ts";
+import { type EndpointStatus, endpointStatus, inWords } from "../../common/display/status.ts";
+import { EmptyState, LoadError, Skeleton } from "../../common/feedback/LoadError.tsx";
+import { Notice, RefreshProblem, StandstillNotice } from "../../common/feedback/Notice.tsx";
+import { Button, ButtonLink } from "../../common/form/Button.tsx";
+import { Choices } from "../../common/form/Field.tsx";
+import { PageHead, Panel, Sections } from "../../common/page/Page.tsx";
+import { product } from "../../common/product.ts";
+import { useManageBlock, useSession } from "../../common/session.tsx";
+import { WebhookTable } from "./WebhookTable.tsx";
+import css from "./webhook.module.css";
+
+/** Every webhook of the organization, with its state. */
+export function WebhookList() {
+  const { data: webhooks, error } = useQuery(overviewQuery);
+  return (
+    <>
+      <PageHead title="Webhooks" actions={<NewWebhookButton />}>
+        <p>{product.name} sends your organization's business events to these receivers, signed and retried.</p>
+      </PageHead>
+      <div className={css.sections}>
+        <Sections />
+      </div>
+      {webhooks ? (
+        <div className={css.stack}>
+          <RefreshProblem error={error} what="the list" />
+          <Loaded webhooks={webhooks} />
+        </div>
+      ) : error ? (
+        <Panel>
+          <LoadError error={error} what="the webhooks" level={2} />
+        </Panel>
+      ) : (
+        <Panel>
+          <Skeleton rows={6} what="webhooks" />
+        </Panel>
+      )}
+    </>
+  );
+}
+
+function NewWebhookButton() {
+  const block = useManageBlock();
+  return block ? (
+    <Button kind="primary" icon="plus" disabledReason={block}>
+      New webhook
+    </Button>
+  ) : (
+    <ButtonLink kind="primary" icon="plus" href="/webhooks/new">
+      New webhook
+    </ButtonLink>
+  );
+}
+
+function Loaded({ webhooks }: { webhooks: EndpointOverview[] }) {
+  const [search] = useSearchParams();
+  const filter = useDeferredValue(search.toString());
+  const rows = useMemo(() => listed(webhooks, statusFromSearch(new URLSearchParams(filter))), [webhooks, filter]);
+  if (webhooks.length === 0) return <NoWebhooks />;
+  return (
+    <>
+      <StandstillNotice webhook={webhooks[0]} />
+      <Attention webhooks={webhooks} />
+      <Panel>
+        {webhooks.length > 1 ? <ListControls webhooks={webhooks} /> : null}
+        {rows.length > 0 ? <WebhookTable webhooks={rows} list={filter} /> : <NoMatch />}
+      </Panel>
+    </>
+  );
+}
+
+/** What needs an admin's attention. It comes first, since most admins open the page because of it. */
+function Attention({ webhooks }: { webhooks: EndpointOverview[] }) {
+  const { limits } = useSession();
+  const disabled = webhooks.filter((webhook) => endpointStatus(webhook) === "disabled");
+  if (disabled.length === 0) return null;
+  const failures = `${inWords(limits.disableAfterFailures)} failures in a row`;
+  return (
+    <Notice
+      tone="bad"
+      title={
+        disabled.length === 1
+          ? `One webhook was disabled after ${failures}: nothing is sent to it.`
+          : `${disabled.length} webhooks were disabled after ${failures}: nothing is sent to them.`
+      }
+    >
+      <ul className={css.disabled}>
+        {disabled.slice(0, 5).map((webhook) => (
+          <li key={webhook.id}>
+            <Link href={`/webhooks/${webhook.id}`}>See why {webhook.name} is disabled</Link>
+          </li>
+        ))}
+        {disabled.length > 5 ? (
+          <li>
+            <Link href="/?status=disabled">Show all {disabled.length}</Link>
+          </li>
+        ) : null}
+      </ul>
+    </Notice>
+  );
+}
+
+function NoWebhooks() {
+  return (
+    <Panel>
+      <EmptyState icon="send" title="No webhooks yet" action={<NewWebhookButton />}>
+        <p>
+          A webhook names an HTTPS address of yours and the events that it gets. {product.name} posts each event there
+          and signs it.
+        </p>
+        <p>You need a receiver that answers with 2xx, and a place to keep its signing secret.</p>
+      </EmptyState>
+    </Panel>
+  );
+}
+
+function NoMatch() {
+  return (
+    <EmptyState icon="search" title="No webhook matches" action={<ButtonLink href="/">Show all</ButtonLink>}>
+      <p>Choose another status.</p>
+    </EmptyState>
+  );
+}
+
+const words: Record<EndpointStatus, string> = {
+  active: "Active",
+  failing: "Failing",
+  quarantined: "Waiting",
+  paused: "Paused",
+  disabled: "Disabled",
+};
+
+const STATUSES = Object.keys(words) as EndpointStatus[];
+
+/** Narrows the list by status, which lives in the page's address. */
+function ListControls({ webhooks }: { webhooks: readonly EndpointOverview[] }) {
+  const [search, setSearch] = useSearchParams();
+  const countOf = (status: EndpointStatus) => webhooks.filter((each) => endpointStatus(each) === status).length;
+  return (
+    <search className={css.controls}>
+      <Choices
+        name="Status"
+        value={statusFromSearch(search) ?? "all"}
+        options={[
+          { value: "all", words: "All", count: webhooks.length },
+          ...STATUSES.map((status) => ({ value: status, words: words[status], count: countOf(status) })),
+        ]}
+        onChange={(value) => setSearch(value === "all" ? {} : { status: value }, { replace: true })}
+      />
+    </search>
+  );
+}
+
+/** The status that the list is narrowed to, from the page's address. */
+function statusFromSearch(search: URLSearchParams): EndpointStatus | null {
+  return STATUSES.find((status) => status === search.get("status")) ?? null;
+}
+
+/** The webhooks of a status, or all, ordered by name, so that a row keeps its place when its webhook's state changes. */
+function listed(webhooks: readonly EndpointOverview[], status: EndpointStatus | null): EndpointOverview[] {
+  return inOrder(webhooks.filter((webhook) => status === null || endpointStatus(webhook) === status));
+}
+
+/** Those with a text in their name or URL, in any case. */
+export function withText(webhooks: readonly EndpointOverview[], text: string): EndpointOverview[] {
+  const wanted = text.trim().toLocaleLowerCase();
+  return inOrder(webhooks.filter(({ name, url }) => `${name}\n${url}`.toLocaleLowerCase().includes(wanted)));
+}
+
+function inOrder(webhooks: readonly EndpointOverview[]): EndpointOverview[] {
+  return [...webhooks].sort((one, other) => byName.compare(one.name, other.name) || (one.id < other.id ? -1 : 1));
+}
+
+const byName = new Intl.Collator(undefined, { numeric: true });

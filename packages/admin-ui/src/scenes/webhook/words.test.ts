@@ -1,0 +1,103 @@
+import { FAILURE_KINDS } from "@herald/contracts";
+import { expect, test } from "@jest/globals";
+import { diagnose, resumeWords } from "./words.ts";
+
+test.each([
+  ["interrupted", "The service itself"],
+  ["url_not_https", "no plain HTTPS URL"],
+  ["request_not_sendable", "can't be sent"],
+  ["name_not_found", "can't be found"],
+  ["resolver_failed", "can't be found"],
+  ["address_blocked", "public ones only"],
+  ["proxy_failed", "own proxy"],
+  ["connection_refused", "Nothing accepts connections"],
+  ["connection_timed_out", "can't be reached"],
+  ["connection_reset", "broke"],
+  ["unreachable", "can't be reached"],
+  ["certificate_invalid", "TLS certificate"],
+  ["certificate_untrusted", "TLS certificate"],
+  ["client_certificate_required", "TLS certificate"],
+  ["tls_name_unknown", "doesn't know the URL's host name"],
+  ["tls_failed", "encrypted"],
+  ["timed_out", "took too long"],
+  ["response_invalid", "not valid HTTP"],
+  ["other", "before an answer came"],
+] as const)("a run of failures that ends with the kind %s is explained", (failureKind, words) => {
+  const run = [
+    { statusCode: 500, failureKind: "http_status" },
+    { statusCode: 503, failureKind },
+  ] as const;
+  expect(diagnose(run)?.cause).toContain(words);
+});
+
+test.each([
+  [301, "redirects are never followed"],
+  [401, "signing secret"],
+  [404, "nothing that takes a POST"],
+  [413, "too large"],
+  [422, "does not accept the body"],
+  [429, "limits the rate"],
+  [500, "fails inside"],
+  [503, "it is down"],
+  [418, "answered 418"],
+])("a run of failures that ends with the answer %i is explained", (statusCode, words) => {
+  expect(diagnose([{ statusCode, failureKind: "http_status" }])?.cause).toContain(words);
+});
+
+test("every kind of failure has an explanation", () => {
+  for (const failureKind of FAILURE_KINDS) {
+    expect(diagnose([{ statusCode: 503, failureKind }])).toEqual({
+      cause: expect.stringMatching(/^[A-Z].*\.$/),
+      remedy: expect.stringMatching(/^[A-Z].*\. Then resume\.$/),
+    });
+  }
+});
+
+test("no failure needs no explanation", () => {
+  expect(diagnose([])).toBeNull();
+});
+
+test("only a webhook that is off is to be resumed", () => {
+  const run = [{ statusCode: 500, failureKind: "http_status" }] as const;
+  expect(diagnose(run, false)?.remedy).toContain("Then resume.");
+  expect(diagnose(run, true)?.remedy).toContain("Retries go on by themselves.");
+});
+
+test.each([
+  [0, 0, false, "Nothing waits: the next event will be the first to go out."],
+  [1, 0, false, "Resuming sends 1 delivery that waits here."],
+  [12, 0, false, "Resuming sends 12 deliveries that wait here."],
+  [0, 3, false, "Resuming sends 3 events of the last seven days that came meanwhile."],
+  [
+    12,
+    1,
+    false,
+    "Resuming sends 13 deliveries: 12 that wait here, and 1 event of the last seven days that came meanwhile.",
+  ],
+  [
+    2,
+    10_000,
+    true,
+    "Resuming sends at least 10,002 deliveries: 2 that wait here, and at least 10,000 events of the last seven days that came meanwhile.",
+  ],
+])(
+  "§3.1/resume a resume says beforehand what it sends (%i waiting, %i missed, more: %s)",
+  (waiting, missedEvents, more, words) => {
+    const unfinished = { pending: 0, parked: waiting };
+    expect(resumeWords({ unfinished, onResume: { parked: waiting, missedEvents, missedEventsIsMinimum: more } })).toBe(
+      words,
+    );
+  },
+);
+
+test("§3.1/resume what is not due yet goes out as well", () => {
+  const onResume = { parked: 1, missedEvents: 0, missedEventsIsMinimum: false };
+  expect(resumeWords({ unfinished: { pending: 4, parked: 1 }, onResume })).toBe(
+    "Resuming sends 5 deliveries that wait here.",
+  );
+});
+
+test("a count that the API broke off is a minimum", () => {
+  const onResume = { parked: 10_000, missedEvents: 0, missedEventsIsMinimum: false };
+  expect(resumeWords({ unfinished: { pending: 0, parked: 10_000 }, onResume })).toMatch(/at least 10,000 deliveries/);
+});

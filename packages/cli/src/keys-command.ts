@@ -1,0 +1,188 @@
+import { secretSettings } from "@herald/common/config/common-settings";
+import { readConfig, readSetting } from "@herald/common/config/read-config";
+import type { Queries, Reads } from "@herald/common/database/queries";
+import { machineClock as ownClock } from "@herald/common/runtime/clock";
+import { KEY_ID, newSealingKeys } from "@herald/common/security/sealing-keys";
+import { type SecretBox, secretBox } from "@herald/common/security/secret-box";
+import { action, type Command, positiveInteger, UsageError } from "./command.ts";
+import { withDatabase } from "./connections.ts";
+
+const MAX_UNREADABLE_SHOWN = 20;
+
+const make = action({
+  changes: false,
+  usage: "[--id ID]",
+  options: { id: { type: "string" } },
+  run(values, { stdout, machineClock = ownClock }) {
+    const id = values.id ?? machineClock.now().toISOString().slice(0, "2026-01-31".length);
+    if (!KEY_ID.test(id)) throw new UsageError(`--id takes 1 to 32 letters, digits, "-" or "_", not "${id}".`);
+    const { SECRET_KEYS, SECRET_SEALING_KEY } = newSealingKeys(id);
+    stdout(`# Private: for dispatchers, herald keys rotate and herald doctor. Keep a copy elsewhere.
+SECRET_KEYS=${SECRET_KEYS}
+# Public: for the management API.
+SECRET_SEALING_KEY=${SECRET_SEALING_KEY}
+`);
+  },
+});
+
+const rotate = action({
+  changes: (values) => !values["dry-run"],
+  usage: "[--dry-run] [--page-size 500]",
+  options: { "dry-run": { type: "boolean", default: false }, "page-size": { type: "string", default: "500" } },
+  async run(values, context) {
+    const options = { dryRun: values["dry-run"], pageSize: positiveInteger("--page-size", values["page-size"]) };
+    const { SECRET_KEYS } = readConfig(secretSettings, context.environment);
+    const box = readSetting("SECRET_KEYS", () => secretBox(SECRET_KEYS));
+    const { stdout, progress } = context;
+    const { endpoints, resealed, overtaken, unreadable } = await withDatabase(context, (queries) =>
+      rotateKeys(queries, box, options, (soFar) =>
+        progress(`${soFar.endpoints} endpoints, ${soFar.resealed} secrets sealed`),
+      ),
+    );
+    stdout(`${resealed} of ${endpoints} secrets ${options.dryRun ? "would be" : "were"} sealed anew.\n`);
+    if (unreadable.length > 0) {
+      const shown = unreadable
+        .slice(0, MAX_UNREADABLE_SHOWN)
+        .map(({ endpointId, reason }) => `  ${endpointId}: ${reason}`);
+      throw new Error(
+        `${unreadable.length} secrets can't be opened, so nothing is sent to their endpoints either:\n${shown.join("\n")}`,
+      );
+    }
+    if (overtaken > 0) {
+      throw new Error(`${overtaken} secrets were replaced meanwhile; run it again to see whether to the newest key.`);
+    }
+    if (!options.dryRun) {
+      stdout(
+        "All are sealed to the newest key. The older ones can leave SECRET_KEYS once every management API seals to the newest too.\n",
+      );
+    }
+    return { endpoints, resealed };
+  },
+});
+
+export const keysCommand: Command = {
+  summary: "makes and replaces the keys that seal endpoints' signing secrets",
+  actions: { make, rotate },
+  help: `  make     prints a pair of keys as two lines of an environment file, and keeps nothing:
+           SECRET_KEYS          private, it opens: for dispatchers, herald keys rotate and herald doctor. Keep a copy elsewhere:
+                                without it no signing secret can be opened, and the admins have to replace them all
+           SECRET_SEALING_KEY   public, it seals and can't open: for the management API. It is no secret
+  rotate   seals every signing secret to the newest key of SECRET_KEYS. It fails where one can't be opened: it names those,
+           and seals the others all the same
+
+  --id ID         how each secret names the pair that it is sealed to: 1 to 32 letters, digits, "-" or "_"; today's date where
+                  it is not given. It must stay with the pair, and no other pair may have it
+  --dry-run       says how many secrets it would seal anew, and changes nothing
+  --page-size N   endpoints that it reads and writes at a time
+
+The signing secrets themselves stay: receivers notice nothing, and no endpoint's version changes. A rotation may run beside
+services, and after an interruption it may run again. To replace a pair of keys:
+
+  1. herald keys make
+  2. give all dispatchers SECRET_KEYS with the new key first ("new:...,old:..."), so that each opens what is sealed to either
+  3. give all management APIs the new SECRET_SEALING_KEY
+  4. herald keys rotate, with the SECRET_KEYS of step 2, until it says that all are sealed to the newest key
+  5. remove the old key from SECRET_KEYS; herald doctor says whether what is left opens all that is and will be sealed
+`,
+};
+
+interface SealedSecret {
+  endpointId: string;
+  sealedSecret: string;
+}
+
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+
+/** All sealed secrets, by endpoint, in pages; the last one may be empty. Locks nothing. Walks webhook_endpoint_pkey. */
+async function* sealedSecrets(reads: Reads, pageSize: number): AsyncGenerator<SealedSecret[]> {
+  for (let after: string | undefined = FIRST_ID; after !== undefined; ) {
+    const page: SealedSecret[] = await reads.$queryRaw<SealedSecret[]>`
+      select id as "endpointId", sealed_secret as "sealedSecret"
+      from webhook_endpoint
+      where id > ${after}::uuid
+      order by id
+      limit ${pageSize}`;
+    yield page;
+    after = page.length < pageSize ? undefined : page.at(-1)?.endpointId;
+  }
+}
+
+interface RotationOptions {
+  pageSize: number;
+  /** Counts, and writes nothing. */
+  dryRun: boolean;
+}
+
+export interface Rotation {
+  /** Endpoints that were read. */
+  endpoints: number;
+  /** Secrets that it sealed to the newest key; in a dry run, those that it would seal. */
+  resealed: number;
+  /** Secrets that an edit or another rotation replaced between the reading and the writing. */
+  overtaken: number;
+  /** Secrets that can't be opened, and why. */
+  unreadable: { endpointId: string; reason: string }[];
+}
+
+/**
+ * Seals every endpoint's secret to the newest key, page by page. It skips what is sealed to that key already, so the
+ * next run finishes one that was interrupted.
+ *
+ * @param onPage called with the totals after each page
+ */
+export async function rotateKeys(
+  queries: Queries,
+  box: SecretBox,
+  { pageSize, dryRun }: RotationOptions,
+  onPage: (soFar: Rotation) => void = () => undefined,
+): Promise<Rotation> {
+  const total: Rotation = { endpoints: 0, resealed: 0, overtaken: 0, unreadable: [] };
+  for await (const page of sealedSecrets(queries, pageSize)) {
+    const changes = page
+      .filter(({ sealedSecret }) => !box.isSealedWithNewest(sealedSecret))
+      .flatMap(({ endpointId, sealedSecret }) => {
+        try {
+          return [{ endpointId, sealedSecret, resealed: box.seal(box.open(sealedSecret, endpointId), endpointId) }];
+        } catch (error) {
+          total.unreadable.push({ endpointId, reason: (error as Error).message });
+          return [];
+        }
+      });
+    const written = dryRun || changes.length === 0 ? changes.length : await resealSecrets(queries, changes);
+    total.endpoints += page.length;
+    total.resealed += written;
+    total.overtaken += changes.length - written;
+    onPage(total);
+  }
+  return total;
+}
+
+/**
+ * Writes the same secrets again, sealed to another key. A secret that was replaced since it was read stays as it is. The
+ * endpoint's configuration does not change, so neither does its revision. Returns how many secrets it wrote.
+ *
+ * Locks those endpoints, in the order of their ids, as every statement does that locks several. Walks webhook_endpoint_pkey.
+ */
+async function resealSecrets(
+  queries: Queries,
+  changes: readonly (SealedSecret & { resealed: string })[],
+): Promise<number> {
+  return await queries.$executeRaw`
+    with change as (
+      select * from unnest(
+        ${changes.map((change) => change.endpointId)}::uuid[],
+        ${changes.map((change) => change.sealedSecret)}::text[],
+        ${changes.map((change) => change.resealed)}::text[]
+      ) as change (endpoint_id, sealed_secret, resealed)
+    ), locked as materialized (
+      select endpoint.id, change.resealed
+      from webhook_endpoint as endpoint
+      join change on change.endpoint_id = endpoint.id and change.sealed_secret = endpoint.sealed_secret
+      order by endpoint.id
+      for no key update of endpoint
+    )
+    update webhook_endpoint
+    set sealed_secret = locked.resealed
+    from locked
+    where webhook_endpoint.id = locked.id`;
+}
