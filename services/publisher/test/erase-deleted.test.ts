@@ -1,13 +1,11 @@
-import { Registry } from "@herald/common/telemetry/metrics";
 import { idAt, insertDelivery, insertEndpoint, insertResend, ROW_TIME } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
-import { createErasure } from "../src/erase-deleted.ts";
-import { createMetrics } from "../src/metrics.ts";
+import { createErasure } from "../src/retention.ts";
+import { taskParts } from "./given.ts";
 
 const db = useDatabase();
-const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
 const MINUTE_MS = 60_000;
 const OPTIONS = { pageSize: 10, leaseMs: 2 * MINUTE_MS };
 
@@ -21,10 +19,7 @@ beforeEach(async () => {
 
 type Endpoint = Awaited<ReturnType<typeof insertEndpoint>>;
 
-const run = () => {
-  const parts = { queries: db.database.queries, clock, metrics: createMetrics(new Registry()), log };
-  return createErasure(parts, OPTIONS)(new AbortController().signal);
-};
+const run = () => createErasure(taskParts(db.database.queries, clock), OPTIONS)(new AbortController().signal);
 
 /** Finished deliveries with an earlier attempt each, and unfinished ones. */
 async function insertHistory(endpoint: Endpoint, finished: number, unfinished: number): Promise<void> {

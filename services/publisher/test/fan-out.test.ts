@@ -7,11 +7,9 @@ import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, expect, test } from "@jest/globals";
 import { createFanOut, type FanOut, type FanOutItem } from "../src/fan-out.ts";
 import { makePartitions } from "../src/sql/partitions.ts";
-import { incomingEvent, NOW } from "./incoming-events.ts";
-import { refuseDeliveries } from "./refusals.ts";
+import { incomingEvent, NOW, refuseDeliveries, SILENT } from "./given.ts";
 
 const db = useDatabase();
-const SILENT = { debug() {}, info() {}, warn() {}, error() {} } as unknown as Log;
 const MAX_EVENTS = 250;
 
 let stopRefusing: () => Promise<void> = async () => {};
@@ -132,7 +130,7 @@ test("events of a time that has no partition wait, as while PostgreSQL is away, 
   const occurredAt = new Date("2300-06-01T00:00:00Z");
   await insertEndpoint(prisma, { organizationId });
   const logged: string[] = [];
-  const log = { ...SILENT, error: (message: string) => logged.push(message) } as unknown as Log;
+  const log: Log = { ...SILENT, error: (message) => void logged.push(message) };
   const stored = fanOut(log).together([{ event: incomingEvent(organizationId, { occurredAt }) }]);
   await eventually(() => expect(logged).toEqual([expect.stringContaining(PARTITION_MISSING)]));
   await makePartitions(queries, { first: "2300-01-01", end: "2301-01-01" });

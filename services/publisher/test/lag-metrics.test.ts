@@ -12,8 +12,9 @@ import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { exportLag } from "../src/lag-metrics.ts";
-import { DAY_MS, dayOf } from "../src/partitions/days.ts";
+import { DAY_MS, dayOf } from "../src/partitions.ts";
 import { makePartitions } from "../src/sql/partitions.ts";
+import { SILENT } from "./given.ts";
 
 // One connection, so that what it counted is what is asked for.
 const db = useDatabase({ poolSize: 1, partitioned: false });
@@ -21,7 +22,6 @@ const place = useBroker();
 const names = namesOf(place.namespace);
 const clock = steeredClock(new Date(ROW_TIME.getTime() + 90_000));
 const ENDPOINT_CONCURRENCY = 4;
-const log = { debug() {}, info() {}, warn() {}, error() {} };
 
 // So there is no day ahead.
 beforeAll(() => makePartitions(db.database.queries, { first: "1970-01-01", end: dayAt(1) }));
@@ -31,12 +31,16 @@ const dayAt = (days: number) => dayOf(new Date(clock.now().getTime() + days * DA
 
 /** The exported series and their values. */
 async function scrape(queries: Queries, amqpUrl: string): Promise<Record<string, number>> {
-  const broker = connectBroker({ url: amqpUrl, namespace: place.namespace, name: "lag test", log });
+  const broker = connectBroker({ url: amqpUrl, namespace: place.namespace, name: "lag test", log: SILENT });
   const registry = new Registry();
   try {
     const inspector = broker.inspector();
     if (amqpUrl === place.url) await broker.ready();
-    exportLag(registry, { log, queries, inspector, names, clock }, { endpointConcurrency: ENDPOINT_CONCURRENCY });
+    exportLag(
+      registry,
+      { log: SILENT, queries, inspector, names, clock },
+      { endpointConcurrency: ENDPOINT_CONCURRENCY },
+    );
     const lines = (await registry.metrics()).split("\n").filter((line) => line.startsWith("herald_"));
     return Object.fromEntries(lines.map((line) => [line.split(" ")[0], Number(line.split(" ")[1])]));
   } finally {

@@ -5,21 +5,17 @@ import { expectWalks, tablesRead } from "@herald/dev/harness/plans";
 import { insertResend } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { DAY_MS, dayOf } from "../src/partitions/days.ts";
-import { backfill } from "../src/sql/backfill.ts";
-import { eraseEndpointPage } from "../src/sql/erase-endpoint.ts";
-import { eraseRows } from "../src/sql/erase-rows.ts";
-import { expireDue } from "../src/sql/expire-due.ts";
+import { DAY_MS, dayOf } from "../src/partitions.ts";
+import { backfill, takeCatchUp } from "../src/sql/backfill.ts";
+import { eraseEndpointPage, takeErasure } from "../src/sql/erase-endpoint.ts";
+import { eraseRows, expireDue } from "../src/sql/erase-old.ts";
 import { insertUndelivered } from "../src/sql/insert-undelivered.ts";
+import { takeNotices } from "../src/sql/notices.ts";
 import { makePartitions } from "../src/sql/partitions.ts";
-import { makeResendPage } from "../src/sql/resend-page.ts";
+import { makeResendPage, takeResend } from "../src/sql/resend-page.ts";
 import { FIRST_ENDPOINT, storeEvents } from "../src/sql/store-events.ts";
-import { takeCatchUp } from "../src/sql/take-catch-up.ts";
-import { takeErasure } from "../src/sql/take-erasure.ts";
-import { takeNotices } from "../src/sql/take-notices.ts";
-import { takeResend } from "../src/sql/take-resend.ts";
 import { giveBack } from "../src/sql/work.ts";
-import { incomingEvent } from "./incoming-events.ts";
+import { incomingEvent } from "./given.ts";
 
 /**
  * What each hot statement reads of the tables that grow: the indexes that its file names, and never a whole table,

@@ -7,15 +7,13 @@ import { idAt, insertDelivery, insertEndpoint, insertEvent, insertResend } from 
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { lockWaiters, useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { createMetrics } from "../src/metrics.ts";
-import { dayOf } from "../src/partitions/days.ts";
+import { dayOf } from "../src/partitions.ts";
 import { eraseOld } from "../src/retention.ts";
-import { expireDue } from "../src/sql/expire-due.ts";
+import { expireDue } from "../src/sql/erase-old.ts";
 import { dropPartitions, makePartitions, readPartitions } from "../src/sql/partitions.ts";
-import { queriesAround } from "./queries-around.ts";
+import { queriesAround, taskParts } from "./given.ts";
 
 const db = useDatabase({ partitioned: false });
-const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
 const DAY_MS = 24 * 60 * 60_000;
 const NOW = new Date("2026-06-01T00:00:00.000Z");
 const clock = steeredClock(NOW);
@@ -35,7 +33,7 @@ let registry = new Registry();
 function run({ signal = new AbortController().signal, queries = db.database.queries, keptDays = 30 } = {}) {
   registry = new Registry();
   return eraseOld(
-    { queries, clock, metrics: createMetrics(registry), log },
+    taskParts(queries, clock, registry),
     { keepMs: keptDays * DAY_MS, windowMs: 7 * DAY_MS, pageSize: 10 },
     signal,
   );

@@ -7,7 +7,7 @@ import { lockWaiters, useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import type { IncomingEvent } from "../src/ingest/read-event.ts";
 import { FIRST_ENDPOINT, type StoredEvents, storeEvents } from "../src/sql/store-events.ts";
-import { incomingEvent, NOW } from "./incoming-events.ts";
+import { incomingEvent, NOW } from "./given.ts";
 
 const db = useDatabase();
 const OWNER = randomUUID();
