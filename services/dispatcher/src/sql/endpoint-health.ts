@@ -3,6 +3,15 @@ import { noticeId } from "@herald/common/database/notice-id";
 import type { Queries } from "@herald/common/database/queries";
 import type { Health, HealthStep } from "../settle/health.ts";
 
+/** An endpoint's health as it is stored; undefined where the endpoint is deleted. Locks nothing. Walks webhook_endpoint_pkey. */
+export async function readHealth(queries: Queries, endpointId: string): Promise<Health | undefined> {
+  const [health] = await queries.$queryRaw<Health[]>`
+    select revision, enabled, failure_run as "failureRun", failed_at as "failedAt", paused_until as "pausedUntil",
+      failing_told as "failingTold", failing_told_at as "failingToldAt"
+    from webhook_endpoint where id = ${endpointId}::uuid`;
+  return health;
+}
+
 /**
  * Writes a step of an endpoint's health, and with it its notice, and the change where it disables the endpoint, so that no crash comes between them. Returns false where
  * nothing was written: the endpoint is not as `before` any more, or another transaction holds its row. The caller reads again.
@@ -59,4 +68,28 @@ export async function writeHealth(
     )
     select id from written`;
   return written.length > 0;
+}
+
+/**
+ * Writes down since when no dispatcher could open the signing secret of endpoints, or that one can again. What stands there already
+ * stays: of a quarantine that goes on, its first time.
+ *
+ * Locks the endpoints' rows that change, and skips those that others lock. Walks webhook_endpoint_pkey.
+ *
+ * @param since null ends the quarantine
+ */
+export async function writeQuarantine(
+  queries: Queries,
+  endpointIds: readonly string[],
+  since: Date | null,
+): Promise<void> {
+  await queries.$executeRaw`
+    update webhook_endpoint
+    set quarantined_at = ${since}::timestamptz
+    where id in (
+      select id from webhook_endpoint
+      where id = any (${[...new Set(endpointIds)].sort()}::uuid[]) and (quarantined_at is null) = ${since !== null}::boolean
+      order by id
+      for no key update skip locked
+    )`;
 }
