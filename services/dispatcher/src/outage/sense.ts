@@ -12,24 +12,6 @@ export interface Unreached extends Receiver {
   endedMs: number;
 }
 
-/**
- * Tells whether there is an outage, by what attempts and probes saw. No I/O and no timers: what it tells follows from what
- * went in.
- *
- * There is an outage when attempts to many unrelated endpoints failed in the network's way, and no attempt that began since
- * then reached anybody. Then it is Herald that is ill, and none of these receivers.
- */
-export interface OutageSense {
-  failed(unreached: Unreached): void;
-  /** An attempt that began then reached somebody: what failed of attempts that began earlier is the receivers' own. */
-  reached(startedMs: number): void;
-  /** Whether an attempt that began when this one did, or later, reached somebody. */
-  isContradicted(unreached: Unreached): boolean;
-  isOn(): boolean;
-  /** The failures that nothing has contradicted, the latest of each endpoint. */
-  failing(): Unreached[];
-}
-
 /** So many hosts, of so many organizations: fewer may be one provider's, or one customer's, bad minute. */
 export const MIN_HOSTS = 5;
 export const MIN_ORGANIZATIONS = 3;
@@ -38,11 +20,19 @@ export const WINDOW_MS = 10_000;
 /** More than enough to tell. */
 const MAX_FAILING = 1_000;
 
-export function createOutageSense(): OutageSense {
+/**
+ * Tells whether there is an outage, by what attempts and probes saw. No I/O and no timers: what it tells follows from what
+ * went in.
+ *
+ * There is an outage when attempts to many unrelated endpoints failed in the network's way, and no attempt that began since
+ * then reached anybody. Then it is Herald that is ill, and none of these receivers.
+ */
+export function createOutageSense() {
   /** By endpoint, in the order in which they were told. */
   const failing = new Map<string, Unreached>();
   let reachedMs = Number.NEGATIVE_INFINITY;
 
+  /** Whether an attempt that began when this one did, or later, reached somebody. */
   const isContradicted = ({ startedMs }: Unreached) => startedMs <= reachedMs;
 
   function isOn(): boolean {
@@ -61,20 +51,22 @@ export function createOutageSense(): OutageSense {
   }
 
   return {
-    failed(unreached) {
+    failed(unreached: Unreached): void {
       if (isContradicted(unreached)) return;
       if (!isOn()) forget(({ endedMs }) => endedMs <= unreached.endedMs - WINDOW_MS);
       failing.delete(unreached.endpointId);
       failing.set(unreached.endpointId, unreached);
       if (failing.size > MAX_FAILING) failing.delete(failing.keys().next().value as string);
     },
-    reached(startedMs) {
+    /** An attempt that began then reached somebody: what failed of attempts that began earlier is the receivers' own. */
+    reached(startedMs: number): void {
       if (startedMs <= reachedMs) return;
       reachedMs = startedMs;
       forget(isContradicted);
     },
     isContradicted,
     isOn,
+    /** The failures that nothing has contradicted, the latest of each endpoint. */
     failing: () => [...failing.values()],
   };
 }

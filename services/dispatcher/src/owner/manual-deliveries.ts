@@ -6,18 +6,13 @@ import { describeDeliveries } from "../sql/describe-deliveries.ts";
 import { readDueRow } from "../sql/read-due.ts";
 import type { Owner } from "./owner.ts";
 
-/** How many manual deliveries may be under way at once, slow ones included. Pure. */
-export interface ManualCaps {
-  /** Counts one more, if both the endpoint and its organization are below their caps. */
-  enter(endpointId: string, organizationId: string): boolean;
-  leave(endpointId: string, organizationId: string): void;
-}
-
 /**
+ * How many manual deliveries may be under way at once, slow ones included. Pure.
+ *
  * A tenth of all for one endpoint: a receiver that hangs keeps each of them for the whole time of an attempt. A fifth for one
  * organization: it takes five of them, all at it, to fill everything.
  */
-export function manualCaps(concurrency: number): ManualCaps {
+export function manualCaps(concurrency: number) {
   const ofEndpoint = Math.max(1, Math.floor(concurrency / 10));
   const ofOrganization = Math.max(1, Math.floor(concurrency / 5));
   // Hold only what is under way.
@@ -32,14 +27,15 @@ export function manualCaps(concurrency: number): ManualCaps {
   }
 
   return {
-    enter(endpointId, organizationId) {
+    /** Counts one more, if both the endpoint and its organization are below their caps. */
+    enter(endpointId: string, organizationId: string): boolean {
       if ((endpoints.get(endpointId) ?? 0) >= ofEndpoint) return false;
       if ((organizations.get(organizationId) ?? 0) >= ofOrganization) return false;
       add(endpoints, endpointId, 1);
       add(organizations, organizationId, 1);
       return true;
     },
-    leave(endpointId, organizationId) {
+    leave(endpointId: string, organizationId: string): void {
       add(endpoints, endpointId, -1);
       add(organizations, organizationId, -1);
     },
