@@ -292,22 +292,4 @@ describe("what comes between the pages of a resend", () => {
     expect(await run()).toBe(0);
     expect(await resendOf(id)).toMatchObject({ state: "stopped", dueAt: null });
   });
-
-  test("a resend that fails delays no other, and is tried again when its lease ends", async () => {
-    const [unlucky, next] = [await insertEndpoint(db.database.prisma), await insertEndpoint(db.database.prisma)];
-    for (const endpoint of [unlucky, next]) {
-      await giveUp(endpoint, 1);
-      await start(endpoint);
-      clock.advance(1);
-    }
-    let failures = 0;
-    const breaks = async () => {
-      if (failures++ === 0) throw new Error("the connection broke");
-    };
-    expect(await run({ queries: withPages({ before: breaks }) })).toBe(1);
-    expect(await madeFor(next)).toHaveLength(1);
-    clock.advance(LEASE_MS);
-    expect(await run()).toBe(1);
-    expect(await madeFor(unlucky)).toHaveLength(1);
-  });
 });

@@ -342,6 +342,21 @@ test("resends go when they are 30 days old, page by page, also one that still ru
   expect(await db.database.prisma.resend.findMany({ select: { id: true } })).toEqual([{ id: kept.id }]);
 });
 
+test("a resend that is moved at the moment of its erasing goes, then or at the next pass", async () => {
+  const { prisma } = db.database;
+  const endpoint = await insertEndpoint(prisma);
+  const { id } = await insertResend(prisma, endpoint, { startedAt: daysAgo(31), state: "running" });
+  const other = await insertResend(prisma, endpoint, { startedAt: daysAgo(32), state: "finished" });
+  let erasing: ReturnType<typeof run> | undefined;
+  await prisma.$transaction(async (page) => {
+    await page.resend.update({ where: { id }, data: { dueAt: NOW, cursorId: other.id } });
+    erasing = run();
+    await eventually(async () => expect(await lockWaiters(prisma)).toBe(1));
+  });
+  expect(((await erasing)?.resend ?? 0) + (await run()).resend).toBe(2);
+  expect(await prisma.resend.count()).toBe(0);
+});
+
 test("what is known of events that were not taken is erased after the days that events are delivered for", async () => {
   const { prisma } = db.database;
   const undelivered = (cameAt: Date, organizationId: string) => ({

@@ -11,17 +11,6 @@ interface Parts {
 }
 
 /**
- * Hands events over to the owners of their endpoints when they arrive, before they are stored, where everything is as usual. Then the owner
- * stores the delivery with its result, and the publisher the event, a moment later and many at once. See ADR 46.
- */
-export interface OnArrival {
-  /** Hands events over to all of their endpoints, and returns them; the others have to be stored first. */
-  handOver(events: readonly IncomingEvent[]): Set<IncomingEvent>;
-  /** Runs a statement that stores events, and learns of its answer. */
-  storing(store: () => Promise<FanOutResult>): Promise<FanOutResult>;
-}
-
-/**
  * An event that occurred longer ago may have come before, in another message. An owner remembers for fifteen seconds what it attempted, so within
  * this time the same event twice is one request.
  */
@@ -36,7 +25,11 @@ const MAX_ENDPOINTS = 20;
 /** While a statement takes longer than this, PostgreSQL may be away, and what is attempted could not be stored. */
 const LATE_MS = 1_000;
 
-export function createOnArrival({ clock, handOver }: Parts): OnArrival {
+/**
+ * Hands events over to the owners of their endpoints when they arrive, before they are stored, where everything is as usual. Then the owner
+ * stores the delivery with its result, and the publisher the event, a moment later and many at once. See ADR 46.
+ */
+export function createOnArrival({ clock, handOver }: Parts) {
   const directory = createDirectory(clock);
   /** When the statements under way began. */
   const running = new Set<{ sinceMs: number }>();
@@ -66,7 +59,8 @@ export function createOnArrival({ clock, handOver }: Parts): OnArrival {
   }
 
   return {
-    handOver(events) {
+    /** Hands events over to all of their endpoints, and returns them; the others have to be stored first. */
+    handOver(events: readonly IncomingEvent[]): Set<IncomingEvent> {
       if (!mayBegin()) return new Set();
       const made = new Map<IncomingEvent, NewDelivery[]>();
       for (const event of events) {
@@ -77,7 +71,8 @@ export function createOnArrival({ clock, handOver }: Parts): OnArrival {
       if (deliveries.length > 0) handOver({ stored: false, deliveries, work: [] });
       return new Set(made.keys());
     },
-    async storing(store) {
+    /** Runs a statement that stores events, and learns of its answer. */
+    async storing(store: () => Promise<FanOutResult>): Promise<FanOutResult> {
       const statement = { sinceMs: clock.monotonicMs() };
       running.add(statement);
       try {
