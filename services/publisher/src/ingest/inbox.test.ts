@@ -1,9 +1,10 @@
 import { memorySettings } from "@herald/common/config/common-settings";
 import { memoryBounds } from "@herald/common/service/memory";
 import { MAX_EVENT_BYTES } from "@herald/contracts";
-import { expect, test } from "@jest/globals";
+import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { bundleEntry, type Message, unbundle } from "./bundle.ts";
+import { createGather } from "./gather.ts";
 import { organizationOf } from "./organization.ts";
 import { BEHIND_PREFETCH, prefetchOf } from "./prefetch.ts";
 
@@ -84,3 +85,40 @@ test.each([
     expect(prefetch).toBeGreaterThanOrEqual(1);
   },
 );
+
+beforeEach(() => void jest.useFakeTimers({ now: 0 }));
+afterEach(() => void jest.useRealTimers());
+
+function gathering() {
+  const gone: [number, number][] = [];
+  const gather = createGather<number>((item) => gone.push([item, performance.now()]), {
+    leastMs: 100,
+    mostMs: 200,
+  });
+  return { gather, gone };
+}
+
+test("the oldest takes along all that have waited long enough, and the others wait for their own time", () => {
+  const { gather, gone } = gathering();
+  gather.add(1);
+  jest.advanceTimersByTime(60);
+  gather.add(2);
+  jest.advanceTimersByTime(60);
+  gather.add(3);
+  jest.advanceTimersByTime(1_000);
+  expect(gone).toEqual([
+    [1, 200],
+    [2, 200],
+    [3, 320],
+  ]);
+});
+
+test("what is dropped goes on no more", () => {
+  const { gather, gone } = gathering();
+  gather.add(1);
+  expect(gather.drop()).toEqual([1]);
+  jest.advanceTimersByTime(1_000);
+  gather.add(2);
+  jest.advanceTimersByTime(1_000);
+  expect(gone.map(([item]) => item)).toEqual([2]);
+});
