@@ -1,17 +1,26 @@
 import { randomBytes } from "node:crypto";
 import type { TLSSocket } from "node:tls";
 import { gzipSync } from "node:zlib";
+import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
 import { eventually } from "@herald/dev/harness/eventually";
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { AttemptRequest, Sender } from "../../src/attempt/sender.ts";
 import { type Receiver, rawReceiver, scriptedReceiver, tcpReceiver } from "./receivers.ts";
-import { extraCa, request, SHORT_DEADLINE_MS, through, tls, WAYS } from "./sending.ts";
+import { request, SHORT_DEADLINE_MS, through, WAYS } from "./sending.ts";
 
 describe.each(WAYS)("%s", (way) => {
+  let extraCa: string;
+  let tls: KeyPair;
   let receiver: Receiver;
   let sending: Sender | undefined;
 
   const TIMED_OUT = { statusCode: 503, succeeded: false, errorSummary: "timed out after 0.4 s", reached: true };
+
+  beforeAll(async () => {
+    const authority = await makeAuthority("Test authority");
+    extraCa = authority.cert;
+    tls = await authority.issue({ names: ["receiver.test"] });
+  });
 
   // Of a machine so slow that only what never ends reaches it.
   beforeEach(() => withDeadline(60_000));
