@@ -98,12 +98,9 @@ export function readDispatcherConfig(environment: Environment, clock: Clock, own
   const proxyUrl = config.EGRESS_PROXY_URL;
   const proxy = proxyUrl === undefined ? undefined : readSetting("EGRESS_PROXY_URL", () => createEgressProxy(proxyUrl));
   return {
+    ...tuning,
     config,
     bounds: { ...memoryBounds(config), ...tuning.bounds },
-    sweepIntervalMs: tuning.sweepIntervalMs,
-    ratesIntervalMs: tuning.ratesIntervalMs,
-    newOwnerMs: tuning.newOwnerMs,
-    pausesMs: tuning.pausesMs,
     probe: readSetting("DNS_SERVERS", () => createProbe({ addresses, servers, proxy })),
     secrets: keepOpened(
       readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS)),

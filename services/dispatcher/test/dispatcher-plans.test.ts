@@ -5,12 +5,11 @@ import { expectWalks } from "@herald/dev/harness/plans";
 import { answered } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, describe, test } from "@jest/globals";
-import { describeDeliveries } from "../src/sql/describe-deliveries.ts";
-import { readBodies } from "../src/sql/read-bodies.ts";
+import { describeDeliveries, readBodies } from "../src/sql/describe-deliveries.ts";
+import { writeRates } from "../src/sql/endpoint-health.ts";
 import { BEGINNING, markInterrupted, readDue, readDueRow } from "../src/sql/read-due.ts";
 import { settle } from "../src/sql/settle.ts";
 import { findEndpointsWithWork } from "../src/sql/sweep.ts";
-import { writeRates } from "../src/sql/write-rates.ts";
 
 /**
  * What each hot statement reads of the tables that grow: the indexes that its file names, and never a whole table,

@@ -1,69 +1,77 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Broker } from "@herald/common/broker/broker";
+import { type Broker, connectBroker } from "@herald/common/broker/broker";
 import type { Requester } from "@herald/common/broker/requester";
 import { ownerOf } from "@herald/common/database/shards";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
 import type { Service } from "@herald/common/service/run-service";
 import type { ManualReply, ManualRequest } from "@herald/contracts";
-import { certificates } from "@herald/dev/harness/certificates";
+import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
+import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
 import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
-import type { TestBroker } from "@herald/dev/harness/use-broker";
-import type { TestDatabase } from "@herald/dev/harness/use-database";
-import { afterAll, afterEach, beforeAll } from "@jest/globals";
+import { useBroker } from "@herald/dev/harness/use-broker";
+import { useDatabase } from "@herald/dev/harness/use-database";
+import { afterAll, afterEach, beforeAll, beforeEach } from "@jest/globals";
 import type { DispatcherTuning } from "../src/config.ts";
 import { startDispatcher } from "../src/start-dispatcher.ts";
 
-/** Asks for a manual delivery's attempt, as the API does; whether it was attempted, undefined without an answer. */
-export async function askForManual(
-  broker: Broker,
-  db: TestDatabase,
-  {
-    endpoint,
-    deliveryId,
-    dueAt,
-  }: { endpoint: { id: string; organizationId: string }; deliveryId: string; dueAt: Date },
-): Promise<boolean | undefined> {
-  const request: ManualRequest = {
-    kind: "manual",
-    deliveryId,
-    endpointId: endpoint.id,
-    organizationId: endpoint.organizationId,
-    dueAtUtc: dueAt.toISOString(),
-  };
-  const reply = await requesterOf(broker).request({
-    exchange: broker.names.requestsExchange,
-    routingKey: (await ownerOf(db.database.queries, endpoint.id)) ?? "nobody",
-    content: Buffer.from(JSON.stringify(request)),
-    timeoutMs: 80_000,
-  });
-  return reply && (JSON.parse(String(reply)) as ManualReply).attempted;
-}
-
-const requesters = new WeakMap<Broker, Requester>();
-function requesterOf(broker: Broker): Requester {
-  const requester = requesters.get(broker) ?? broker.requester();
-  requesters.set(broker, requester);
-  return requester;
-}
-
 export const { SECRET_KEYS } = newSealingKeys("test");
 
-/** Starts dispatchers in this process, on the servers of a test file. They are stopped after each test. */
-export function useDispatchers(db: TestDatabase, broker: TestBroker) {
+export interface Endpoint {
+  id: string;
+  organizationId: string;
+}
+
+/**
+ * Gives a test file the servers of Herald, and each test a receiver, and dispatchers in this process. After each test they are stopped, and no
+ * endpoint or delivery is left.
+ *
+ * @param names of the receiver's certificate
+ */
+export function useDispatchers({ names = ["127.0.0.1"] } = {}) {
+  const db = useDatabase();
+  const rabbitmq = useBroker();
   const running = new Set<Service>();
   let folder = "";
+  let certificate: KeyPair;
+  let current: HttpsReceiver;
+  let api: { broker: Broker; requester: Requester } | undefined;
 
   beforeAll(async () => {
+    const authority = await makeAuthority("Test authority");
+    certificate = await authority.issue({ names });
     folder = await mkdtemp(join(tmpdir(), "herald-dispatchers-"));
-    await writeFile(join(folder, "ca.pem"), (await certificates()).caPem);
+    await writeFile(join(folder, "ca.pem"), authority.cert);
+  });
+  beforeEach(async () => {
+    current = await httpsReceiver({ certificate });
+  });
+  afterEach(async () => {
+    // First the receiver: its connections end, and with them the attempts that hang.
+    await current.close();
+    await Promise.all([...running].map(stop));
+    await api?.broker.close();
+    api = undefined;
+    await db.database.prisma.$executeRaw`truncate webhook_endpoint, due, delivery, delivery_attempt`;
   });
   afterAll(() => rm(folder, { recursive: true }));
-  afterEach(async () => {
-    await Promise.all([...running].map(stop));
-  });
+
+  /** This test's receiver. */
+  const receiver: Omit<HttpsReceiver, "close" | "connections"> = {
+    get url() {
+      return current.url;
+    },
+    get port() {
+      return current.port;
+    },
+    get requests() {
+      return current.requests;
+    },
+    answerWith: (script) => current.answerWith(script),
+    received: (count, timeoutMs) => current.received(count, timeoutMs),
+  };
 
   async function start(
     settings: Record<string, string> = {},
@@ -72,8 +80,8 @@ export function useDispatchers(db: TestDatabase, broker: TestBroker) {
     const environment = {
       HERALD_ENV: "development",
       DATABASE_URL: db.url,
-      AMQP_URL: broker.url,
-      BROKER_NAMESPACE: broker.namespace,
+      AMQP_URL: rabbitmq.url,
+      BROKER_NAMESPACE: rabbitmq.namespace,
       OPERATIONS_PORT: "0",
       HTTP_HOST: "127.0.0.1",
       LOG_LEVEL: "error",
@@ -92,30 +100,46 @@ export function useDispatchers(db: TestDatabase, broker: TestBroker) {
     if (running.delete(dispatcher)) await dispatcher.stop();
   }
 
-  async function insertEndpointAt(url: string): Promise<{ id: string; organizationId: string }> {
+  async function insertEndpointAt(url: string): Promise<Endpoint> {
     const { prisma } = db.database;
     const { id, organizationId } = await insertEndpoint(prisma, { url });
-    await prisma.webhookEndpoint.update({
-      where: { id },
-      data: { sealedSecret: secretBox(SECRET_KEYS).seal("secret", id) },
-    });
+    const sealedSecret = secretBox(SECRET_KEYS).seal("secret", id);
+    await prisma.webhookEndpoint.update({ where: { id }, data: { sealedSecret } });
     return { id, organizationId };
   }
 
   /** Stores deliveries of an endpoint that are due now, or later; returns their ids. */
   async function insertDeliveries(
-    endpoint: { id: string; organizationId: string },
+    endpoint: Endpoint,
     count: number,
-    { dueAt }: { dueAt?: Date } = {},
+    { dueAt, ...row }: { dueAt?: Date; body?: string } = {},
   ): Promise<string[]> {
     const ids: string[] = [];
     for (let index = 0; index < count; index++) {
       const createdAt = new Date();
       const due = { dueAt: dueAt ?? createdAt };
-      ids.push((await insertDelivery(db.database.prisma, endpoint, { createdAt, due })).id);
+      ids.push((await insertDelivery(db.database.prisma, endpoint, { createdAt, due, ...row })).id);
     }
     return ids;
   }
 
-  return { start, stop, insertEndpointAt, insertDeliveries };
+  /** Asks for a manual delivery's attempt, as the API does; whether it was attempted, undefined without an answer. */
+  async function askForManual({ id, organizationId }: Endpoint, deliveryId: string, dueAt: Date) {
+    if (api === undefined) {
+      const log = { debug() {}, info() {}, warn() {}, error() {} };
+      const broker = connectBroker({ url: rabbitmq.url, namespace: rabbitmq.namespace, name: "test", log });
+      api = { broker, requester: broker.requester() };
+    }
+    const dueAtUtc = dueAt.toISOString();
+    const request: ManualRequest = { kind: "manual", deliveryId, endpointId: id, organizationId, dueAtUtc };
+    const reply = await api.requester.request({
+      exchange: api.broker.names.requestsExchange,
+      routingKey: (await ownerOf(db.database.queries, id)) ?? "nobody",
+      content: Buffer.from(JSON.stringify(request)),
+      timeoutMs: 80_000,
+    });
+    return reply && (JSON.parse(String(reply)) as ManualReply).attempted;
+  }
+
+  return { db, receiver, start, stop, insertEndpointAt, insertDeliveries, askForManual };
 }

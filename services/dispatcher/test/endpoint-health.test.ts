@@ -2,10 +2,20 @@ import { insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { DISABLE_AFTER, EARLIER, NOW, settlement, settling } from "./settling.ts";
+import {
+  DISABLE_AFTER,
+  EARLIER,
+  type Endpoint,
+  FAILING_AFTER,
+  losingAnswers,
+  NOW,
+  settlement,
+  settling,
+  type UnderWay,
+} from "./settling.ts";
 
 const db = useDatabase();
-const { underWay, dispatcher, settleAll, settleRun } = settling(db);
+const { underWay, dispatcher, nextStart, pace, settleAll, settleRun } = settling(db);
 
 /** SPEC's five failures, with these pauses between them. */
 const PAUSES_MS = [1_000, 2_000, 4_000, 8_000];
@@ -86,35 +96,6 @@ test("a healthy endpoint's row is not written", async () => {
   await settleRun(endpoint, [true, true]);
   expect(await rowVersion()).toEqual(before);
 });
-
-test("an endpoint's health follows the order in which attempts ended, however they are batched (property)", async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.boolean(), { maxLength: 14 }),
-      fc.integer({ min: 1, max: 14 }),
-      async (results, size) => {
-        const endpoint = await insertEndpoint(db.database.prisma);
-        for (let from = 0; from < results.length; from += size) {
-          // A later batch holds results of attempts that began before an earlier one disabled the endpoint.
-          await settleRun(endpoint, results.slice(from, from + size));
-        }
-        const { enabled, consecutiveFailures, failureRun } = await endpointOf(endpoint.id);
-        expect({ enabled, consecutiveFailures }).toEqual(model(results));
-        expect(failureRun).toHaveLength(consecutiveFailures);
-      },
-    ),
-    { numRuns: 40 },
-  );
-});
-
-function model(results: readonly boolean[]) {
-  let consecutiveFailures = 0;
-  for (const succeeded of results) {
-    consecutiveFailures = succeeded ? 0 : consecutiveFailures + 1;
-    if (consecutiveFailures === DISABLE_AFTER) return { enabled: false, consecutiveFailures };
-  }
-  return { enabled: true, consecutiveFailures };
-}
 
 test("§3.1/failures five failures, each after the pause of the one before, disable it, and no pause is left", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
@@ -197,4 +178,180 @@ test("a failure that a success of the same delivery overtook does not count agai
   const older = { ...attempt, epoch: EARLIER };
   await settleAll([settlement(endpoint, older), settlement(endpoint, attempt, { succeeded: false })]);
   expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
+});
+
+const MINUTE_MS = 60_000;
+
+const noticesOf = ({ id }: Endpoint) =>
+  db.database.prisma.notice.findMany({ where: { endpointId: id }, orderBy: { id: "asc" } });
+const typesOf = async (endpoint: Endpoint) => (await noticesOf(endpoint)).map(({ type }) => type);
+
+test("the third failure in a row leaves a notice, with the endpoint as it is and the attempts behind it", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  const first = await settleRun(endpoint, [false, false]);
+  expect(await noticesOf(endpoint)).toEqual([]);
+  const second = await settleRun(endpoint, [false]);
+  expect(await noticesOf(endpoint)).toMatchObject([
+    {
+      type: "failing",
+      organizationId: endpoint.organizationId,
+      endpointName: endpoint.name,
+      endpointUrl: endpoint.url,
+      failureRun: [...first, ...second].map(({ deliveryId }) => `${deliveryId}/1`),
+      occurredAt: NOW,
+      publishAt: NOW,
+    },
+  ]);
+});
+
+test("a recovery whose answer is lost has one notice", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await settleRun(endpoint, [false, false, false]);
+  const { settle, health } = dispatcher(
+    {},
+    losingAnswers(db.database.queries, (text) => text.includes("notice")),
+  );
+  await settle(settlement(endpoint, await underWay(endpoint), { startedAt: nextStart() }));
+  await health.drained();
+  expect(await typesOf(endpoint)).toEqual(["failing", "recovered"]);
+});
+
+test("two dispatchers that see an endpoint succeed again leave one notice of its recovery", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await settleRun(endpoint, [false, false, false]);
+  const both = [dispatcher(), dispatcher()];
+  const begun = [await underWay(endpoint), await underWay(endpoint)];
+  await Promise.all(
+    both.map(({ settle }, index) => settle(settlement(endpoint, begun[index] as UnderWay, { startedAt: nextStart() }))),
+  );
+  await Promise.all(both.map(({ health }) => health.drained()));
+  expect(await typesOf(endpoint)).toEqual(["failing", "recovered"]);
+});
+
+test("where failing is set to no less than disabling, only the disabling is told", async () => {
+  for (const failingAfter of [5, 6]) {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    await settleRun(endpoint, [false, false, false, false, false, false], { failingAfter });
+    expect(await typesOf(endpoint)).toEqual(["disabled"]);
+  }
+});
+
+test("an endpoint with more failures than a new setting allows gets the notice of its disabling at its next failure", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await settleRun(endpoint, [false, false, false, false]);
+  await settleRun(endpoint, [false], { failingAfter: 1, disableAfter: 2 });
+  expect(await typesOf(endpoint)).toEqual(["failing", "disabled"]);
+});
+
+test("a settlement that fails leaves no notice, and its repetition leaves one", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  const begun = await Promise.all([1, 2, 3].map(() => underWay(endpoint)));
+  const settlements = begun.map((attempt) =>
+    settlement(endpoint, attempt, { succeeded: false, startedAt: nextStart() }),
+  );
+  const unwritable = settlements.map((each) => ({ ...each, errorSummary: "\u0000" }));
+  await expect(settleAll(unwritable)).rejects.toThrow();
+  expect(await typesOf(endpoint)).toEqual([]);
+  await settleAll(settlements);
+  expect(await typesOf(endpoint)).toEqual(["failing"]);
+});
+
+test("an endpoint's health and its notices follow the order in which attempts ended, however they are batched (property)", async () => {
+  // Mostly failures, since it is their runs that matter; and any others.
+  const failsMostly = fc.nat(4).map((number) => number === 0);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(fc.array(failsMostly, { maxLength: 14 }), fc.array(fc.boolean(), { maxLength: 14 })),
+      fc.integer({ min: 1, max: 14 }),
+      fc.constantFrom(1, 10, 25),
+      async (results, size, minutes) => {
+        pace(minutes * MINUTE_MS);
+        const endpoint = await insertEndpoint(db.database.prisma);
+        for (let from = 0; from < results.length; from += size) {
+          // A later batch holds results of attempts that began before an earlier one disabled the endpoint.
+          await settleRun(endpoint, results.slice(from, from + size));
+        }
+        const { enabled, consecutiveFailures, failureRun } = await endpointOf(endpoint.id);
+        expect({ enabled, consecutiveFailures, notices: await typesOf(endpoint) }).toEqual(model(results, minutes));
+        expect(failureRun).toHaveLength(consecutiveFailures);
+      },
+    ),
+    { numRuns: 80 },
+  );
+});
+
+function model(results: readonly boolean[], minutes: number) {
+  const notices: string[] = [];
+  let consecutiveFailures = 0;
+  let toldAt: number | null = null;
+  let isTold = false;
+  for (const [index, succeeded] of results.entries()) {
+    if (succeeded && isTold) notices.push("recovered");
+    isTold &&= !succeeded;
+    consecutiveFailures = succeeded ? 0 : consecutiveFailures + 1;
+    if (consecutiveFailures === FAILING_AFTER && (toldAt === null || (index - toldAt) * minutes >= 60)) {
+      notices.push("failing");
+      toldAt = index;
+      isTold = true;
+    }
+    if (consecutiveFailures === DISABLE_AFTER) {
+      return { enabled: false, consecutiveFailures, notices: [...notices, "disabled"] };
+    }
+  }
+  return { enabled: true, consecutiveFailures, notices };
+}
+
+/** What is told of an endpoint's deliveries: of one settlement each. */
+const toldOf = ({ id }: Endpoint) =>
+  db.database.prisma.exhaustion.findMany({ where: { endpointId: id }, orderBy: { firstAt: "asc" } });
+
+/** The last attempt of a delivery, which fails. */
+const last = (endpoint: Endpoint, current: UnderWay) =>
+  settlement(endpoint, current, { succeeded: false, nextAttemptAt: null, startedAt: nextStart() });
+
+test("§3.2/exhausted a settlement tells how many deliveries of each endpoint it gave up, and from when to when", async () => {
+  const [one, other] = [await insertEndpoint(db.database.prisma), await insertEndpoint(db.database.prisma)];
+  const ofOne = [last(one, await underWay(one, 5)), last(one, await underWay(one, 5))];
+  const ofOther = last(other, await underWay(other, 5));
+  const goesOn = settlement(other, await underWay(other, 4), { succeeded: false, startedAt: nextStart() });
+  const succeeded = settlement(other, await underWay(other, 5), { startedAt: nextStart() });
+  await settleAll([...ofOne, ofOther, goesOn, succeeded]);
+  expect(await toldOf(one)).toMatchObject([
+    {
+      organizationId: one.organizationId,
+      endpointName: one.name,
+      endpointUrl: one.url,
+      deliveries: 2,
+      firstAt: ofOne[0]?.startedAt,
+      lastAt: ofOne[1]?.startedAt,
+    },
+  ]);
+  expect(await toldOf(other)).toMatchObject([{ deliveries: 1, firstAt: ofOther.startedAt, lastAt: ofOther.startedAt }]);
+});
+
+test("a delivery whose settlement is written again, since its answer was lost, is told once", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  const { settle, health } = dispatcher(
+    {},
+    losingAnswers(db.database.queries, () => true),
+  );
+  await settle(last(endpoint, await underWay(endpoint, 5)));
+  await health.drained();
+  expect(await toldOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
+});
+
+test("a settlement that fails tells nothing, and its repetition does", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  const exhausted = last(endpoint, await underWay(endpoint, 5));
+  await expect(settleAll([{ ...exhausted, errorSummary: "\u0000" }])).rejects.toThrow();
+  expect(await toldOf(endpoint)).toEqual([]);
+  await settleAll([exhausted]);
+  expect(await toldOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
+});
+
+test("two dispatchers that settle one delivery tell of it once", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  const exhausted = last(endpoint, await underWay(endpoint, 5));
+  await Promise.all([settleAll([exhausted]), settleAll([exhausted])]);
+  expect(await toldOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
 });

@@ -1,21 +1,15 @@
-import { type Broker, connectBroker } from "@herald/common/broker/broker";
+import { createHmac } from "node:crypto";
+import { secretBox } from "@herald/common/security/secret-box";
 import { eventually } from "@herald/dev/harness/eventually";
-import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
-import { useBroker } from "@herald/dev/harness/use-broker";
-import { useDatabase } from "@herald/dev/harness/use-database";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { askForManual, useDispatchers } from "./dispatchers.ts";
+import { beforeEach, expect, test } from "@jest/globals";
+import { type Endpoint, SECRET_KEYS, useDispatchers } from "./dispatchers.ts";
 
-const db = useDatabase();
-const rabbitmq = useBroker();
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
-let receiver: HttpsReceiver;
-let broker: Broker;
+const { db, receiver, start, stop, insertEndpointAt, insertDeliveries, askForManual } = useDispatchers();
+const LARGE = JSON.stringify("x".repeat(256 * 1024 - 2));
 /** Lets the receivers that hang answer. */
 let answer = () => {};
 
-beforeEach(async () => {
-  receiver = await httpsReceiver();
+beforeEach(() => {
   const answered = new Promise<void>((resolve) => {
     answer = resolve;
   });
@@ -23,32 +17,18 @@ beforeEach(async () => {
     if (path.startsWith("/hangs")) await answered;
     return { status: 200 };
   });
-  broker = connectBroker({ url: rabbitmq.url, namespace: rabbitmq.namespace, name: "test", log: quiet });
 });
-afterEach(async () => {
-  await broker.close();
-  // First the receiver: its connections end, and with them the attempts that hang.
-  await receiver.close();
-});
-const dispatchers = useDispatchers(db, rabbitmq);
 
 /** Attempts that hang end long after the test. */
 const PATIENT = { ATTEMPT_TIMEOUT_SECONDS: "60" };
-
-interface Endpoint {
-  id: string;
-  organizationId: string;
-}
 
 /** When a manual delivery is due where nobody attempts it for its request: later than the test takes. */
 const DUE_AT = new Date(Date.now() + 3_600_000);
 
 /** Stores manual deliveries, as the API does. */
-const store = (endpoint: Endpoint, count: number) => dispatchers.insertDeliveries(endpoint, count, { dueAt: DUE_AT });
+const store = (endpoint: Endpoint, count: number) => insertDeliveries(endpoint, count, { dueAt: DUE_AT });
 
-/** Asks for a delivery's attempt, as the API does; whether it was attempted, undefined without an answer. */
-const ask = (endpoint: Endpoint, deliveryId: string) =>
-  askForManual(broker, db, { endpoint, deliveryId, dueAt: DUE_AT });
+const ask = (endpoint: Endpoint, deliveryId: string) => askForManual(endpoint, deliveryId, DUE_AT);
 
 async function deliver(endpoint: Endpoint): Promise<boolean | undefined> {
   const [deliveryId = ""] = await store(endpoint, 1);
@@ -59,10 +39,10 @@ const hanging = () => receiver.requests.filter(({ path }) => path.startsWith("/h
 const succeeded = () => db.database.prisma.delivery.count({ where: { state: "succeeded" } });
 
 test("two organizations with sixty manual deliveries each to receivers that hang keep no other organization's waiting", async () => {
-  await dispatchers.start(PATIENT, { sweepIntervalMs: 250 });
-  const one = await dispatchers.insertEndpointAt(`${receiver.url}/hangs-1`);
-  const other = await dispatchers.insertEndpointAt(`${receiver.url}/hangs-2`);
-  const third = await dispatchers.insertEndpointAt(`${receiver.url}/healthy`);
+  await start(PATIENT, { sweepIntervalMs: 250 });
+  const one = await insertEndpointAt(`${receiver.url}/hangs-1`);
+  const other = await insertEndpointAt(`${receiver.url}/hangs-2`);
+  const third = await insertEndpointAt(`${receiver.url}/healthy`);
   const [ofOne, ofOther] = [await store(one, 60), await store(other, 60)];
   let refused = 0;
   const flood = [...ofOne, ...ofOther].map(async (deliveryId, index) => {
@@ -81,27 +61,27 @@ test("two organizations with sixty manual deliveries each to receivers that hang
 });
 
 test("manual deliveries that hang hold up no other one", async () => {
-  await dispatchers.start(PATIENT, { bounds: { manualDeliveries: 4, inFlight: 20 } });
+  await start(PATIENT, { bounds: { manualDeliveries: 4, inFlight: 20 } });
   const flood: Promise<boolean | undefined>[] = [];
   for (let index = 0; index < 12; index++) {
-    flood.push(deliver(await dispatchers.insertEndpointAt(`${receiver.url}/hangs-${index}`)));
+    flood.push(deliver(await insertEndpointAt(`${receiver.url}/hangs-${index}`)));
   }
   await eventually(() => expect(hanging()).toBe(12));
-  expect(await deliver(await dispatchers.insertEndpointAt(`${receiver.url}/healthy`))).toBe(true);
+  expect(await deliver(await insertEndpointAt(`${receiver.url}/healthy`))).toBe(true);
   expect(hanging()).toBe(12);
   answer();
   expect(await Promise.all(flood)).toEqual(Array.from({ length: 12 }, () => true));
 });
 
 test("a stop waits for the manual deliveries that are under way", async () => {
-  const dispatcher = await dispatchers.start(PATIENT);
+  const dispatcher = await start(PATIENT);
   const endpoints = [
-    await dispatchers.insertEndpointAt(`${receiver.url}/hangs-1`),
-    await dispatchers.insertEndpointAt(`${receiver.url}/hangs-2`),
+    await insertEndpointAt(`${receiver.url}/hangs-1`),
+    await insertEndpointAt(`${receiver.url}/hangs-2`),
   ];
   const delivered = endpoints.map(deliver);
   await eventually(() => expect(hanging()).toBe(2));
-  const stopped = dispatchers.stop(dispatcher);
+  const stopped = stop(dispatcher);
   answer();
   await stopped;
   expect(await Promise.all(delivered)).toEqual([true, true]);
@@ -110,11 +90,65 @@ test("a stop waits for the manual deliveries that are under way", async () => {
 
 test("a delivery that has ended, or has failed since, is not attempted for a request", async () => {
   const { prisma } = db.database;
-  await dispatchers.start();
-  const endpoint = await dispatchers.insertEndpointAt(`${receiver.url}/healthy`);
+  await start();
+  const endpoint = await insertEndpointAt(`${receiver.url}/healthy`);
   const [ended = "", failed = ""] = await store(endpoint, 2);
   await prisma.due.deleteMany({ where: { deliveryId: ended } });
   await prisma.due.updateMany({ where: { deliveryId: failed }, data: { dueAt: new Date(DUE_AT.getTime() + 1) } });
   expect([await ask(endpoint, ended), await ask(endpoint, failed)]).toEqual([false, false]);
   expect(receiver.requests).toEqual([]);
 });
+
+test.each(["due", "manual"])(
+  "§2.3/current §3.1/pause a %s delivery that waited for bytes meets its endpoint as it is then: edited, with a new secret, paused or deleted",
+  async (kind) => {
+    const { prisma } = db.database;
+    const tuning = { bounds: { bodiesBytes: 1024 ** 2 }, sweepIntervalMs: 100 };
+    await start({ ATTEMPT_TIMEOUT_SECONDS: "60" }, tuning);
+    const holding = await insertEndpointAt(`${receiver.url}/hangs-with-bytes`);
+    await insertDeliveries(holding, 4, { body: LARGE });
+    await receiver.received(4);
+
+    const dueAt = new Date(Date.now() + (kind === "manual" ? 3_600_000 : 0));
+    const [edited, replaced, paused, deleted] = await Promise.all(
+      ["edited", "replaced", "paused", "deleted"].map((path) => insertEndpointAt(`${receiver.url}/${path}`)),
+    );
+    if (!edited || !replaced || !paused || !deleted) throw new Error("An endpoint is missing.");
+    const endpoints = [edited, replaced, paused, deleted];
+    const asked: Promise<unknown>[] = [];
+    for (const endpoint of endpoints) {
+      const [id = ""] = await insertDeliveries(endpoint, 1, { dueAt, body: LARGE });
+      if (kind === "manual") asked.push(askForManual(endpoint, id, dueAt));
+    }
+    const waiting = { endpointId: { in: endpoints.map(({ id }) => id) } };
+    // They are at hand, and no byte is free for them. What can be seen of it is that nothing is sent.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(receiver.requests.map(({ path }) => path)).toEqual(Array.from({ length: 4 }, () => "/hangs-with-bytes"));
+
+    const revision = { increment: 1 };
+    await prisma.webhookEndpoint.update({ where: edited, data: { url: `${receiver.url}/new`, revision } });
+    const sealedSecret = secretBox(SECRET_KEYS).seal("new secret", replaced.id);
+    await prisma.webhookEndpoint.update({ where: replaced, data: { sealedSecret, revision } });
+    await prisma.webhookEndpoint.update({ where: paused, data: { enabled: false, revision } });
+    await prisma.webhookEndpoint.delete({ where: deleted });
+    // What was read may be half a second old.
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    answer();
+
+    await Promise.all(asked);
+    // The paused one's waits, and so does the deleted one's: it is erased by the publisher.
+    await eventually(async () => expect(await prisma.due.count({ where: waiting })).toBe(2));
+    const sent = receiver.requests.slice(4).map(({ path, headers, body }) => {
+      const signed = (secret: string) => {
+        const hmac = createHmac("sha256", secret).update(`${headers["x-service-timestamp"]}.`).update(body);
+        return headers["x-service-signature"] === `sha256=${hmac.digest("hex")}`;
+      };
+      return { path, secret: ["secret", "new secret"].find(signed) };
+    });
+    expect(sent.sort((one, other) => one.path.localeCompare(other.path))).toEqual([
+      { path: "/new", secret: "secret" },
+      { path: "/replaced", secret: "new secret" },
+    ]);
+    expect(await prisma.due.count({ where: { endpointId: paused.id, attempts: 0 } })).toBe(1);
+  },
+);

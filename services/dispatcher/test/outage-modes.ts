@@ -1,19 +1,8 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { newSealingKeys } from "@herald/common/security/sealing-keys";
-import { secretBox } from "@herald/common/security/secret-box";
-import type { Service } from "@herald/common/service/run-service";
-import { makeAuthority } from "@herald/dev/certificates/authority";
 import { eventually } from "@herald/dev/harness/eventually";
-import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
 import { type NameServer, NO_ROUTE, nameServer } from "@herald/dev/harness/name-server";
-import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
-import { useBroker } from "@herald/dev/harness/use-broker";
-import { useDatabase } from "@herald/dev/harness/use-database";
 import { freePort } from "@herald/dev/stack/ports";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { startDispatcher } from "../src/start-dispatcher.ts";
+import { useDispatchers } from "./dispatchers.ts";
 
 /** How Herald's own network can fail, and come back. */
 const MODES = {
@@ -27,77 +16,25 @@ function answer(names: NameServer): unknown {
   return names.answerWith(["127.0.0.1"]);
 }
 
-const db = useDatabase();
-const rabbitmq = useBroker();
-const { SECRET_KEYS } = newSealingKeys("test");
+const { db, receiver, start, insertEndpointAt, insertDeliveries } = useDispatchers({ names: ["*.receivers.example"] });
 const ORGANIZATIONS = 40;
 const DELIVERIES = 2;
 
-let folder: string;
 let names: NameServer;
-let receiver: HttpsReceiver;
-let dispatcher: Service;
 let operations: string;
 
 beforeEach(async () => {
-  const authority = await makeAuthority("Test authority");
-  const certificate = await authority.issue({ names: ["*.receivers.example"] });
-  folder = await mkdtemp(join(tmpdir(), "herald-outage-"));
-  await writeFile(join(folder, "ca.pem"), authority.cert);
-  receiver = await httpsReceiver({ certificate });
   // Each attempt needs a connection of its own.
   receiver.answerWith({ headers: { connection: "close" } });
   names = await nameServer();
 });
-afterEach(async () => {
-  await dispatcher.stop();
-  await receiver.close();
-  await names.close();
-  await rm(folder, { recursive: true });
-  const { prisma } = db.database;
-  await prisma.due.deleteMany();
-  await prisma.deliveryAttempt.deleteMany();
-  await prisma.delivery.deleteMany();
-  await prisma.webhookEndpoint.deleteMany();
-});
+afterEach(() => names.close());
 
-async function start(): Promise<void> {
-  const port = await freePort();
-  operations = `http://127.0.0.1:${port}`;
-  const environment = {
-    HERALD_ENV: "development",
-    DATABASE_URL: db.url,
-    AMQP_URL: rabbitmq.url,
-    BROKER_NAMESPACE: rabbitmq.namespace,
-    OPERATIONS_PORT: String(port),
-    HTTP_HOST: "127.0.0.1",
-    LOG_LEVEL: "error",
-    SECRET_KEYS,
-    ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8",
-    EXTRA_CA_FILE: join(folder, "ca.pem"),
-    DNS_SERVERS: names.address,
-  };
-  dispatcher = await startDispatcher(environment, { tuning: { sweepIntervalMs: 50 } });
-}
-
-/** Stores forty organizations, each with an endpoint that has a host of its own. */
-async function storeEndpoints() {
-  const { prisma } = db.database;
-  const endpoints = [];
+/** Stores deliveries of forty organizations, each with an endpoint that has a host of its own. */
+async function storeDeliveries(): Promise<void> {
   for (let index = 0; index < ORGANIZATIONS; index++) {
-    const url = `https://o${index}.receivers.example:${receiver.port}/o${index}`;
-    const endpoint = await insertEndpoint(prisma, { url });
-    const sealedSecret = secretBox(SECRET_KEYS).seal("secret", endpoint.id);
-    endpoints.push(await prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { sealedSecret } }));
-  }
-  return endpoints;
-}
-
-async function storeDeliveries(endpoints: Awaited<ReturnType<typeof storeEndpoints>>): Promise<void> {
-  for (const endpoint of endpoints) {
-    for (let index = 0; index < DELIVERIES; index++) {
-      await insertDelivery(db.database.prisma, endpoint, { createdAt: new Date() });
-    }
+    const endpoint = await insertEndpointAt(`https://o${index}.receivers.example:${receiver.port}/o${index}`);
+    await insertDeliveries(endpoint, DELIVERIES);
   }
 }
 
@@ -122,8 +59,10 @@ export function testOutage(mode: keyof typeof MODES): void {
   const { breakIt, mendIt } = MODES[mode];
   test(`forty organizations, no way to their receivers, ${mode}: no failure is recorded or counted, and all arrives when Herald is back`, async () => {
     await breakIt(names);
-    await storeDeliveries(await storeEndpoints());
-    await start();
+    await storeDeliveries();
+    const port = await freePort();
+    operations = `http://127.0.0.1:${port}`;
+    await start({ DNS_SERVERS: names.address, OPERATIONS_PORT: String(port) }, { sweepIntervalMs: 50 });
     await eventually(async () => expect(await seen()).toEqual({ network: false, outage: "1" }));
     await expectNothingRecorded();
     await mendIt(names);

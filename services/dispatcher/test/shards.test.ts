@@ -3,9 +3,8 @@ import { createRegistry } from "@herald/common/telemetry/metrics";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createMetrics } from "../src/metrics.ts";
-import { openPresence, type Presence } from "../src/shards/neighbours.ts";
 import type { TakenShard } from "../src/shards/ownership.ts";
-import { createShards, type Shards } from "../src/shards/shards.ts";
+import { createShards, openPresence, type Presence, type Shards } from "../src/shards/shards.ts";
 import { endLife, type Heartbeat, heartbeat, releaseShards } from "../src/sql/heartbeat.ts";
 
 const db = useDatabase();

@@ -1,41 +1,23 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
-import { makeAuthority } from "@herald/dev/certificates/authority";
 import { eventually } from "@herald/dev/harness/eventually";
-import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
 import { type NameServer, nameServer } from "@herald/dev/harness/name-server";
-import { useBroker } from "@herald/dev/harness/use-broker";
-import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { connectProxy } from "./attempt/receivers.ts";
-import { useDispatchers } from "./dispatchers.ts";
+import { type Endpoint, useDispatchers } from "./dispatchers.ts";
 
-const db = useDatabase();
-const broker = useBroker();
 /** So many that each of two dispatchers would own some of them. */
 const ENDPOINTS = 12;
 
-let folder: string;
+const { db, receiver, start, insertEndpointAt, insertDeliveries } = useDispatchers({ names: ["*.receivers.example"] });
 let names: NameServer;
-let receiver: HttpsReceiver;
 beforeEach(async () => {
-  const authority = await makeAuthority("Test authority");
-  folder = await mkdtemp(join(tmpdir(), "herald-unable-"));
-  await writeFile(join(folder, "ca.pem"), authority.cert);
-  receiver = await httpsReceiver({ certificate: await authority.issue({ names: ["*.receivers.example"] }) });
   // Each attempt needs a look-up and a connection of its own.
   receiver.answerWith({ status: 500, headers: { connection: "close" } });
   names = await nameServer();
 });
-afterEach(async () => {
-  await Promise.all([receiver.close(), names.close(), rm(folder, { recursive: true })]);
-});
-const dispatchers = useDispatchers(db, broker);
+afterEach(() => names.close());
 
 const settings = (more: Record<string, string> = {}) => ({
-  EXTRA_CA_FILE: join(folder, "ca.pem"),
   DNS_SERVERS: names.address,
   ATTEMPT_TIMEOUT_SECONDS: "10",
   RETRY_DELAYS_SECONDS: "0.5,1,2,4",
@@ -48,19 +30,19 @@ const TUNING = { sweepIntervalMs: 100, pausesMs: [100] };
 const insertEndpoints = () =>
   Promise.all(
     Array.from({ length: ENDPOINTS }, (_, index) =>
-      dispatchers.insertEndpointAt(`https://r${index}.receivers.example:${receiver.port}/r${index}`),
+      insertEndpointAt(`https://r${index}.receivers.example:${receiver.port}/r${index}`),
     ),
   );
 
 /** All endpoints have failed, and are well from then on: what comes then arrives. */
-async function failAndMend(endpoints: readonly { id: string; organizationId: string }[]): Promise<void> {
+async function failAndMend(endpoints: readonly Endpoint[]): Promise<void> {
   const { prisma } = db.database;
-  for (const endpoint of endpoints) await dispatchers.insertDeliveries(endpoint, 1);
+  for (const endpoint of endpoints) await insertDeliveries(endpoint, 1);
   const failing = { id: { in: endpoints.map(({ id }) => id) }, consecutiveFailures: { gt: 0 } };
   await eventually(async () => expect(await prisma.webhookEndpoint.count({ where: failing })).toBe(ENDPOINTS));
   receiver.answerWith({ headers: { connection: "close" } });
   const ids: string[] = [];
-  for (const endpoint of endpoints) ids.push(...(await dispatchers.insertDeliveries(endpoint, 1)));
+  for (const endpoint of endpoints) ids.push(...(await insertDeliveries(endpoint, 1)));
   const served = { id: { in: ids }, state: "succeeded" } as const;
   await eventually(async () => expect(await prisma.delivery.count({ where: served })).toBe(ENDPOINTS));
 }
@@ -70,12 +52,12 @@ test("endpoints that fail are not left to a dispatcher in an outage", async () =
   await silent.die();
   try {
     const endpoints = await insertEndpoints();
-    await dispatchers.start(settings({ DNS_SERVERS: silent.address }), TUNING);
-    for (const endpoint of endpoints) await dispatchers.insertDeliveries(endpoint, 1);
+    await start(settings({ DNS_SERVERS: silent.address }), TUNING);
+    for (const endpoint of endpoints) await insertDeliveries(endpoint, 1);
     await eventually(async () =>
       expect(await db.database.prisma.process.count({ where: { outageSince: { not: null } } })).toBe(1),
     );
-    await dispatchers.start(settings(), TUNING);
+    await start(settings(), TUNING);
     await failAndMend(endpoints);
   } finally {
     await silent.close();
@@ -88,9 +70,9 @@ test("deliveries wait while the egress proxy refuses Herald, and none counts as 
   try {
     proxy.answerWith("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
     receiver.answerWith({ headers: { connection: "close" } });
-    const endpoint = await dispatchers.insertEndpointAt(`https://r.receivers.example:${receiver.port}/`);
-    await dispatchers.start(settings({ EGRESS_PROXY_URL: `http://user:hunter2@127.0.0.1:${proxy.port}` }), TUNING);
-    const [id = ""] = await dispatchers.insertDeliveries(endpoint, 1);
+    const endpoint = await insertEndpointAt(`https://r.receivers.example:${receiver.port}/`);
+    await start(settings({ EGRESS_PROXY_URL: `http://user:hunter2@127.0.0.1:${proxy.port}` }), TUNING);
+    const [id = ""] = await insertDeliveries(endpoint, 1);
     await eventually(async () => expect(await prisma.process.count({ where: { outageSince: { not: null } } })).toBe(1));
     proxy.answerWith(undefined);
     await eventually(async () =>
@@ -106,14 +88,12 @@ test("what the egress proxy refuses to one receiver fails, and does not disable 
   const { prisma } = db.database;
   const proxy = await connectProxy();
   try {
-    // It is refused alone: where many are, that is an outage.
-    await prisma.webhookEndpoint.updateMany({ data: { enabled: false } });
     proxy.answerWith("HTTP/1.1 403 Forbidden\r\n\r\n");
     receiver.answerWith({ headers: { connection: "close" } });
-    const endpoint = await dispatchers.insertEndpointAt(`https://r.receivers.example:${receiver.port}/`);
+    const endpoint = await insertEndpointAt(`https://r.receivers.example:${receiver.port}/`);
     const proxied = { EGRESS_PROXY_URL: `http://127.0.0.1:${proxy.port}`, DISABLE_AFTER_FAILURES: "1" };
-    await dispatchers.start(settings(proxied), TUNING);
-    const [id = ""] = await dispatchers.insertDeliveries(endpoint, 1);
+    await start(settings(proxied), TUNING);
+    const [id = ""] = await insertDeliveries(endpoint, 1);
     await eventually(async () =>
       expect(
         await prisma.deliveryAttempt.count({ where: { deliveryId: id, failureKind: "proxy_failed" } }),
@@ -129,9 +109,6 @@ test("what the egress proxy refuses to one receiver fails, and does not disable 
 
 test("endpoints that fail are not left to a dispatcher without their key", async () => {
   const endpoints = await insertEndpoints();
-  await Promise.all([
-    dispatchers.start(settings({ ...newSealingKeys("another") }), TUNING),
-    dispatchers.start(settings(), TUNING),
-  ]);
+  await Promise.all([start(settings({ ...newSealingKeys("another") }), TUNING), start(settings(), TUNING)]);
   await failAndMend(endpoints);
 });

@@ -1,10 +1,8 @@
 import { firstIdAt } from "@herald/common/database/ids";
 import type { ForOwners } from "./hand-over.ts";
-import { DAY_MS } from "./partitions/days.ts";
-import { backfill } from "./sql/backfill.ts";
-import { type CatchUp, takeCatchUp } from "./sql/take-catch-up.ts";
-import type { TaskParts } from "./task.ts";
-import { byTurns, type TurnOptions } from "./turns.ts";
+import { DAY_MS } from "./partitions.ts";
+import { backfill, type CatchUp, takeCatchUp } from "./sql/backfill.ts";
+import { byTurns, type TaskParts, type TurnOptions } from "./task.ts";
 
 interface Parts extends TaskParts {
   /** Tells the owner of an endpoint that it has new deliveries. */

@@ -3,11 +3,9 @@ import type { Queries } from "@herald/common/database/queries";
 import { batcher } from "@herald/common/runtime/batcher";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
-import { hourly, keyOf } from "./hourly.ts";
 import type { PublisherMetrics } from "./metrics.ts";
-import { groupRejections, type Rejection } from "./rejections.ts";
-import { insertRejections } from "./sql/insert-rejections.ts";
-import { insertUndelivered } from "./sql/insert-undelivered.ts";
+import { groupRejections, hourly, keyOf, type Rejection } from "./rejections.ts";
+import { insertRejections, insertUndelivered } from "./sql/insert-undelivered.ts";
 
 interface Parts {
   queries: Queries;

@@ -1,10 +1,9 @@
 import { shrinkingPages } from "@herald/common/database/shrinking";
-import { startOf } from "./partitions/days.ts";
-import { retryLocked } from "./partitions/make-ahead.ts";
-import { eraseRows } from "./sql/erase-rows.ts";
-import { type DueCursor, type ExpiredPage, expireDue } from "./sql/expire-due.ts";
+import { retryLocked, startOf } from "./partitions.ts";
+import { eraseEndpointPage, takeErasure } from "./sql/erase-endpoint.ts";
+import { type DueCursor, type ExpiredPage, eraseRows, expireDue } from "./sql/erase-old.ts";
 import { dropPartitions, readPartitions } from "./sql/partitions.ts";
-import { resting, stepFailed, type TaskParts } from "./task.ts";
+import { byTurns, resting, stepFailed, type TaskParts, type TurnOptions } from "./task.ts";
 
 export interface RetentionOptions {
   /** How long everything is kept, in milliseconds. */
@@ -34,26 +33,22 @@ export async function eraseOld(
   signal: AbortSignal,
 ): Promise<Erased & { expired: number }> {
   const { queries, clock, metrics, log } = parts;
-  const endedBefore = new Date(clock.now().getTime() - keepMs);
-  const cameBefore = new Date(clock.now().getTime() - windowMs);
-  const ratesBefore = new Date(clock.now().getTime() - Math.min(keepMs, MAX_RATES_MS));
+  const ago = (ms: number) => new Date(clock.now().getTime() - ms);
+  const [endedBefore, cameBefore, ratesBefore] = [ago(keepMs), ago(windowMs), ago(Math.min(keepMs, MAX_RATES_MS))];
   const erased: Erased = { partition: 0, change: 0, resend: 0, undelivered: 0, rate: 0 };
   let expired = 0;
   let failures = 0;
 
-  await step("old changes of endpoints can't be erased; the next pass tries again", {}, () =>
-    eraseOldest("change", "endpoint_change", endedBefore),
-  );
-  await step("what is known of old undelivered events can't be erased; the next pass tries again", {}, () =>
-    eraseOldest("undelivered", "undelivered_event", cameBefore),
-  );
-  await step("old rates of endpoints can't be erased; the next pass tries again", {}, () =>
-    eraseOldest("rate", "endpoint_hour", ratesBefore),
-  );
-  // Before what is unfinished expires: a resend makes deliveries of its own time.
-  await step("old resends can't be erased; the next pass tries again", {}, () =>
-    eraseOldest("resend", "resend", endedBefore),
-  );
+  const outsideHistory = [
+    ["change", "endpoint_change", endedBefore, "old changes of endpoints"],
+    ["undelivered", "undelivered_event", cameBefore, "what is known of old undelivered events"],
+    ["rate", "endpoint_hour", ratesBefore, "old rates of endpoints"],
+    // Before what is unfinished expires: a resend makes deliveries of its own time.
+    ["resend", "resend", endedBefore, "old resends"],
+  ] as const;
+  for (const [kind, table, before, what] of outsideHistory) {
+    await step(`${what} can't be erased; the next pass tries again`, {}, () => eraseOldest(kind, table, before));
+  }
   await step("what is unfinished and too old can't be ended; the next pass tries again", {}, async () => {
     await expireAll();
     await dropOld();
@@ -69,11 +64,9 @@ export async function eraseOld(
     const inPages = shrinkingPages({ max });
     let after: DueCursor | null = null;
     do {
-      const from: { after: DueCursor | null; endedBefore: Date } = { after, endedBefore };
-      const page: ExpiredPage = await resting(
-        () => inPages((pageSize) => expireDue(queries, { ...from, pageSize })),
-        signal,
-      );
+      const from: DueCursor | null = after;
+      const nextPage = () => inPages((pageSize) => expireDue(queries, { after: from, endedBefore, pageSize }));
+      const page: ExpiredPage = await resting(nextPage, signal);
       expired += page.expiredCount;
       metrics.expired.inc(page.expiredCount);
       after = page.last;
@@ -117,4 +110,28 @@ export async function eraseOld(
       stepFailed(parts, "retention", failure, { ...about, error });
     }
   }
+}
+
+/**
+ * Makes the task that erases what deleted endpoints have left. An erasure looks twice: at once, and when every fan-out that still
+ * knew the endpoint is over.
+ */
+export function createErasure(parts: TaskParts, options: TurnOptions) {
+  const { queries, metrics } = parts;
+  return byTurns(
+    parts,
+    {
+      task: "erasure",
+      table: "erasure",
+      done: "erased deliveries of a deleted endpoint",
+      failure: "a deleted endpoint's history can't be erased; it is tried again",
+      take: (lease) => takeErasure(queries, lease),
+      async page(erasure, bounds, signal) {
+        const page = await resting(() => eraseEndpointPage(queries, erasure, bounds), signal);
+        metrics.erasedOfDeleted.inc(page.deliveryCount);
+        return page;
+      },
+    },
+    options,
+  );
 }

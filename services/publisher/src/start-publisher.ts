@@ -7,18 +7,16 @@ import { factsOf } from "@herald/common/service/processes";
 import type { Service } from "@herald/common/service/run-service";
 import { createCatchUp } from "./catch-up.ts";
 import { ERASED_ROWS, PUBLISHER_TUNING, type PublisherTuning, publisherSettings } from "./config.ts";
-import { createErasure } from "./erase-deleted.ts";
 import { createFanOut } from "./fan-out.ts";
 import { type ForOwners, handOver as handOverTo } from "./hand-over.ts";
 import { consumeEvents, type EventsConsumer } from "./ingest/consume-events.ts";
 import { exportHeldEvents, exportLag } from "./lag-metrics.ts";
 import { createMetrics, type TASKS } from "./metrics.ts";
-import { DAY_MS } from "./partitions/days.ts";
-import { makeAhead } from "./partitions/make-ahead.ts";
+import { DAY_MS, makeAhead } from "./partitions.ts";
 import { publishNotices } from "./publish-notices.ts";
 import { createReportUndelivered } from "./report-undelivered.ts";
 import { createResend } from "./resend.ts";
-import { eraseOld } from "./retention.ts";
+import { createErasure, eraseOld } from "./retention.ts";
 import { stepFailed } from "./task.ts";
 
 /** How long a stop waits for events under way to be stored. */

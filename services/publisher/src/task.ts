@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isPartitionMissing, PARTITION_MISSING } from "@herald/common/database/errors";
 import type { Queries } from "@herald/common/database/queries";
+import { shrinkingPages } from "@herald/common/database/shrinking";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import type { PublisherMetrics, TASKS } from "./metrics.ts";
+import { giveBack, type PageBounds, type Work, type WorkPage } from "./sql/work.ts";
 
 /** What the publisher's tasks work with. */
 export interface TaskParts {
@@ -30,4 +32,81 @@ export async function resting<T>(step: () => Promise<T>, signal: AbortSignal): P
   const result = await step();
   await sleep(performance.now() - begun, undefined, { signal }).catch(() => undefined);
   return result;
+}
+
+export interface TurnOptions {
+  /** How many rows a page may have. */
+  pageSize: number;
+  /** How long the work is leased, in milliseconds: the work of a process that died is taken again after it. Longer than a statement may take. */
+  leaseMs: number;
+}
+
+interface Kind<Taken extends Work> {
+  task: "catch-up" | "erasure" | "resend";
+  /** The table with a row for each endpoint, which says when its work is due; absent where each page says that itself, and is a turn. */
+  table?: "catch_up" | "erasure";
+  /** Takes the work that is next, and moves its time past the lease; null where none is due. */
+  take(lease: { now: Date; leasedUntil: Date }): Promise<Taken | null>;
+  /** Does a page of it, and in the same statement renews the lease or ends the work. */
+  page(taken: Taken, bounds: PageBounds, signal: AbortSignal): Promise<WorkPage>;
+  /** The message to log after a turn that changed something, if any; `failure` is logged after one that failed. */
+  done?: string;
+  failure: string;
+}
+
+/** After this many pages the endpoint goes behind the others, so that no endpoint waits for the end of long work. */
+const PAGES_PER_TURN = 10;
+
+/**
+ * Makes a task that does work of endpoints by turns of some pages, as long as any is due. Several processes may do so at once: each
+ * work has a lease, and goes on where the last turn ended, in any process. Where a turn fails, its work is taken again when the lease
+ * ends; the others go on.
+ *
+ * A run resolves with the number of deliveries; `signal` ends it after the statement under way.
+ */
+export function byTurns<Taken extends Work>(
+  parts: TaskParts,
+  { task, table, take, page, done, failure }: Kind<Taken>,
+  { pageSize: max, leaseMs }: TurnOptions,
+): (signal: AbortSignal) => Promise<number> {
+  const { queries, clock, log } = parts;
+  const inPages = shrinkingPages({ max });
+
+  function lease(): { now: Date; leasedUntil: Date } {
+    const now = clock.now();
+    return { now, leasedUntil: new Date(now.getTime() + leaseMs) };
+  }
+
+  async function takeTurn(taken: Taken, signal: AbortSignal): Promise<number> {
+    let deliveries = 0;
+    for (let pages = 0; pages < PAGES_PER_TURN && !signal.aborted; pages++) {
+      const { renewedUntil, held, ended, deliveryCount } = await inPages(async (pageSize) => {
+        // Where this page is too much for one statement, each smaller page has its own lease.
+        const { now, leasedUntil: renewedUntil } = lease();
+        return { renewedUntil, ...(await page(taken, { pageSize, now, renewedUntil }, signal)) };
+      });
+      deliveries += deliveryCount;
+      if (ended || !held) return deliveries;
+      taken.leasedUntil = renewedUntil;
+    }
+    if (table) await giveBack(queries, table, taken, clock.now());
+    return deliveries;
+  }
+
+  return async (signal) => {
+    let total = 0;
+    while (!signal.aborted) {
+      const taken = await take(lease());
+      if (taken === null) break;
+      const { endpointId } = taken;
+      try {
+        const deliveries = await takeTurn(taken, signal);
+        if (done && deliveries > 0) log.info(done, { endpointId, deliveries });
+        total += deliveries;
+      } catch (error) {
+        stepFailed(parts, task, failure, { endpointId, error });
+      }
+    }
+    return total;
+  };
 }

@@ -3,21 +3,18 @@ import type { Prisma } from "@herald/common/database/generated/client";
 import { deliveryId } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
-import { Registry } from "@herald/common/telemetry/metrics";
 import { insertDelivery, insertEndpoint, insertEvent, ownShards, ROW_TIME } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { createCatchUp } from "../src/catch-up.ts";
 import type { ForOwners } from "../src/hand-over.ts";
-import { createMetrics } from "../src/metrics.ts";
-import { queriesAround } from "./queries-around.ts";
+import { queriesAround, taskParts } from "./given.ts";
 
 const db = useDatabase();
 const DAY_MS = 24 * 60 * 60_000;
 const MINUTE_MS = 60_000;
 const OPTIONS = { pageSize: 10, windowMs: 7 * DAY_MS, leaseMs: 2 * MINUTE_MS };
-const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
 const noSignal = new AbortController().signal;
 
 type Mark = Partial<Prisma.CatchUpUncheckedCreateInput>;
@@ -37,8 +34,7 @@ interface Run {
 }
 
 function task(at: Clock = clock, { queries = db.database.queries, options = {}, handOver = () => {} }: Run = {}) {
-  const metrics = createMetrics(new Registry());
-  return createCatchUp({ queries, clock: at, metrics, log, handOver }, { ...OPTIONS, ...options });
+  return createCatchUp({ ...taskParts(queries, at), handOver }, { ...OPTIONS, ...options });
 }
 const run = (at: Clock = clock, more: Run = {}) => task(at, more)(noSignal);
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Broker, connectBroker, NotSentError, type Publisher } from "@herald/common/broker/broker";
 import { declareTopology, names as namesOf } from "@herald/common/broker/topology";
 import { catalogueRules } from "@herald/common/config/event-types";
+import type { Log } from "@herald/common/telemetry/log";
 import { Registry } from "@herald/common/telemetry/metrics";
 import { DEFAULT_CATALOGUE } from "@herald/contracts";
 import { until } from "@herald/dev/harness/client-environment";
@@ -14,18 +15,14 @@ import type { FanOut, FanOutItem } from "../src/fan-out.ts";
 import { bundleEntry } from "../src/ingest/bundle.ts";
 import { consumeEvents, type EventsConsumer } from "../src/ingest/consume-events.ts";
 import { createMetrics } from "../src/metrics.ts";
+import { SILENT } from "./given.ts";
 
 const place = useBroker();
 const HOLD_MS = 1_000;
 const BATCH_SIZE = 10;
 const FLOOD = 2_000;
 const warnings: object[] = [];
-const log = {
-  debug() {},
-  info() {},
-  warn: (_message: string, fields: object = {}) => warnings.push(fields),
-  error() {},
-};
+const log: Log = { ...SILENT, warn: (_message, fields = {}) => void warnings.push(fields) };
 
 let clock = steeredClock();
 let names = namesOf(place.namespace);
@@ -83,8 +80,7 @@ beforeEach(async () => {
       clock,
       metrics: createMetrics(registry),
       tracing: undefined,
-      // biome-ignore lint/suspicious/noExplicitAny: a log that says nothing.
-      log: log as any,
+      log,
     },
     {
       inboxBytes: 96 * 1024 ** 2,

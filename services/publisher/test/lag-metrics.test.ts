@@ -12,8 +12,9 @@ import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { exportLag } from "../src/lag-metrics.ts";
-import { DAY_MS, dayOf } from "../src/partitions/days.ts";
+import { DAY_MS, dayOf } from "../src/partitions.ts";
 import { makePartitions } from "../src/sql/partitions.ts";
+import { SILENT } from "./given.ts";
 
 // One connection, so that what it counted is what is asked for.
 const db = useDatabase({ poolSize: 1, partitioned: false });
@@ -21,7 +22,6 @@ const place = useBroker();
 const names = namesOf(place.namespace);
 const clock = steeredClock(new Date(ROW_TIME.getTime() + 90_000));
 const ENDPOINT_CONCURRENCY = 4;
-const log = { debug() {}, info() {}, warn() {}, error() {} };
 
 // So there is no day ahead.
 beforeAll(() => makePartitions(db.database.queries, { first: "1970-01-01", end: dayAt(1) }));
@@ -31,12 +31,16 @@ const dayAt = (days: number) => dayOf(new Date(clock.now().getTime() + days * DA
 
 /** The exported series and their values. */
 async function scrape(queries: Queries, amqpUrl: string): Promise<Record<string, number>> {
-  const broker = connectBroker({ url: amqpUrl, namespace: place.namespace, name: "lag test", log });
+  const broker = connectBroker({ url: amqpUrl, namespace: place.namespace, name: "lag test", log: SILENT });
   const registry = new Registry();
   try {
     const inspector = broker.inspector();
     if (amqpUrl === place.url) await broker.ready();
-    exportLag(registry, { log, queries, inspector, names, clock }, { endpointConcurrency: ENDPOINT_CONCURRENCY });
+    exportLag(
+      registry,
+      { log: SILENT, queries, inspector, names, clock },
+      { endpointConcurrency: ENDPOINT_CONCURRENCY },
+    );
     const lines = (await registry.metrics()).split("\n").filter((line) => line.startsWith("herald_"));
     return Object.fromEntries(lines.map((line) => [line.split(" ")[0], Number(line.split(" ")[1])]));
   } finally {
@@ -135,22 +139,35 @@ describe("a due delivery", () => {
 
   beforeEach(() => own([...Array(256).keys()]));
 
-  test("waits for Herald where its endpoint may have them all in flight", async () => {
-    expect(await waits({}, [600, 500, 400, 300])).toEqual({
-      due: 4,
-      receiver: 0,
-      heraldSeconds: 600,
-      receiverSeconds: 0,
-    });
-  });
-
-  test("waits for its receiver where its endpoint has more than it may have in flight, but for the first of them", async () => {
-    expect(await waits({}, [600, 500, 400, 300, 200, 100])).toEqual({
-      due: 4,
-      receiver: 2,
-      heraldSeconds: 0,
-      receiverSeconds: 600,
-    });
+  const failing = { consecutiveFailures: 2, failedAt: secondsAgo(60) };
+  test.each<[string, Parameters<typeof insertEndpoint>[1], number[], [number, number, number, number]]>([
+    ["Herald where its endpoint may have them all in flight", {}, [600, 500, 400, 300], [4, 0, 600, 0]],
+    [
+      "its receiver where its endpoint has more than it may have in flight, but for the first of them",
+      {},
+      [600, 500, 400, 300, 200, 100],
+      [4, 2, 0, 600],
+    ],
+    [
+      "its receiver while its endpoint is paused",
+      { ...failing, pausedUntil: secondsAgo(-1) },
+      [600, 500],
+      [0, 2, 0, 600],
+    ],
+    [
+      "Herald since the pause of its endpoint has ended",
+      { ...failing, pausedUntil: secondsAgo(3) },
+      [600],
+      [1, 0, 3, 0],
+    ],
+    [
+      "its receiver behind the one attempt of an endpoint that fails",
+      { ...failing, pausedUntil: secondsAgo(3) },
+      [600, 500],
+      [1, 1, 0, 600],
+    ],
+  ])("waits for %s", async (_whom, endpoint, dueForSeconds, [due, receiver, heraldSeconds, receiverSeconds]) => {
+    expect(await waits(endpoint, dueForSeconds)).toEqual({ due, receiver, heraldSeconds, receiverSeconds });
   });
 
   test("waits for Herald, however many there are, where no living dispatcher owns the endpoint's shard", async () => {
@@ -160,19 +177,6 @@ describe("a due delivery", () => {
     expect(await waits({}, [600, 500, 400, 300, 200])).toEqual(many);
     await prisma.shard.updateMany({ data: { owner: null } });
     expect(await waits({}, [600, 500, 400, 300, 200])).toEqual(many);
-  });
-
-  test("waits for its receiver while its endpoint is paused, and for Herald since the pause has ended", async () => {
-    const failing = { consecutiveFailures: 2, failedAt: secondsAgo(60) };
-    const paused = await waits({ ...failing, pausedUntil: secondsAgo(-1) }, [600, 500]);
-    expect(paused).toEqual({ due: 0, receiver: 2, heraldSeconds: 0, receiverSeconds: 600 });
-    const ended = await waits({ ...failing, pausedUntil: secondsAgo(3) }, [600]);
-    expect(ended).toEqual({ due: 1, receiver: 0, heraldSeconds: 3, receiverSeconds: 0 });
-  });
-
-  test("waits for its receiver behind the one attempt of an endpoint that fails", async () => {
-    const failing = { consecutiveFailures: 2, failedAt: secondsAgo(60), pausedUntil: secondsAgo(3) };
-    expect(await waits(failing, [600, 500])).toEqual({ due: 1, receiver: 1, heraldSeconds: 0, receiverSeconds: 600 });
   });
 
   test("counts at each of many endpoints, in whatever shards they are", async () => {

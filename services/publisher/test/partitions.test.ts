@@ -1,17 +1,17 @@
 import { isDatabaseOutage, isDataError, isPartitionMissing } from "@herald/common/database/errors";
 import { firstIdAt } from "@herald/common/database/ids";
-import { Registry } from "@herald/common/telemetry/metrics";
+import { openDatabase } from "@herald/common/database/open-database";
 import { idAt, insertDelivery, insertEndpoint, insertEvent } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
-import { createMetrics } from "../src/metrics.ts";
-import { DAY_MS, dayOf, missingPartitions, type Partition, startOf } from "../src/partitions/days.ts";
-import { makeAhead } from "../src/partitions/make-ahead.ts";
-import { dropPartitions, makePartitions, readPartitions } from "../src/sql/partitions.ts";
+import { startPublisher } from "../src/index.ts";
+import { DAY_MS, dayOf, makeAhead, missingPartitions, startOf } from "../src/partitions.ts";
+import { dropPartitions, makePartitions, type Partition, readPartitions } from "../src/sql/partitions.ts";
+import { taskParts } from "./given.ts";
 
 const db = useDatabase({ partitioned: false });
-const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
 const noSignal = new AbortController().signal;
 const TABLES = ["business_event", "delivery", "delivery_attempt"];
 // PostgreSQL's clock can't be steered, so the tests are of today.
@@ -24,8 +24,11 @@ beforeEach(async () => {
 });
 
 function run({ now = new Date(), keptDays = 30, signal = noSignal } = {}) {
-  const parts = { queries: db.database.queries, clock: steeredClock(now), metrics: createMetrics(new Registry()), log };
-  return makeAhead(parts, { windowMs: 7 * DAY_MS, keepMs: keptDays * DAY_MS }, signal);
+  return makeAhead(
+    taskParts(db.database.queries, steeredClock(now)),
+    { windowMs: 7 * DAY_MS, keepMs: keptDays * DAY_MS },
+    signal,
+  );
 }
 const made = () => readPartitions(db.database.queries);
 /** The days that have a partition, each as often as it has one. */
@@ -166,4 +169,45 @@ test("the first id of a day is where its partition begins", async () => {
   );
   expect(bound?.bound).toBe(`FOR VALUES FROM ('${firstIdAt(daysFromToday(0))}') TO ('${firstIdAt(daysFromToday(1))}')`);
   expect(idAt(daysFromToday(1)) > firstIdAt(daysFromToday(1))).toBe(true);
+});
+
+const broker = useBroker();
+const start = () =>
+  startPublisher(
+    {
+      HERALD_ENV: "development",
+      DATABASE_URL: db.url,
+      AMQP_URL: broker.url,
+      BROKER_NAMESPACE: broker.namespace,
+      HTTP_HOST: "127.0.0.1",
+      OPERATIONS_PORT: "0",
+      LOG_LEVEL: "error",
+    },
+    { clock: steeredClock(new Date()) },
+  );
+
+test("a publisher starts while a program keeps the tables locked, without partitions", async () => {
+  const program = openDatabase(db.url, { poolSize: 1 });
+  try {
+    await program.prisma.$transaction(
+      async (transaction) => {
+        await transaction.$executeRaw`lock table delivery in share row exclusive mode`;
+        const service = await start();
+        expect(await made()).toEqual([]);
+        await service.stop();
+      },
+      { timeout: 120_000 },
+    );
+  } finally {
+    await program.close();
+  }
+});
+
+test("a publisher has made its partitions before it takes events", async () => {
+  const service = await start();
+  try {
+    expect(await made()).toHaveLength(17);
+  } finally {
+    await service.stop();
+  }
 });

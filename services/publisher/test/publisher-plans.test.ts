@@ -5,21 +5,17 @@ import { expectWalks, tablesRead } from "@herald/dev/harness/plans";
 import { insertResend } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { DAY_MS, dayOf } from "../src/partitions/days.ts";
-import { backfill } from "../src/sql/backfill.ts";
-import { eraseEndpointPage } from "../src/sql/erase-endpoint.ts";
-import { eraseRows } from "../src/sql/erase-rows.ts";
-import { expireDue } from "../src/sql/expire-due.ts";
+import { DAY_MS, dayOf } from "../src/partitions.ts";
+import { backfill, takeCatchUp } from "../src/sql/backfill.ts";
+import { eraseEndpointPage, takeErasure } from "../src/sql/erase-endpoint.ts";
+import { eraseRows, expireDue } from "../src/sql/erase-old.ts";
 import { insertUndelivered } from "../src/sql/insert-undelivered.ts";
+import { takeNotices } from "../src/sql/notices.ts";
 import { makePartitions } from "../src/sql/partitions.ts";
-import { makeResendPage } from "../src/sql/resend-page.ts";
+import { makeResendPage, takeResend } from "../src/sql/resend-page.ts";
 import { FIRST_ENDPOINT, storeEvents } from "../src/sql/store-events.ts";
-import { takeCatchUp } from "../src/sql/take-catch-up.ts";
-import { takeErasure } from "../src/sql/take-erasure.ts";
-import { takeNotices } from "../src/sql/take-notices.ts";
-import { takeResend } from "../src/sql/take-resend.ts";
 import { giveBack } from "../src/sql/work.ts";
-import { incomingEvent } from "./incoming-events.ts";
+import { incomingEvent } from "./given.ts";
 
 /**
  * What each hot statement reads of the tables that grow: the indexes that its file names, and never a whole table,
@@ -30,7 +26,6 @@ const db = useDatabase({ statementTimeoutMs: 600_000, partitioned: false });
 
 const NOW = new Date();
 const LATER = new Date(NOW.getTime() + 30_000);
-const WINDOW_START = new Date(NOW.getTime() - 7 * 24 * 60 * 60_000);
 
 // Ten days have partitions of their own. An empty one PostgreSQL would rightly read whole, so before and after them there is one each.
 beforeAll(async () => {
@@ -61,24 +56,14 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     }),
   );
 
-  test("a page of a backfill walks its indexes", () =>
-    expectWalks(db.database.queries, ["business_event_pkey", "delivery_pkey"], (queries) =>
-      backfill(
-        queries,
-        { endpointId: stored.endpointIds[0] ?? "", leasedUntil: NOW, after: firstIdAt(WINDOW_START) },
-        { pageSize: 1_000, now: NOW, renewedUntil: LATER },
-      ),
-    ));
+  const work = () => ({ endpointId: stored.endpointIds[0] ?? "", leasedUntil: NOW });
+  const PAGE = { pageSize: 1_000, now: NOW, renewedUntil: LATER };
 
-  test("a page of a backfill reads no partition before its cursor", async () => {
+  test("a page of a backfill walks its indexes, and reads no partition before its cursor", async () => {
     const after = firstIdAt(new Date(NOW.getTime() - 5 * DAY_MS));
-    const read = await tablesRead(db.database.queries, (queries) =>
-      backfill(
-        queries,
-        { endpointId: stored.endpointIds[0] ?? "", leasedUntil: NOW, after },
-        { pageSize: 1_000, now: NOW, renewedUntil: LATER },
-      ),
-    );
+    const page = (queries: Queries) => backfill(queries, { ...work(), after }, PAGE);
+    await expectWalks(db.database.queries, ["business_event_pkey", "delivery_pkey"], page);
+    const read = await tablesRead(db.database.queries, page);
     const days = read.filter((table) => /^business_event_\d/.test(table)).map((table) => table.slice(-8));
     expect(days.length).toBeGreaterThan(0);
     for (const day of days) expect(day >= dayOf(timeOf(after)).replaceAll("-", "")).toBe(true);
@@ -111,12 +96,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     expectWalks(
       db.database.queries,
       ["delivery_endpoint_id_id_idx", "delivery_pkey", "delivery_attempt_pkey", "due_pkey", "endpoint_hour_pkey"],
-      (queries) =>
-        eraseEndpointPage(
-          queries,
-          { endpointId: stored.endpointIds[0] ?? "", leasedUntil: NOW },
-          { pageSize: 1_000, now: NOW, renewedUntil: LATER },
-        ),
+      (queries) => eraseEndpointPage(queries, work(), PAGE),
     ));
 
   test("a notice's attempts are read by their indexes", async () => {
@@ -156,12 +136,11 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
 
   test("taking and giving back a catch-up, an erasure or a resend, and erasing resends walks no growing table", () =>
     expectWalks(db.database.queries, [], async (queries) => {
-      const work = { endpointId: stored.endpointIds[0] ?? "", leasedUntil: LATER };
       await takeCatchUp(queries, { now: NOW, leasedUntil: LATER });
       await takeErasure(queries, { now: NOW, leasedUntil: LATER });
       await takeResend(queries, { now: NOW, leasedUntil: LATER });
       await eraseRows(queries, "resend", { before: NOW, pageSize: 1_000 });
-      await giveBack(queries, "catch_up", work, NOW);
-      await giveBack(queries, "erasure", work, NOW);
+      await giveBack(queries, "catch_up", work(), NOW);
+      await giveBack(queries, "erasure", work(), NOW);
     }));
 });

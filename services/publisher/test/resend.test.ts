@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import type { Prisma } from "@herald/common/database/generated/client";
 import { deliveryId } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
-import { Registry } from "@herald/common/telemetry/metrics";
 import {
   idAt,
   insertDelivery,
@@ -16,12 +15,10 @@ import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { ForOwners } from "../src/hand-over.ts";
-import { createMetrics } from "../src/metrics.ts";
 import { createResend, MAX_WAITING } from "../src/resend.ts";
-import { queriesAround } from "./queries-around.ts";
+import { queriesAround, taskParts } from "./given.ts";
 
 const db = useDatabase();
-const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
 const LEASE_MS = 120_000;
 const REST_MS = 500;
 const HOUR_MS = 3_600_000;
@@ -40,7 +37,7 @@ beforeEach(async () => {
 
 const run = ({ queries = db.database.queries }: { queries?: Queries } = {}) =>
   createResend(
-    { queries, clock, metrics: createMetrics(new Registry()), log, handOver: (made) => handedOver.push(made) },
+    { ...taskParts(queries, clock), handOver: (made) => handedOver.push(made) },
     { leaseMs: LEASE_MS },
   )(noSignal);
 
@@ -294,23 +291,5 @@ describe("what comes between the pages of a resend", () => {
     await db.database.prisma.webhookEndpoint.delete({ where: { id: endpoint.id } });
     expect(await run()).toBe(0);
     expect(await resendOf(id)).toMatchObject({ state: "stopped", dueAt: null });
-  });
-
-  test("a resend that fails delays no other, and is tried again when its lease ends", async () => {
-    const [unlucky, next] = [await insertEndpoint(db.database.prisma), await insertEndpoint(db.database.prisma)];
-    for (const endpoint of [unlucky, next]) {
-      await giveUp(endpoint, 1);
-      await start(endpoint);
-      clock.advance(1);
-    }
-    let failures = 0;
-    const breaks = async () => {
-      if (failures++ === 0) throw new Error("the connection broke");
-    };
-    expect(await run({ queries: withPages({ before: breaks }) })).toBe(1);
-    expect(await madeFor(next)).toHaveLength(1);
-    clock.advance(LEASE_MS);
-    expect(await run()).toBe(1);
-    expect(await madeFor(unlucky)).toHaveLength(1);
   });
 });

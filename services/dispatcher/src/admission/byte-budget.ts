@@ -2,23 +2,17 @@
  * Bytes of large bodies that are in memory at once. Organizations share them: while another one waits, none may have more than half. One
  * body always fits where nothing else is there, or else a large one would never be sent. Pure.
  */
-export interface ByteBudget {
-  /**
-   * Takes bytes for an organization, if they are free.
-   *
-   * @param othersWait whether another organization waits for bytes
-   */
-  take(organizationId: string, bytes: number, othersWait: boolean): boolean;
-  release(organizationId: string, bytes: number): void;
-  taken(): number;
-}
-
-export function createByteBudget(total: number): ByteBudget {
+export function createByteBudget(total: number) {
   const takenBy = new Map<string, number>();
   let taken = 0;
 
   return {
-    take(organizationId, bytes, othersWait) {
+    /**
+     * Takes bytes for an organization, if they are free.
+     *
+     * @param othersWait whether another organization waits for bytes
+     */
+    take(organizationId: string, bytes: number, othersWait: boolean): boolean {
       const own = takenBy.get(organizationId) ?? 0;
       const most = othersWait && own > 0 ? total / 2 : Number.POSITIVE_INFINITY;
       if (taken > 0 && (taken + bytes > total || own + bytes > most)) return false;
@@ -26,13 +20,12 @@ export function createByteBudget(total: number): ByteBudget {
       takenBy.set(organizationId, own + bytes);
       return true;
     },
-    release(organizationId, bytes) {
+    release(organizationId: string, bytes: number): void {
       const left = (takenBy.get(organizationId) ?? 0) - bytes;
       if (left < 0) throw new Error("More bytes are released than were taken.");
       taken -= bytes;
       if (left > 0) takenBy.set(organizationId, left);
       else takenBy.delete(organizationId);
     },
-    taken: () => taken,
   };
 }

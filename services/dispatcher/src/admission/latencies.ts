@@ -1,12 +1,5 @@
 import { SLOW_MS, type Speed } from "./permits.ts";
 
-/** How soon endpoints answer. Kept beyond their work, and bounded: the one that was attempted longest ago is forgotten. */
-export interface Latencies {
-  speedOf(endpointId: string): Speed;
-  /** An attempt has ended. */
-  took(endpointId: string, milliseconds: number): void;
-}
-
 const MAX_ENDPOINTS = 20_000;
 
 /** The weight of the latest attempt in the mean of all. */
@@ -24,15 +17,17 @@ const MOMENT_MS = 100;
 /** Whoever answered longer ago is not known to answer now. When a crowd begins, this process itself may be busy for two or three seconds. */
 const ANSWERING_MS = 5_000;
 
-export function createLatencies(): Latencies {
+/** How soon endpoints answer. Kept beyond their work, and bounded: the one that was attempted longest ago is forgotten. */
+export function createLatencies() {
   const known = new Map<string, { meanMs: number; atMs: number }>();
   return {
-    speedOf(endpointId) {
+    speedOf(endpointId: string): Speed {
       const { meanMs, atMs } = known.get(endpointId) ?? { meanMs: Number.POSITIVE_INFINITY, atMs: 0 };
       if (meanMs >= SLOW_MEAN_MS) return "slow";
       return performance.now() - atMs < ANSWERING_MS ? "answering" : "quick";
     },
-    took(endpointId, milliseconds) {
+    /** An attempt has ended. */
+    took(endpointId: string, milliseconds: number): void {
       const atMs = performance.now();
       const latest = Math.min(milliseconds, SLOW_MS);
       const before = known.get(endpointId);

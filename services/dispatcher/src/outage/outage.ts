@@ -5,9 +5,8 @@ import { isAskedFor, LAYERS, type Layer, type Probe } from "../attempt/probe.ts"
 import type { AttemptResult } from "../attempt/sender.ts";
 import { createTargets } from "../attempt/target.ts";
 import type { DispatcherMetrics } from "../metrics.ts";
-import type { KnownReceiver } from "../sql/read-receivers.ts";
-import type { Receiver } from "./sense.ts";
-import { type Fault, type Watch, watchLayer } from "./watch.ts";
+import type { KnownReceiver } from "../sql/read-configuration.ts";
+import { type Fault, type Receiver, type Watch, watchLayer } from "./watch.ts";
 
 interface Parts {
   clock: Clock;

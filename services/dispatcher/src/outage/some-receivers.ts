@@ -1,5 +1,5 @@
 import type { Queries } from "@herald/common/database/queries";
-import { type KnownReceiver, readReceivers } from "../sql/read-receivers.ts";
+import { type KnownReceiver, readReceivers } from "../sql/read-configuration.ts";
 
 const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 

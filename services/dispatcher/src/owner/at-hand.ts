@@ -2,25 +2,14 @@ import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { OwnedEndpoint } from "./endpoint.ts";
 import type { KnownDeliveries } from "./known-deliveries.ts";
 
+/** Deliveries of an endpoint that are kept when they are handed over, at the most. */
+export const MAX_READY = 500;
+
 /**
  * The deliveries at hand, whose attempts have not begun, in the line of each endpoint. Their small bodies are in memory, and bounded
  * together.
  */
-export interface AtHand {
-  put(endpoint: OwnedEndpoint, deliveries: readonly Delivery[], where?: "first" | "last"): void;
-  /** Keeps a new delivery, if it is not known and there is room; `left` where PostgreSQL has to keep it. */
-  keep(endpoint: OwnedEndpoint, delivery: Delivery): "kept" | "known" | "left";
-  /** Removes the first one from the line. */
-  take(endpoint: OwnedEndpoint): void;
-  /** Forgets the whole line. */
-  drop(endpoint: OwnedEndpoint): void;
-  isFull(): boolean;
-}
-
-/** Deliveries of an endpoint that are kept when they are handed over, at the most. */
-export const MAX_READY = 500;
-
-export function createAtHand(known: KnownDeliveries, maxBytes: number): AtHand {
+export function createAtHand(known: KnownDeliveries, maxBytes: number) {
   let bytes = 0;
 
   function put(endpoint: OwnedEndpoint, deliveries: readonly Delivery[], where: "first" | "last" = "last"): void {
@@ -31,18 +20,21 @@ export function createAtHand(known: KnownDeliveries, maxBytes: number): AtHand {
 
   return {
     put,
-    keep(endpoint, delivery) {
+    /** Keeps a new delivery, if it is not known and there is room; `left` where PostgreSQL has to keep it. */
+    keep(endpoint: OwnedEndpoint, delivery: Delivery): "kept" | "known" | "left" {
       if (known.has(delivery)) return "known";
       if (endpoint.ready.length >= MAX_READY || bytes + sizeOf(delivery) > maxBytes) return "left";
       known.add(delivery);
       put(endpoint, [delivery]);
       return "kept";
     },
-    take(endpoint) {
+    /** Removes the first one from the line. */
+    take(endpoint: OwnedEndpoint): void {
       const delivery = endpoint.ready.shift();
       if (delivery) bytes -= sizeOf(delivery);
     },
-    drop(endpoint) {
+    /** Forgets the whole line. */
+    drop(endpoint: OwnedEndpoint): void {
       for (const delivery of endpoint.ready.splice(0)) {
         known.forget(delivery);
         bytes -= sizeOf(delivery);

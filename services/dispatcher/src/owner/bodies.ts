@@ -3,8 +3,7 @@ import type { Queries } from "@herald/common/database/queries";
 import { batcher } from "@herald/common/runtime/batcher";
 import { retry } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
-import type { Delivery } from "../sql/describe-deliveries.ts";
-import { readBodies } from "../sql/read-bodies.ts";
+import { type Delivery, readBodies } from "../sql/describe-deliveries.ts";
 
 /** Bodies that one statement reads. As text they take memory beyond the budget of bytes, for a moment. */
 const BATCH = { maxItems: 16, maxRunning: 2 };

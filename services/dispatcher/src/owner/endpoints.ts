@@ -1,25 +1,15 @@
 import type { Rate } from "../admission/rate.ts";
 import { isIdle, newEndpoint, type OwnedEndpoint } from "./endpoint.ts";
 
-/** The endpoints that an owner knows: those with work, and those that had some lately. */
-export interface Endpoints {
-  /** The endpoint, which is known from now on. */
-  of(id: string, organizationId: string): OwnedEndpoint;
-  has(id: string): boolean;
-  isFull(): boolean;
-  /** Forgets one. What is in flight ends by itself. */
-  drop(endpoint: OwnedEndpoint): void;
-  all(): OwnedEndpoint[];
-}
-
 /** Of more, one without work is forgotten: the one that was used longest ago. */
 const MAX_ENDPOINTS = 10_000;
 
-/** @param onDropped nothing may refer to it any more */
-export function createEndpoints(
-  newRate: () => Rate | undefined,
-  onDropped: (endpoint: OwnedEndpoint) => void,
-): Endpoints {
+/**
+ * The endpoints that an owner knows: those with work, and those that had some lately.
+ *
+ * @param onDropped nothing may refer to it any more
+ */
+export function createEndpoints(newRate: () => Rate | undefined, onDropped: (endpoint: OwnedEndpoint) => void) {
   /** In the order of their last use. */
   const endpoints = new Map<string, OwnedEndpoint>();
 
@@ -28,6 +18,7 @@ export function createEndpoints(
     endpoints.set(endpoint.id, endpoint);
   }
 
+  /** Forgets one. What is in flight ends by itself. */
   function drop(endpoint: OwnedEndpoint): void {
     endpoint.isGone = true;
     clearTimeout(endpoint.timer);
@@ -49,13 +40,14 @@ export function createEndpoints(
   }
 
   return {
-    of(id, organizationId) {
+    /** The endpoint, which is known from now on. */
+    of(id: string, organizationId: string): OwnedEndpoint {
       const endpoint = endpoints.get(id) ?? newEndpoint(id, organizationId, newRate());
       use(endpoint);
       if (endpoints.size > MAX_ENDPOINTS) forgetIdle();
       return endpoint;
     },
-    has: (id) => endpoints.has(id),
+    has: (id: string) => endpoints.has(id),
     isFull: () => endpoints.size >= MAX_ENDPOINTS,
     drop,
     all: () => [...endpoints.values()],

@@ -1,7 +1,6 @@
 import type { Broker, Consumer, IncomingMessage } from "@herald/common/broker/broker";
 import type { Log } from "@herald/common/telemetry/log";
 import { type EndpointChanged, type HandOver, isUuid, type ManualReply, type ManualRequest } from "@herald/contracts";
-import { readJson } from "../read-json.ts";
 
 interface Parts {
   broker: Broker;
@@ -91,4 +90,13 @@ function isManual(
 
 function isTime(value: unknown): value is string {
   return typeof value === "string" && !Number.isNaN(Date.parse(value));
+}
+
+/** The fields of a message from the broker. No delivery is lost with a message that can't be read: PostgreSQL knows what is due. */
+function readJson<T>(content: Buffer): Partial<T> {
+  try {
+    return (JSON.parse(content.toString("utf8")) ?? {}) as Partial<T>;
+  } catch {
+    return {};
+  }
 }

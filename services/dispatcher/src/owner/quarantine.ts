@@ -2,7 +2,7 @@ import type { Queries } from "@herald/common/database/queries";
 import { batcher } from "@herald/common/runtime/batcher";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
-import { writeQuarantine } from "../sql/write-quarantine.ts";
+import { writeQuarantine } from "../sql/endpoint-health.ts";
 
 /**
  * Endpoints that Herald can't serve for a reason of its own: their signing secret does not open, since a key is missing. This process

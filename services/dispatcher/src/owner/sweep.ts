@@ -16,13 +16,6 @@ interface Parts {
   owned: () => number[];
 }
 
-/** Finds what no message told of: retries of an owner before, and messages that were lost. */
-export interface Sweep {
-  /** Shards that were taken are looked through at once. */
-  taken(shards: readonly TakenShard[]): void;
-  stop(): Promise<void>;
-}
-
 /** Shards of one statement: an eighth of all work in one Herald with a single dispatcher. */
 const SHARDS_AT_ONCE = 32;
 
@@ -32,10 +25,8 @@ const REST_FACTOR = 9;
 /** Work that is due sooner than this is worth knowing of: a timer is set for it. */
 const AHEAD_MS = 10_000;
 
-export function startSweep(
-  { queries, clock, log, owner, owned }: Parts,
-  { intervalMs }: { intervalMs: number },
-): Sweep {
+/** Finds what no message told of: retries of an owner before, and messages that were lost. */
+export function startSweep({ queries, clock, log, owner, owned }: Parts, { intervalMs }: { intervalMs: number }) {
   /** Those that were taken since the last sweep; true where their owner died. */
   let fresh = new Map<number, boolean>();
 
@@ -69,7 +60,8 @@ export function startSweep(
   );
 
   return {
-    taken(shards) {
+    /** Shards that were taken are looked through at once. */
+    taken(shards: readonly TakenShard[]): void {
       for (const { shard, crashed } of shards) fresh.set(shard, crashed);
       sweeping.wake();
     },

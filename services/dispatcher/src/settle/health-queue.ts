@@ -5,8 +5,7 @@ import type { Clock } from "@herald/common/runtime/clock";
 import { retry } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { DispatcherMetrics } from "../metrics.ts";
-import { readHealth } from "../sql/read-health.ts";
-import { writeHealth } from "../sql/write-health.ts";
+import { readHealth, writeHealth } from "../sql/endpoint-health.ts";
 import {
   type Health,
   type HealthResult,

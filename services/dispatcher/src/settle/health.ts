@@ -2,10 +2,8 @@ import type { FailureKind } from "@herald/contracts";
 import { afterFailure, endOf, type FailureRun } from "../admission/failure-run.ts";
 import type { Settlement } from "../sql/settle.ts";
 
-/** An endpoint's health, as far as results change it. */
-export interface Health {
-  revision: bigint;
-  enabled: boolean;
+/** What an endpoint's row says of its failures. */
+interface StoredRun {
   /** The attempts of the run of failures since the last success, oldest first, each as "<delivery id>/<attempt number>". */
   failureRun: readonly string[];
   /** When the last attempt of that run ended; null without a run. */
@@ -16,6 +14,12 @@ export interface Health {
   failingTold: boolean;
   /** When the last attempt ended with which the product was told that the endpoint is failing, of this run or of one before; null: never. */
   failingToldAt: Date | null;
+}
+
+/** An endpoint's health, as far as results change it. */
+export interface Health extends StoredRun {
+  revision: bigint;
+  enabled: boolean;
 }
 
 /** After a notice that an endpoint is failing, and for so long, there is no other one: a receiver that comes and goes would make a flood of them. */
@@ -46,16 +50,11 @@ export function isEndpointsFailure(kind: FailureKind | null): boolean {
 }
 
 /** What some results change, to be written at once. */
-export interface HealthStep {
+export interface HealthStep extends StoredRun {
   /** How many results it takes in; more, once this step is written, make the next step. */
   used: number;
   /** Whether there is anything to write. */
   changed: boolean;
-  failureRun: readonly string[];
-  failedAt: Date | null;
-  pausedUntil: Date | null;
-  failingTold: boolean;
-  failingToldAt: Date | null;
   disabled: boolean;
   notice: "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | null;
   /** The run of failures behind the notice; of a recovery, the run that it ends. Empty without a notice. */
@@ -127,8 +126,6 @@ export function isWritten(step: HealthStep, before: Health, health: Health): boo
     health.enabled !== step.disabled
   );
 }
-
-type StoredRun = Omit<Health, "revision" | "enabled">;
 
 function isSame(one: StoredRun, other: StoredRun): boolean {
   return (

@@ -2,8 +2,8 @@ import type { Queries } from "@herald/common/database/queries";
 import { DURATION_BOUNDS_MS } from "@herald/common/history/durations";
 import { repeat } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
+import { type HourOfAttempts, writeRates } from "../sql/endpoint-health.ts";
 import type { Settlement } from "../sql/settle.ts";
-import { type HourOfAttempts, writeRates } from "../sql/write-rates.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -1,4 +1,5 @@
 import type { Queries } from "@herald/common/database/queries";
+import type { EndpointWithWork } from "./sweep.ts";
 
 /** What attempts take of their endpoint, and how it fares. */
 export interface Configuration {
@@ -29,4 +30,16 @@ export async function readConfiguration(
     where id = any (${[...new Set(endpointIds)]}::uuid[]) and enabled`;
   const byId = new Map(rows.map(({ id, ...configuration }) => [id, configuration]));
   return endpointIds.map((endpointId) => byId.get(endpointId));
+}
+
+/** Where an endpoint's deliveries go. */
+export type KnownReceiver = Pick<EndpointWithWork, "endpointId" | "organizationId"> & Pick<Configuration, "url">;
+
+/** Reads the next `count` enabled endpoints after this one, in the order of their ids. Locks nothing. Walks webhook_endpoint_pkey. */
+export async function readReceivers(queries: Queries, after: string, count: number): Promise<KnownReceiver[]> {
+  return await queries.$queryRaw<KnownReceiver[]>`
+    select id as "endpointId", organization_id as "organizationId", url from webhook_endpoint
+    where id > ${after}::uuid and enabled
+    order by id
+    limit ${count}`;
 }

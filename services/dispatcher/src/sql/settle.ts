@@ -41,13 +41,13 @@ export interface ArrivedDelivery {
 
 /**
  * Writes down how attempts ended, and what follows for their deliveries. Endpoints are only read: no settlement waits for
- * an endpoint's row. Their health is written behind it (write-health.ts).
+ * an endpoint's row. Their health is written behind it (endpoint-health.ts).
  *
  * - A success ends its delivery whatever else happened to it meanwhile, also a failure in the same call. Only one that was given up stays so (SPEC
  *   3.2): it is exhausted or has expired, and the product was told. The success still counts for the endpoint's health.
  * - Where the shard has another owner by now, that may have attempted the delivery too, and moved its row: a success deletes the moved one.
  * - A failure counts only in the epoch in which its attempt began, and only where its row of `due` is as the attempt found it. Then the
- *   delivery waits for its next attempt, or is exhausted, of which the product is told (make-digests.ts).
+ *   delivery waits for its next attempt, or is exhausted, of which the product is told (notices.ts).
  * - The latest attempt is in the delivery's row; the one before it moves to delivery_attempt.
  * - Deliveries that were erased meanwhile, with their endpoint or with their days, are skipped.
  * - The same settlements, written again, change nothing: a caller that got no answer cannot know whether they were written.

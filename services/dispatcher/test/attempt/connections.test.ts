@@ -1,24 +1,16 @@
 import { once } from "node:events";
 import { type Agent, get } from "node:https";
 import { addressRules, createAddressGuard } from "@herald/common/security/address-guard";
-import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
+import { makeAuthority } from "@herald/dev/certificates/authority";
 import { eventually } from "@herald/dev/harness/eventually";
-import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import { type Connections, createConnections } from "../../src/attempt/connections.ts";
 import { type Receiver, wellBehavedReceiver } from "./receivers.ts";
-import { toLoopback } from "./sending.ts";
+import { extraCa, tls, toLoopback } from "./sending.ts";
 
 const guard = createAddressGuard(addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.1" }), toLoopback);
-let extraCa: string;
-let tls: KeyPair;
 let receivers: Receiver[] = [];
 let connections: Connections | undefined;
-
-beforeAll(async () => {
-  const authority = await makeAuthority("Test authority");
-  extraCa = authority.cert;
-  tls = await authority.issue({ names: ["receiver.test"] });
-});
 
 afterEach(async () => {
   connections?.close();

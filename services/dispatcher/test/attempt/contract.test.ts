@@ -1,22 +1,13 @@
 import { createHmac } from "node:crypto";
-import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
 import { eventually } from "@herald/dev/harness/eventually";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
-import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import type { AttemptRequest, Sender, SenderOptions } from "../../src/attempt/sender.ts";
 import { type ReceivedRequest, wellBehavedReceiver } from "./receivers.ts";
-import { NOW, request, SECRET, sender } from "./sending.ts";
+import { extraCa, NOW, request, SECRET, sender, tls } from "./sending.ts";
 
-let extraCa: string;
-let tls: KeyPair;
 let receiver: Awaited<ReturnType<typeof wellBehavedReceiver>>;
 let sending: Sender;
-
-beforeAll(async () => {
-  const authority = await makeAuthority("Test authority");
-  extraCa = authority.cert;
-  tls = await authority.issue({ names: ["receiver.test"] });
-});
 
 afterEach(async () => {
   await sending.close();

@@ -1,23 +1,19 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { addressRules } from "@herald/common/security/address-guard";
-import { makeAuthority } from "@herald/dev/certificates/authority";
 import { nameServer } from "@herald/dev/harness/name-server";
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { createEgressProxy } from "../../src/attempt/egress-proxy.ts";
 import { createProbe, type ProbeResult } from "../../src/attempt/probe.ts";
 import type { Sender } from "../../src/attempt/sender.ts";
 import { type ConnectProxy, connectProxy, type Receiver, wellBehavedReceiver } from "./receivers.ts";
-import { request, sender } from "./sending.ts";
+import { extraCa, request, sender, tls } from "./sending.ts";
 
-let extraCa: string;
 let receiver: Receiver;
 let proxy: ConnectProxy;
 let sending: Sender | undefined;
 
 beforeAll(async () => {
-  const authority = await makeAuthority("Test authority");
-  extraCa = authority.cert;
-  receiver = await wellBehavedReceiver(await authority.issue({ names: ["receiver.test"] }));
+  receiver = await wellBehavedReceiver(tls);
   proxy = await connectProxy();
 });
 afterEach(async () => {

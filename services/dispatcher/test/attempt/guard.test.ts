@@ -1,11 +1,11 @@
 import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
-import { addressRules, PUBLIC_ONLY, type Resolve } from "@herald/common/security/address-guard";
-import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type { Resolve } from "@herald/common/security/address-guard";
+import { addressRules, PUBLIC_ONLY } from "@herald/common/security/address-guard";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Sender } from "../../src/attempt/sender.ts";
 import { type Receiver, tcpReceiver, wellBehavedReceiver } from "./receivers.ts";
-import { countConnects, request, SHORT_DEADLINE_MS, through, WAYS } from "./sending.ts";
+import { countConnects, extraCa, request, SHORT_DEADLINE_MS, sender, through, tls, WAYS } from "./sending.ts";
 
 /** Addresses that are not public, as a URL can hold them. All that there are, the tests of the guard itself have. */
 const LITERALS = [
@@ -17,8 +17,6 @@ const LOCALHOSTS = ["localhost", "a.b.localhost.", "ⓛocalhost"];
 const BLOCKED = { statusCode: 503, succeeded: false, errorSummary: "address not allowed", responseExcerpt: null };
 
 describe.each(WAYS)("%s", (way) => {
-  let extraCa: string;
-  let tls: KeyPair;
   /** Listens on all of this machine's addresses, to catch every connection that the guard lets through. */
   let trap: Receiver;
   /** One sender for all tests: making one reads all root certificates, which takes long. */
@@ -32,9 +30,6 @@ describe.each(WAYS)("%s", (way) => {
   };
 
   beforeAll(async () => {
-    const authority = await makeAuthority("Test authority");
-    extraCa = authority.cert;
-    tls = await authority.issue({ names: ["receiver.test"] });
     trap = await tcpReceiver((socket) => socket.resume(), "::");
     sending = await through(way, { deadlineMs: SHORT_DEADLINE_MS, addresses: PUBLIC_ONLY, resolve });
   });
@@ -199,5 +194,56 @@ describe.each(WAYS)("%s", (way) => {
         statusCode: 503,
       });
     });
+  });
+});
+
+describe("name look-up", () => {
+  let sending: Sender;
+
+  afterEach(() => sending.close());
+
+  async function send(resolve: Resolve) {
+    sending = sender({ resolve, deadlineMs: SHORT_DEADLINE_MS });
+    let result: Awaited<ReturnType<Sender["send"]>> | undefined;
+    const connects = await countConnects(async () => {
+      result = await sending.send(request());
+    });
+    expect(connects).toBe(0);
+    return result;
+  }
+
+  const failsWith =
+    (code: string): Resolve =>
+    async (name) => {
+      throw Object.assign(new Error(`queryA ${code} ${name}`), { code, syscall: "queryA", hostname: name });
+    };
+
+  test.each([
+    ["ENOTFOUND", "host not found"],
+    ["ESERVFAIL", "DNS lookup failed"],
+    ["ETIMEOUT", "DNS lookup timed out"],
+  ])("§2.2/503 %s is recorded as 503, %p", async (code, errorSummary) => {
+    expect(await send(failsWith(code))).toMatchObject({ statusCode: 503, succeeded: false, errorSummary });
+  });
+
+  test("§8/timeout a name look-up that never ends is ended by the attempt's deadline", async () => {
+    expect(await send(() => new Promise(() => {}))).toMatchObject({
+      statusCode: 503,
+      errorSummary: "timed out after 0.4 s",
+    });
+  });
+
+  test("a name that resolves after the deadline leads to no connection", async () => {
+    let answer: (addresses: { address: string; family: number }[]) => void = () => {};
+    const late = new Promise<{ address: string; family: number }[]>((resolve) => {
+      answer = resolve;
+    });
+    expect(await send(() => late)).toMatchObject({ errorSummary: "timed out after 0.4 s" });
+    const connects = await countConnects(async () => {
+      answer([{ address: "127.0.0.1", family: 4 }]);
+      await new Promise((resolve) => setImmediate(resolve));
+      await new Promise((resolve) => setImmediate(resolve));
+    });
+    expect(connects).toBe(0);
   });
 });

@@ -1,22 +1,13 @@
 import { addressRules } from "@herald/common/security/address-guard";
-import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
 import { eventually } from "@herald/dev/harness/eventually";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
-import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import type { AttemptRequest, Sender, SenderOptions } from "../../src/attempt/sender.ts";
 import { type Receiver, scriptedReceiver, wellBehavedReceiver } from "./receivers.ts";
-import { NOW, request, SHORT_DEADLINE_MS, sender, through, WAYS } from "./sending.ts";
+import { extraCa, NOW, request, SHORT_DEADLINE_MS, sender, through, tls, WAYS } from "./sending.ts";
 
-let extraCa: string;
-let tls: KeyPair;
 let receiver: Receiver;
 let sending: Sender;
-
-beforeAll(async () => {
-  const authority = await makeAuthority("Test authority");
-  extraCa = authority.cert;
-  tls = await authority.issue({ names: ["receiver.test"] });
-});
 
 afterEach(async () => {
   await sending.close();

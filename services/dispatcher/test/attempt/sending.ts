@@ -1,5 +1,7 @@
 import { createHook } from "node:async_hooks";
-import { addressRules, type Resolve } from "@herald/common/security/address-guard";
+import type { Resolve } from "@herald/common/security/address-guard";
+import { addressRules } from "@herald/common/security/address-guard";
+import { makeAuthority } from "@herald/dev/certificates/authority";
 import { afterAll } from "@jest/globals";
 import { createEgressProxy } from "../../src/attempt/egress-proxy.ts";
 import { type AttemptRequest, createSender, type Sender, type SenderOptions } from "../../src/attempt/sender.ts";
@@ -9,6 +11,11 @@ export const SECRET = Buffer.alloc(32, 7).toString("base64");
 export const NOW = new Date("2026-11-20T12:00:00.900Z");
 /** For what must not end in time. */
 export const SHORT_DEADLINE_MS = 400;
+
+/** The authority that senders of a test file trust, and a certificate by it. */
+const authority = await makeAuthority("Test authority");
+export const extraCa = authority.cert;
+export const tls = await authority.issue({ names: ["receiver.test"] });
 
 /** Every name is this machine's. */
 export const toLoopback: Resolve = async () => [{ address: "127.0.0.1", family: 4 }];

@@ -1,20 +1,9 @@
 import type { Service } from "@herald/common/service/run-service";
 import { eventually } from "@herald/dev/harness/eventually";
-import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
-import { useBroker } from "@herald/dev/harness/use-broker";
-import { useDatabase } from "@herald/dev/harness/use-database";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { useDispatchers } from "../dispatchers.ts";
 
-const db = useDatabase();
-const broker = useBroker();
-let receiver: HttpsReceiver;
-beforeEach(async () => {
-  receiver = await httpsReceiver();
-});
-// First the receiver: its connections end, and with them the attempts that wait for an answer.
-afterEach(() => receiver.close());
-const dispatchers = useDispatchers(db, broker);
+const { db, receiver, ...dispatchers } = useDispatchers();
 
 /** Small ones: only that they are many matters. */
 const LIGHT = { DATABASE_POOL_SIZE: "2", ENDPOINT_CONCURRENCY: "10" };

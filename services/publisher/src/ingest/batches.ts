@@ -12,15 +12,6 @@ export interface BatchOptions<Item> {
   groupOf(item: Item): string;
 }
 
-/** Items that wait until their batch runs. */
-export interface Batches<Item> {
-  add(item: Item): void;
-  /** Removes the waiting items, and returns them. */
-  drop(): Item[];
-  /** Resolves once no batch runs. */
-  idle(): Promise<void>;
-}
-
 /**
  * Runs items in batches, as many of them as are there. While fewer than `maxRunning` run, an item starts one at the end of the
  * current turn of the event loop, so that a single item waits for no timer.
@@ -31,10 +22,7 @@ export interface Batches<Item> {
  *
  * @param run never throws
  */
-export function batchesByTurns<Item>(
-  run: (batch: readonly Item[]) => Promise<void>,
-  options: BatchOptions<Item>,
-): Batches<Item> {
+export function batchesByTurns<Item>(run: (batch: readonly Item[]) => Promise<void>, options: BatchOptions<Item>) {
   const { maxItems, maxBytes, maxRunning, maxApart = 0, bytesOf, groupOf } = options;
   /** The waiting items of each group, in the order of the groups' turns. */
   const waiting = new Map<string, Item[]>();
@@ -99,19 +87,21 @@ export function batchesByTurns<Item>(
   }
 
   return {
-    add(item) {
+    add(item: Item): void {
       const group = groupOf(item);
       const items = waiting.get(group);
       if (items) items.push(item);
       else waiting.set(group, [item]);
       schedule();
     },
-    drop() {
+    /** Removes the waiting items, and returns them. */
+    drop(): Item[] {
       const dropped = [...waiting.values()].flat();
       waiting.clear();
       return dropped;
     },
-    async idle() {
+    /** Resolves once no batch runs. */
+    async idle(): Promise<void> {
       while (running.size > 0) await Promise.all(running);
     },
   };

@@ -1,6 +1,6 @@
 import { isTime, isUtcTime, MAX_EVENT_BYTES } from "@herald/contracts";
 import type { Message } from "./bundle.ts";
-import { rawMember } from "./raw-member.ts";
+import { rawMember } from "./read-event.ts";
 
 /** A message as it came from the broker. */
 export interface Received extends Message {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { FLOOD, type Floods, LOOK_EVERY, NEIGHBOUR_MS, STAY_MS, watchFloods } from "./floods.ts";
+import { FLOOD, LOOK_EVERY, NEIGHBOUR_MS, STAY_MS, watchFloods } from "./floods.ts";
 
 const QUEUE = "herald.events.inbox.a";
 const OTHER_QUEUE = "herald.events.inbox.b";
@@ -8,7 +8,7 @@ let nowMs: number;
 let depths: Record<string, number>;
 let looks: string[];
 let isAway: boolean;
-let floods: Floods;
+let floods: ReturnType<typeof watchFloods>;
 
 beforeEach(() => {
   nowMs = 5 * NEIGHBOUR_MS;

@@ -2,12 +2,6 @@ import type { Inspector } from "@herald/common/broker/broker";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 
-/** Says which messages of the inbox go behind: to the second queue of their bucket, so that the messages after them are reached. */
-export interface Floods {
-  /** To be asked once for each message of an inbox queue, when it arrives. */
-  goesBehind(queue: string, organization: string): boolean;
-}
-
 interface Parts {
   inspector: Pick<Inspector, "depthOf">;
   clock: Pick<Clock, "monotonicMs">;
@@ -45,6 +39,8 @@ interface Bucket {
 }
 
 /**
+ * Says which messages of the inbox go behind: to the second queue of their bucket, so that the messages after them are reached.
+ *
  * A flood is an organization that has most of a queue's messages, while hundreds more wait in the queue and neighbours have used it lately. A queue
  * is in the order of its messages' arrival, so the last ones that came out of it say whose wait in it. An organization that is alone floods
  * nobody, and nothing of it is moved: it has whole batches.
@@ -52,7 +48,7 @@ interface Bucket {
  * From then on all of its messages go behind, while hundreds wait in the queue and for a second after, whatever waits in the second queue: what
  * comes slowly makes bundles of few events each, which fill no batch.
  */
-export function watchFloods({ inspector, clock, log }: Parts): Floods {
+export function watchFloods({ inspector, clock, log }: Parts) {
   const buckets = new Map<string, Bucket>();
 
   function bucketOf(queue: string): Bucket {
@@ -110,7 +106,8 @@ export function watchFloods({ inspector, clock, log }: Parts): Floods {
   }
 
   return {
-    goesBehind(queue, organization) {
+    /** To be asked once for each message of an inbox queue, when it arrives. */
+    goesBehind(queue: string, organization: string): boolean {
       const bucket = bucketOf(queue);
       note(bucket, organization);
       mayLook(queue, bucket);

@@ -1,19 +1,13 @@
-/** Items that wait for others, since nobody waits for them. */
-export interface Gather<Item> {
-  add(item: Item): void;
-  /** Removes the waiting items, and returns them. */
-  drop(): Item[];
-}
-
-export interface GatherOptions {
-  /** When the oldest item has waited for this long, it goes on, */
-  mostMs: number;
-  /** and with it all that have waited for this long. */
-  leastMs: number;
-}
-
-/** @param goOn takes an item that has waited long enough */
-export function createGather<Item>(goOn: (item: Item) => void, { mostMs, leastMs }: GatherOptions): Gather<Item> {
+/**
+ * Items that wait for others, since nobody waits for them. When the oldest has waited for `mostMs`, it goes on, and with it all that have waited
+ * for `leastMs`.
+ *
+ * @param goOn takes an item that has waited long enough
+ */
+export function createGather<Item>(
+  goOn: (item: Item) => void,
+  { mostMs, leastMs }: { mostMs: number; leastMs: number },
+) {
   /** In the order of their arrival. */
   const waiting: { item: Item; sinceMs: number }[] = [];
   let timer: NodeJS.Timeout | undefined;
@@ -32,11 +26,12 @@ export function createGather<Item>(goOn: (item: Item) => void, { mostMs, leastMs
   }
 
   return {
-    add(item) {
+    add(item: Item): void {
       waiting.push({ item, sinceMs: performance.now() });
       if (waiting.length === 1) setTimer();
     },
-    drop() {
+    /** Removes the waiting items, and returns them. */
+    drop(): Item[] {
       const dropped = waiting.splice(0).map(({ item }) => item);
       setTimer();
       return dropped;

@@ -6,14 +6,6 @@ import { batchesByTurns } from "./batches.ts";
 import { bundleEntry, type Message, unbundle } from "./bundle.ts";
 import type { Held } from "./held.ts";
 
-/** The way of a flood's events to the second queue of their bucket. */
-export interface Moves {
-  /** Moves an event, and is then done with it. Where that fails, the event is stored in its turn. */
-  add(held: Held, inboxQueue: string): void;
-  /** Removes the events that wait for their bundle, and returns them. */
-  drop(): Held[];
-}
-
 interface Parts {
   publisher: Publisher;
   metrics: PublisherMetrics;
@@ -25,10 +17,12 @@ interface Parts {
 const BUNDLE = "bundle";
 
 /**
- * Moves events in bundles: one by one, it would cost as much as to store them, and make the flood itself slower. A bundle is confirmed in the
+ * The way of a flood's events to the second queue of their bucket.
+ *
+ * Moves them in bundles: one by one, it would cost as much as to store them, and make the flood itself slower. A bundle is confirmed in the
  * second queue before its events' messages are settled. Where this process dies between the two, they come twice, which changes nothing.
  */
-export function moveBehind({ publisher, metrics, stay }: Parts, { maxItems }: { maxItems: number }): Moves {
+export function moveBehind({ publisher, metrics, stay }: Parts, { maxItems }: { maxItems: number }) {
   interface Move {
     held: Held;
     entry: Buffer;
@@ -69,7 +63,10 @@ export function moveBehind({ publisher, metrics, stay }: Parts, { maxItems }: { 
   }
 
   return {
-    add: (held, inboxQueue) => moves.add({ held, entry: bundleEntry(held.message), queue: behindQueueOf(inboxQueue) }),
+    /** Moves an event, and is then done with it. Where that fails, the event is stored in its turn. */
+    add: (held: Held, inboxQueue: string) =>
+      moves.add({ held, entry: bundleEntry(held.message), queue: behindQueueOf(inboxQueue) }),
+    /** Removes the events that wait for their bundle, and returns them. */
     drop: () => moves.drop().map(({ held }) => held),
   };
 }

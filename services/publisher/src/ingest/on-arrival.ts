@@ -2,23 +2,12 @@ import { deliveryId } from "@herald/common/database/ids";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { FanOutResult } from "../fan-out.ts";
 import { type ForOwners, MAX_BODY_BYTES, type NewDelivery } from "../hand-over.ts";
-import { createDirectory } from "./directory.ts";
+import { type SubscribedEndpoint, type Subscription, subscriptionKey } from "../sql/store-events.ts";
 import type { IncomingEvent } from "./read-event.ts";
 
 interface Parts {
   clock: Clock;
   handOver: (made: ForOwners) => void;
-}
-
-/**
- * Hands events over to the owners of their endpoints when they arrive, before they are stored, where everything is as usual. Then the owner
- * stores the delivery with its result, and the publisher the event, a moment later and many at once. See ADR 46.
- */
-export interface OnArrival {
-  /** Hands events over to all of their endpoints, and returns them; the others have to be stored first. */
-  handOver(events: readonly IncomingEvent[]): Set<IncomingEvent>;
-  /** Runs a statement that stores events, and learns of its answer. */
-  storing(store: () => Promise<FanOutResult>): Promise<FanOutResult>;
 }
 
 /**
@@ -36,7 +25,11 @@ const MAX_ENDPOINTS = 20;
 /** While a statement takes longer than this, PostgreSQL may be away, and what is attempted could not be stored. */
 const LATE_MS = 1_000;
 
-export function createOnArrival({ clock, handOver }: Parts): OnArrival {
+/**
+ * Hands events over to the owners of their endpoints when they arrive, before they are stored, where everything is as usual. Then the owner
+ * stores the delivery with its result, and the publisher the event, a moment later and many at once. See ADR 46.
+ */
+export function createOnArrival({ clock, handOver }: Parts) {
   const directory = createDirectory(clock);
   /** When the statements under way began. */
   const running = new Set<{ sinceMs: number }>();
@@ -66,7 +59,8 @@ export function createOnArrival({ clock, handOver }: Parts): OnArrival {
   }
 
   return {
-    handOver(events) {
+    /** Hands events over to all of their endpoints, and returns them; the others have to be stored first. */
+    handOver(events: readonly IncomingEvent[]): Set<IncomingEvent> {
       if (!mayBegin()) return new Set();
       const made = new Map<IncomingEvent, NewDelivery[]>();
       for (const event of events) {
@@ -77,7 +71,8 @@ export function createOnArrival({ clock, handOver }: Parts): OnArrival {
       if (deliveries.length > 0) handOver({ stored: false, deliveries, work: [] });
       return new Set(made.keys());
     },
-    async storing(store) {
+    /** Runs a statement that stores events, and learns of its answer. */
+    async storing(store: () => Promise<FanOutResult>): Promise<FanOutResult> {
       const statement = { sinceMs: clock.monotonicMs() };
       running.add(statement);
       try {
@@ -93,5 +88,51 @@ export function createOnArrival({ clock, handOver }: Parts): OnArrival {
         running.delete(statement);
       }
     },
+  };
+}
+
+/** What was said longer ago counts for nothing. */
+const VALID_MS = 60_000;
+
+/** Of more endpoints, everything is forgotten: the next events say it again. */
+const MAX_KNOWN = 20_000;
+
+/**
+ * Who gets the events of an organization and type, as the statements that store events say it by the way. Nobody tells of changes, since this
+ * is never the authority: what it hands over in vain the owner drops, by the endpoint's revision, and what it misses the next statement
+ * makes, and says. So it mends itself with every event that is stored.
+ */
+function createDirectory(clock: Pick<Clock, "monotonicMs">) {
+  const endpoints = new Map<string, SubscribedEndpoint>();
+  const subscriptions = new Map<string, { endpoints: SubscribedEndpoint[]; saidAtMs: number }>();
+
+  /** PostgreSQL could not be asked: it may come back as it was before, and everything with it. */
+  function forgetAll(): void {
+    endpoints.clear();
+    subscriptions.clear();
+  }
+
+  function known(endpoint: SubscribedEndpoint): SubscribedEndpoint {
+    const known = endpoints.get(endpoint.id) ?? { ...endpoint };
+    // Statements may end in another order than that in which they began.
+    if (endpoint.readAt >= known.readAt) Object.assign(known, endpoint);
+    endpoints.set(endpoint.id, known);
+    return known;
+  }
+
+  return {
+    /** Undefined where it doesn't know. */
+    endpointsOf(event: Pick<Subscription, "organizationId" | "type">): readonly SubscribedEndpoint[] | undefined {
+      const found = subscriptions.get(subscriptionKey(event));
+      return found && clock.monotonicMs() - found.saidAtMs <= VALID_MS ? found.endpoints : undefined;
+    },
+    said(said: readonly Subscription[]): void {
+      if (endpoints.size > MAX_KNOWN || subscriptions.size > MAX_KNOWN) forgetAll();
+      for (const subscription of said) {
+        const saidAtMs = clock.monotonicMs();
+        subscriptions.set(subscriptionKey(subscription), { endpoints: subscription.endpoints.map(known), saidAtMs });
+      }
+    },
+    forgetAll,
   };
 }

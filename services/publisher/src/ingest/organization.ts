@@ -1,5 +1,5 @@
 import { MAX_EVENT_BYTES } from "@herald/contracts";
-import { rawMembers } from "./raw-member.ts";
+import { rawMembers } from "./read-event.ts";
 
 /** The longest source text of an organization's id: 128 characters, each of which may be escaped as two halves. */
 const MAX_RAW_LENGTH = 128 * 12 + 2;

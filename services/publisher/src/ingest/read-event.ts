@@ -1,6 +1,5 @@
 import { eventKey } from "@herald/common/database/ids";
 import { type BusinessEvent, type Judgement, type JudgeOptions, judgeEvent } from "@herald/contracts";
-import { rawMember } from "./raw-member.ts";
 
 /** An event as it is stored: with the request body that every receiver will get. */
 export interface IncomingEvent {
@@ -56,4 +55,66 @@ function payloadText(text: string, event: BusinessEvent): string {
   const { id, type, occurredAtUtc, entityType, entityId } = event;
   const head: Omit<BusinessEvent, "organizationId" | "data"> = { id, type, occurredAtUtc, entityType, entityId };
   return `${JSON.stringify(head).slice(0, -1)},"data":${rawMember(text, "data")}}`;
+}
+
+/**
+ * The source text of a member's value in a JSON object: where the name occurs twice, of the last one, as JSON.parse does.
+ *
+ * @param json text that JSON.parse has accepted as an object with this member
+ */
+export function rawMember(json: string, name: string): string {
+  let found: string | undefined;
+  for (const { key, value } of rawMembers(json)) if (key === name) found = value;
+  if (found === undefined) throw new Error(`The JSON object has no member ${JSON.stringify(name)}.`);
+  return found;
+}
+
+/**
+ * The members of a JSON object in their order, each with the source text of its value. It reads no further than it is asked to. It ends on any text,
+ * and what it makes of one that is no JSON object means nothing.
+ *
+ * @throws SyntaxError where a name is no JSON string
+ */
+export function* rawMembers(json: string): Generator<{ key: string; value: string }> {
+  let at = skipSpace(json, json.indexOf("{") + 1);
+  while (json[at] === '"') {
+    const keyEnd = endOfString(json, at);
+    const colon = json.indexOf(":", keyEnd);
+    if (colon === -1) return;
+    const start = skipSpace(json, colon + 1);
+    const end = endOfValue(json, start);
+    yield { key: JSON.parse(json.slice(at, keyEnd)), value: json.slice(start, end).trimEnd() };
+    at = skipSpace(json, end + 1);
+  }
+}
+
+function skipSpace(json: string, from: number): number {
+  let at = from;
+  while (json[at] === " " || json[at] === "\n" || json[at] === "\r" || json[at] === "\t") at++;
+  return at;
+}
+
+/** The index behind the closing quote of the string that starts at `from`, or behind the text where none closes it. */
+function endOfString(json: string, from: number): number {
+  let at = from + 1;
+  while (at < json.length && json[at] !== '"') at += json[at] === "\\" ? 2 : 1;
+  return at + 1;
+}
+
+/** The index of the comma or brace that ends the value which starts at `from`; that of the text's end where there is none. */
+function endOfValue(json: string, from: number): number {
+  let depth = 0;
+  let at = from;
+  while (at < json.length) {
+    const character = json[at];
+    if (character === '"') {
+      at = endOfString(json, at);
+      continue;
+    }
+    if (depth === 0 && (character === "," || character === "}")) return at;
+    if (character === "{" || character === "[") depth++;
+    else if (character === "}" || character === "]") depth--;
+    at++;
+  }
+  return at;
 }

@@ -43,13 +43,6 @@ const SAID_OF = {
 
 type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
 
-interface Storing {
-  /** The event of a message, to be stored; undefined where there is nothing to store, and the message is settled by itself. */
-  read(held: Held): FanOutItem | undefined;
-  /** Fans out the events of a batch, and settles each. It never throws: what can't be stored now has `failed`. */
-  store(batch: readonly Held[], fanOutPages: FanOutPages): Promise<void>;
-}
-
 /** @param options how far back events are delivered, and of which types */
 export function createStoring(
   {
@@ -66,7 +59,8 @@ export function createStoring(
     log,
   }: Parts,
   { windowMs, eventTypes }: Required<Pick<JudgeOptions, "windowMs" | "eventTypes">>,
-): Storing {
+) {
+  /** The event of a message, to be stored; undefined where there is nothing to store, and the message is settled by itself. */
   function read(held: Held): FanOutItem | undefined {
     const event = held.event ?? judged(held);
     if (event === undefined) return undefined;
@@ -171,6 +165,7 @@ export function createStoring(
       .catch(held.failed);
   }
 
+  /** Fans out the events of a batch, and settles each. It never throws: what can't be stored now has `failed`. */
   async function store(batch: readonly Held[], fanOutPages: FanOutPages): Promise<void> {
     const events: { held: Held; item: FanOutItem }[] = [];
     for (const held of batch) {

@@ -1,5 +1,6 @@
+import { noticeId } from "@herald/common/database/notice-id";
 import type { Queries } from "@herald/common/database/queries";
-import type { Rejection } from "../rejections.ts";
+import type { RejectedGroup, Rejection } from "../rejections.ts";
 
 /**
  * Writes down events that are not taken, by organization, id and cause; one that is there stays as it came first.
@@ -18,4 +19,21 @@ export async function insertUndelivered(queries: Queries, events: readonly Rejec
       ${events.map(({ reason }) => reason)}::text[]
     ) as given (event_id, organization_id, cause, type, reason)
     on conflict do nothing`;
+}
+
+/** Leaves notices of events that were rejected, to be published from `publishAt` on. Locks nothing that is there. */
+export async function insertRejections(
+  queries: Queries,
+  groups: readonly RejectedGroup[],
+  { now, publishAt }: { now: Date; publishAt: Date },
+): Promise<void> {
+  const details = groups.map(({ organizationId: _, ...rest }) => JSON.stringify(rest));
+  await queries.$executeRaw`
+    insert into notice (id, type, organization_id, failure_run, details, occurred_at, publish_at)
+    select id, 'event.rejected', organization_id, '{}', details, ${now}::timestamptz, ${publishAt}::timestamptz
+    from unnest(
+      ${groups.map(() => noticeId(now))}::uuid[],
+      ${groups.map(({ organizationId }) => organizationId)}::text[],
+      ${details}::jsonb[]
+    ) as rejected (id, organization_id, details)`;
 }

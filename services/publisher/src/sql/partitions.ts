@@ -1,9 +1,15 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import { PARTITIONS_OF_HISTORY } from "@herald/common/database/partitions";
 import type { Queries } from "@herald/common/database/queries";
-import type { Partition } from "../partitions/days.ts";
 
 // The functions are in the migration, which says what they lock.
+
+/** The days of a partition in UTC, as "2026-11-21". */
+export interface Partition {
+  first: string;
+  /** The day after the last one. */
+  end: string;
+}
 
 /** The partitions that there are, earliest first. Locks nothing. Walks what {@link PARTITIONS_OF_HISTORY} walks. */
 export async function readPartitions(queries: Queries): Promise<Partition[]> {

@@ -3,7 +3,7 @@ import { deliveryId, eventKey } from "@herald/common/database/ids";
 import { eventually } from "@herald/dev/harness/eventually";
 import { insertEndpoint, ownShards } from "@herald/dev/harness/rows";
 import { afterEach, expect, test } from "@jest/globals";
-import { refuseDeliveries } from "../refusals.ts";
+import { refuseDeliveries } from "../given.ts";
 import { INBOX_TIME, useInbox, validEvent } from "./use-inbox.ts";
 
 const inbox = useInbox();

@@ -17,25 +17,8 @@ export const INBOX_TIME = new Date("2026-03-01T12:00:00.123Z");
 
 export const WINDOW_MS = 7 * 24 * 60 * 60_000;
 
-export interface Inbox {
-  readonly prisma: PrismaClient;
-  readonly names: ReturnType<typeof namesOf>;
-  readonly url: string;
-  readonly channel: ConfirmChannel;
-  /** Publishes as a product service does, and resolves with the broker's confirm. */
-  publish(content: Buffer | string, options?: Options.Publish, routingKey?: string): Promise<void>;
-  /** Takes everything out of the rejected queue, as soon as so many are there; never many more than that. */
-  takeRejected(count: number): Promise<ConsumeMessage[]>;
-  /** Publishes an event that keeps the contract, and resolves when it is stored. */
-  storeValid(): Promise<void>;
-  /** A counter of the publisher's own metrics. */
-  counted(result: "received" | "stale" | "ignored" | "rejected"): Promise<number>;
-  /** How many events the publisher neither took nor wrote down. */
-  unkept(): Promise<number>;
-}
-
 /** A publisher that runs on a real RabbitMQ and a real PostgreSQL, and an emitter that can send any message. */
-export function useInbox(brokerOptions: TestBrokerOptions = {}): Inbox {
+export function useInbox(brokerOptions: TestBrokerOptions = {}) {
   let service: Service;
   let metricsUrl: string;
   let connection: ChannelModel;
@@ -72,8 +55,8 @@ export function useInbox(brokerOptions: TestBrokerOptions = {}): Inbox {
 
   const metrics = async () => (await fetch(metricsUrl, { headers: { connection: "close" } })).text();
 
-  const inbox: Inbox = {
-    get prisma() {
+  const inbox = {
+    get prisma(): PrismaClient {
       return db.database.prisma;
     },
     names,
@@ -83,8 +66,9 @@ export function useInbox(brokerOptions: TestBrokerOptions = {}): Inbox {
     get channel() {
       return channel;
     },
-    publish: (content, options = {}, routingKey = "WorkItemCompleted.c.2") =>
-      new Promise((resolve, reject) => {
+    /** Publishes as a product service does, and resolves with the broker's confirm. */
+    publish: (content: Buffer | string, options: Options.Publish = {}, routingKey = "WorkItemCompleted.c.2") =>
+      new Promise<void>((resolve, reject) => {
         channel.publish(
           names.eventsExchange,
           routingKey,
@@ -93,7 +77,8 @@ export function useInbox(brokerOptions: TestBrokerOptions = {}): Inbox {
           (error) => (error ? reject(error) : resolve()),
         );
       }),
-    async takeRejected(count) {
+    /** Takes everything out of the rejected queue, as soon as so many are there; never many more than that. */
+    async takeRejected(count: number): Promise<ConsumeMessage[]> {
       await eventually(
         async () => {
           const { messageCount } = await channel.checkQueue(names.rejectedQueue);
@@ -111,17 +96,20 @@ export function useInbox(brokerOptions: TestBrokerOptions = {}): Inbox {
       expect(taken.length).toBeLessThanOrEqual(count + 100);
       return taken;
     },
-    async storeValid() {
+    /** Publishes an event that keeps the contract, and resolves when it is stored. */
+    async storeValid(): Promise<void> {
       const event = validEvent();
       await inbox.publish(JSON.stringify(event));
       await eventually(async () =>
         expect(await db.database.prisma.businessEvent.count({ where: { id: event.id } })).toBe(1),
       );
     },
-    async counted(result) {
+    /** A counter of the publisher's own metrics. */
+    async counted(result: "received" | "stale" | "ignored" | "rejected"): Promise<number> {
       return Number(new RegExp(`herald_events_total\\{result="${result}"[^}]*\\} (\\d+)`).exec(await metrics())?.[1]);
     },
-    async unkept() {
+    /** How many events the publisher neither took nor wrote down. */
+    async unkept(): Promise<number> {
       return Number(/herald_undelivered_events_unkept_total\S* (\d+)/.exec(await metrics())?.[1]);
     },
   };

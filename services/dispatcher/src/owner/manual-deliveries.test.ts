@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { manualCaps } from "./manual-caps.ts";
+import { manualCaps } from "./manual-deliveries.ts";
 
 const times = (count: number, enter: () => boolean) => Array.from({ length: count }, enter).filter(Boolean).length;
 

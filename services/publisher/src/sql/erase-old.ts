@@ -26,7 +26,7 @@ const BEFORE_ALL: DueCursor = {
 
 /**
  * Reads one page of what is unfinished, and ends those deliveries as expired whose events, or which themselves, are older than
- * `endedBefore`. Leaves what a notice needs (make-digests.ts) of those whose endpoint exists.
+ * `endedBefore`. Leaves what a notice needs (notices.ts) of those whose endpoint exists.
  *
  * The row of `due` decides: who deletes it tells of it, also where its delivery has been dropped. A delivery that a settlement ends or
  * postpones at the same moment is left to it, or to the next pass. An attempt that is under way ends for nothing.
@@ -71,4 +71,31 @@ export async function expireDue(
       ) as "last"`;
   if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
   return row;
+}
+
+/** What begins with the time of a row: an id, or the time itself. */
+const TIMES = { endpoint_change: "id", resend: "id", undelivered_event: "came_at", endpoint_hour: "hour" } as const;
+
+/**
+ * Erases rows of a table that are of a time before: the oldest first, at most `pageSize`. Returns how many. A resend that still runs ends
+ * with that; its deliveries are erased with the partitions of their days. One that is moved at the same moment goes then or at the next pass.
+ *
+ * Locks what it erases. Walks endpoint_change_pkey, resend_pkey, undelivered_event_came_at_idx or endpoint_hour_hour_idx from its left end.
+ */
+export async function eraseRows(
+  queries: Queries,
+  table: keyof typeof TIMES,
+  { before, pageSize }: { before: Date; pageSize: number },
+): Promise<number> {
+  const [from, time] = [Prisma.raw(table), Prisma.raw(TIMES[table])];
+  const isId = TIMES[table] === "id";
+  const limit = isId ? Prisma.sql`${firstIdAt(before)}::uuid` : Prisma.sql`${before}::timestamptz`;
+  return await queries.$executeRaw`
+    delete from ${from}
+    where ctid = any (array (
+      select ctid from ${from}
+      where ${time} < ${limit}
+      order by ${time}
+      limit ${pageSize}
+    ))`;
 }

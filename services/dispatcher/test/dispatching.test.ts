@@ -1,21 +1,35 @@
+import { shardOf } from "@herald/common/database/shards";
 import { secretBox } from "@herald/common/security/secret-box";
 import { eventually } from "@herald/dev/harness/eventually";
-import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
-import { useBroker } from "@herald/dev/harness/use-broker";
-import { useDatabase } from "@herald/dev/harness/use-database";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { BEGINNING, readDue } from "../src/sql/read-due.ts";
 import { SECRET_KEYS, useDispatchers } from "./dispatchers.ts";
 
-const db = useDatabase();
-const rabbitmq = useBroker();
+const { db, receiver, start, stop, insertEndpointAt, insertDeliveries } = useDispatchers();
 
-let receiver: HttpsReceiver;
-beforeEach(async () => {
-  receiver = await httpsReceiver();
+test("what is due is attempted, once", async () => {
+  const endpoint = await insertEndpointAt(receiver.url);
+  const ids = await insertDeliveries(endpoint, 50);
+  await start();
+  await eventually(async () => expect(await db.database.prisma.due.count()).toBe(0));
+  expect(receiver.requests).toHaveLength(50);
+  const states = await db.database.prisma.delivery.groupBy({ by: ["state"], where: { id: { in: ids } }, _count: true });
+  expect(states).toEqual([{ state: "succeeded", _count: 50 }]);
 });
-// Before the dispatchers stop: its connections end, and with them the attempts that hang.
-afterEach(() => receiver.close());
-const { start, stop, insertEndpointAt, insertDeliveries } = useDispatchers(db, rabbitmq);
+
+test("with a rate, all dispatchers together begin no more attempts a second to an endpoint, and the whole backlog arrives", async () => {
+  const { prisma } = db.database;
+  const settings = { ENDPOINT_RATE: "10" };
+  const endpoint = await insertEndpointAt(receiver.url);
+  await insertDeliveries(endpoint, 50);
+  const begun = Date.now();
+  await Promise.all([start(settings), start(settings)]);
+  await eventually(async () => expect(await prisma.delivery.count({ where: { state: "succeeded" } })).toBe(50));
+  const { attemptedAt } = await prisma.delivery.findFirstOrThrow({ orderBy: { attemptedAt: "desc" } });
+  // At once the tokens of a second; and perhaps once more, where its shard changed hands. The others come at ten a second.
+  expect(Number(attemptedAt) - begun).toBeGreaterThanOrEqual(((50 - 20) / 10) * 1_000);
+});
 
 /** Stores an endpoint with deliveries that are due, and returns the endpoint's id. */
 async function endpointWith(path: string, count: number): Promise<string> {
@@ -109,4 +123,65 @@ test("an endpoint whose secret can't be opened is left alone, and its row says s
   );
   const delivered = { endpointId, state: "succeeded", attemptCount: 1 } as const;
   await eventually(async () => expect(await prisma.delivery.count({ where: delivered })).toBe(40));
+});
+
+describe("dispatching that an operator has stopped", () => {
+  afterEach(goOn);
+
+  /** As `herald dispatch stop` and `herald dispatch start`. */
+  async function stopDispatching(): Promise<void> {
+    await db.database.prisma.shard.updateMany({ data: { stoppedAt: new Date() } });
+  }
+  async function goOn(): Promise<void> {
+    await db.database.prisma.shard.updateMany({ data: { stoppedAt: null } });
+  }
+  const owned = () => db.database.prisma.shard.count({ where: { owner: { not: null } } });
+
+  test("a dispatcher that starts while dispatching is stopped attempts nothing, and goes on when it is started again", async () => {
+    await stopDispatching();
+    const endpoint = await insertEndpointAt(`${receiver.url}/`);
+    await insertDeliveries(endpoint, 3);
+    await start({}, { sweepIntervalMs: 50 });
+    // A fixed wait, to show an absence: heartbeats and sweeps come and go meanwhile.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect([receiver.requests, await owned()]).toEqual([[], 0]);
+    expect(await db.database.prisma.due.count({ where: { interruptions: 0 } })).toBe(3);
+
+    await goOn();
+    await receiver.received(3);
+    expect(await owned()).toBe(256);
+  });
+
+  test("a dispatcher that runs gives up its shards when dispatching is stopped, those with attempts under way when they have ended", async () => {
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    receiver.answerWith(async () => {
+      await answered;
+      return { status: 200 };
+    });
+    await start({}, { sweepIntervalMs: 50 });
+    const endpoint = await insertEndpointAt(`${receiver.url}/`);
+    await insertDeliveries(endpoint, 1);
+    await receiver.received(1);
+    await stopDispatching();
+    await eventually(async () => expect(await owned()).toBe(1));
+    await insertDeliveries(endpoint, 1);
+    answer();
+    await eventually(async () => expect(await owned()).toBe(0));
+    expect(await db.database.prisma.delivery.count({ where: { state: "succeeded" } })).toBe(1);
+    expect(receiver.requests).toHaveLength(1);
+  });
+
+  test("no row is read of a shard that is stopped, or that another dispatcher has taken since, also where its owner has not heard of it", async () => {
+    const { prisma, queries } = db.database;
+    const endpoint = await insertEndpoint(prisma);
+    await insertDelivery(prisma, endpoint);
+    const shard = shardOf(endpoint.id);
+    const { epoch } = await prisma.shard.findUniqueOrThrow({ where: { id: shard } });
+    const read = (epoch: number) =>
+      readDue(queries, [{ endpointId: endpoint.id, shard, epoch, count: 10, after: BEGINNING }]);
+    expect(await read(Number(epoch))).toHaveLength(1);
+    expect(await read(Number(epoch) - 1)).toEqual([]);
+    await stopDispatching();
+    expect(await read(Number(epoch))).toEqual([]);
+  });
 });

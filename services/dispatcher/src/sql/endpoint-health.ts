@@ -3,6 +3,15 @@ import type { Queries } from "@herald/common/database/queries";
 import { changeId, settingsOf } from "@herald/common/database/update-endpoint";
 import type { Health, HealthStep } from "../settle/health.ts";
 
+/** An endpoint's health as it is stored; undefined where the endpoint is deleted. Locks nothing. Walks webhook_endpoint_pkey. */
+export async function readHealth(queries: Queries, endpointId: string): Promise<Health | undefined> {
+  const [health] = await queries.$queryRaw<Health[]>`
+    select revision, enabled, failure_run as "failureRun", failed_at as "failedAt", paused_until as "pausedUntil",
+      failing_told as "failingTold", failing_told_at as "failingToldAt"
+    from webhook_endpoint where id = ${endpointId}::uuid`;
+  return health;
+}
+
 /**
  * Writes a step of an endpoint's health, and with it its notice, and the change where it disables the endpoint, so that no crash comes between them. Returns false where
  * nothing was written: the endpoint is not as `before` any more, or another transaction holds its row. The caller reads again.
@@ -59,4 +68,67 @@ export async function writeHealth(
     )
     select id from written`;
   return written.length > 0;
+}
+
+/**
+ * Writes down since when no dispatcher could open the signing secret of endpoints, or that one can again. What stands there already
+ * stays: of a quarantine that goes on, its first time.
+ *
+ * Locks the endpoints' rows that change, and skips those that others lock. Walks webhook_endpoint_pkey.
+ *
+ * @param since null ends the quarantine
+ */
+export async function writeQuarantine(
+  queries: Queries,
+  endpointIds: readonly string[],
+  since: Date | null,
+): Promise<void> {
+  await queries.$executeRaw`
+    update webhook_endpoint
+    set quarantined_at = ${since}::timestamptz
+    where id in (
+      select id from webhook_endpoint
+      where id = any (${[...new Set(endpointIds)].sort()}::uuid[]) and (quarantined_at is null) = ${since !== null}::boolean
+      order by id
+      for no key update skip locked
+    )`;
+}
+
+/** How attempts of one endpoint ended that began within one hour. */
+export interface HourOfAttempts {
+  endpointId: string;
+  hour: Date;
+  succeeded: number;
+  failed: number;
+  /** How many took so long, by `DURATION_BOUNDS_MS`. */
+  durations: readonly number[];
+}
+
+/**
+ * Adds to endpoints' hours. Each endpoint and hour may be there once. Of deleted endpoints nothing is written.
+ *
+ * Locks these rows of endpoint_hour, in the order of their key, so that two dispatchers do not deadlock. Walks endpoint_hour_pkey,
+ * webhook_endpoint_pkey.
+ */
+export async function writeRates(queries: Queries, hours: readonly HourOfAttempts[]): Promise<void> {
+  await queries.$executeRaw`
+    insert into endpoint_hour (endpoint_id, hour, succeeded, failed, durations)
+    select endpoint_id, hour, succeeded, failed, durations::int[]
+    from unnest(
+      ${hours.map(({ endpointId }) => endpointId)}::uuid[],
+      ${hours.map(({ hour }) => hour)}::timestamptz[],
+      ${hours.map(({ succeeded }) => succeeded)}::int[],
+      ${hours.map(({ failed }) => failed)}::int[],
+      ${hours.map(({ durations }) => `{${durations.join()}}`)}::text[]
+    ) as added (endpoint_id, hour, succeeded, failed, durations)
+    where exists (select from webhook_endpoint where id = endpoint_id)
+    order by endpoint_id, hour
+    on conflict (endpoint_id, hour) do update
+    set succeeded = endpoint_hour.succeeded + excluded.succeeded,
+        failed = endpoint_hour.failed + excluded.failed,
+        durations = array (
+          select before + more
+          from unnest(endpoint_hour.durations, excluded.durations) with ordinality as bucket (before, more, position)
+          order by position
+        )`;
 }

@@ -1,8 +1,11 @@
+import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { createByteBudget } from "./byte-budget.ts";
 import { createLatencies } from "./latencies.ts";
 import { createPermits, type Permit, type Permits, SPEEDS, type Speed } from "./permits.ts";
+import { createRate } from "./rate.ts";
+import { createTurns } from "./turns.ts";
 
 beforeEach(() => void jest.useFakeTimers({ now: 0 }));
 afterEach(() => void jest.useRealTimers());
@@ -106,6 +109,90 @@ test("while another organization waits, none has more than half of the bytes; al
   ]);
   bytes.release("a", 40);
   bytes.release("b", 60);
-  expect([bytes.take("a", 1_000, true), bytes.taken()]).toEqual([true, 1_000]);
+  expect([bytes.take("a", 1_000, true), bytes.take("b", 1, false)]).toEqual([true, false]);
   expect(() => bytes.release("b", 1)).toThrow("More bytes are released than were taken.");
+});
+
+const clock = steeredClock();
+
+/** How many attempts may begin now. */
+function burst(rate: ReturnType<typeof createRate>): number {
+  let count = 0;
+  for (; rate.waitMs() === 0; count++) rate.take();
+  return count;
+}
+
+test("an endpoint that was quiet gets the attempts of a second at once, and then as many a second", () => {
+  const rate = createRate(clock, 5);
+  expect(burst(rate)).toBe(5);
+  clock.advance(400);
+  expect(burst(rate)).toBe(2);
+  let begun = 0;
+  for (let second = 0; second < 10; second++) {
+    clock.advance(1_000);
+    begun += burst(rate);
+  }
+  expect(begun).toBe(50);
+});
+
+test("with less than one attempt a second, there is one every so often", () => {
+  const rate = createRate(clock, 0.1);
+  expect(burst(rate)).toBe(1);
+  clock.advance(9_990);
+  expect(rate.waitMs()).toBe(10);
+  clock.advance(10);
+  expect(burst(rate)).toBe(1);
+});
+
+test("an attempt that cannot wait takes its token all the same, and the others wait for one more", () => {
+  const rate = createRate(clock, 1);
+  rate.take();
+  rate.take();
+  expect(rate.waitMs()).toBe(2_000);
+  clock.advance(2_000);
+  expect(burst(rate)).toBe(1);
+});
+
+const taker = (organizationId: string, id: string) => ({ id: `${organizationId}-${id}`, organizationId });
+
+test("organizations take turns, and the endpoints of each", () => {
+  const turns = createTurns();
+  for (const id of ["1", "2", "3"]) turns.add(taker("a", id));
+  turns.add(taker("b", "1"));
+  turns.add(taker("c", "1"));
+  const order: string[] = [];
+  for (let next = turns.next(); next; next = turns.next()) order.push(next.id);
+  expect(order).toEqual(["a-1", "b-1", "c-1", "a-2", "a-3"]);
+  expect(turns.next()).toBeUndefined();
+});
+
+test("who waits already keeps its place, and who is removed has no turn", () => {
+  const turns = createTurns();
+  turns.add(taker("a", "1"));
+  turns.add(taker("a", "2"));
+  turns.add(taker("a", "1"));
+  turns.remove(taker("a", "2"));
+  turns.remove(taker("b", "1"));
+  expect([turns.next()?.id, turns.next()]).toEqual(["a-1", undefined]);
+});
+
+test("nobody waits for more turns than there are organizations, times the endpoints of its own", () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(5), fc.nat(5)), { minLength: 1, maxLength: 40 }), (pairs) => {
+      const turns = createTurns();
+      const all = new Map(pairs.map(([o, e]) => [`o${o}-${e}`, taker(`o${o}`, `${e}`)]));
+      for (const each of all.values()) turns.add(each);
+      const organizations = new Set([...all.values()].map(({ organizationId }) => organizationId)).size;
+      const waited = new Map([...all.keys()].map((id) => [id, 0]));
+      for (let turn = 0; turn < 200; turn++) {
+        const next = turns.next();
+        if (next === undefined) break;
+        for (const id of waited.keys()) waited.set(id, (waited.get(id) ?? 0) + 1);
+        const own = [...all.values()].filter(({ organizationId }) => organizationId === next.organizationId).length;
+        expect(waited.get(next.id)).toBeLessThanOrEqual(organizations * own);
+        waited.set(next.id, 0);
+        turns.add(next);
+      }
+    }),
+  );
 });

@@ -1,0 +1,124 @@
+import { memorySettings } from "@herald/common/config/common-settings";
+import { memoryBounds } from "@herald/common/service/memory";
+import { MAX_EVENT_BYTES } from "@herald/contracts";
+import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import fc from "fast-check";
+import { bundleEntry, type Message, unbundle } from "./bundle.ts";
+import { createGather } from "./gather.ts";
+import { organizationOf } from "./organization.ts";
+import { BEHIND_PREFETCH, prefetchOf } from "./prefetch.ts";
+
+const bundle = (...messages: Message[]) => Buffer.concat(messages.map(bundleEntry));
+
+test("a bundle has the bytes and the texts among the headers of its events as they were (property)", () => {
+  const message = fc.record({
+    content: fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
+    headers: fc.dictionary(fc.constantFrom("traceparent", "note", "Übermut"), fc.string()),
+  });
+  fc.assert(
+    fc.property(fc.array(message, { maxLength: 8 }), (messages) => {
+      const read = unbundle(bundle(...messages));
+      expect(read.map(({ content }) => content.toString("hex"))).toEqual(
+        messages.map(({ content }) => content.toString("hex")),
+      );
+      expect(read.map(({ headers }) => headers)).toEqual(messages.map(({ headers }) => ({ ...headers })));
+    }),
+  );
+});
+
+test("headers that instruct RabbitMQ do not come along", () => {
+  const message = { content: Buffer.from("x"), headers: { CC: ["everywhere"], bcc: "everywhere", traceparent: "t" } };
+  expect(unbundle(bundle(message))).toEqual([{ content: Buffer.from("x"), headers: { traceparent: "t" } }]);
+});
+
+test("what is no bundle is refused", () => {
+  const whole = bundle({ content: Buffer.from("event"), headers: {} });
+  for (let bytes = 1; bytes < whole.byteLength; bytes++) expect(() => unbundle(whole.subarray(0, bytes))).toThrow();
+  expect(() => unbundle(Buffer.from('{"organizationId":"acme"}'))).toThrow();
+});
+
+const read = (text: string) => organizationOf(Buffer.from(text));
+
+test.each([
+  ['{"organizationId":"acme","id":"1"}', "acme"],
+  ['\ufeff { "data" : {"organizationId":"other"} , "organizationId" : "acme" }', "acme"],
+  ['{"organiz\\u0061tionId":"\\u0061cme"}', "acme"],
+  ['{"organizationId":"Übermut","data":"\\"}"}', "Übermut"],
+])("the organization of %s is %s", (text, organization) => expect(read(text)).toBe(organization));
+
+test.each([
+  ["none", '{"id":"1","data":{"organizationId":"acme"}}'],
+  ["no string", '{"organizationId":7}'],
+  ["an object", '{"organizationId":{"a":"b"}}'],
+  ["half a text", '{"organizationId":"acm'],
+  ["half a member", '{"organizationId"'],
+  ["a name without a value, behind others", '"x","y"{"organizationId"'],
+  ["a broken escape", '{"\\x":1,"organizationId":"acme"}'],
+  ["nothing", ""],
+  ["a list", '["organizationId","acme"]'],
+  ["an id that is too long", `{"organizationId":"${"x".repeat(2_000)}"}`],
+  ["an event that is too large", `{"organizationId":"acme","data":"${"x".repeat(MAX_EVENT_BYTES)}"}`],
+])("a message with %s shares its turns with others that can't be read", (_name, text) => expect(read(text)).toBe(""));
+
+test("reading an organization ends, whatever the bytes (property)", () => {
+  const pieces = fc.constantFrom("{", "}", "[", "]", '"', "\\", ":", ",", " ", "a", '"organizationId"', '"b"', "1");
+  fc.assert(
+    fc.property(fc.array(pieces, { maxLength: 40 }), (parts) => {
+      expect(typeof read(parts.join(""))).toBe("string");
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+const BUCKETS = 16;
+
+test.each([
+  ["least", memorySettings.MEMORY_MIB.minimum],
+  ["ordinary", 512],
+  ["largest", memorySettings.MEMORY_MIB.maximum],
+])(
+  "events of the largest size fit into the inbox of the %s MEMORY_MIB, and each queue always has some",
+  (_which, MEMORY_MIB) => {
+    const { inboxBytes } = memoryBounds({ MEMORY_MIB });
+    const prefetch = prefetchOf(inboxBytes, BUCKETS);
+    expect(BUCKETS * (prefetch + BEHIND_PREFETCH) * MAX_EVENT_BYTES).toBeLessThanOrEqual(inboxBytes);
+    expect(prefetch).toBeGreaterThanOrEqual(1);
+  },
+);
+
+beforeEach(() => void jest.useFakeTimers({ now: 0 }));
+afterEach(() => void jest.useRealTimers());
+
+function gathering() {
+  const gone: [number, number][] = [];
+  const gather = createGather<number>((item) => gone.push([item, performance.now()]), {
+    leastMs: 100,
+    mostMs: 200,
+  });
+  return { gather, gone };
+}
+
+test("the oldest takes along all that have waited long enough, and the others wait for their own time", () => {
+  const { gather, gone } = gathering();
+  gather.add(1);
+  jest.advanceTimersByTime(60);
+  gather.add(2);
+  jest.advanceTimersByTime(60);
+  gather.add(3);
+  jest.advanceTimersByTime(1_000);
+  expect(gone).toEqual([
+    [1, 200],
+    [2, 200],
+    [3, 320],
+  ]);
+});
+
+test("what is dropped goes on no more", () => {
+  const { gather, gone } = gathering();
+  gather.add(1);
+  expect(gather.drop()).toEqual([1]);
+  jest.advanceTimersByTime(1_000);
+  gather.add(2);
+  jest.advanceTimersByTime(1_000);
+  expect(gone.map(([item]) => item)).toEqual([2]);
+});
