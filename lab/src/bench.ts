@@ -3,11 +3,10 @@ import { parseArgs } from "node:util";
 import { currentCommit, projectFolder } from "@herald/dev/stack/folders";
 import { buildBaseline } from "./baseline.ts";
 import { openBenchEnvironment } from "./environment.ts";
-import { isOfPage, writePage } from "./page/page.ts";
 import { type BenchReport, machine, mergeResults, readResults, writeResults } from "./results.ts";
 import { ROWS } from "./rows/index.ts";
 import { type RowResult, runRow } from "./run-row.ts";
-import { resultsText } from "./table.ts";
+import { isOfPage, resultsText, writePage } from "./tables.ts";
 
 /** What was measured last of each row, as docs/scaling.md shows it. */
 const MEASURED = join(projectFolder(), "docs", "measured.json");
@@ -24,7 +23,7 @@ const USAGE = `pnpm bench [options]: measures Herald on this machine, with a Pos
   --baseline COMMIT  builds this commit into .local, and measures with it too, by turns, what is compared: ${COMPARED}
   --profile DIR      writes CPU profiles of the services there
   --save FILE        puts the medians into this file, in the place of those that it has of the same rows
-  --pages            measures nothing: makes the tables and plots of docs/scaling.md of --save's file (docs/measured.json)
+  --pages            measures nothing: makes the tables of docs/scaling.md of --save's file (docs/measured.json)
   --json             prints everything as JSON`;
 
 const { values } = parseArgs({

@@ -8,7 +8,7 @@ const HELP = `Writes every document that is made of the code.
 
   ${COMMAND}
 
-A test compares each with the code. The tables and plots of docs/scaling.md are made by pnpm bench --pages. The pictures of the admin page are
+A test compares each with the code. The tables of docs/scaling.md are made by pnpm bench --pages. The pictures of the admin page are
 no texts: pnpm screenshots takes them.`;
 
 await runCommand(HELP, async () => {
