@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ServiceProcess } from "@herald/e2e/herald/processes";
-import { readService } from "@herald/e2e/herald/service-readings";
+import { readService } from "@herald/e2e/herald/readings";
 import { median, quantile } from "@herald/e2e/statistics";
 import { serverCpu } from "./servers.ts";
 import type { AddedEndpoint, Busy, Traffic, TrafficArrivals } from "./traffic.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ServiceProcess } from "@herald/e2e/herald/processes";
-import { readService } from "@herald/e2e/herald/service-readings";
+import { readService } from "@herald/e2e/herald/readings";
 import type { Row } from "../row.ts";
 import { serverCpu } from "../servers.ts";
 import { checkpoint, storeFinished } from "./stored.ts";
