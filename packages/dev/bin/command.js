@@ -13,8 +13,8 @@ const built = join(root, `${source.replace("/src/", "/dist/")}.js`);
 
 if (process.argv.slice(2).some((argument) => argument === "--help" || argument === "-h")) {
   // Where the source has it as one text, nothing needs to be installed to show it.
-  const [, help] = /^const HELP = `([^`$]*)`;$/m.exec(readFileSync(join(root, `${source}.ts`), "utf8")) ?? [];
-  if (help === undefined) process.exitCode = askSource();
+  const [, help] = /^const HELP = `([^`]*)`;$/m.exec(readFileSync(join(root, `${source}.ts`), "utf8")) ?? [];
+  if (help === undefined || help.includes("${")) process.exitCode = askSource();
   else console.log(help);
 } else {
   if (mayBuild) build();
