@@ -1,6 +1,5 @@
 // What @peculiar/x509 is built on wants this loaded before it.
 import "reflect-metadata";
-import type { webcrypto } from "node:crypto";
 import { isIP } from "node:net";
 import * as x509 from "@peculiar/x509";
 
@@ -55,7 +54,7 @@ async function certify(
   commonName: string,
   extensions: x509.Extension[],
   times: Pick<LeafOptions, "notBefore" | "notAfter"> = {},
-  issuer?: { subject: string; key: webcrypto.CryptoKey },
+  issuer?: { subject: string; key: Awaited<ReturnType<typeof crypto.subtle.importKey>> },
 ): Promise<KeyPair> {
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
   const subject = `CN=${commonName}`;
