@@ -1,13 +1,39 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { currentCommit, projectFolder } from "@herald/dev/stack/folders";
-import { buildBaseline } from "./baseline.ts";
-import { openBenchEnvironment } from "./environment.ts";
-import { isOfPage, writePage } from "./page/page.ts";
+import { buildBaseline, openBenchEnvironment } from "./environment.ts";
 import { type BenchReport, machine, mergeResults, readResults, writeResults } from "./results.ts";
-import { ROWS } from "./rows/index.ts";
+import type { Row } from "./row.ts";
+import { backlogRow } from "./rows/backlog.ts";
+import { crashRow } from "./rows/crash.ts";
+import { deliveriesRow } from "./rows/deliveries.ts";
+import { dispatchersRow } from "./rows/dispatchers.ts";
+import { floodRow } from "./rows/flood.ts";
+import { growthRow } from "./rows/growth.ts";
+import { hostsRow } from "./rows/hosts.ts";
+import { idleRow } from "./rows/idle.ts";
+import { latencyRow } from "./rows/latency.ts";
+import { memoryRow } from "./rows/memory.ts";
+import { partitionRow } from "./rows/partition.ts";
+import { slowCrowdRow } from "./rows/slow-crowd.ts";
 import { type RowResult, runRow } from "./run-row.ts";
-import { resultsText } from "./table.ts";
+import { isOfPage, resultsText, writePage } from "./tables.ts";
+
+/** What `pnpm bench` measures, in this order. */
+const ROWS: readonly Row[] = [
+  latencyRow,
+  deliveriesRow,
+  dispatchersRow,
+  backlogRow,
+  floodRow,
+  slowCrowdRow,
+  crashRow,
+  partitionRow,
+  hostsRow,
+  memoryRow,
+  idleRow,
+  growthRow,
+];
 
 /** What was measured last of each row, as docs/scaling.md shows it. */
 const MEASURED = join(projectFolder(), "docs", "measured.json");
@@ -24,7 +50,7 @@ const USAGE = `pnpm bench [options]: measures Herald on this machine, with a Pos
   --baseline COMMIT  builds this commit into .local, and measures with it too, by turns, what is compared: ${COMPARED}
   --profile DIR      writes CPU profiles of the services there
   --save FILE        puts the medians into this file, in the place of those that it has of the same rows
-  --pages            measures nothing: makes the tables and plots of docs/scaling.md of --save's file (docs/measured.json)
+  --pages            measures nothing: makes the tables of docs/scaling.md of --save's file (docs/measured.json)
   --json             prints everything as JSON`;
 
 const { values } = parseArgs({

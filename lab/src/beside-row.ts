@@ -1,8 +1,7 @@
 import { quantile } from "@herald/e2e/statistics";
 import { measureSteady, type Steady } from "./measuring.ts";
-import { BENCH_LOAD, type BenchOptions, EXACTLY_ONCE, type FigureKind, type Row, worseOf } from "./row.ts";
+import { BENCH_LOAD, type BenchOptions, EXACTLY_ONCE, type FigureKind, type Row, SAMPLE_BODY, worseOf } from "./row.ts";
 import { type RunningHerald, startHerald } from "./running-herald.ts";
-import { SAMPLE_BODY } from "./sample-body.ts";
 
 /** Something that concerns others than the steady traffic, beside which that goes on. */
 export interface Disturbance {

@@ -1,10 +1,13 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
 import { openDatabase } from "@herald/common/database/open-database";
 import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
+import { localFolder, projectFolder } from "@herald/dev/stack/folders";
 import { startPostgres } from "@herald/dev/stack/postgres";
+import { runProgram } from "@herald/dev/stack/programs";
 import { startRabbitmq } from "@herald/dev/stack/rabbitmq";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "@herald/e2e/herald/processes";
 import { type HeraldEnvironment, heraldSettings } from "@herald/e2e/herald/settings";
@@ -129,4 +132,36 @@ async function onServer(url: string, statement: string): Promise<void> {
   } finally {
     await server.close();
   }
+}
+
+const BUILD_TIMEOUT_MS = 30 * 60_000;
+
+/**
+ * Builds an earlier commit beside this one, in the local folder, once: what rows are compared with.
+ *
+ * @param commit of this repository, whose processes take the same settings and speak to the same servers
+ * @returns the folder of its code
+ */
+export async function buildBaseline(commit: string, progress: (text: string) => void): Promise<string> {
+  const git = (args: string[], what: string) => runProgram("git", args, { what, cwd: projectFolder() });
+  const hash = (
+    await git(["rev-parse", "--verify", "--end-of-options", `${commit}^{commit}`], `Looking for the commit ${commit}`)
+  ).trim();
+  const folder = join(localFolder(), "baseline", hash.slice(0, 12));
+  const built = join(folder, ".built");
+  if (existsSync(built)) return folder;
+  progress(`Building ${commit}, which takes some minutes`);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  // An archive and no worktree: git has nothing to forget when the folder goes.
+  const archive = join(folder, "code.tar");
+  await git(["archive", "--output", archive, hash], `Reading ${commit}`);
+  const inside = { cwd: folder, timeoutMs: BUILD_TIMEOUT_MS };
+  await runProgram("tar", ["-xf", archive], { what: `Unpacking ${commit}`, ...inside });
+  const pnpm = (args: string[], what: string) => runProgram("npx", ["-y", "pnpm@12", ...args], { what, ...inside });
+  await pnpm(["install", "--frozen-lockfile"], `Installing ${commit}`);
+  await pnpm(["build"], `Building ${commit}`);
+  rmSync(archive);
+  writeFileSync(built, "");
+  return folder;
 }

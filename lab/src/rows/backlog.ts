@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { besideRow, type Disturbance } from "../beside-row.ts";
-import { measureRate } from "../measuring.ts";
-import { serverCpu } from "../servers.ts";
+import { measureRate, serverCpu } from "../measuring.ts";
 import type { AddedEndpoint } from "../traffic.ts";
 import { locked } from "./locked.ts";
 import { checkpoint, forgetDeliveries, storeUnfinished } from "./stored.ts";

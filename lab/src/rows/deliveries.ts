@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { startChild } from "@herald/e2e/child";
-import { readService } from "@herald/e2e/herald/service-readings";
-import { cpuSoFar, measureRate, untilArrived, worstToMiddle } from "../measuring.ts";
+import { readService } from "@herald/e2e/herald/readings";
+import { cpuSoFar, measureRate, type PostgresWork, postgresWork, untilArrived, worstToMiddle } from "../measuring.ts";
 import type { GotLoopRequest, GotLoopResult } from "../processes/got-loop.ts";
-import { BENCH_LOAD, EXACTLY_ONCE, type Row } from "../row.ts";
+import { BENCH_LOAD, EXACTLY_ONCE, type Row, SAMPLE_BODY } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
-import { SAMPLE_BODY } from "../sample-body.ts";
-import { type PostgresWork, postgresWork } from "../servers.ts";
 
 const ENDPOINTS = 20;
 const WARM_UP_EVENTS = 4_000;

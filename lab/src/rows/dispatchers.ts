@@ -2,9 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { memorySettings } from "@herald/common/config/common-settings";
 import { memoryBounds } from "@herald/common/service/memory";
 import { cpuSoFar, measureRate, untilArrived } from "../measuring.ts";
-import { BENCH_LOAD, EXACTLY_ONCE, type Row, worseOf } from "../row.ts";
+import { BENCH_LOAD, EXACTLY_ONCE, type Row, SAMPLE_BODY, worseOf } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
-import { SAMPLE_BODY } from "../sample-body.ts";
 
 /** So many that each dispatcher owns about as many of them as any other. */
 const ENDPOINTS = 1_000;

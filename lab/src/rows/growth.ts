@@ -14,7 +14,7 @@ import { backfill } from "@herald/publisher/sql/backfill";
 import { FIRST_ENDPOINT, storeEvents } from "@herald/publisher/sql/store-events";
 import type { BenchEnvironment } from "../environment.ts";
 import type { FigureKind, Row } from "../row.ts";
-import { SAMPLE_BODY } from "../sample-body.ts";
+import { SAMPLE_BODY } from "../row.ts";
 import { inDatabase, storeFinished } from "./stored.ts";
 
 /** Of the organization that has all deliveries; others have as many endpoints each, and none. */

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { nameServer } from "@herald/dev/harness/name-server";
-import { readService } from "@herald/e2e/herald/service-readings";
+import { readService } from "@herald/e2e/herald/readings";
 import { measureRate, untilArrived } from "../measuring.ts";
-import { BENCH_LOAD, EXACTLY_ONCE, type Row, worseOf } from "../row.ts";
-import { SAMPLE_BODY } from "../sample-body.ts";
+import { BENCH_LOAD, EXACTLY_ONCE, type Row, SAMPLE_BODY, worseOf } from "../row.ts";
 import { startTraffic, type Traffic } from "../traffic.ts";
 
 const FEW = 20;

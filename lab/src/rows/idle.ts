@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ServiceProcess } from "@herald/e2e/herald/processes";
-import { readService } from "@herald/e2e/herald/service-readings";
+import { readService } from "@herald/e2e/herald/readings";
+import { serverCpu } from "../measuring.ts";
 import type { Row } from "../row.ts";
-import { serverCpu } from "../servers.ts";
 import { checkpoint, storeFinished } from "./stored.ts";
 
 const ENDPOINTS = 100_000;

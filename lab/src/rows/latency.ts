@@ -1,8 +1,7 @@
 import { quantile } from "@herald/e2e/statistics";
 import { cpuSoFar, measureSteady, untilArrived } from "../measuring.ts";
-import { BENCH_LOAD, EXACTLY_ONCE, type FigureKind, type Row, worseOf } from "../row.ts";
+import { BENCH_LOAD, EXACTLY_ONCE, type FigureKind, type Row, SAMPLE_BODY, worseOf } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
-import { SAMPLE_BODY } from "../sample-body.ts";
 
 const ENDPOINTS = 20;
 /** The same process needs half as much again for an event while it is fresh. */

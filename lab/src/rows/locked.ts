@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { readService } from "@herald/e2e/herald/service-readings";
+import { readService } from "@herald/e2e/herald/readings";
 import type { Disturbance } from "../beside-row.ts";
 import type { BenchHerald } from "../environment.ts";
 import { inDatabase } from "./stored.ts";

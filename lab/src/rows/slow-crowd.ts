@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { measureRate, untilArrived } from "../measuring.ts";
-import { BENCH_LOAD, EXACTLY_ONCE, type Row, worseOf } from "../row.ts";
+import { BENCH_LOAD, EXACTLY_ONCE, type Row, SAMPLE_BODY, worseOf } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
-import { SAMPLE_BODY } from "../sample-body.ts";
 import type { AddedEmitter, AddedEndpoint, Traffic } from "../traffic.ts";
 import { untilNothingIsDue } from "./stored.ts";
 

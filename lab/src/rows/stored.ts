@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { BenchHerald } from "../environment.ts";
-import { UNTIMED_BODY_REST } from "../sample-body.ts";
+import { UNTIMED_BODY_REST } from "../row.ts";
 
 export interface Unfinished {
   endpointIds: readonly string[];

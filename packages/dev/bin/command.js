@@ -12,9 +12,10 @@ const [source = ""] = process.argv.splice(2, mayBuild ? 2 : 1).slice(-1);
 const built = join(root, `${source.replace("/src/", "/dist/")}.js`);
 
 if (process.argv.slice(2).some((argument) => argument === "--help" || argument === "-h")) {
-  const text = join(root, `${source}.txt`);
-  if (existsSync(text)) process.stdout.write(readFileSync(text, "utf8"));
-  else process.exitCode = askSource();
+  // Where the source has it as one text, nothing needs to be installed to show it.
+  const [, help] = /^const HELP = `([^`]*)`;$/m.exec(readFileSync(join(root, `${source}.ts`), "utf8")) ?? [];
+  if (help === undefined || help.includes("${")) process.exitCode = askSource();
+  else console.log(help);
 } else {
   if (mayBuild) build();
   // The bench is no part of the build.

@@ -1,7 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { typescriptTypes } from "@herald/cli/events/event-types";
 import { relaySettings } from "@herald/cli/relay/relay-settings";
-import { DEFAULT_API_LIMITS, DEFAULT_CATALOGUE, NO_DELIVERY_REASONS } from "@herald/contracts";
+import {
+  DEFAULT_API_LIMITS,
+  DEFAULT_CATALOGUE,
+  EVENT_TYPES,
+  NO_DELIVERY_REASONS,
+  samplePayload,
+} from "@herald/contracts";
 import { escapeControls, eventSchemaFiles } from "@herald/contracts/schemas";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { dispatcherSettings } from "@herald/dispatcher";
@@ -20,7 +27,6 @@ import { brokerRightsFiles } from "./broker-rights.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
 import { layersTable } from "./layers.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
-import { receiverEvents, sampleEvents } from "./receiver-events.ts";
 
 /** What a person types to write every generated document. `pnpm docs` alone is a command of pnpm itself. */
 export const COMMAND = "pnpm run docs";
@@ -107,4 +113,39 @@ import re
 import time
 
 ${verifier}`;
+}
+
+/**
+ * The module of the receiver's package that knows the events: names and types. It is made of the contract, because what
+ * receivers install needs no other package.
+ */
+export function receiverEvents(): string {
+  return typescriptTypes(
+    DEFAULT_CATALOGUE,
+    "Made by `pnpm run docs` of the schema in packages/contracts. Change that.",
+  );
+}
+
+/** The module of the listener's package that has an event of each type to send. */
+export function sampleEvents(): string {
+  const samples = EVENT_TYPES.map((name) => {
+    const fields = Object.entries(samplePayload(name)).map(([field, value]) => `    ${field}: ${literal(value)},`);
+    return [`  ${name}: {`, ...fields, "  },"].join("\n");
+  }).join("\n");
+  return `// Made by \`pnpm run docs\` of the samples in packages/contracts. Change those.
+import type { EventOf, EventType } from "@herald/receiver";
+
+/** An event of each type, as receivers get it. */
+export const SAMPLES: { readonly [Type in EventType]: EventOf<Type> } = {
+${samples}
+};
+`;
+}
+
+/** As the formatter writes what fits into a line. */
+function literal(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  return `{ ${Object.entries(value)
+    .map(([name, each]) => `${name}: ${literal(each)}`)
+    .join(", ")} }`;
 }

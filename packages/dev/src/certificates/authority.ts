@@ -29,76 +29,50 @@ const DAY_MS = 86_400_000;
 
 /** Makes a certificate authority that lives for ten years. */
 export async function makeAuthority(commonName: string): Promise<CertificateAuthority> {
-  const keys = await newKeys();
-  const subject = `CN=${commonName}`;
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    serialNumber: serialNumber(),
-    name: subject,
-    ...validity({}),
-    signingAlgorithm: ALGORITHM,
-    keys,
-    extensions: authorityExtensions(),
-  });
-  return authority({ cert: certificate.toString("pem"), key: await privateKeyPem(keys) }, certificate, keys.privateKey);
+  return openAuthority(await certify(commonName, authorityExtensions()));
 }
 
 /** An authority that was made earlier, from its two PEM texts. */
 export async function openAuthority(pair: KeyPair): Promise<CertificateAuthority> {
   const bytes = x509.PemConverter.decodeFirst(pair.key);
   const key = await crypto.subtle.importKey("pkcs8", bytes, ALGORITHM, false, ["sign"]);
-  return authority(pair, new x509.X509Certificate(pair.cert), key);
+  const issuer = { subject: new x509.X509Certificate(pair.cert).subject, key };
+  return {
+    ...pair,
+    issue: (leaf) => certify(leaf.names[0] ?? "", leafExtensions(leaf), leaf, issuer),
+    issueAuthority: async (name) => openAuthority(await certify(name, authorityExtensions(), {}, issuer)),
+  };
 }
 
 /** A certificate that no authority signed, only its own key. */
-export async function makeSelfSigned(leaf: LeafOptions): Promise<KeyPair> {
-  const keys = await newKeys();
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    serialNumber: serialNumber(),
-    name: `CN=${leaf.names[0]}`,
-    ...validity(leaf),
-    signingAlgorithm: ALGORITHM,
-    keys,
-    extensions: leafExtensions(leaf),
-  });
-  return { cert: certificate.toString("pem"), key: await privateKeyPem(keys) };
+export function makeSelfSigned(leaf: LeafOptions): Promise<KeyPair> {
+  return certify(leaf.names[0] ?? "", leafExtensions(leaf), leaf);
 }
 
-function authority(
-  pair: KeyPair,
-  certificate: x509.X509Certificate,
-  signingKey: Keys["privateKey"],
-): CertificateAuthority {
-  return {
-    ...pair,
-    issue: async (leaf) => {
-      const keys = await newKeys();
-      const issued = await x509.X509CertificateGenerator.create({
-        serialNumber: serialNumber(),
-        subject: `CN=${leaf.names[0]}`,
-        issuer: certificate.subject,
-        ...validity(leaf),
-        signingAlgorithm: ALGORITHM,
-        publicKey: keys.publicKey,
-        signingKey,
-        extensions: leafExtensions(leaf),
-      });
-      return { cert: issued.toString("pem"), key: await privateKeyPem(keys) };
-    },
-    issueAuthority: async (commonName) => {
-      const keys = await newKeys();
-      const issued = await x509.X509CertificateGenerator.create({
-        serialNumber: serialNumber(),
-        subject: `CN=${commonName}`,
-        issuer: certificate.subject,
-        ...validity({}),
-        signingAlgorithm: ALGORITHM,
-        publicKey: keys.publicKey,
-        signingKey,
-        extensions: authorityExtensions(),
-      });
-      return authority({ cert: issued.toString("pem"), key: await privateKeyPem(keys) }, issued, keys.privateKey);
-    },
-  };
+/** Makes keys and a certificate of them, signed by the issuer, or by itself where there is none. */
+async function certify(
+  commonName: string,
+  extensions: x509.Extension[],
+  times: Pick<LeafOptions, "notBefore" | "notAfter"> = {},
+  issuer?: { subject: string; key: Awaited<ReturnType<typeof crypto.subtle.importKey>> },
+): Promise<KeyPair> {
+  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
+  const subject = `CN=${commonName}`;
+  const now = Date.now();
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: serialNumber(),
+    subject,
+    issuer: issuer?.subject ?? subject,
+    // Starts a day ago, since the clock of the side that checks may be late.
+    notBefore: times.notBefore ?? new Date(now - DAY_MS),
+    notAfter: times.notAfter ?? new Date(now + 3_650 * DAY_MS),
+    signingAlgorithm: ALGORITHM,
+    publicKey: keys.publicKey,
+    signingKey: issuer?.key ?? keys.privateKey,
+    extensions,
+  });
+  const key = x509.PemConverter.encode(await crypto.subtle.exportKey("pkcs8", keys.privateKey), "PRIVATE KEY");
+  return { cert: certificate.toString("pem"), key };
 }
 
 function authorityExtensions(): x509.Extension[] {
@@ -118,25 +92,6 @@ function leafExtensions(leaf: LeafOptions): x509.Extension[] {
     ]),
     new x509.SubjectAlternativeNameExtension(names),
   ];
-}
-
-/** Starts a day ago, since the clock of the side that checks may be late. */
-function validity(leaf: Partial<LeafOptions>): { notBefore: Date; notAfter: Date } {
-  const now = Date.now();
-  return {
-    notBefore: leaf.notBefore ?? new Date(now - DAY_MS),
-    notAfter: leaf.notAfter ?? new Date(now + 3_650 * DAY_MS),
-  };
-}
-
-type Keys = Awaited<ReturnType<typeof newKeys>>;
-
-function newKeys() {
-  return crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
-}
-
-async function privateKeyPem(keys: Keys): Promise<string> {
-  return x509.PemConverter.encode(await crypto.subtle.exportKey("pkcs8", keys.privateKey), "PRIVATE KEY");
 }
 
 /** Positive and of 16 bytes, as the standard asks. */

@@ -8,7 +8,21 @@ import { runCommand, UsageError } from "./run-command.ts";
 
 const AT_ONCE = 400;
 
-await runCommand(null, async () => {
+const HELP = `Publishes business events to the broker of the Herald that runs here, as a product service would, and waits until
+the broker has confirmed them.
+
+  pnpm emit <EventName> [options]
+  pnpm emit [EventName] --file events.ndjson
+
+  --organization ID         whose event it is (the one of "pnpm start" by default)
+  --entity-type T           what kind of entity it is about (by the event's name where absent)
+  --entity-id UUID          which one (a new one where absent)
+  --change Field=old:new    a changed field; more than once for more; an empty side is null
+  --file FILE               one event a line as JSON, "-" for standard input; what a line does not say is filled in as above
+
+Without a name it says which events the Herald that runs here delivers. Others are not delivered.`;
+
+await runCommand(HELP, async () => {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {

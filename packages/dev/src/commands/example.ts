@@ -9,7 +9,14 @@ import { runCommand, UsageError } from "./run-command.ts";
 
 const EXAMPLES = ["express-prisma", "django"];
 
-await runCommand(null, async () => {
+const HELP = `Starts Herald, and an app of examples/ beside it. Completes a work item, and shows what comes of it.
+
+  pnpm example [express-prisma]   an app on Express and Prisma, in TypeScript
+  pnpm example django             the same on Django, in Python; it needs Python 3.10 or later, with pip
+
+ctrl-C ends all of it.`;
+
+await runCommand(HELP, async () => {
   const { positionals } = parseArgs({ allowPositionals: true });
   const [name = "express-prisma", ...more] = positionals;
   if (!EXAMPLES.includes(name) || more.length > 0)

@@ -4,7 +4,8 @@ import { expect, test } from "@jest/globals";
 import { projectFolder } from "../stack/folders.ts";
 import { DEFAULT_LIFE, FULL_ACCESS } from "../start/development-token.ts";
 
-const help = readFileSync(join(projectFolder(), "packages/dev/src/commands/token.txt"), "utf8");
+const source = readFileSync(join(projectFolder(), "packages/dev/src/commands/token.ts"), "utf8");
+const [, help] = /^const HELP = `(.*?)`;$/ms.exec(source) ?? [];
 
 test("the help of pnpm token names each default", () => {
   for (const value of [...Object.values(FULL_ACCESS), DEFAULT_LIFE]) expect(help).toContain(String(value));

@@ -4,11 +4,9 @@ export class UsageError extends Error {}
 /**
  * Runs a command that a person typed: prints its help if asked, prints errors as text, and sets the exit code: 0, 1 after
  * a failure, 2 for wrong arguments.
- *
- * @param help null where bin/command.js of packages/dev shows it
  */
-export async function runCommand(help: string | null, command: () => Promise<void>): Promise<void> {
-  if (help !== null && process.argv.slice(2).some((argument) => argument === "--help" || argument === "-h")) {
+export async function runCommand(help: string, command: () => Promise<void>): Promise<void> {
+  if (process.argv.slice(2).some((argument) => argument === "--help" || argument === "-h")) {
     console.log(help);
     return;
   }

@@ -5,7 +5,14 @@ import { progressOn } from "../start/panel.ts";
 import { startHerald } from "../start/start.ts";
 import { runCommand } from "./run-command.ts";
 
-await runCommand(null, async () => {
+const HELP = `Starts all of Herald on this machine: PostgreSQL, RabbitMQ, the three services, a demo receiver.
+
+  pnpm start [options]
+
+  --watch     compiles sources when they change, and restarts the services that they are part of
+  --inspect   lets debuggers attach to the services: management-api 9229, publisher 9230, dispatcher 9231`;
+
+await runCommand(HELP, async () => {
   const { values } = parseArgs({
     options: { watch: { type: "boolean" }, inspect: { type: "boolean" }, help: { type: "boolean", short: "h" } },
   });

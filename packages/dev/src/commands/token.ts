@@ -4,7 +4,21 @@ import { DEFAULT_LIFE, developmentToken, FULL_ACCESS } from "../start/developmen
 import { localSecrets, readRunFile } from "../start/local-files.ts";
 import { runCommand, UsageError } from "./run-command.ts";
 
-await runCommand(null, async () => {
+const HELP = `Mints a token for the Herald that runs here, and prints it. Without options it may do everything.
+
+  pnpm -s run token [options]
+
+  --organization ID     whose webhooks it is about (the one of "pnpm start" by default)
+  --permissions a,b     integrations.view,integrations.manage by default
+  --entitlements a,b    integrations by default
+  --subscription S      active by default
+  --modules a,b         administration by default
+  --expires-in 1h       how long it is good for: a number and s, m, h or d (30d by default)
+
+An empty list takes rights away: pnpm -s run token --permissions integrations.view --entitlements ""
+Use it as: curl -H "Authorization: Bearer $(pnpm -s run token)" ...`;
+
+await runCommand(HELP, async () => {
   const { values } = parseArgs({
     options: {
       organization: { type: "string" },

@@ -138,10 +138,8 @@ async function connectToFirst(targets: readonly URL[]): Promise<Socket | undefin
 }
 
 /** A way to the broker that can be disturbed. */
-export interface BrokerProxy {
+export interface BrokerProxy extends Link {
   url: string;
-  /** Breaks every connection, as a pulled cable would that both sides notice. */
-  cut(): void;
   /** Breaks every connection and lets none through until `accept`. */
   refuse(): void;
   accept(): void;
@@ -149,10 +147,6 @@ export interface BrokerProxy {
   holdAnswers(): void;
   /** Keeps from the broker what the clients say, until `release`. */
   holdRequests(): void;
-  release(): void;
-  /** Sends bytes to the broker in the name of the client whose connection's name contains this text, after the client's own bytes. */
-  inject(connectionName: string, bytes: Buffer): void;
-  close(): Promise<void>;
 }
 
 /**
@@ -166,8 +160,8 @@ export async function startProxy(brokerUrl: () => string): Promise<BrokerProxy> 
   const url = new URL(brokerUrl());
   url.host = `127.0.0.1:${link.port}`;
   return {
+    ...link,
     url: url.href,
-    cut: link.cut,
     refuse() {
       refusing = true;
       link.cut();
@@ -177,9 +171,6 @@ export async function startProxy(brokerUrl: () => string): Promise<BrokerProxy> 
     },
     holdAnswers: () => link.stall("server"),
     holdRequests: () => link.stall("client"),
-    release: link.release,
-    inject: link.inject,
-    close: link.close,
   };
 }
 

@@ -7,8 +7,7 @@ import { type BrokerUrls, developmentDefinitions, serviceUrls } from "./broker-r
 import { answers, freePort } from "./ports.ts";
 import { type RunningProcess, startProcess, untilReady } from "./processes.ts";
 import { findProgram, isExecutable, runProgram } from "./programs.ts";
-import { findRabbitmq4 } from "./rabbitmq-4.ts";
-import { type RabbitmqVersion, rabbitmqVersion } from "./rabbitmq-versions.ts";
+import { findRabbitmq4, type RabbitmqVersion, rabbitmqVersion } from "./rabbitmq-versions.ts";
 
 export interface RabbitmqOptions {
   /** Where everything of this broker lives; made if it does not exist. Absolute. */

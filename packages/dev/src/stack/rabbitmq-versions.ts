@@ -1,3 +1,17 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join, resolve } from "node:path";
+import { localFolder } from "./folders.ts";
+import { findProgram, runProgram, succeeds } from "./programs.ts";
+
 /** What tests can run on. `installed` is whichever that is, or one in Docker where none is. */
 export const RABBITMQ_VERSIONS = ["installed", "3.10", "4"] as const;
 
@@ -19,4 +33,160 @@ export function rabbitmqVersion(): RabbitmqVersion {
 /** The name of a folder that a broker of another version must not share: `rabbitmq`, and `rabbitmq-4` for 4. */
 export function apartByRabbitmqVersion(name: string): string {
   return rabbitmqVersion() === "4" ? `${name}-4` : name;
+}
+
+/** The release of Debian that packages RabbitMQ 4. */
+const SUITE = "trixie";
+
+/** RabbitMQ, and what its start script is interpreted by. */
+const PACKAGES = ["rabbitmq-server", "dash", "coreutils", "sed", "grep", "mawk"];
+
+const PROGRAMS = {
+  "rabbitmq-server": "/usr/lib/rabbitmq/bin/rabbitmq-server",
+  rabbitmqctl: "/usr/lib/rabbitmq/bin/rabbitmqctl",
+  epmd: "/usr/bin/epmd",
+};
+
+const FETCH_TIMEOUT_MS = 10 * 60_000;
+
+/**
+ * Erlang and RabbitMQ stand at fixed places, and want a newer libc than the machine may have. Each program gets the /usr that
+ * it is made for; the mount is in a namespace of that process, so that no other process sees it and nothing is left of it.
+ * The rest, the node's folder too, is the machine's. Every step is an `exec`: the process that was started is the node.
+ */
+const wrapper = (program: string): string => `#!/bin/sh
+usr=$(cd "$(dirname "$0")/.." && pwd)/usr
+[ "$(id -u)" = 0 ] || user=--map-root-user
+exec unshare $user --mount --propagation private /bin/sh -c \\
+  'usr=$1; shift; mount --bind "$usr" /usr && exec "$@"' sh "$usr" ${program} "$@"
+`;
+
+/** The start script of the unpacked RabbitMQ 4, undefined where there is none yet. Its other programs are beside it. */
+export function findRabbitmq4(): string | undefined {
+  const server = join(rabbitmq4Folder(), "bin", "rabbitmq-server");
+  return existsSync(server) ? server : undefined;
+}
+
+/**
+ * Has RabbitMQ 4 beside an installed one: Debian's packages, unpacked into the local folder by whichever run comes first.
+ * Nothing is installed. Takes about ten seconds and 180 MB.
+ *
+ * @returns its start script
+ * @throws one message that says what this machine lacks and what to do
+ */
+export async function findOrUnpackRabbitmq4(): Promise<string> {
+  const found = findRabbitmq4();
+  if (found !== undefined) return found;
+  try {
+    await assertPossible();
+    await unpackOnce();
+  } catch (error) {
+    throw new Error(
+      `RABBITMQ_VERSION=4 can't be had here. ${(error as Error).message}\n` +
+        "Run this on Debian 12 or newer, as root or where users may have namespaces of their own (a container has to allow mounts: " +
+        "docker run --privileged), or start a RabbitMQ 4 of your own, and set AMQP_URL to it and no RABBITMQ_VERSION.",
+      { cause: error },
+    );
+  }
+  return findRabbitmq4() as string;
+}
+
+function rabbitmq4Folder(): string {
+  return join(localFolder(), "rabbitmq-programs", "4");
+}
+
+async function assertPossible(): Promise<void> {
+  for (const program of ["apt-get", "dpkg-deb", "unshare"]) {
+    if (findProgram(program) === undefined) throw new Error(`There is no ${program}.`);
+  }
+  if (resolve(localFolder()).startsWith("/usr/"))
+    throw new Error(`${localFolder()} is in /usr, which RabbitMQ 4 would not see.`);
+  const user = process.getuid?.() === 0 ? [] : ["--map-root-user"];
+  const mounts = ["--mount", "--propagation", "private", "mount", "--bind", "/usr", "/usr"];
+  if (!(await succeeds("unshare", [...user, ...mounts]))) throw new Error("This process may not mount a folder.");
+}
+
+/** Unpacks into a draft, so that the folder appears whole or not at all. */
+async function unpackOnce(): Promise<void> {
+  const folder = rabbitmq4Folder();
+  const parent = resolve(folder, "..");
+  mkdirSync(parent, { recursive: true });
+  const draft = mkdtempSync(join(parent, "draft-"));
+  try {
+    const archives = await fetchPackages(join(draft, "apt"));
+    for (const archive of archives) {
+      await runProgram("dpkg-deb", ["-x", archive, draft], { what: "Unpacking RabbitMQ 4" });
+    }
+    rmSync(join(draft, "apt"), { recursive: true });
+    mkdirSync(join(draft, "bin"));
+    for (const [name, program] of Object.entries(PROGRAMS)) {
+      writeFileSync(join(draft, "bin", name), wrapper(program), { mode: 0o755 });
+    }
+    renameSync(draft, folder);
+  } catch (error) {
+    // Another run has unpacked it meanwhile.
+    if (findRabbitmq4() === undefined) throw error;
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+/** The archives of RabbitMQ 4 and of all that it depends on, by an apt that believes that nothing is installed. */
+async function fetchPackages(folder: string): Promise<string[]> {
+  const archives = join(folder, "cache", "archives");
+  for (const each of [join(folder, "lists", "partial"), join(archives, "partial")])
+    mkdirSync(each, { recursive: true });
+  writeFileSync(join(folder, "status"), "");
+  writeFileSync(
+    join(folder, "debian.sources"),
+    [
+      "Types: deb",
+      `URIs: ${await debianMirror()}`,
+      `Suites: ${SUITE}`,
+      "Components: main",
+      "Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n",
+    ].join("\n"),
+  );
+  const configuration = join(folder, "apt.conf");
+  writeFileSync(
+    configuration,
+    [
+      `Dir::State "${folder}";`,
+      `Dir::State::status "${join(folder, "status")}";`,
+      `Dir::Cache "${join(folder, "cache")}";`,
+      `Dir::Etc::sourcelist "${join(folder, "debian.sources")}";`,
+      'Dir::Etc::sourceparts "-";',
+      'APT::Install-Recommends "false";',
+      // The user that it would be otherwise can't write into this folder.
+      'APT::Sandbox::User "root";\n',
+    ].join("\n"),
+  );
+  const run = (...args: string[]) =>
+    runProgram("apt-get", ["-q", "-y", ...args], {
+      what: `Fetching RabbitMQ 4 from Debian ${SUITE}`,
+      env: { ...process.env, APT_CONFIG: configuration },
+      timeoutMs: FETCH_TIMEOUT_MS,
+    });
+  await run("update");
+  await run("--download-only", "install", ...PACKAGES);
+  return readdirSync(archives)
+    .filter((name) => name.endsWith(".deb"))
+    .map((name) => join(archives, name));
+}
+
+/** Where this machine has its own release of Debian from. */
+async function debianMirror(): Promise<string> {
+  const release = existsSync("/etc/os-release") ? readFileSync("/etc/os-release", "utf8") : "";
+  if (!/^ID=debian$/m.test(release)) throw new Error("It is unpacked from Debian's packages, and this is no Debian.");
+  const codename = /^VERSION_CODENAME=(.*)$/m.exec(release)?.[1];
+  // Without what the lists say, which a new machine does not have yet.
+  const listed = await runProgram(
+    "apt-get",
+    ["indextargets", "--no-release-info", "--format", "$(RELEASE) $(COMPONENT) $(REPO_URI)", "Identifier: Packages"],
+    { what: "Reading apt's sources" },
+  );
+  const own = listed.split("\n").map((line) => line.split(" "));
+  const mirror = own.find(([suite, component]) => suite === codename && component === "main")?.[2];
+  if (mirror === undefined) throw new Error(`apt's sources name no mirror that has main of Debian ${codename}.`);
+  return mirror;
 }

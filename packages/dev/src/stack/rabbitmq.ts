@@ -5,7 +5,6 @@ import { findOrInstall, installPackage, wayToInstall } from "./install-package.t
 import { freePort } from "./ports.ts";
 import { startProcess } from "./processes.ts";
 import { runProgram, succeeds } from "./programs.ts";
-import { findOrUnpackRabbitmq4 } from "./rabbitmq-4.ts";
 import {
   findRabbitmqServer,
   type Rabbitmq,
@@ -13,7 +12,7 @@ import {
   startRabbitmqNode,
   untilBrokerAnswers,
 } from "./rabbitmq-node.ts";
-import { type RabbitmqVersion, rabbitmqVersion } from "./rabbitmq-versions.ts";
+import { findOrUnpackRabbitmq4, type RabbitmqVersion, rabbitmqVersion } from "./rabbitmq-versions.ts";
 
 export type { Rabbitmq, RabbitmqOptions } from "./rabbitmq-node.ts";
 

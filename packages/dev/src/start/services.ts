@@ -2,7 +2,7 @@ import { createWriteStream, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ProcessExit, type RunningProcess, startProcess, untilReady } from "../stack/processes.ts";
-import { forTheTerminal } from "./service-lines.ts";
+import { forTheTerminal } from "./panel.ts";
 
 export interface ServiceSpec {
   name: string;

@@ -4,12 +4,11 @@ import { type Database, openDatabase } from "@herald/common/database/open-databa
 import { type Child, startChild } from "../child.ts";
 import { apiClient } from "../herald/api-client.ts";
 import { type AdminEndpoint, startAdmin } from "./environment/admin.ts";
-import { progressOf, storedDeliveries } from "./environment/database.ts";
 import type { EmitterRequest } from "./environment/emitter-process.ts";
 import { type ChaosEnvironment, databasesOf } from "./environment/open-environment.ts";
-import { collectNotices, countMessages, readNotices } from "./environment/queues.ts";
 import type { ReceiverRequest } from "./environment/receiver-process.ts";
 import { type ChaosTimes, DISABLE_AFTER, MAX_ATTEMPTS } from "./environment/servers.ts";
+import { collectNotices, countMessages, progressOf, readNotices, storedDeliveries } from "./environment/state.ts";
 import { type Asked, type Load, loadFaults } from "./load.ts";
 import type { Period, Tenant } from "./plan/tenants.ts";
 import type { EmittedRecord, History, InjectedFault, ReceivedRequest } from "./verdict/history.ts";

@@ -2,10 +2,9 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { freePort } from "@herald/dev/stack/ports";
-import { type RunningProcess, startProcess } from "@herald/dev/stack/processes";
+import { type RunningProcess, startProcess, untilReady as untilAnswers } from "@herald/dev/stack/processes";
 import type { HeraldTuning } from "./in-process.ts";
 
 export type ServiceName = "management-api" | "publisher" | "dispatcher";
@@ -103,22 +102,13 @@ export async function startServiceProcess(
 }
 
 async function untilReady(child: RunningProcess, url: string): Promise<void> {
-  let ended = false;
-  void child.exited.then(() => {
-    ended = true;
-  });
-  const deadline = Date.now() + READY_TIMEOUT_MS;
-  while (!ended && Date.now() < deadline) {
+  const ask = async () => {
+    const response = await fetch(`${url}/readyz`, { headers: { connection: "close" } });
+    const parts = (await response.json()) as object;
     // Every part, also those without which a service is ready.
-    const ready = await fetch(`${url}/readyz`, { headers: { connection: "close" } })
-      .then(async (response) => response.ok && Object.values((await response.json()) as object).every(Boolean))
-      .catch(() => false);
-    if (ready) return;
-    await sleep(50);
-  }
-  throw new Error(
-    `${child.name} ${ended ? "ended before it was ready" : "was not ready in time"}:\n${child.lastLines().join("\n")}`,
-  );
+    if (!response.ok || !Object.values(parts).every(Boolean)) throw new Error(JSON.stringify(parts));
+  };
+  await untilAnswers(child.name, ask, { timeoutMs: READY_TIMEOUT_MS, child });
 }
 
 /** What makes the machine's clock of a process wrong: see wrong-clock.ts of packages/dev. */

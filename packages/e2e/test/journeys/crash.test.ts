@@ -1,30 +1,12 @@
 import type { DeliveryDetails } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
 import { afterEach, expect, test } from "@jest/globals";
-import type { HeraldTuning } from "../../src/herald/in-process.ts";
-import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";
-import { heraldSettings } from "../../src/herald/settings.ts";
 import { useTestEnvironment } from "./test-environment.ts";
 
 const environment = useTestEnvironment({ dispatcher: false, publisher: false });
-const processes: ServiceProcess[] = [];
 
 let passing: NodeJS.Timeout | undefined;
-afterEach(async () => {
-  clearInterval(passing);
-  await Promise.all(processes.splice(0).map((each) => each.stop()));
-});
-
-async function startProcess(
-  name: ServiceName,
-  settings: Record<string, string>,
-  tuning: HeraldTuning = {},
-): Promise<ServiceProcess> {
-  const all = { ...heraldSettings(environment.servers), ...settings };
-  const started = await startServiceProcess(name, all, { tuning });
-  processes.push(started);
-  return started;
-}
+afterEach(() => clearInterval(passing));
 
 test("§4.4.10 a dispatcher killed in the middle of 200 deliveries loses none, and what it cut off counts as no attempt", async () => {
   const { api, receiver, emitter, herald, db } = environment;
@@ -40,7 +22,7 @@ test("§4.4.10 a dispatcher killed in the middle of 200 deliveries loses none, a
     if (index >= 60) await kill;
     return {};
   });
-  const dispatcher = await startProcess("dispatcher", settings, tuning);
+  const dispatcher = await environment.startProcess("dispatcher", settings, { tuning });
   const events = Array.from({ length: 40 }, () => environment.event());
   await Promise.all(events.map((event) => emitter.emit(event)));
   await receiver.received(61);
@@ -51,7 +33,7 @@ test("§4.4.10 a dispatcher killed in the middle of 200 deliveries loses none, a
   const { prisma } = db.database;
   const cutOff = await prisma.due.count();
   expect(cutOff).toBeGreaterThan(0);
-  await startProcess("dispatcher", settings, tuning);
+  await environment.startProcess("dispatcher", settings, { tuning });
   await eventually(
     async () => expect(await prisma.delivery.count({ where: { organizationId, state: "succeeded" } })).toBe(200),
     { timeoutMs: 120_000 },
@@ -74,7 +56,7 @@ test("a dispatcher that is asked to end finishes and settles what it has in flig
   await herald.startPublisher();
   const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ delayMs: 1_000 });
-  const dispatcher = await startProcess("dispatcher", {});
+  const dispatcher = await environment.startProcess("dispatcher", {}, { tuning: {} });
   // The dispatcher's process goes by PostgreSQL's clock.
   clock.set(new Date());
   for (let index = 0; index < 5; index++) await emitter.emit(environment.event());
@@ -96,7 +78,7 @@ test("§4.4.10 a publisher killed again and again in the middle of 120 events lo
   // The publisher's process goes by the machine's clock, and says by it when deliveries are due.
   passing = setInterval(() => clock.set(new Date()), 100);
   for (const stored of [1, 25, 60]) {
-    const publisher = await startProcess("publisher", {}, tuning);
+    const publisher = await environment.startProcess("publisher", {}, { tuning });
     await eventually(
       async () =>
         expect(await prisma.businessEvent.count({ where: { organizationId } })).toBeGreaterThanOrEqual(stored),
@@ -104,7 +86,7 @@ test("§4.4.10 a publisher killed again and again in the middle of 120 events lo
     );
     await publisher.kill();
   }
-  await startProcess("publisher", {}, tuning);
+  await environment.startProcess("publisher", {}, { tuning });
   await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 120 }), {
     timeoutMs: 120_000,
   });

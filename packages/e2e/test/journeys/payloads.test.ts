@@ -1,12 +1,18 @@
-import { EVENT_TYPES, type EventType } from "@herald/contracts";
-import { eventSchema } from "@herald/contracts/schemas";
+import { attemptHeaders } from "@herald/common/security/attempt-headers";
+import { EVENT_TYPES, type EventType, samplePayload } from "@herald/contracts";
+import { eventPayloadSchema, eventSchema } from "@herald/contracts/schemas";
 import type { ReceivedRequest } from "@herald/dev/harness/https-receiver";
+import { signedRequest } from "@herald/listen";
+import { EVENT_TYPES as RECEIVER_TYPES, readEvent } from "@herald/receiver";
 import { expect, test } from "@jest/globals";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormatsModule from "ajv-formats";
+import fc from "fast-check";
 import { useTestEnvironment } from "./test-environment.ts";
 
 const environment = useTestEnvironment();
+const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+(addFormatsModule as unknown as typeof addFormatsModule.default)(ajv);
 
 interface Payload {
   id: string;
@@ -48,8 +54,6 @@ test("§2.4/id §2.2/business-event the body's id is the event's, at every endpo
 
 test("§2.4/fields each event's delivered body is what the JSON Schema of its request says", async () => {
   const { api, receiver, emitter } = environment;
-  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
-  (addFormatsModule as unknown as typeof addFormatsModule.default)(ajv);
   await api.create({ url: receiver.url, events: [...EVENT_TYPES] });
   for (const type of EVENT_TYPES) {
     await emitter.emit(
@@ -91,5 +95,51 @@ test("§6.5 §2.4/manual any subscribed event can be delivered by hand, ProjectU
     expect(summary).toMatchObject({ eventType: type, succeeded: true });
     expect(receiver.requests[index]?.headers["x-service-event"]).toBe(type);
     expect(receiver.requests[index]?.body.toString()).toBe(payloads[index]);
+  }
+});
+
+const keepsContract = ajv.compile(eventPayloadSchema);
+
+test("§6/names the receiver's package knows the events of the contract", () => {
+  expect(RECEIVER_TYPES).toEqual(EVENT_TYPES);
+});
+test("§2.4/tolerant whatever keeps the contract is an event to the receiver's package", () => {
+  const text = fc.oneof(fc.string(), fc.constant(null));
+  const changes = fc.dictionary(fc.string(), fc.record({ oldValue: text, newValue: text }));
+  const events = fc.record({
+    id: fc.uuid(),
+    type: fc.constantFrom(...EVENT_TYPES),
+    occurredAtUtc: fc.constantFrom("2026-11-20T09:30:00Z", "2026-11-20T09:30:00.123456Z"),
+    entityType: fc.string({ minLength: 1, maxLength: 20 }),
+    entityId: fc.uuid().map((id) => id.toUpperCase()),
+    data: fc.oneof(fc.record({ changes }), fc.dictionary(fc.constantFrom("hours", "note"), fc.jsonValue())),
+  });
+  fc.assert(
+    fc.property(events, (event) => {
+      keepsContract(event);
+      expect(keepsContract.errors ?? []).toEqual([]);
+      expect(readEvent(event)).toBe(event);
+    }),
+  );
+});
+
+test("§2.4/fields an event that lacks a field is none to the receiver's package, as the contract says", () => {
+  const event = samplePayload("RiskCreated");
+  for (const field of Object.keys(event)) {
+    const lacking = { ...event, [field]: undefined };
+    expect([field, readEvent(lacking)]).toEqual([field, null]);
+    expect([field, keepsContract(JSON.parse(JSON.stringify(lacking)))]).toEqual([field, false]);
+  }
+});
+
+test("§4.2/headers §4.3.3 a sample that herald-listen sends has the headers of an attempt, one by one", () => {
+  const secret = "mT1y+Zq0v9u4m2l8J7hF3kD5sA6pW1xC0eR9tYbNvQs=";
+  const startedAt = new Date("2026-11-20T09:30:00.400Z");
+  const body = Buffer.from('{"id":"0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6e","name":"Größe"}');
+  const attempt = { deliveryId: "0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6f", eventType: "RiskCreated", body };
+  for (const headerPrefix of ["X-Service", "Acme"]) {
+    const sent = signedRequest({ ...attempt, secret, now: startedAt, headerPrefix });
+    const real = attemptHeaders({ ...attempt, startedAt }, { headerPrefix, standardWebhooks: true }, secret);
+    expect(sent).toEqual({ method: "POST", headers: real, body });
   }
 });

@@ -1,27 +1,22 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { SignJWT } from "jose";
-import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";
+import type { ServiceName, ServiceProcess } from "../../src/herald/processes.ts";
 import { heraldSettings, JWT_SECRET } from "../../src/herald/settings.ts";
 import { useTestEnvironment } from "./test-environment.ts";
 
 const API_PREFIX = "/api/organization/integration-operations";
 const environment = useTestEnvironment({ dispatcher: false, publisher: false });
-const processes: ServiceProcess[] = [];
 /** Everything that the processes of a test print. */
 const printed: string[] = [];
 
-afterEach(async () => {
-  await Promise.all(processes.splice(0).map((each) => each.stop()));
+afterEach(() => {
   printed.length = 0;
 });
 
-const serviceSettings = () => ({ ...heraldSettings(environment.servers), LOG_LEVEL: "debug", SIGN_IN_LINKS: "true" });
+const TALKATIVE = { LOG_LEVEL: "debug", SIGN_IN_LINKS: "true" };
 
-async function start(name: ServiceName): Promise<ServiceProcess> {
-  const started = await startServiceProcess(name, serviceSettings(), { onLine: (line) => printed.push(line) });
-  processes.push(started);
-  return started;
-}
+const start = (name: ServiceName): Promise<ServiceProcess> =>
+  environment.startProcess(name, TALKATIVE, { onLine: (line) => printed.push(line) });
 
 const token = (expiresInS: number) =>
   new SignJWT({

@@ -1,29 +1,20 @@
 import { eventually } from "@herald/dev/harness/eventually";
 import { startProxy } from "@herald/dev/harness/link";
-import { afterEach, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { type ApiClient, apiClient } from "../../src/herald/api-client.ts";
-import { type ServiceProcess, type ServiceProcessOptions, startServiceProcess } from "../../src/herald/processes.ts";
-import { heraldSettings } from "../../src/herald/settings.ts";
+import type { ServiceProcess, ServiceProcessOptions } from "../../src/herald/processes.ts";
 import { useTestEnvironment } from "./test-environment.ts";
 
 const environment = useTestEnvironment({ dispatcher: false, publisher: false });
-const processes: ServiceProcess[] = [];
 
 /** Small, so that one connection too many is seen. */
 const POOL_SIZE = 4;
-
-afterEach(async () => {
-  await Promise.all(processes.splice(0).map((each) => each.stop()));
-});
 
 async function startServe(
   settings: Record<string, string> = {},
   options: ServiceProcessOptions = {},
 ): Promise<ServiceProcess> {
-  const all = { ...heraldSettings(environment.servers), DATABASE_POOL_SIZE: String(POOL_SIZE), ...settings };
-  const started = await startServiceProcess("serve", all, options);
-  processes.push(started);
-  return started;
+  return await environment.startProcess("serve", { DATABASE_POOL_SIZE: String(POOL_SIZE), ...settings }, options);
 }
 
 /** Of the organization of the test, at the API of this process. */
@@ -117,12 +108,12 @@ test("a stop of herald serve answers a manual delivery that is under way, settle
 test("while the broker is away, herald serve answers and attempts what is due; when it is back, events go on", async () => {
   const { receiver, emitter, broker, db } = environment;
   const proxy = await startProxy(() => broker.url);
+  const serve = await startServe({
+    AMQP_URL: proxy.url,
+    // Nothing comes due by itself: the test says when.
+    RETRY_DELAYS_SECONDS: "3600,3600,3600,3600",
+  });
   try {
-    const serve = await startServe({
-      AMQP_URL: proxy.url,
-      // Nothing comes due by itself: the test says when.
-      RETRY_DELAYS_SECONDS: "3600,3600,3600,3600",
-    });
     const api = await apiOf(serve);
     const { endpoint } = await api.create({ url: receiver.url });
     receiver.answerWith((_request, index) => ({ status: index === 0 ? 500 : 200 }));
@@ -150,7 +141,7 @@ test("while the broker is away, herald serve answers and attempts what is due; w
     await serve.ready();
     await receiver.received(3);
   } finally {
-    await Promise.all(processes.splice(0).map((each) => each.stop()));
+    await serve.stop();
     await proxy.close();
   }
 });

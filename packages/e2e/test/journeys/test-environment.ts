@@ -12,7 +12,8 @@ import { createEmitter, type EmittedEvent, type Emitter, newEvent } from "@heral
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "@jest/globals";
 import { type ApiClient, apiClient } from "../../src/herald/api-client.ts";
 import { type Herald, type HeraldOptions, startHerald } from "../../src/herald/in-process.ts";
-import type { HeraldEnvironment } from "../../src/herald/settings.ts";
+import { type ServiceProcess, type ServiceProcessOptions, startServiceProcess } from "../../src/herald/processes.ts";
+import { type HeraldEnvironment, heraldSettings } from "../../src/herald/settings.ts";
 
 const HOUR_MS = 60 * 60_000;
 
@@ -26,6 +27,12 @@ export interface TestEnvironment {
   /** The servers by their addresses, for services that a test starts as processes. */
   readonly servers: HeraldEnvironment;
   readonly herald: Herald;
+  /** Starts a service as a process of its own, with these settings besides those of all; it ends with the test. */
+  startProcess(
+    name: Parameters<typeof startServiceProcess>[0],
+    settings?: Record<string, string>,
+    options?: ServiceProcessOptions,
+  ): Promise<ServiceProcess>;
   /** The services' clock. It stands still until a test moves it, and goes on from there in the next test. */
   readonly clock: SteeredClock;
   readonly emitter: Emitter;
@@ -70,6 +77,7 @@ export function useTestEnvironment({
   let folder = "";
   let shared: { servers: HeraldEnvironment; herald: Herald; emitter: Emitter };
   let own: { api: ApiClient; receiver: HttpsReceiver };
+  const processes: ServiceProcess[] = [];
 
   // Ahead of those that remove database and broker: jest runs these hooks in their order.
   afterAll(async () => {
@@ -103,6 +111,7 @@ export function useTestEnvironment({
     await eventually(() => prisma.catchUp.deleteMany());
     await eventually(() => prisma.due.deleteMany());
     await shared.herald.stopAdditional();
+    await Promise.all(processes.splice(0).map((each) => each.stop()));
   });
 
   return {
@@ -123,6 +132,11 @@ export function useTestEnvironment({
     },
     get receiver() {
       return own.receiver;
+    },
+    async startProcess(name, settings, options) {
+      const started = await startServiceProcess(name, { ...heraldSettings(shared.servers), ...settings }, options);
+      processes.push(started);
+      return started;
     },
     event: (override = {}) => ({
       ...newEvent({

@@ -1,29 +1,19 @@
 import { eventually } from "@herald/dev/harness/eventually";
 import { startLink } from "@herald/dev/harness/link";
-import { afterEach, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { apiClient } from "../../src/herald/api-client.ts";
-import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../src/herald/processes.ts";
-import { heraldSettings } from "../../src/herald/settings.ts";
+import type { ServiceName, ServiceProcess } from "../../src/herald/processes.ts";
 import { useTestEnvironment } from "./test-environment.ts";
 
 // The services are processes of their own, whose machines' clocks are wrong. The database's and the receiver's are right.
 const environment = useTestEnvironment({ dispatcher: false, publisher: false });
-const processes: ServiceProcess[] = [];
-
-afterEach(async () => {
-  await Promise.all(processes.splice(0).map((each) => each.stop()));
-});
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-async function start(name: ServiceName, clockAheadMs: number, settings: Record<string, string> = {}) {
-  const environmentOfAll = heraldSettings(environment.servers);
-  const started = await startServiceProcess(name, { ...environmentOfAll, ...settings }, { clockAheadMs });
-  processes.push(started);
-  return started;
-}
+const start = (name: ServiceName, clockAheadMs: number, settings: Record<string, string> = {}) =>
+  environment.startProcess(name, settings, { clockAheadMs });
 
 /** Answers as SPEC 4.4.3 recommends: what was not signed within five minutes of now is refused. */
 function refuseUntimely(): void {
@@ -148,14 +138,13 @@ test("services that start before PostgreSQL take nothing until it has said its t
   const link = await startLink(() => (isOpen ? [target] : []));
   const url = new URL(target);
   url.host = `127.0.0.1:${link.port}`;
-  const settings = { ...heraldSettings(servers), DATABASE_URL: url.href };
+  const names = ["management-api", "publisher", "dispatcher"] as const;
+  const options = { clockAheadMs: DAY_MS, untilReady: false };
+  const processes = await Promise.all(
+    names.map((name) => environment.startProcess(name, { DATABASE_URL: url.href }, options)),
+  );
   try {
-    const names = ["management-api", "publisher", "dispatcher"] as const;
-    const [apiProcess, ...others] = await Promise.all(
-      names.map((name) => startServiceProcess(name, settings, { clockAheadMs: DAY_MS, untilReady: false })),
-    );
-    processes.push(...[apiProcess, ...others].filter((each) => each !== undefined));
-    const api = await apiClient(`http://127.0.0.1:${apiProcess?.port}`, right.organizationId);
+    const api = await apiClient(`http://127.0.0.1:${processes[0]?.port}`, right.organizationId);
     await eventually(() => expect(api.list()).rejects.toThrow(/ 503: .*database_unavailable/));
     await right.create({ url: receiver.url });
     await emitter.emit(environment.event());
@@ -164,7 +153,60 @@ test("services that start before PostgreSQL take nothing until it has said its t
     await eventually(async () => expect(await api.list()).toHaveLength(1));
     for (const each of processes) await each.ready();
   } finally {
-    await Promise.all(processes.splice(0).map((each) => each.stop()));
+    await Promise.all(processes.map((each) => each.stop()));
     await link.close();
   }
+});
+
+const HOUR_MS = 60 * MINUTE_MS;
+
+test("PostgreSQL's clock that jumps an hour back holds up nothing that is new, and sends nothing twice", async () => {
+  const { api, receiver, emitter, clock, herald } = environment;
+  await Promise.all([herald.startPublisher(), herald.startDispatcher()]);
+  const { endpoint: failing } = await api.create({ url: `${receiver.url}/failing` });
+  const { endpoint } = await api.create({ url: receiver.url, events: ["RiskCreated"] });
+  receiver.answerWith(({ path }) => ({ status: path === "/failing" ? 500 : 200 }));
+  await emitter.emit(environment.event());
+  await receiver.received(1);
+  await environment.settled();
+  const before = clock.now();
+  const occurredAtUtc = before.toISOString();
+  clock.set(new Date(before.getTime() - HOUR_MS));
+  await api.edit(endpoint.id, { name: "Edited by a clock that was set back" });
+  for (let index = 0; index < 30; index++) {
+    await emitter.emit(environment.event({ type: "RiskCreated", occurredAtUtc }));
+  }
+  await receiver.received(31);
+  await environment.settled();
+  expect(await environment.states(endpoint.id)).toEqual({ succeeded: 30 });
+  expect(await environment.states(failing.id)).toEqual({ pending: 1 });
+  expect(await api.deliver(endpoint.id, "RiskCreated", '"RiskCreated"')).toMatchObject({ succeeded: true });
+
+  // The retry keeps the time that it was given.
+  receiver.answerWith({ status: 200 });
+  await environment.advanceToNextAttempts(failing.id);
+  expect(clock.now().getTime()).toBeGreaterThanOrEqual(before.getTime() + 60_000);
+  await eventually(async () => expect(await environment.states(failing.id)).toEqual({ succeeded: 1 }));
+  expect(receiver.requests).toHaveLength(33);
+});
+
+test("PostgreSQL's clock that jumps ahead while an attempt is under way repeats nothing, and its result counts", async () => {
+  const { api, receiver, emitter, clock, herald } = environment;
+  await Promise.all([herald.startPublisher(), herald.startDispatcher()]);
+  const { endpoint } = await api.create({ url: receiver.url });
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  receiver.answerWith(async () => {
+    await answered;
+    return { status: 200 };
+  });
+  await emitter.emit(environment.event());
+  await receiver.received(1);
+  clock.advance(HOUR_MS);
+  // What comes later has passed it.
+  await emitter.emit(environment.event());
+  await receiver.received(2);
+  answer();
+  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 2 }));
+  expect((await api.get(endpoint.id)).deliveries.map(({ attemptCount }) => attemptCount)).toEqual([1, 1]);
+  expect(receiver.requests).toHaveLength(2);
 });

@@ -1,11 +1,10 @@
 import { withClient } from "@herald/dev/stack/postgres";
-import { readService } from "../../herald/service-readings.ts";
+import { readService } from "../../herald/readings.ts";
 import type { ChaosEnvironment } from "../environment/open-environment.ts";
 import { startServers, USUAL_TIMES } from "../environment/servers.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
-import { courseOf } from "../verdict/flatness.ts";
 import type { InjectedFault } from "../verdict/history.ts";
-import { noticed } from "../verdict/unnoticed.ts";
+import { courseOf, noticed } from "../verdict/unnoticed.ts";
 import type { Scenario } from "./scenario.ts";
 import { inEnvironment } from "./scenario.ts";
 

@@ -3,9 +3,8 @@ import type { ChaosEnvironment } from "../environment/open-environment.ts";
 import { startServers, USUAL_TIMES } from "../environment/servers.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { History, InjectedFault } from "../verdict/history.ts";
-import { heraldCommand } from "./herald-command.ts";
 import type { Scenario } from "./scenario.ts";
-import { inEnvironment } from "./scenario.ts";
+import { heraldCommand, inEnvironment } from "./scenario.ts";
 
 /** Between two looks whether the events that come again are stored. */
 const LOOK_EVERY_MS = 500;

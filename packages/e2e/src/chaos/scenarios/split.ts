@@ -6,9 +6,8 @@ import { USUAL_TIMES } from "../environment/servers.ts";
 import { planTenantsOfAllBuckets } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { longestPauseAfter } from "../verdict/unnoticed.ts";
-import { heraldCommand } from "./herald-command.ts";
 import type { Scenario } from "./scenario.ts";
-import { inEnvironment } from "./scenario.ts";
+import { heraldCommand, inEnvironment } from "./scenario.ts";
 
 const [KEPT, GIVEN] = [BUCKETS.slice(0, 8), BUCKETS.slice(8)];
 /** How long events are stored and not attempted before the split, so that each side has deliveries to wait for. */

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { parseAllDocuments } from "yaml";
-import { loadSchemas, type Schemas } from "./schemas.ts";
-import { KUBERNETES_VERSION, prepareTools } from "./tools.ts";
+import { KUBERNETES_VERSION, loadSchemas, prepareTools, type Schemas } from "./schemas.ts";
 
 const HELM_FOLDER = join(projectFolder(), "deploy", "helm");
 const CHART = join(HELM_FOLDER, "herald");

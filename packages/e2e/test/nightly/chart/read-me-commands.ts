@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { projectFolder } from "@herald/dev/stack/folders";
-import { projectFile } from "../operations/queries.ts";
+import { projectFile } from "../operations/project-files.ts";
 
 /** What the commands of deploy/helm/examples/README.md did. */
 export interface ReadMeCommands {

@@ -5,8 +5,15 @@ import { askForPrometheus, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-cl
 import { projectFolder } from "@herald/dev/stack/folders";
 import { createMetrics } from "@herald/dispatcher";
 import { expect, test } from "@jest/globals";
-import { dashboardQueries, documentedMetrics, projectFile, RULES_FILE, rules, unknownIn } from "./queries.ts";
-import { anchorOf } from "./runbook.ts";
+import {
+  anchorOf,
+  dashboardQueries,
+  documentedMetrics,
+  projectFile,
+  RULES_FILE,
+  rules,
+  unknownIn,
+} from "./project-files.ts";
 
 const known = documentedMetrics();
 for (const { record } of rules()) if (record) known.set(record, new Set());

@@ -11,7 +11,7 @@ import { managementApiSettings } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
 import { expect, test } from "@jest/globals";
 import { parse } from "yaml";
-import { projectFile } from "./queries.ts";
+import { projectFile } from "./project-files.ts";
 
 interface Service {
   image: string;

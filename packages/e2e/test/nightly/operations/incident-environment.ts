@@ -10,8 +10,8 @@ import { afterAll, afterEach, beforeAll, expect } from "@jest/globals";
 import { type ApiClient, apiClient } from "../../../src/herald/api-client.ts";
 import type { HeraldTuning } from "../../../src/herald/in-process.ts";
 import { openShell, type Shell } from "./compose.ts";
+import { stepsOf } from "./project-files.ts";
 import { type Prometheus, startPrometheus } from "./prometheus.ts";
-import { stepsOf } from "./runbook.ts";
 import { type RunningSystem, startSystem } from "./running-system.ts";
 
 /**

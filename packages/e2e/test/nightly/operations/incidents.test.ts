@@ -3,8 +3,8 @@ import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { useIncidents } from "./incident-environment.ts";
+import { documentedMetrics, projectFile, RULES_FILE, rules } from "./project-files.ts";
 import { shortened } from "./prometheus.ts";
-import { documentedMetrics, projectFile, RULES_FILE, rules } from "./queries.ts";
 
 // Each test breaks something, sees the alerts fire, does what their pages of the runbook say, and sees the alerts end.
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { apiClient } from "../../../src/herald/api-client.ts";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../../src/herald/processes.ts";
 import { heraldSettings } from "../../../src/herald/settings.ts";
-import { documentedMetrics } from "./queries.ts";
+import { documentedMetrics } from "./project-files.ts";
 
 const db = useDatabase();
 const broker = useBroker();

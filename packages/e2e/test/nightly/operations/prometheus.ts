@@ -4,7 +4,7 @@ import { eventually } from "@herald/dev/harness/eventually";
 import { askForPrometheus } from "@herald/dev/harness/stack-client";
 import { freePort } from "@herald/dev/stack/ports";
 import { startProcess } from "@herald/dev/stack/processes";
-import { projectFile, RULES_FILE } from "./queries.ts";
+import { projectFile, RULES_FILE } from "./project-files.ts";
 
 /** A minute of the rules takes a second here: less, and a busy machine scrapes too seldom for the shortest range. */
 const SHORTER = 60;

@@ -14,8 +14,7 @@ import { projectFolder } from "@herald/dev/stack/folders";
 import { findOrInstall } from "@herald/dev/stack/install-package";
 import { findProgram, runProgram } from "@herald/dev/stack/programs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { projectFile } from "./queries.ts";
-import { SYSTEMD_FOLDER, unitCommand, unitEnvironment } from "./systemd-unit.ts";
+import { projectFile, SYSTEMD_FOLDER, unitCommand, unitEnvironment } from "./project-files.ts";
 
 const SYSTEMD = { title: "systemd", apt: "systemd", brew: [] };
 /** Of what systemd calls exposure, 0 to 100. Below 50 is OK to it; most services of a Debian have more than 90. */

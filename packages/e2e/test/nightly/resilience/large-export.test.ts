@@ -1,17 +1,13 @@
 import { createHash, type Hash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { request } from "node:http";
-import { join } from "node:path";
 import { insertEndpoint } from "@herald/dev/harness/rows";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
-import { projectFolder } from "@herald/dev/stack/folders";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { SignJWT } from "jose";
-import { parse } from "yaml";
-import { containerHeap } from "../../../src/herald/memory.ts";
+import { adminToken } from "../../../src/herald/api-client.ts";
 import { type ServiceProcess, startServiceProcess } from "../../../src/herald/processes.ts";
-import { heraldSettings, JWT_SECRET } from "../../../src/herald/settings.ts";
+import { chartLimit, containerHeap, peakOf } from "../../../src/herald/readings.ts";
+import { heraldSettings } from "../../../src/herald/settings.ts";
 
 let api: ServiceProcess | undefined;
 // The first to be registered is the first to run: the process ends before its database and its broker.
@@ -29,18 +25,6 @@ const WARM_UP = 20_000;
 
 let endpointId: string;
 let authorization: string;
-
-/** The memory of the API's container, in MiB. */
-function chartLimit(): number {
-  const values = parse(readFileSync(join(projectFolder(), "deploy", "helm", "herald", "values.yaml"), "utf8"));
-  return Number(/^(\d+)Mi$/.exec(values.managementApi.resources.limits.memory)?.[1]);
-}
-
-/** The most memory that the process has had so far, in bytes. */
-function peakBytes(): number {
-  const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${api?.process.pid}/status`, "utf8")) ?? [];
-  return Number(kilobytes) * 1_024;
-}
 
 /** Deliveries of a day, each of an event of its own with a body of about a kilobyte. */
 async function storeDay(day: number, count: number): Promise<void> {
@@ -71,22 +55,12 @@ beforeAll(async () => {
   }
   for (let day = 0; day < DAYS; day++) await storeDay(day, DELIVERIES / DAYS);
   await prisma.$executeRawUnsafe("vacuum analyze delivery, business_event");
-  const token = await new SignJWT({
-    organization_id: ORGANIZATION,
-    permissions: ["integrations.view"],
-    subscription: "active",
-    modules: ["administration"],
-  })
-    .setProtectedHeader({ alg: "HS256" })
-    .setSubject("admin-of-tests")
-    .setExpirationTime("1d")
-    .sign(new TextEncoder().encode(JWT_SECRET));
-  authorization = `Bearer ${token}`;
+  authorization = `Bearer ${await adminToken(ORGANIZATION)}`;
   const { url: amqpUrl, namespace } = broker;
   api = await startServiceProcess(
     "management-api",
     heraldSettings({ databaseUrl: db.url, amqpUrl, namespace, caFile: "" }),
-    { nodeArgs: containerHeap(chartLimit()) },
+    { nodeArgs: containerHeap(chartLimit("managementApi")) },
   );
 }, 600_000);
 
@@ -130,10 +104,10 @@ async function readExport(query: string, hash: Hash, most = Number.POSITIVE_INFI
 
 test("an export of 200,000 deliveries with bodies takes no more memory than one of 20,000, and has the same bytes after an interruption and a resume", async () => {
   await readExport("bodies=true", createHash("sha256"), WARM_UP);
-  const before = peakBytes();
+  const before = peakOf(api?.process.pid ?? 0);
   const whole = createHash("sha256");
   const { lines, bytes } = await readExport("bodies=true", whole);
-  const peak = peakBytes();
+  const peak = peakOf(api?.process.pid ?? 0);
   expect(lines).toBe(DELIVERIES);
 
   const parts = createHash("sha256");
@@ -142,12 +116,12 @@ test("an export of 200,000 deliveries with bodies takes no more memory than one 
   expect(first.lines + second.lines).toBe(DELIVERIES);
   expect(parts.digest("hex")).toBe(whole.digest("hex"));
 
-  const mib = (count: number) => Math.round(count / 1_048_576);
+  const mebibytes = bytes / 1_048_576;
   process.stderr.write(
-    `export: ${mib(bytes)} MiB, the process ${mib(before)} MiB before it and ${mib(peak)} MiB after\n`,
+    `export: ${mebibytes.toFixed()} MiB, the process ${before.toFixed()} MiB before it and ${peak.toFixed()} MiB after\n`,
   );
-  expect(bytes).toBeGreaterThan(200 * 1_048_576);
+  expect(mebibytes).toBeGreaterThan(200);
   // Herald's own share of it: what a tenth of the export had needed stays enough.
-  expect(peak - before).toBeLessThan(bytes / 8);
-  expect(mib(peak)).toBeLessThan(chartLimit());
+  expect(peak - before).toBeLessThan(mebibytes / 8);
+  expect(peak).toBeLessThan(chartLimit("managementApi"));
 }, 900_000);

@@ -1,19 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { declareTopology, names as namesOf } from "@herald/common/broker/topology";
 import { eventually } from "@herald/dev/harness/eventually";
 import { insertEndpoint } from "@herald/dev/harness/rows";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
-import { projectFolder } from "@herald/dev/stack/folders";
 import { createEmitter, newEvent } from "@herald/emitter";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
-import { parse } from "yaml";
-import { containerHeap, peakOf } from "../../../src/herald/memory.ts";
 import { startServiceProcess } from "../../../src/herald/processes.ts";
+import { chartLimit, containerHeap, peakOf } from "../../../src/herald/readings.ts";
 import { heraldSettings } from "../../../src/herald/settings.ts";
 
 const db = useDatabase();
@@ -25,12 +21,6 @@ const AT_ONCE = 20;
 const STALL_MS = 20_000;
 /** What characters cost most: two bytes each in memory, and quotes and backslashes double on the way to PostgreSQL. */
 const COSTLY = '"\\é€';
-
-/** The memory of a publisher's container, in MiB. V8 takes half of it for its heap, and buffers are outside. */
-function chartLimit(): number {
-  const values = parse(readFileSync(join(projectFolder(), "deploy", "helm", "herald", "values.yaml"), "utf8"));
-  return Number(/^(\d+)Mi$/.exec(values.publisher.resources.limits.memory)?.[1]);
-}
 
 function largestEvent(organizationId: string) {
   const event = (text: string) =>
@@ -47,7 +37,8 @@ function largestEvent(organizationId: string) {
 }
 
 test("regression: a publisher inside the chart's memory limits does not die of large bodies while PostgreSQL stalls, and loses none", async () => {
-  const limit = chartLimit();
+  // V8 takes half of it for its heap, and buffers are outside.
+  const limit = chartLimit("publisher");
   const names = namesOf(broker.namespace);
   const connection = await connect(broker.url);
   const channel = await connection.createChannel();

@@ -1,10 +1,8 @@
 import { expect, test } from "@jest/globals";
 import { apiClient } from "../../../src/herald/api-client.ts";
-import { peakOf, SERVE_MEBIBYTES } from "../../../src/herald/memory.ts";
-import { startServiceProcess } from "../../../src/herald/processes.ts";
-import { heraldSettings } from "../../../src/herald/settings.ts";
+import { peakOf, SERVE_MEBIBYTES } from "../../../src/herald/readings.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
-import { unitCommand, unitEnvironment } from "../operations/systemd-unit.ts";
+import { unitCommand, unitEnvironment } from "../operations/project-files.ts";
 
 const ENDPOINTS = 5;
 const ROUNDS = 50;
@@ -19,40 +17,34 @@ function memorySettings(): Record<string, string> {
 }
 
 test("herald serve stays under 200 MiB while events, manual deliveries and an admin's reads go on, as its unit starts it", async () => {
-  const { receiver, emitter, servers } = environment;
-  const serve = await startServiceProcess(
-    "serve",
-    { ...heraldSettings(servers), ...memorySettings() },
-    { nodeArgs: unitCommand("herald.service").filter((word) => word.startsWith("--")) },
-  );
-  try {
-    const { organizationId } = environment.api;
-    const api = await apiClient(`http://127.0.0.1:${serve.port}`, organizationId, { untilAvailable: true });
-    const endpoints = [];
-    for (let index = 0; index < ENDPOINTS; index++) {
-      endpoints.push((await api.create({ url: `${receiver.url}/${index}` })).endpoint);
-    }
-    let expected = 0;
-    for (let round = 0; round < ROUNDS; round++) {
-      const occurredAtUtc = new Date().toISOString();
-      const events = Array.from({ length: EVENTS_A_ROUND }, () =>
-        environment.event({ occurredAtUtc, data: { text: "x".repeat(1_000) } }),
-      );
-      await Promise.all(events.map((event) => emitter.emit(event)));
-      const endpoint = endpoints[round % ENDPOINTS] as (typeof endpoints)[number];
-      expected += EVENTS_A_ROUND * ENDPOINTS;
-      // The API of the environment is at work too, so this one allows 30 in a minute.
-      if (round % 2 === 0) {
-        await api.deliver(endpoint.id, "WorkItemCompleted", "{}");
-        expected += 1;
-      }
-      await api.list();
-      await receiver.received(expected);
-    }
-    const peak = peakOf(serve.process.pid);
-    process.stderr.write(`herald serve: ${peak.toFixed()} MiB at its peak; its limit is ${SERVE_MEBIBYTES} MiB\n`);
-    expect(peak).toBeLessThan(SERVE_MEBIBYTES);
-  } finally {
-    await serve.stop();
+  const { receiver, emitter } = environment;
+  const serve = await environment.startProcess("serve", memorySettings(), {
+    nodeArgs: unitCommand("herald.service").filter((word) => word.startsWith("--")),
+  });
+  const { organizationId } = environment.api;
+  const api = await apiClient(`http://127.0.0.1:${serve.port}`, organizationId, { untilAvailable: true });
+  const endpoints = [];
+  for (let index = 0; index < ENDPOINTS; index++) {
+    endpoints.push((await api.create({ url: `${receiver.url}/${index}` })).endpoint);
   }
+  let expected = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const occurredAtUtc = new Date().toISOString();
+    const events = Array.from({ length: EVENTS_A_ROUND }, () =>
+      environment.event({ occurredAtUtc, data: { text: "x".repeat(1_000) } }),
+    );
+    await Promise.all(events.map((event) => emitter.emit(event)));
+    const endpoint = endpoints[round % ENDPOINTS] as (typeof endpoints)[number];
+    expected += EVENTS_A_ROUND * ENDPOINTS;
+    // The API of the environment is at work too, so this one allows 30 in a minute.
+    if (round % 2 === 0) {
+      await api.deliver(endpoint.id, "WorkItemCompleted", "{}");
+      expected += 1;
+    }
+    await api.list();
+    await receiver.received(expected);
+  }
+  const peak = peakOf(serve.process.pid);
+  process.stderr.write(`herald serve: ${peak.toFixed()} MiB at its peak; its limit is ${SERVE_MEBIBYTES} MiB\n`);
+  expect(peak).toBeLessThan(SERVE_MEBIBYTES);
 }, 600_000);

@@ -61,3 +61,57 @@ export function unknownIn(expr: string, known: ReadonlyMap<string, ReadonlySet<s
   }
   return unknown;
 }
+
+/** Commands of a page of the runbook. */
+interface Step {
+  /** What a page that has several causes says this is for; empty where it is for all of them. */
+  causes: string[];
+  commands: string;
+}
+
+/**
+ * What the page that an alert links to says to run, in its order: blocks of ```sh that name no cause, and those that name
+ * this one (```sh cause=broker-away).
+ *
+ * @param link the alert's `runbook_url`
+ * @throws where there is no such page, or nothing on it is for this cause
+ */
+export function stepsOf(link: string, cause: string): string[] {
+  const [file = "", anchor = ""] = link.split("#");
+  const pages = projectFile(file).split(/^## /m).slice(1);
+  const page = pages.find((text) => anchorOf(text.slice(0, text.indexOf("\n"))) === anchor);
+  if (page === undefined) throw new Error(`${file} has no page #${anchor}.`);
+  const steps = [...page.matchAll(/^( *)```sh([^\n]*)\n([\s\S]*?)^ *```$/gm)].map(
+    ([, , info = "", commands = ""]): Step => ({
+      causes: [...info.matchAll(/\bcause=([\w,-]+)/g)].flatMap(([, names = ""]) => names.split(",")),
+      commands,
+    }),
+  );
+  if (!steps.some(({ causes }) => causes.includes(cause))) {
+    throw new Error(`Nothing on ${link} is for ${cause}: a block that mends it says \`\`\`sh cause=${cause}.`);
+  }
+  return steps.filter(({ causes }) => causes.length === 0 || causes.includes(cause)).map(({ commands }) => commands);
+}
+
+/** As Markdown renderers make it of a heading. */
+export function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\w\s-]/g, "")
+    .replaceAll(" ", "-");
+}
+
+export const SYSTEMD_FOLDER = "deploy/systemd";
+
+/** What Herald's unit sets, as systemd reads it from its file. */
+export function unitEnvironment(): Record<string, string> {
+  const lines = projectFile(`${SYSTEMD_FOLDER}/herald.env`).split("\n");
+  const pairs = lines.filter((line) => line !== "" && !line.startsWith("#")).map((line) => line.split(/=(.*)/s));
+  return Object.fromEntries(pairs.map(([name = "", value = ""]) => [name, value]));
+}
+
+/** The words of a unit's one command. */
+export function unitCommand(unit: string): string[] {
+  const [, command = ""] = /^ExecStart=(.*)$/m.exec(projectFile(`${SYSTEMD_FOLDER}/${unit}`)) ?? [];
+  return command.split(" ");
+}

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { forTheTerminal } from "./service-lines.ts";
+import { forTheTerminal } from "./panel.ts";
 
 const line = (fields: object) =>
   JSON.stringify({ service: "dispatcher", timestamp: "2026-01-01T00:00:00Z", ...fields });

@@ -115,3 +115,51 @@ test("an event type that is unsubscribed while its deliveries wait is still sent
   const details = await api.read<DeliveryDetails>(`/${endpoint.id}/deliveries/${delivery?.id}`);
   expect(details.attempts).toHaveLength(2);
 });
+
+test("§2.3 first attempts that are handed over go to the endpoint as it is by then", async () => {
+  const { api, receiver, emitter } = environment;
+  const { endpoint } = await api.create({ url: `${receiver.url}/old` });
+  for (const path of ["/old", "/old", "/new", "/new"]) {
+    if (path === "/new") await api.edit(endpoint.id, { url: `${receiver.url}/new` });
+    const before = receiver.requests.length;
+    await emitter.emit(environment.event());
+    await receiver.received(before + 1);
+    await environment.settled();
+  }
+  expect(receiver.requests.map(({ path }) => path)).toEqual(["/old", "/old", "/new", "/new"]);
+  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 4 }));
+});
+
+// As docs/receiving-webhooks.md says under "Replacing the secret".
+test("§2.3/current a secret that is replaced while the endpoint is paused makes no delivery fail, and loses none", async () => {
+  const { api, receiver, emitter, clock } = environment;
+  const { endpoint, signingSecret: former } = await api.create({ url: receiver.url });
+  const [before, between, after] = [environment.event(), environment.event(), environment.event()];
+  await emitter.emit(before);
+  await receiver.received(1);
+  await environment.settled();
+
+  await api.edit(endpoint.id, { enabled: false });
+  await emitter.emit(between);
+  await eventually(async () => expect((await api.find(`id=${between.id}`)).events).toHaveLength(1));
+  const { signingSecret: replacement } = await api.edit(endpoint.id, { enabled: false, rotateSecret: true });
+  // Here the receiver is given the new secret.
+  await api.edit(endpoint.id, { enabled: true });
+  await emitter.emit(after);
+
+  const requests = await receiver.received(3);
+  await environment.settled();
+  const idOf = (body: Buffer) => (JSON.parse(body.toString()) as { id: string }).id;
+  const secretOf = new Map([
+    [before.id, former],
+    [between.id, replacement],
+    [after.id, replacement],
+  ]);
+  expect(requests.map(({ body }) => idOf(body)).sort()).toEqual([...secretOf.keys()].sort());
+  for (const { body, headers } of requests) {
+    const verdict = verify({ secret: secretOf.get(idOf(body)) ?? "", headers, body, now: clock.now() });
+    expect([idOf(body), verdict.ok]).toEqual([idOf(body), true]);
+  }
+  expect(await environment.states(endpoint.id)).toEqual({ succeeded: 3 });
+  expect((await api.list())[0]).toMatchObject({ consecutiveFailures: 0 });
+});

@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { projectFolder } from "@herald/dev/stack/folders";
+import { parse } from "yaml";
+import type { ServiceProcess } from "./processes.ts";
+
+/** What a service's /metrics says at a moment. */
+export interface Reading {
+  cpuSeconds: number;
+  residentMebibytes: number;
+  /** A counter's value, over all its labels or those that `labels` names, such as `result="sent"`. */
+  counter(name: string, labels?: string): number;
+}
+
+export async function readService(service: ServiceProcess): Promise<Reading> {
+  const text = await (await fetch(`${service.operationsUrl}/metrics`)).text();
+  const counter = (name: string, labels = "") =>
+    text
+      .split("\n")
+      .filter((line) => (line.startsWith(`${name}{`) || line.startsWith(`${name} `)) && line.includes(labels))
+      .reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+  return {
+    cpuSeconds: counter("process_cpu_seconds_total"),
+    residentMebibytes: counter("process_resident_memory_bytes") / 1024 / 1024,
+    counter,
+  };
+}
+
+/** The most memory that `herald serve` may take in a small installation, in MiB. A test holds it to this, and the documents promise it. */
+export const SERVE_MEBIBYTES = 200;
+
+/**
+ * Node's arguments for the heap that V8 takes by itself in a container of so many MiB. A test's process has no container, and V8 goes
+ * by the whole machine there: it would let new objects alone take 192 MiB.
+ */
+export function containerHeap(limitMib: number): string[] {
+  return [`--max-old-space-size=${limitMib / 2}`, "--max-semi-space-size=8"];
+}
+
+/** The memory of a service's container in the chart, in MiB. */
+export function chartLimit(service: "managementApi" | "publisher"): number {
+  const values = parse(readFileSync(join(projectFolder(), "deploy", "helm", "herald", "values.yaml"), "utf8"));
+  return Number(/^(\d+)Mi$/.exec(values[service].resources.limits.memory)?.[1]);
+}
+
+/** The most resident memory that a process has had so far, in MiB. */
+export function peakOf(pid: number): number {
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
+}
