@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { currentCommit, projectFolder } from "@herald/dev/stack/folders";
 import { buildBaseline, openBenchEnvironment } from "./environment.ts";
+import { isOfPage, writePage } from "./page/page.ts";
 import { type BenchReport, machine, mergeResults, readResults, writeResults } from "./results.ts";
 import type { Row } from "./row.ts";
 import { backlogRow } from "./rows/backlog.ts";
@@ -17,7 +18,7 @@ import { memoryRow } from "./rows/memory.ts";
 import { partitionRow } from "./rows/partition.ts";
 import { slowCrowdRow } from "./rows/slow-crowd.ts";
 import { type RowResult, runRow } from "./run-row.ts";
-import { isOfPage, resultsText, writePage } from "./tables.ts";
+import { resultsText } from "./table.ts";
 
 /** What `pnpm bench` measures, in this order. */
 const ROWS: readonly Row[] = [
@@ -50,7 +51,7 @@ const USAGE = `pnpm bench [options]: measures Herald on this machine, with a Pos
   --baseline COMMIT  builds this commit into .local, and measures with it too, by turns, what is compared: ${COMPARED}
   --profile DIR      writes CPU profiles of the services there
   --save FILE        puts the medians into this file, in the place of those that it has of the same rows
-  --pages            measures nothing: makes the tables of docs/scaling.md of --save's file (docs/measured.json)
+  --pages            measures nothing: makes the tables and plots of docs/scaling.md of --save's file (docs/measured.json)
   --json             prints everything as JSON`;
 
 const { values } = parseArgs({
