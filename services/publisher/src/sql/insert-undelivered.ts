@@ -1,4 +1,4 @@
-import { noticeId } from "@herald/common/database/notice-id";
+import { noticeId } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import type { RejectedGroup, Rejection } from "../rejections.ts";
 
