@@ -29,6 +29,7 @@ async function serveOne({
   configuration: ofConfiguration = {} as Partial<Configuration> | null,
   manual = false,
   epoch = EPOCH as number | null,
+  isLost = false,
   failures = 0,
   isHealthKnown = true,
   stored = "{}" as string | null,
@@ -102,6 +103,7 @@ async function serveOne({
     manual,
     waitedForReceiver: false,
     configuration: () => {
+      endpoint.isGone = isLost;
       endpoint.breaker ??= breaker;
       return configuration ?? Promise.resolve(undefined);
     },
@@ -136,6 +138,11 @@ test("the breaker hears of an attempt before the receiver is free for the next o
 describe("nothing is sent, and the delivery is attempted later,", () => {
   test("where another dispatcher has taken the shard meanwhile", async () => {
     const { sentTo, served } = await serveOne({ epoch: null });
+    expect([sentTo, served]).toEqual([[], { kind: "put back", restMs: 0 }]);
+  });
+
+  test("where the shard was lost while the configuration was read, though it is owned again", async () => {
+    const { sentTo, served } = await serveOne({ isLost: true });
     expect([sentTo, served]).toEqual([[], { kind: "put back", restMs: 0 }]);
   });
 

@@ -47,7 +47,8 @@ export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
     const { arrived } = delivery;
     if (arrived && arrived.revision !== String(configuration.revision)) return { kind: "unsure" };
     const epoch = epochOf(endpoint.shard);
-    if (epoch === undefined || !mayBegin()) return { kind: "put back", restMs: 0 };
+    // Where it waited for its configuration, its shard may have been lost meanwhile, and be owned again: then who owned it between has attempted it.
+    if (epoch === undefined || endpoint.isGone || !mayBegin()) return { kind: "put back", restMs: 0 };
     // Of an endpoint that is new in memory, its health was read only now.
     if (!isHealthKnown && !manual) {
       if (endpoint.breaker?.limit() === 0) return { kind: "put back", restMs: 0 };
