@@ -299,6 +299,24 @@ describe("what an owner is handed over", () => {
     expect([rows.size, made.size]).toEqual([0, 1_000]);
   });
 
+  test("is read from PostgreSQL where the message comes so late that an attempt may be forgotten", async () => {
+    const { owner, store, pass, made, rows } = world();
+    const attempted = store(endpointId(1));
+    owner.handedOver(attempted);
+    // With others' deliveries it forgets.
+    for (let other = 0; other < 3; other++) {
+      await pass(16_000);
+      owner.handedOver(store(endpointId(2)));
+    }
+    await pass(100);
+    const waiting = store(endpointId(1));
+    await pass(11_000);
+    owner.handedOver(attempted);
+    owner.handedOver(waiting);
+    await pass(100);
+    expect([[...made.values()], rows.size]).toEqual([[1, 1, 1, 1, 1], 0]);
+  });
+
   test("is dropped where another dispatcher owns the shard", async () => {
     const { owner, store, pass, made, lost } = world();
     lost.add(shardOf(endpointId(1)));

@@ -19,7 +19,7 @@ import { type Begun, CONFIGURATION_MS, type Served } from "./begun.ts";
 import type { TimedConfiguration } from "./configurations.ts";
 import type { OwnedEndpoint } from "./endpoint.ts";
 import { createEndpoints } from "./endpoints.ts";
-import { createKnownDeliveries } from "./known-deliveries.ts";
+import { createKnownDeliveries, REMEMBERED_MS } from "./known-deliveries.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { createSuspects } from "./suspects.ts";
 
@@ -84,6 +84,12 @@ const LOOK_AGAIN_MS = 1_000;
 
 /** What was handed over on arrival waits no longer than this. By then it is stored, or it could not be stored. */
 const ARRIVED_MS = 1_000;
+
+/**
+ * What was handed over longer ago may have been attempted since, and be forgotten: it is read from PostgreSQL. Messages wait for as long as the
+ * broker's alarms last. Less than {@link REMEMBERED_MS}, by what a statement and a message take.
+ */
+const HANDED_OVER_MS = REMEMBERED_MS - 5_000;
 
 /** What is left to PostgreSQL is not read again before this time. */
 const LEFT_MS = 60_000;
@@ -511,6 +517,11 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
         if (isSame) endpoint.configuredAtMs = Math.max(endpoint.configuredAtMs, Date.parse(readAtUtc));
         else if (stored) endpoint.configuredAtMs = Number.NEGATIVE_INFINITY;
         if (!stored && !(isSame && mayComeFirst(endpoint))) continue;
+        if (stored && nowMs() - Date.parse(readAtUtc) > HANDED_OVER_MS) {
+          wantMore(endpoint);
+          offered.add(endpoint);
+          continue;
+        }
         const { eventType, body, traceparent, key: eventKey } = content;
         const receivedAt = new Date(content.receivedAtUtc);
         const delivery: Delivery = {
