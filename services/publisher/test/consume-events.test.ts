@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { type Broker, connectBroker, NotSentError, type Publisher } from "@herald/common/broker/broker";
 import { declareTopology, names as namesOf } from "@herald/common/broker/topology";
 import { catalogueRules } from "@herald/common/config/event-types";
@@ -15,6 +15,7 @@ import type { FanOut, FanOutItem } from "../src/fan-out.ts";
 import { bundleEntry } from "../src/ingest/bundle.ts";
 import { consumeEvents, type EventsConsumer } from "../src/ingest/consume-events.ts";
 import { createMetrics } from "../src/metrics.ts";
+import type { Subscription } from "../src/sql/store-events.ts";
 import { SILENT } from "./given.ts";
 
 const place = useBroker();
@@ -39,11 +40,17 @@ let published: string[];
 /** What PostgreSQL is to this test: statements, each of which ends when it is told to. */
 let statements: { items: readonly FanOutItem[]; end(): void }[];
 let isThere: boolean;
+/** Who gets events, as each statement says it. */
+let subscriptions: Subscription[];
+/** How many events were handed over on arrival. */
+let handedOver: number;
 
 beforeEach(async () => {
   clock = steeredClock();
   statements = [];
   isThere = false;
+  subscriptions = [];
+  handedOver = 0;
   registry = new Registry();
   isBehindFull = false;
   refused = 0;
@@ -60,7 +67,7 @@ beforeEach(async () => {
       statements.push({ items, end: resolve });
       if (isThere) resolve();
     });
-    return { outcomes: items.map(() => ({ kind: "stored" })), made: [], deliveryCount: 0, subscriptions: [] };
+    return { outcomes: items.map(() => ({ kind: "stored" })), made: [], deliveryCount: 0, subscriptions };
   };
   const publisher = broker.publisher();
   const publish: Publisher["publish"] = async (message) => {
@@ -74,7 +81,9 @@ beforeEach(async () => {
       broker,
       names,
       publisher: { ...publisher, publish },
-      handOver: () => {},
+      handOver: ({ stored, deliveries }) => {
+        if (!stored) handedOver += deliveries.length;
+      },
       reportUndelivered: async () => {},
       fanOut: { together, alone: (item) => together([item]) },
       clock,
@@ -222,6 +231,38 @@ test("an organization that has a bucket to itself is stored in whole batches, an
   await until("all are stored", () => stored().length >= FLOOD + 1);
   expect(await counted("behind")).toBe(0);
   expect(statements.filter(({ items }) => items.length === BATCH_SIZE).length).toBeGreaterThan(FLOOD / BATCH_SIZE / 2);
+});
+
+test("what is handed over on arrival and not stored is bounded: the rest waits, and is handed over as that is stored", async () => {
+  const organizations = Array.from({ length: 7 }, (_, number) => `organization-${number}`);
+  subscriptions = organizations.map((organizationId) => ({
+    organizationId,
+    type: "WorkItemCompleted",
+    endpoints: [
+      { id: randomUUID(), revision: "1", readAt: clock.now(), createdAt: new Date(0), owner: "a dispatcher" },
+    ],
+  }));
+  const emitEach = async (count: number) => {
+    for (const [bucket, organizationId] of organizations.entries()) {
+      await emit(organizationId, `WorkItemCompleted.${bucket}.0`, count);
+    }
+  };
+  returnPostgres();
+  await emitEach(30);
+  await until("who gets events is known, and that messages are small", async () => (await counted("received")) === 210);
+  isThere = false;
+  handedOver = 0;
+  await emitEach(450);
+  await until("all are in the process, and as many as may be are handed over", async () => {
+    return handedOver >= 2_500 && (await waiting()) === 0;
+  });
+  for (let turn = 0; turn < 20; turn++) await setImmediate();
+  // One batch of others gets past.
+  expect(handedOver).toBeLessThanOrEqual(2_700);
+
+  returnPostgres();
+  await until("all are stored", async () => (await counted("received")) === 7 * 480);
+  expect(handedOver).toBe(7 * 450);
 });
 
 test("a bundle that comes back again and again is taken apart, so that one of its events alone may reach the delivery limit", async () => {

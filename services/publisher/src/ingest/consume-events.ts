@@ -5,16 +5,16 @@ import { repeat } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
 import { type EventTypeRules, MAX_EVENT_BYTES } from "@herald/contracts";
-import type { FanOut, FanOutItem } from "../fan-out.ts";
+import type { FanOut, FanOutItem, FanOutResult } from "../fan-out.ts";
 import { type ForOwners, MAX_BODY_BYTES } from "../hand-over.ts";
 import type { PublisherMetrics } from "../metrics.ts";
 import type { Rejection } from "../rejections.ts";
 import { batchesByTurns } from "./batches.ts";
 import type { Message } from "./bundle.ts";
 import { envelopeOf } from "./cloud-event.ts";
+import { createEarly } from "./early.ts";
 import { watchFloods } from "./floods.ts";
 import { forward } from "./forward.ts";
-import { createGather } from "./gather.ts";
 import type { Held } from "./held.ts";
 import { bundledIn, moveBehind } from "./move-behind.ts";
 import { createOnArrival } from "./on-arrival.ts";
@@ -69,10 +69,13 @@ const BATCHES_APART = 1;
 const MAX_BATCH_BYTES = 4 * 1024 ** 2;
 
 /**
- * How long the storing of an event waits that was handed over on arrival. Meanwhile its owner stores the delivery with its result; so there is no
- * row of it to be due, and one statement stores many events.
+ * Of events that are handed over on arrival. At a usual load a third of a second is enough for an attempt and its settlement. At the most it is less
+ * than a second: what is older and still not stored, owners leave alone.
  */
-const GATHER = { leastMs: 150, mostMs: 300 };
+const EARLY = { most: 2_500, leastMs: 150, mostMs: 650, togetherMs: 150 };
+
+/** How many events are handed over in one turn of the event loop. */
+const MAX_ARRIVING = 100;
 
 /** A message that may be handed over before it is stored. A larger event is not, and is not read before its batch. */
 const MAX_SMALL_BYTES = MAX_BODY_BYTES + 2 * 1024;
@@ -129,20 +132,22 @@ export function consumeEvents(
     bytesOf: ({ message }: Held) => message.content.byteLength,
     groupOf: ({ organization }: Held) => organization,
   };
-  const together = batchesByTurns<Held>(
-    (batch) => store(batch, (items) => onArrival.storing(() => fanOut.together(items))),
-    {
-      ...measures,
-      maxItems: batchSize,
-      maxRunning: BATCHES_AT_ONCE,
-      maxApart: BATCHES_APART,
-    },
-  );
+  const together = batchesByTurns<Held>((batch) => store(batch, (items) => storeTogether(batch, items)), {
+    ...measures,
+    maxItems: batchSize,
+    maxRunning: BATCHES_AT_ONCE,
+    maxApart: BATCHES_APART,
+  });
   const storeAlone = (items: readonly FanOutItem[]) => onArrival.storing(() => fanOut.alone(items[0] as FanOutItem));
   const alone = batchesByTurns<Held>((batch) => store(batch, storeAlone), { ...measures, maxItems: 1, maxRunning: 1 });
-  const handedOver = createGather<Held>(together.add, GATHER);
-  /** What has come in this turn of the event loop. It is handed over together at the turn's end. */
-  const arriving: Held[] = [];
+  const early = createEarly<Held>(together.add, EARLY);
+  /** While one waits until there is room, organizations of which nothing does have another. */
+  const arriving = batchesByTurns<Held>(handOverArrived, {
+    ...measures,
+    maxItems: MAX_ARRIVING,
+    maxRunning: BATCHES_AT_ONCE,
+    maxApart: BATCHES_APART,
+  });
 
   const moves = moveBehind({ publisher, metrics, stay: (each) => laneOf(each).add(each) }, { maxItems: batchSize });
 
@@ -172,29 +177,30 @@ export function consumeEvents(
         arrivedAt: clock.now(),
         arrivedAtMs: clock.monotonicMs(),
         done: () => {
-          held.delete(each);
+          over(each);
           resolve();
         },
         failed: (error) => {
-          held.delete(each);
+          over(each);
           reject(error);
         },
       };
       held.add(each);
       if (goesBehind(each, queue)) moves.add(each, queue);
-      else if (isFirst && message.content.byteLength <= MAX_SMALL_BYTES) arrive(each);
+      else if (isFirst && message.content.byteLength <= MAX_SMALL_BYTES) arriving.add(each);
       else laneOf(each).add(each);
     });
   }
 
-  function arrive(each: Held): void {
-    if (arriving.push(each) === 1) setImmediate(handOverArrived);
+  function over(each: Held): void {
+    held.delete(each);
+    early.over(each);
   }
 
-  /** Hands over what is as usual. The rest is stored at once. */
-  function handOverArrived(): void {
+  /** Hands over what is as usual. The rest is stored at once. Resolves when there is room for more. */
+  async function handOverArrived(batch: readonly Held[]): Promise<void> {
     const arrivedAt = clock.now();
-    const arrived = arriving.splice(0).flatMap((each) => {
+    const arrived = batch.flatMap((each) => {
       // Its owner leaves alone what is said to have come a second ago: by then it should have been stored.
       each.arrivedAt = arrivedAt;
       const item = read(each);
@@ -202,11 +208,22 @@ export function consumeEvents(
       each.event = item.event;
       return [{ each, event: item.event }];
     });
-    const early = onArrival.handOver(arrived.map(({ event }) => event));
+    const handedOver = onArrival.handOver(arrived.map(({ event }) => event));
     for (const { each, event } of arrived) {
-      if (early.has(event)) handedOver.add(each);
+      if (handedOver.has(event)) early.add(each);
       else together.add(each);
     }
+    await early.room();
+  }
+
+  /** What a statement has made due of events that were handed over, had no result yet. */
+  async function storeTogether(batch: readonly Held[], items: readonly FanOutItem[]): Promise<FanOutResult> {
+    const result = await onArrival.storing(() => fanOut.together(items));
+    const keys = new Set(batch.filter(early.has).map(({ event }) => event?.key));
+    const made = result.made.flatMap(({ deliveries }) => deliveries);
+    const late = new Set(made.map(({ event }) => event.key).filter((key) => keys.has(key)));
+    early.stored({ count: keys.size, late: late.size });
+    return result;
   }
 
   /**
@@ -221,13 +238,7 @@ export function consumeEvents(
 
   /** Drops the messages that wait, which come again on another channel. Running ones are stored, and change nothing when they come again. */
   function dropWaiting(): void {
-    for (const each of [
-      ...arriving.splice(0),
-      ...handedOver.drop(),
-      ...together.drop(),
-      ...alone.drop(),
-      ...moves.drop(),
-    ]) {
+    for (const each of [...arriving.drop(), ...early.drop(), ...together.drop(), ...alone.drop(), ...moves.drop()]) {
       each.span?.end({ errorType: "channel_lost", error: "its channel has ended" });
       each.done();
     }

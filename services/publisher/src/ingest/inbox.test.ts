@@ -4,7 +4,7 @@ import { MAX_EVENT_BYTES } from "@herald/contracts";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { bundleEntry, type Message, unbundle } from "./bundle.ts";
-import { createGather } from "./gather.ts";
+import { createEarly } from "./early.ts";
 import { organizationOf } from "./organization.ts";
 import { BEHIND_PREFETCH, prefetchOf } from "./prefetch.ts";
 
@@ -89,36 +89,82 @@ test.each([
 beforeEach(() => void jest.useFakeTimers({ now: 0 }));
 afterEach(() => void jest.useRealTimers());
 
-function gathering() {
+function earlyEvents({ most = 100 } = {}) {
   const gone: [number, number][] = [];
-  const gather = createGather<number>((item) => gone.push([item, performance.now()]), {
-    leastMs: 100,
-    mostMs: 200,
-  });
-  return { gather, gone };
+  const options = { most, leastMs: 100, mostMs: 150, togetherMs: 90 };
+  const early = createEarly<number>((item) => gone.push([item, performance.now()]), options);
+  return { early, gone };
 }
 
 test("the oldest takes along all that have waited long enough, and the others wait for their own time", () => {
-  const { gather, gone } = gathering();
-  gather.add(1);
+  const { early, gone } = earlyEvents();
+  early.add(1);
   jest.advanceTimersByTime(60);
-  gather.add(2);
+  early.add(2);
   jest.advanceTimersByTime(60);
-  gather.add(3);
+  early.add(3);
   jest.advanceTimersByTime(1_000);
   expect(gone).toEqual([
-    [1, 200],
-    [2, 200],
-    [3, 320],
+    [1, 190],
+    [2, 190],
+    [3, 310],
   ]);
 });
 
 test("what is dropped goes on no more", () => {
-  const { gather, gone } = gathering();
-  gather.add(1);
-  expect(gather.drop()).toEqual([1]);
+  const { early, gone } = earlyEvents();
+  early.add(1);
+  expect(early.drop()).toEqual([1]);
   jest.advanceTimersByTime(1_000);
-  gather.add(2);
+  early.add(2);
   jest.advanceTimersByTime(1_000);
   expect(gone.map(([item]) => item)).toEqual([2]);
+});
+
+test("there is room again when one of those on their way is over, stored or dropped", async () => {
+  const { early } = earlyEvents({ most: 2 });
+  let rooms = 0;
+  const ask = () => void early.room().then(() => rooms++);
+  for (const item of [1, 2, 3]) early.add(item);
+  ask();
+  ask();
+  early.over(1);
+  await Promise.resolve();
+  expect(rooms).toBe(0);
+  early.over(3);
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(rooms).toBe(2);
+  expect([1, 2, 3].map(early.has)).toEqual([false, true, false]);
+});
+
+/** How long the first of some events waits. */
+function waitOf({ early, gone }: ReturnType<typeof earlyEvents>, items: readonly number[]): number {
+  const sinceMs = performance.now();
+  gone.length = 0;
+  for (const item of items) early.add(item);
+  jest.advanceTimersByTime(1_000);
+  return (gone[0] as [number, number])[1] - sinceMs;
+}
+
+test("where many are on their way and some have no result in time they wait longer, within bounds, and shorter again by and by", () => {
+  const world = earlyEvents({ most: 1 });
+  const { early } = world;
+  const crowd = [1];
+  expect(waitOf(world, crowd)).toBe(130);
+  early.stored({ count: 100, late: 2 });
+  expect(waitOf(world, crowd)).toBe(130);
+  early.stored({ count: 100, late: 3 });
+  expect(Math.round(waitOf(world, crowd))).toBe(140);
+  for (let more = 0; more < 100; more++) early.stored({ count: 100, late: 100 });
+  expect(waitOf(world, crowd)).toBe(180);
+  for (let more = 0; more < 1_000; more++) early.stored({ count: 100, late: 0 });
+  expect(waitOf(world, crowd)).toBe(130);
+});
+
+test("where few are on their way, what has no result in time is a receiver's slowness, and nothing waits longer for it", () => {
+  const world = earlyEvents({ most: 4 });
+  expect(waitOf(world, [1])).toBe(190);
+  for (let more = 0; more < 100; more++) world.early.stored({ count: 1, late: 1 });
+  expect(waitOf(world, [1])).toBe(190);
 });

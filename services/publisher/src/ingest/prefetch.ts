@@ -4,8 +4,8 @@ import { MAX_EVENT_BYTES } from "@herald/contracts";
 export const BEHIND_PREFETCH = 2;
 
 /**
- * For an inbox queue whose messages are small. What is handed over on arrival is held for up to 300 ms, so one busy queue has some 2,000 events a
- * second.
+ * For an inbox queue whose messages are small. What is handed over on arrival is held for up to 300 ms where there is no crowd, so one busy queue has
+ * some 2,000 events a second.
  */
 export const PREFETCH_WHILE_SMALL = 500;
 export const SMALL_BYTES = 16 * 1024;

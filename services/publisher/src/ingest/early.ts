@@ -1,0 +1,77 @@
+export interface EarlyOptions {
+  /** About how many may be on their way at once. More than half of them are a crowd. */
+  most: number;
+  /** How long an event waits: as a rule, and at the most. */
+  leastMs: number;
+  mostMs: number;
+  /** An event waits so much longer for others, which are stored with it; a third of that in a crowd. */
+  togetherMs: number;
+}
+
+/** In a crowd of which a larger share has no result in time, events wait longer. */
+const LATE_SHARE = 0.02;
+const LONGER = 1.1;
+const SHORTER = 0.99;
+
+/**
+ * Events that were handed over before they are stored. Each waits, so that its owner stores the delivery first, with its result: what has no result
+ * by then costs a row more. Where more comes than owners can do, they get to it later and later. Then it waits longer, and more is handed
+ * over only when some of it is stored; the rest waits in RabbitMQ. How long, each statement says: it finds the results, or not.
+ *
+ * @param goOn takes an event that has waited long enough
+ */
+export function createEarly<Item>(goOn: (item: Item) => void, { most, leastMs, mostMs, togetherMs }: EarlyOptions) {
+  /** In the order of their arrival. */
+  const waiting: { item: Item; sinceMs: number }[] = [];
+  /** Those that wait, and those that are being stored. */
+  const onTheirWay = new Set<Item>();
+  const wanting: (() => void)[] = [];
+  let waitMs = leastMs;
+  let timer: NodeJS.Timeout | undefined;
+
+  const isCrowd = () => onTheirWay.size > most / 2;
+
+  function setTimer(): void {
+    clearTimeout(timer);
+    const [oldest] = waiting;
+    if (oldest === undefined) return;
+    const endMs = oldest.sinceMs + waitMs + (isCrowd() ? togetherMs / 3 : togetherMs);
+    timer = setTimeout(ripen, Math.max(0, endMs - performance.now()));
+  }
+
+  function ripen(): void {
+    const now = performance.now();
+    const young = waiting.findIndex(({ sinceMs }) => now - sinceMs < waitMs);
+    for (const { item } of waiting.splice(0, young === -1 ? waiting.length : Math.max(1, young))) goOn(item);
+    setTimer();
+  }
+
+  return {
+    add(item: Item): void {
+      onTheirWay.add(item);
+      waiting.push({ item, sinceMs: performance.now() });
+      if (waiting.length === 1) setTimer();
+    },
+    has: (item: Item) => onTheirWay.has(item),
+    /** It is stored, or comes again. */
+    over(item: Item): void {
+      onTheirWay.delete(item);
+      if (onTheirWay.size < most) for (const resolve of wanting.splice(0)) resolve();
+    },
+    /** Resolves when more may be handed over. */
+    async room(): Promise<void> {
+      if (onTheirWay.size >= most) await new Promise<void>((resolve) => wanting.push(resolve));
+    },
+    /** A statement has stored `count` of them, of which `late` had no result. */
+    stored({ count, late }: { count: number; late: number }): void {
+      const isLate = isCrowd() && late > count * LATE_SHARE;
+      waitMs = isLate ? Math.min(mostMs, waitMs * LONGER) : Math.max(leastMs, waitMs * SHORTER);
+    },
+    /** Removes those that wait, and returns them. */
+    drop(): Item[] {
+      const dropped = waiting.splice(0).map(({ item }) => item);
+      setTimer();
+      return dropped;
+    },
+  };
+}
