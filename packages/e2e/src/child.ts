@@ -74,8 +74,8 @@ function reply(answer: Answer): void {
 
 export { withoutPnpm } from "@herald/dev/stack/programs";
 
-/** A first compilation fills caches of hundreds of megabytes, or fetches packages. */
-export const BUILD_TIMEOUT_MS = 600_000;
+/** A first compilation fills caches of hundreds of megabytes, or fetches packages: on a busy machine, a large one took more than ten minutes. */
+export const BUILD_TIMEOUT_MS = 1_800_000;
 
 /** Runs a program to its end, and returns what it printed. */
 export async function output(program: string, args: string[], cwd: string, env = process.env): Promise<string> {

@@ -513,11 +513,12 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
         const content = events[event];
         if (content === undefined || !isOurs(endpointId)) continue;
         const endpoint = endpoints.of(endpointId, organizationId);
+        const readAtMs = Date.parse(readAtUtc);
         const isSame = String(endpoint.configuration?.revision) === revision;
-        if (isSame) endpoint.configuredAtMs = Math.max(endpoint.configuredAtMs, Date.parse(readAtUtc));
+        if (isSame) endpoint.configuredAtMs = Math.max(endpoint.configuredAtMs, readAtMs);
         else if (stored) endpoint.configuredAtMs = Number.NEGATIVE_INFINITY;
         if (!stored && !(isSame && mayComeFirst(endpoint))) continue;
-        if (stored && nowMs() - Date.parse(readAtUtc) > HANDED_OVER_MS) {
+        if (stored && nowMs() - readAtMs > HANDED_OVER_MS) {
           wantMore(endpoint);
           offered.add(endpoint);
           continue;

@@ -70,10 +70,9 @@ export function createSettleQueue({ queries, metrics, health, rates, log, signal
     const arrived = settlements.filter(hasArrived);
     const stored = arrived.length > 0 ? await untilTaken(() => recordArrived(queries, arrived)) : new Set<Settlement>();
     const others = settlements.filter((each) => !stored.has(each));
-    const late = others.length > 0 ? await untilTaken(() => settle(queries, others)) : [];
-    metrics.resultsLate.inc(late.length);
-    const isLate = new Set(late);
-    for (const each of settlements) if (!isLate.has(each)) rates.add(each);
+    const late = new Set(others.length > 0 ? await untilTaken(() => settle(queries, others)) : []);
+    metrics.resultsLate.inc(late.size);
+    for (const each of settlements) if (!late.has(each)) rates.add(each);
     for (const each of batch) {
       if (concernsHealth(each, late)) health.add(each.settlement.endpointId, each.settlement);
     }
@@ -97,10 +96,10 @@ export function createSettleQueue({ queries, metrics, health, rates, log, signal
    * A healthy endpoint's success changes nothing. It does where a failure before it is not written yet. An attempt that
    * another dispatcher has repeated is not the endpoint's fault.
    */
-  function concernsHealth({ settlement, endsFailures }: Ended, late: readonly Settlement[]): boolean {
+  function concernsHealth({ settlement, endsFailures }: Ended, late: ReadonlySet<Settlement>): boolean {
     const { endpointId, succeeded, failureKind } = settlement;
     if (succeeded) return endsFailures || health.has(endpointId);
-    return isEndpointsFailure(failureKind) && !late.includes(settlement);
+    return isEndpointsFailure(failureKind) && !late.has(settlement);
   }
 
   return {
