@@ -45,7 +45,9 @@ export const memoryRow: Row = {
     const limits = chartLimits();
     let died = 0;
     for (const name of NAMES) {
-      const service = await herald.start(name, { DATABASE_URL: url.href }, containerHeap(limits[name]));
+      // In a container, its limit is what MEMORY_MIB says here.
+      const settings = { DATABASE_URL: url.href, MEMORY_MIB: String(limits[name]) };
+      const service = await herald.start(name, settings, containerHeap(limits[name]));
       services.set(name, service);
       void service.process.exited.then(() => {
         died += 1;
