@@ -22,7 +22,7 @@ export const locked: Disturbance = {
     const healthRetries = async () => (await readService(dispatcher)).counter("herald_health_retries_total");
     return {
       async disturb(measure) {
-        // So its next success has something to write.
+        // So its next success has something to write. Of an endpoint that has changed, dispatchers read its health.
         await setFailing(herald, organizationId);
         const retriesBefore = await healthRetries();
         const steady = await holdingRow(herald, organizationId, measure);
@@ -46,7 +46,8 @@ export const locked: Disturbance = {
 
 async function setFailing(herald: BenchHerald, organizationId: string): Promise<void> {
   const statement = `
-    update webhook_endpoint set failure_run = '{earlier/1}', consecutive_failures = 1 where organization_id = $1`;
+    update webhook_endpoint set failure_run = '{earlier/1}', consecutive_failures = 1, revision = revision + 1
+    where organization_id = $1`;
   await inDatabase(herald, (client) => client.query(statement, [organizationId]));
 }
 
