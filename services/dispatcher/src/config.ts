@@ -7,7 +7,6 @@ import {
 } from "@herald/common/config/common-settings";
 import { type Environment, readConfig, readSetting } from "@herald/common/config/read-config";
 import type { Settings } from "@herald/common/config/settings";
-import type { Clock } from "@herald/common/runtime/clock";
 import { addressRules } from "@herald/common/security/address-guard";
 import { createNameResolver } from "@herald/common/security/name-resolver";
 import { secretBox } from "@herald/common/security/secret-box";
@@ -89,7 +88,7 @@ export const FAILING_AFTER_FAILURES = 3;
  *
  * @throws ConfigError
  */
-export function readDispatcherConfig(environment: Environment, clock: Clock, own: Partial<DispatcherTuning> = {}) {
+export function readDispatcherConfig(environment: Environment, own: Partial<DispatcherTuning> = {}) {
   const config = readConfig(dispatcherSettings, environment);
   const deadlineMs = config.ATTEMPT_TIMEOUT_SECONDS * 1_000;
   const tuning = { ...DISPATCHER_TUNING, ...own };
@@ -116,7 +115,6 @@ export function readDispatcherConfig(environment: Environment, clock: Clock, own
         resolve: createNameResolver({ servers }),
         extraCa: config.EXTRA_CA_FILE && readFileSync(config.EXTRA_CA_FILE, "utf8"),
         proxy,
-        clock,
       }),
     ),
   };

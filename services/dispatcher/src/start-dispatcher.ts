@@ -33,7 +33,7 @@ export async function startDispatcher(
   { clock: steered, open = openService, tuning }: StartOptions<DispatcherTuning> = {},
 ): Promise<Service> {
   const { config, bounds, sweepIntervalMs, ratesIntervalMs, newOwnerMs, pausesMs, probe, sender, secrets, schedule } =
-    readDispatcherConfig(environment, { now: () => clock.now(), monotonicMs: () => clock.monotonicMs() }, tuning);
+    readDispatcherConfig(environment, tuning);
   const service = await open("dispatcher", config, {
     clock: steered,
     facts: factsOf(dispatcherSettings, config),
@@ -47,8 +47,7 @@ export async function startDispatcher(
   const { ENDPOINT_CONCURRENCY: concurrency, DISABLE_AFTER_FAILURES: disableAfter } = config;
 
   const outage = createOutage({ ...parts, probe, others: someReceivers(parts) });
-  const missing = { key: false };
-  const shards = createShards(parts, { id, isAble: () => !missing.key, outageSince: outage.since });
+  const shards = createShards(parts, { id, isAble: () => !secrets.isKeyMissing(), outageSince: outage.since });
   const quarantine = createQuarantine(parts);
   const health = createHealthQueue(parts, { pausesMs, failingAfter: FAILING_AFTER_FAILURES, disableAfter });
   const rates = startRates(parts, { intervalMs: ratesIntervalMs });
@@ -62,9 +61,6 @@ export async function startDispatcher(
     mayBegin,
     readBody: createReadBody(parts),
     settle: settlements.settle,
-    onKeyMissing: () => {
-      missing.key = true;
-    },
   });
   const owner = createOwner(
     {

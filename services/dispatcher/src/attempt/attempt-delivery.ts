@@ -9,7 +9,7 @@ import type { Body, Delivery } from "../sql/describe-deliveries.ts";
 import type { Configuration } from "../sql/read-configuration.ts";
 import type { Settlement } from "../sql/settle.ts";
 import { spanEndOf, startAttemptSpan } from "../tracing.ts";
-import type { SecretOpener } from "./opened-secrets.ts";
+import type { OpenedSecrets } from "./opened-secrets.ts";
 import type { AttemptResult, Sender } from "./sender.ts";
 
 /** What one attempt goes by. */
@@ -36,7 +36,7 @@ export type AttemptOutcome =
 interface Parts {
   sender: Sender;
   outage: Pick<Outage, "judge">;
-  secrets: SecretOpener;
+  secrets: Pick<OpenedSecrets, "open">;
   schedule: RetrySchedule;
   clock: Clock;
   metrics: Pick<DispatcherMetrics, "attempts" | "attemptDuration" | "firstAttemptDelay">;
@@ -114,14 +114,8 @@ export function createAttempts(parts: Parts): Attempts {
       const span = tracing && startAttemptSpan(tracing, delivery, url);
       // An event's own context is stored with it; of a manual delivery nobody else keeps it.
       const sentOnly = span?.traceparent ?? (delivery.eventKey === null ? traceparent : null);
-      const result = await sender.send({
-        deliveryId,
-        eventType,
-        url,
-        secret,
-        body,
-        traceparent: span?.traceparent ?? traceparent ?? undefined,
-      });
+      const continued = span?.traceparent ?? traceparent ?? undefined;
+      const result = await sender.send({ deliveryId, eventType, url, secret, body, traceparent: continued }, clock);
       span?.end(spanEndOf(result));
       if ((await outage.judge({ endpointId, organizationId, url }, result)) === "ours") return { kind: "outage" };
       return { kind: "ended", result, settlement: settlementOf(plan, result, sentOnly) };

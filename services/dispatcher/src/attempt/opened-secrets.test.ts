@@ -1,3 +1,5 @@
+import { KeyMissingError, newSealingKeys } from "@herald/common/security/sealing-keys";
+import { secretBox } from "@herald/common/security/secret-box";
 import { expect, test } from "@jest/globals";
 import { keepOpened } from "./opened-secrets.ts";
 
@@ -33,4 +35,13 @@ test("a secret that does not open is tried again each time", () => {
   const kept = keepOpened(box, 2);
   for (let attempt = 0; attempt < 2; attempt++) expect(() => kept.open("broken", "endpoint")).toThrow("Does not open");
   expect(box.asked).toHaveLength(2);
+});
+
+test("a key that is missing is remembered, and another secret that does not open is not", () => {
+  const sealed = secretBox(newSealingKeys("other").SECRET_KEYS).seal("secret", "endpoint");
+  const kept = keepOpened(secretBox(newSealingKeys("own").SECRET_KEYS), 2);
+  expect(() => kept.open("damaged", "endpoint")).toThrow();
+  expect(kept.isKeyMissing()).toBe(false);
+  expect(() => kept.open(sealed, "endpoint")).toThrow(KeyMissingError);
+  expect(kept.isKeyMissing()).toBe(true);
 });

@@ -54,14 +54,13 @@ export interface SenderOptions extends Partial<HeaderSettings> {
   extraCa?: string | undefined;
   /** The way to all receivers, where there is but one. */
   proxy?: EgressProxy | undefined;
-  clock: Clock;
   /** Asks for the addresses of a name; the system's name servers by default. */
   resolve?: Resolve & Partial<Pick<NameResolver, "forget">>;
 }
 
 export interface Sender {
   /** Makes one signed attempt. Never rejects: every failure is the attempt's result. */
-  send(request: AttemptRequest): Promise<AttemptResult>;
+  send(request: AttemptRequest, clock: Clock): Promise<AttemptResult>;
   /** Closes all connections. To be called when no attempt is in flight. */
   close(): Promise<void>;
 }
@@ -73,13 +72,14 @@ const BUSY = [429, 503];
 
 /** Sends attempts over connections that all endpoints share. One per process. */
 export function createSender(options: SenderOptions): Sender {
-  const { clock, deadlineMs = 15_000, headerPrefix = "X-Service", standardWebhooks = true } = options;
+  const { deadlineMs = 15_000, headerPrefix = "X-Service", standardWebhooks = true } = options;
   const resolve = options.resolve ?? createNameResolver();
   const guard = createAddressGuard(options.addresses, resolve);
   const connections = createConnections(guard, options.extraCa, { proxy: options.proxy, deadlineMs });
   const targetOf = createTargets();
 
-  async function deliver(request: AttemptRequest, startedAt: Date, startedMs: number): Promise<Exchange> {
+  async function deliver(request: AttemptRequest, clock: Clock, startedAt: Date): Promise<Exchange> {
+    const startedMs = clock.monotonicMs();
     const target = targetOf(request.url);
     if (!target) return notSent({ code: BAD_URL, message: "" });
     const body = typeof request.body === "string" ? Buffer.from(request.body) : request.body;
@@ -96,12 +96,12 @@ export function createSender(options: SenderOptions): Sender {
   }
 
   return {
-    async send(request) {
+    async send(request, clock) {
       const startedAt = clock.now();
       const startedMs = clock.monotonicMs();
       let outcome: Exchange;
       try {
-        outcome = await deliver(request, startedAt, startedMs);
+        outcome = await deliver(request, clock, startedAt);
       } catch (error) {
         const { message } = error as Error;
         outcome = notSent({ code: BAD_REQUEST, message });

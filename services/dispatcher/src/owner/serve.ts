@@ -1,4 +1,3 @@
-import { KeyMissingError } from "@herald/common/security/sealing-keys";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Attempts } from "../attempt/attempt-delivery.ts";
 import { isEndpointsFailure } from "../settle/health.ts";
@@ -16,8 +15,6 @@ interface Parts {
   readBody: (delivery: Delivery) => Promise<Buffer | undefined>;
   /** Rejects where a settlement can't be written. */
   settle: (settlement: Settlement, endsFailures: boolean) => Promise<void>;
-  /** A key is missing that other dispatchers may have. */
-  onKeyMissing: () => void;
 }
 
 /** When a delivery is attempted again whose attempt ended in Herald's own network. */
@@ -25,7 +22,7 @@ const OUTAGE_MS = 1_000;
 
 /** Makes an attempt that its owner has begun: with its body, by the endpoint's configuration of now; settles it, and never rejects. */
 export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
-  const { attempts, log, quarantine, epochOf, mayBegin, readBody, settle, onKeyMissing } = parts;
+  const { attempts, log, quarantine, epochOf, mayBegin, readBody, settle } = parts;
 
   async function serve({
     endpoint,
@@ -70,7 +67,6 @@ export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
       });
       // The whole endpoint, since else its next delivery would be next, and the next, through its whole backlog.
       quarantine.begin(endpointId);
-      if (error instanceof KeyMissingError) onKeyMissing();
       return { kind: "put back", restMs: 0 };
     }
     if (configuration.quarantined) {

@@ -2,12 +2,12 @@ import { createHmac } from "node:crypto";
 import { eventually } from "@herald/dev/harness/eventually";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import type { AttemptRequest, Sender, SenderOptions } from "../../src/attempt/sender.ts";
+import type { AttemptRequest } from "../../src/attempt/sender.ts";
 import { type ReceivedRequest, wellBehavedReceiver } from "./receivers.ts";
-import { extraCa, NOW, request, SECRET, sender, tls } from "./sending.ts";
+import { extraCa, NOW, request, SECRET, sender, type TestSender, type TestSenderOptions, tls } from "./sending.ts";
 
 let receiver: Awaited<ReturnType<typeof wellBehavedReceiver>>;
-let sending: Sender;
+let sending: TestSender;
 
 afterEach(async () => {
   await sending.close();
@@ -17,7 +17,7 @@ afterEach(async () => {
 
 async function received(
   overrides: Partial<AttemptRequest> = {},
-  options: Partial<SenderOptions> = {},
+  options: TestSenderOptions = {},
 ): Promise<ReceivedRequest> {
   receiver = await wellBehavedReceiver(tls);
   sending = sender({ extraCa, ...options });

@@ -4,13 +4,12 @@ import { nameServer } from "@herald/dev/harness/name-server";
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { createEgressProxy } from "../../src/attempt/egress-proxy.ts";
 import { createProbe, type ProbeResult } from "../../src/attempt/probe.ts";
-import type { Sender } from "../../src/attempt/sender.ts";
 import { type ConnectProxy, connectProxy, type Receiver, wellBehavedReceiver } from "./receivers.ts";
-import { extraCa, request, sender, tls } from "./sending.ts";
+import { extraCa, request, sender, type TestSender, tls } from "./sending.ts";
 
 let receiver: Receiver;
 let proxy: ConnectProxy;
-let sending: Sender | undefined;
+let sending: TestSender | undefined;
 
 beforeAll(async () => {
   receiver = await wellBehavedReceiver(tls);

@@ -3,9 +3,18 @@ import { isIP } from "node:net";
 import type { Resolve } from "@herald/common/security/address-guard";
 import { addressRules, PUBLIC_ONLY } from "@herald/common/security/address-guard";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import type { Sender } from "../../src/attempt/sender.ts";
 import { type Receiver, tcpReceiver, wellBehavedReceiver } from "./receivers.ts";
-import { countConnects, extraCa, request, SHORT_DEADLINE_MS, sender, through, tls, WAYS } from "./sending.ts";
+import {
+  countConnects,
+  extraCa,
+  request,
+  SHORT_DEADLINE_MS,
+  sender,
+  type TestSender,
+  through,
+  tls,
+  WAYS,
+} from "./sending.ts";
 
 /** Addresses that are not public, as a URL can hold them. All that there are, the tests of the guard itself have. */
 const LITERALS = [
@@ -20,7 +29,7 @@ describe.each(WAYS)("%s", (way) => {
   /** Listens on all of this machine's addresses, to catch every connection that the guard lets through. */
   let trap: Receiver;
   /** One sender for all tests: making one reads all root certificates, which takes long. */
-  let sending: Sender;
+  let sending: TestSender;
   let answer: LookupAddress[];
   let asked: string[];
 
@@ -198,13 +207,13 @@ describe.each(WAYS)("%s", (way) => {
 });
 
 describe("name look-up", () => {
-  let sending: Sender;
+  let sending: TestSender;
 
   afterEach(() => sending.close());
 
   async function send(resolve: Resolve) {
     sending = sender({ resolve, deadlineMs: SHORT_DEADLINE_MS });
-    let result: Awaited<ReturnType<Sender["send"]>> | undefined;
+    let result: Awaited<ReturnType<TestSender["send"]>> | undefined;
     const connects = await countConnects(async () => {
       result = await sending.send(request());
     });

@@ -4,15 +4,15 @@ import { gzipSync } from "node:zlib";
 import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
 import { eventually } from "@herald/dev/harness/eventually";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import type { AttemptRequest, Sender } from "../../src/attempt/sender.ts";
+import type { AttemptRequest } from "../../src/attempt/sender.ts";
 import { type Receiver, rawReceiver, scriptedReceiver, tcpReceiver } from "./receivers.ts";
-import { request, SHORT_DEADLINE_MS, through, WAYS } from "./sending.ts";
+import { request, SHORT_DEADLINE_MS, type TestSender, through, WAYS } from "./sending.ts";
 
 describe.each(WAYS)("%s", (way) => {
   let extraCa: string;
   let tls: KeyPair;
   let receiver: Receiver;
-  let sending: Sender | undefined;
+  let sending: TestSender | undefined;
 
   const TIMED_OUT = { statusCode: 503, succeeded: false, errorSummary: "timed out after 0.4 s", reached: true };
 
@@ -37,7 +37,7 @@ describe.each(WAYS)("%s", (way) => {
   }
 
   function send(overrides: Partial<AttemptRequest> = {}) {
-    return (sending as Sender).send(request({ url: `https://receiver.test:${receiver.port}/`, ...overrides }));
+    return (sending as TestSender).send(request({ url: `https://receiver.test:${receiver.port}/`, ...overrides }));
   }
 
   /** The attempt's connection is closed by the sender, which is not yet closed itself. */

@@ -2,12 +2,23 @@ import { addressRules } from "@herald/common/security/address-guard";
 import { eventually } from "@herald/dev/harness/eventually";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import type { AttemptRequest, Sender, SenderOptions } from "../../src/attempt/sender.ts";
+import type { AttemptRequest } from "../../src/attempt/sender.ts";
 import { type Receiver, scriptedReceiver, wellBehavedReceiver } from "./receivers.ts";
-import { extraCa, NOW, request, SHORT_DEADLINE_MS, sender, through, tls, WAYS } from "./sending.ts";
+import {
+  extraCa,
+  NOW,
+  request,
+  SHORT_DEADLINE_MS,
+  sender,
+  type TestSender,
+  type TestSenderOptions,
+  through,
+  tls,
+  WAYS,
+} from "./sending.ts";
 
 let receiver: Receiver;
-let sending: Sender;
+let sending: TestSender;
 
 afterEach(async () => {
   await sending.close();
@@ -22,7 +33,7 @@ const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 /** Answers the first request of the first connection, then does as told. */
 async function failsLater(
   later: (socket: Parameters<Parameters<typeof scriptedReceiver>[1]>[0], nth: number) => void,
-  options: Partial<SenderOptions> = {},
+  options: TestSenderOptions = {},
 ) {
   let requests = 0;
   receiver = await scriptedReceiver(tls, (socket) => {

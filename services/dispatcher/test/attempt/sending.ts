@@ -1,10 +1,17 @@
 import { createHook } from "node:async_hooks";
+import type { Clock } from "@herald/common/runtime/clock";
 import type { Resolve } from "@herald/common/security/address-guard";
 import { addressRules } from "@herald/common/security/address-guard";
 import { makeAuthority } from "@herald/dev/certificates/authority";
 import { afterAll } from "@jest/globals";
 import { createEgressProxy } from "../../src/attempt/egress-proxy.ts";
-import { type AttemptRequest, createSender, type Sender, type SenderOptions } from "../../src/attempt/sender.ts";
+import {
+  type AttemptRequest,
+  type AttemptResult,
+  createSender,
+  type Sender,
+  type SenderOptions,
+} from "../../src/attempt/sender.ts";
 import { type ConnectProxy, connectProxy } from "./receivers.ts";
 
 export const SECRET = Buffer.alloc(32, 7).toString("base64");
@@ -31,13 +38,22 @@ export function request(overrides: Partial<AttemptRequest> = {}): AttemptRequest
   };
 }
 
-export function sender(overrides: Partial<SenderOptions> = {}): Sender {
-  return createSender({
-    addresses: addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.1" }),
-    resolve: toLoopback,
-    clock: { now: () => NOW, monotonicMs: () => performance.now() },
-    ...overrides,
-  });
+export interface TestSenderOptions extends Partial<SenderOptions> {
+  /** It is always {@link NOW} by it where absent. */
+  clock?: Clock;
+}
+
+export interface TestSender extends Pick<Sender, "close"> {
+  send(request: AttemptRequest): Promise<AttemptResult>;
+}
+
+export function sender({
+  clock = { now: () => NOW, monotonicMs: () => performance.now() },
+  ...overrides
+}: TestSenderOptions = {}): TestSender {
+  const addresses = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.1" });
+  const { send, close } = createSender({ addresses, resolve: toLoopback, ...overrides });
+  return { send: (request) => send(request, clock), close };
 }
 
 /** How attempts leave: every table of hostile answers and addresses is tried in each. */
@@ -53,7 +69,7 @@ export async function theProxy(): Promise<ConnectProxy> {
 }
 
 /** A sender of one of the ways. */
-export async function through(way: (typeof WAYS)[number], overrides: Partial<SenderOptions> = {}): Promise<Sender> {
+export async function through(way: (typeof WAYS)[number], overrides: TestSenderOptions = {}): Promise<TestSender> {
   if (way === "straight") return sender(overrides);
   const proxy = createEgressProxy(`http://127.0.0.1:${(await theProxy()).port}`);
   // A short deadline is for the receiver: a busy machine's proxy may need longer than its part of that.

@@ -3,9 +3,8 @@ import type { TlsOptions } from "node:tls";
 import { type CertificateAuthority, makeAuthority, makeSelfSigned } from "@herald/dev/certificates/authority";
 import { eventually } from "@herald/dev/harness/eventually";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Sender } from "../../src/attempt/sender.ts";
 import { type Receiver, tcpReceiver, wellBehavedReceiver } from "./receivers.ts";
-import { request, sender } from "./sending.ts";
+import { request, sender, type TestSender } from "./sending.ts";
 
 interface Issuers {
   /** The sender trusts it. */
@@ -20,7 +19,7 @@ const names = ["receiver.test"];
 
 let issuers: Issuers;
 let receiver: Receiver;
-let sending: Sender;
+let sending: TestSender;
 
 beforeAll(async () => {
   const trusted = await makeAuthority("Test authority");

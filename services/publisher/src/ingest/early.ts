@@ -16,7 +16,7 @@ const SHORTER = 0.99;
 /**
  * Events that were handed over before they are stored. Each waits, so that its owner stores the delivery first, with its result: what has no result
  * by then costs a row more. Where more comes than owners can do, they get to it later and later. Then it waits longer, and more is handed
- * over only when some of it is stored; the rest waits in RabbitMQ. How long, each statement says: it finds the results, or not.
+ * over only when some of it is stored. How long, each statement says: it finds the results, or not.
  *
  * @param goOn takes an event that has waited long enough
  */
