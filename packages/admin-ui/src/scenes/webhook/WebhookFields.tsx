@@ -9,19 +9,12 @@ import { Button } from "../../common/form/Button.tsx";
 import { Field, Problems, Switch } from "../../common/form/Field.tsx";
 import controls from "../../common/form/form.module.css";
 import { useSession } from "../../common/session.tsx";
-import type { Draft, DraftField } from "./edits.ts";
+import type { WebhookForm } from "./use-webhook-form.ts";
 import css from "./webhook.module.css";
 
-interface WebhookFieldsProps {
-  draft: Draft;
-  onChange: (field: DraftField, change: Partial<Draft>) => void;
-  onLeave: (field: DraftField) => void;
-  problemsOf: (field: DraftField) => string[];
-  readOnly: boolean;
-}
-
 /** The controls that a webhook is made of, by the names that SPEC 1 gives them. */
-export function WebhookFields({ draft, onChange, onLeave, problemsOf, readOnly }: WebhookFieldsProps) {
+export function WebhookFields({ form, readOnly }: { form: WebhookForm; readOnly: boolean }) {
+  const { draft, change: onChange, leave: onLeave, problems: problemsOf } = form;
   const { limits } = useSession();
   const events = useQuery(eventTypesQuery);
   const problemId = useId();

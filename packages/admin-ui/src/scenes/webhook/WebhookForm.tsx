@@ -76,13 +76,7 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
     <Panel title="Settings" padded narrow>
       {block ? <Notice tone="plain" icon="lock" title={block} /> : null}
       <form className={css.form} onSubmit={submit} noValidate>
-        <WebhookFields
-          draft={form.draft}
-          onChange={form.change}
-          onLeave={form.leave}
-          problemsOf={form.problems}
-          readOnly={block !== null}
-        />
+        <WebhookFields form={form} readOnly={block !== null} />
         <div className={css.replace}>
           <Switch
             label="Replace signing secret"
@@ -179,13 +173,7 @@ export function NewWebhook() {
       <Panel padded narrow>
         {block ? <Notice tone="plain" icon="lock" title={block} /> : null}
         <form className={css.form} onSubmit={submit} noValidate>
-          <WebhookFields
-            draft={form.draft}
-            onChange={form.change}
-            onLeave={form.leave}
-            problemsOf={form.problems}
-            readOnly={block !== null}
-          />
+          <WebhookFields form={form} readOnly={block !== null} />
           <p className={css.note}>
             <Icon name="key" />
             <span>Saving makes a signing secret and shows it once. Have a place ready to store it.</span>

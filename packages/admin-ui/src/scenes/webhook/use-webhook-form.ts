@@ -4,6 +4,8 @@ import { ApiProblem, problemsOf } from "../../api/client.ts";
 import { checkWebhook } from "../../api/queries.ts";
 import { type Draft, type DraftField, FIELDS } from "./edits.ts";
 
+export type WebhookForm = ReturnType<typeof useWebhookForm>;
+
 /** The state of a create or edit form: what is typed, and what is wrong with it, in the API's words. */
 export function useWebhookForm(start: Draft, mayManage: boolean) {
   const [draft, setDraft] = useState(start);
