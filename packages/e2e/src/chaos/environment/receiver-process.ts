@@ -47,14 +47,15 @@ const endpoints = new Map<string, Endpoint>();
 const requests: ReceivedRequest[] = [];
 /** Requests so far of each delivery. */
 const seen = new Map<string, number>();
-/** Requests so far of each connection. */
-const served = new WeakMap<Socket, number>();
 /** The TCP connections behind the TLS ones, by the ports of both ends: only they can be reset. */
 const connections = new Map<string, Socket>();
-/** Requests of each connection that have no answer yet. */
-const underWay = new WeakMap<Socket, number>();
+/** Of an open connection: its requests so far, and those of them that have no answer yet. */
+interface Requests {
+  all: number;
+  underWay: number;
+}
 /** In the order of the receivers' numbers. */
-const listeners: { server: Server; port: number; open: Set<Socket> }[] = [];
+const listeners: { server: Server; port: number; open: Map<Socket, Requests> }[] = [];
 const refusing = new Set<number | "all">();
 let forgets = false;
 let isSlow = false;
@@ -95,10 +96,12 @@ answerParent<ReceiverRequest>((request) => {
 
 async function listen({ count, cert, key }: { count: number; cert: string; key: string }): Promise<number[]> {
   for (let number = 0; number < count; number++) {
-    const server = createServer({ cert, key, keepAlive: true, keepAliveTimeout: 60_000 }, receive);
-    const open = new Set<Socket>();
+    const open = new Map<Socket, Requests>();
+    const server = createServer({ cert, key, keepAlive: true, keepAliveTimeout: 60_000 }, (request, response) =>
+      receive(request, response, open.get(request.socket)),
+    );
     server.on("secureConnection", (socket: Socket) => {
-      open.add(socket);
+      open.set(socket, { all: 0, underWay: 0 });
       socket.on("close", () => open.delete(socket));
     });
     server.on("connection", (socket: Socket) => {
@@ -139,7 +142,7 @@ function closeIdle(): void {
   if (refusing.size === 0 && !forgets) return;
   for (const { server, open } of listeners) {
     if (!forgets && server.listening) continue;
-    for (const socket of open) if (!underWay.get(socket)) socket.destroy();
+    for (const [socket, { underWay }] of open) if (underWay === 0) socket.destroy();
   }
   clearTimeout(closing);
   closing = setTimeout(closeIdle, CLOSE_EVERY_MS);
@@ -149,23 +152,24 @@ function endsOf({ localPort, remotePort }: Socket): string {
   return `${localPort}/${remotePort}`;
 }
 
-function receive(request: IncomingMessage, response: ServerResponse): void {
+function receive(
+  request: IncomingMessage,
+  response: ServerResponse,
+  ofConnection: Requests = { all: 0, underWay: 0 },
+): void {
   const at = Date.now();
   const endpoint = endpoints.get(request.url ?? "");
   if (!endpoint) return void response.writeHead(404).end();
-  const wasUsed = served.get(request.socket) ?? 0;
-  served.set(request.socket, wasUsed + 1);
-  const { socket } = request;
-  underWay.set(socket, (underWay.get(socket) ?? 0) + 1);
-  response.on("close", () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1));
+  const wasUsed = ofConnection.all > 0;
+  ofConnection.all++;
+  ofConnection.underWay++;
+  response.on("close", () => ofConnection.underWay--);
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("error", () => undefined);
   response.on("error", () => undefined);
   // What breaks off before its end was sent by somebody who died over it: nobody could act on it.
-  request.on("end", () =>
-    judge(request, response, endpoint, { at, wasUsed: wasUsed > 0, body: Buffer.concat(chunks) }),
-  );
+  request.on("end", () => judge(request, response, endpoint, { at, wasUsed, body: Buffer.concat(chunks) }));
 }
 
 function judge(
