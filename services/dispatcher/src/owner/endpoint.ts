@@ -20,6 +20,8 @@ export interface OwnedEndpoint extends TurnTaker {
   rate: Rate | undefined;
   /** Deliveries at hand, whose attempts have not begun, in their order. */
   ready: Delivery[];
+  /** Deliveries at hand that wait until no other suspect is in flight. */
+  suspects: Delivery[];
   /** Attempts that are not over, and those of them that have taken long already. */
   inFlight: number;
   slowInFlight: number;
@@ -59,6 +61,7 @@ export function newEndpoint(id: string, organizationId: string, rate: Rate | und
     breaker: undefined,
     rate,
     ready: [],
+    suspects: [],
     inFlight: 0,
     slowInFlight: 0,
     hasMore: false,
@@ -78,7 +81,8 @@ export function newEndpoint(id: string, organizationId: string, rate: Rate | und
 
 /** Whether nothing would be lost with it but what can be read again. */
 export function isIdle(endpoint: OwnedEndpoint): boolean {
-  const { ready, inFlight, hasMore, reading, reserved, breaker, nextDueMs } = endpoint;
-  const isWaiting = ready.length > 0 || hasMore || reading || reserved.length > 0 || nextDueMs !== undefined;
+  const { ready, suspects, inFlight, hasMore, reading, reserved, breaker, nextDueMs } = endpoint;
+  const isAtHand = ready.length + suspects.length + reserved.length > 0;
+  const isWaiting = isAtHand || hasMore || reading || nextDueMs !== undefined;
   return !isWaiting && inFlight === 0 && (breaker?.isHealthy() ?? true);
 }

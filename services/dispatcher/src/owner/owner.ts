@@ -117,6 +117,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     withRows.remove(endpoint);
     waitingForBytes.delete(endpoint);
     if (!endpoint.reading) giveBack(endpoint);
+    for (const delivery of suspects.drop(endpoint)) known.forget(delivery);
     atHand.drop(endpoint);
   });
   const permits = createPermits(bounds.inFlight);
@@ -131,10 +132,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   const withRows = createTurns<OwnedEndpoint>();
   /** Endpoints whose next body waits for bytes. */
   const waitingForBytes = new Set<OwnedEndpoint>();
-  const suspects = createSuspects(({ endpoint, delivery }) => {
-    atHand.put(endpoint, [delivery], "first");
-    offer(endpoint);
-  }, known.forget);
+  const suspects = createSuspects({ hasRoom: (endpoint) => roomOf(endpoint) > 0, offer });
   const inFlight = new Map<number, number>();
   const serving = new Set<Promise<void>>();
   let scheduled = false;
@@ -146,7 +144,8 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   /** Of which an attempt hangs is slow, whatever it was until now. */
   const speedOf = ({ id, slowInFlight }: OwnedEndpoint): Speed => (slowInFlight > 0 ? "slow" : latencies.speedOf(id));
 
-  const hasWork = (endpoint: OwnedEndpoint) => endpoint.ready.length > 0 || (endpoint.hasMore && !endpoint.reading);
+  const isAtHand = (endpoint: OwnedEndpoint) => endpoint.ready.length > 0 || suspects.hasNext(endpoint);
+  const hasWork = (endpoint: OwnedEndpoint) => isAtHand(endpoint) || (endpoint.hasMore && !endpoint.reading);
 
   const isOurs = (endpointId: string) => epochOf(shardOf(endpointId)) !== undefined;
 
@@ -178,7 +177,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     // For fewer, a statement is not worth it while an attempt ends soon, or turns slow: either comes back to it.
     const endsSoon = endpoint.inFlight > endpoint.slowInFlight;
     const isFresh = endpoint.reserved.length === 0;
-    if (endpoint.ready.length === 0 && isFresh && endsSoon && 2 * room < limitOf(endpoint)) return;
+    if (!isAtHand(endpoint) && isFresh && endsSoon && 2 * room < limitOf(endpoint)) return;
     turns[speedOf(endpoint)].add(endpoint);
     schedule();
   }
@@ -274,6 +273,8 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       setTimer(endpoint);
       return;
     }
+    const suspect = suspects.hasNext(endpoint) && suspects.next(endpoint);
+    if (suspect) atHand.put(endpoint, [suspect], "first");
     if (endpoint.ready.length > 0) {
       if (!begin(endpoint)) return;
     } else if (endpoint.hasMore && !endpoint.reading) {
@@ -311,7 +312,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     }
     if (suspects.mustWait(delivery)) {
       atHand.take(endpoint);
-      suspects.wait({ endpoint, delivery });
+      suspects.wait(endpoint, delivery);
       permit?.settled();
       return true;
     }
@@ -600,7 +601,6 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     lost(shards) {
       const gone = new Set(shards);
       for (const endpoint of endpoints.all()) if (gone.has(endpoint.shard)) endpoints.drop(endpoint);
-      suspects.dropGone();
     },
     wake() {
       for (const endpoint of endpoints.all()) {
