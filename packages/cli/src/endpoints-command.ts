@@ -4,7 +4,6 @@ import type { Queries } from "@herald/common/database/queries";
 import { catchUpAgainAt, OPERATOR, updateEndpoint } from "@herald/common/database/update-endpoint";
 import { action, type Command, JSON_OPTION, oneOf, type RunContext, timeOf, UsageError } from "./command.ts";
 import { withDatabase } from "./connections.ts";
-import { apply, plan } from "./endpoints-file.ts";
 import { oneLine, plural, table } from "./output.ts";
 
 const { DATABASE_TIMEOUT_SECONDS } = serviceSettings;
@@ -71,8 +70,8 @@ const resume = action({
 });
 
 export const endpointsCommand: Command = {
-  summary: "lists disabled endpoints and resumes many at once; makes an organization's endpoints those of a file",
-  actions: { list, resume, plan, apply },
+  summary: "lists disabled endpoints and resumes many at once",
+  actions: { list, resume },
   help: `  list     the endpoints that were disabled at that time or later and still are: since when, why, and what waits for them
   resume   says which it would resume; with --apply it resumes them, one by one, and says each
 
@@ -84,15 +83,6 @@ export const endpointsCommand: Command = {
 A resume is what an admin's is: the count of failures starts over, what waits goes out, and events of the last days that the
 endpoint missed are delivered. Its version changes, so an admin who edits it at the same time is told. Endpoints that change
 between the reading and the resume are left alone: run it again. What waits is counted to ${COUNTED_AT_MOST.toLocaleString("en")}.
-
-  plan     says what it takes to make an organization's endpoints those of a file; changes nothing, and fails where there is something to do
-  apply    does it, and shows the signing secret of each new endpoint this once
-
-  -f, --file FILE   YAML or JSON: "endpoints", a list of objects with name, url, events and, where it matters, enabled
-  --url URL         the management API, with its base path
-  --delete          endpoints that the file doesn't name are deleted, with their histories; otherwise they stay
-
-Both go to the API alone, as the user whose access token HERALD_TOKEN is, or a file that HERALD_TOKEN_FILE names. docs/api/README.md has the file.
 `,
 };
 

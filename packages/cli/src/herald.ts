@@ -14,7 +14,6 @@ import { createProgress } from "./output.ts";
 import { rejectedCommand } from "./rejected/rejected-command.ts";
 import { relayCommand } from "./relay/relay-command.ts";
 import { serveCommand } from "./serve/serve-command.ts";
-import { splitCommand } from "./split/split-command.ts";
 
 const commands: Record<string, Command> = {
   serve: serveCommand,
@@ -28,7 +27,6 @@ const commands: Record<string, Command> = {
   relay: relayCommand,
   events: eventsCommand,
   dispatch: dispatchCommand,
-  split: splitCommand,
 };
 
 const HELP = `herald: what an operator does by hand
@@ -41,7 +39,7 @@ ${Object.entries(commands)
   .join("\n")}
 
 It reads the same environment variables as the services, and refuses what is not safe in production; serve and doctor read those of all
-services, and what only relay, split and endpoints read is in their help. A value that holds a secret may also come from a file that <NAME>_FILE names.
+services, and what only relay read is in their help. A value that holds a secret may also come from a file that <NAME>_FILE names.
 
 What changes something also writes a line of JSON with "audit":true to standard error: who did what, and how it ended.
 

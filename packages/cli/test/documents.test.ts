@@ -76,7 +76,6 @@ const KNOWN_PATHS = new Set([
   "/api/organization/integration-operations",
   "/reference",
   "/openapi.json",
-  "/asyncapi.json",
 ]);
 const OF_MACHINES = /^\/(etc|opt|usr|var)(\/|$)/;
 

@@ -22,7 +22,6 @@ const COMMANDS = [
   "events",
   "relay",
   "dispatch",
-  "split",
   "serve",
 ];
 const SINCE = "2026-01-31T12:00:00Z";
@@ -32,8 +31,6 @@ const UNREACHABLE = {
   AMQP_URL: "amqp://herald:do-not-show@127.0.0.1:1",
   OUTBOX_DATABASE_URL: "postgresql://herald:do-not-show@127.0.0.1:1/product",
 };
-
-const TOKEN = `e30.${Buffer.from(JSON.stringify({ sub: "admin-7" })).toString("base64url")}.signature`;
 
 /** What each action writes of itself, with servers that can't be reached: of what changes something, one line. */
 const AUDITED: [action: string, ...args: string[]][] = [
@@ -45,8 +42,6 @@ const AUDITED: [action: string, ...args: string[]][] = [
   ["rejected discard", "abcdef"],
   ["relay replay", "--since", SINCE],
   ["endpoints resume", "--disabled-since", SINCE, "--reason", "failures", "--apply"],
-  ["endpoints apply", "-f", "no-file.yaml", "--url", "http://127.0.0.1:1"],
-  ["split", "8-f"],
 ];
 const NOT_AUDITED: [action: string, ...args: string[]][] = [
   ["dispatch status"],
@@ -55,7 +50,6 @@ const NOT_AUDITED: [action: string, ...args: string[]][] = [
   ["rejected list"],
   ["rejected show", "abcdef"],
   ["endpoints list", "--disabled-since", SINCE],
-  ["endpoints plan", "-f", "no-file.yaml", "--url", "http://127.0.0.1:1"],
   ["endpoints resume", "--disabled-since", SINCE, "--reason", "failures"],
   ["find", "--event", ID],
   ["lag"],
@@ -70,11 +64,9 @@ const auditOf = async ([action, ...args]: string[], more: Record<string, string>
   (
     await callHerald([...(action ?? "").split(" "), ...args], {
       ...UNREACHABLE,
-      STANDBY_DATABASE_URL: UNREACHABLE.DATABASE_URL,
       INBOX_BUCKETS: "0-7",
       CELL: "a",
       SECRET_KEYS: newSealingKeys("k1").SECRET_KEYS,
-      HERALD_TOKEN: TOKEN,
       SUDO_USER: "olga",
       ...more,
     })
@@ -93,11 +85,9 @@ test.each(AUDITED)(
       level: "info",
       service: "herald",
     });
-    // Of the API's endpoints, the token's subject is who changes them.
-    expect(audit?.who).toBe(action === "endpoints apply" ? "admin-7" : `olga@${hostname()}`);
+    expect(audit?.who).toBe(`olga@${hostname()}`);
     expect(audit?.details).toEqual({ error: expect.any(String) });
     expect(JSON.stringify(audit)).not.toContain("do-not-show");
-    expect(JSON.stringify(audit)).not.toContain(TOKEN);
   },
 );
 
@@ -186,10 +176,6 @@ test.each([
   [["dispatch"]],
   [["dispatch", "pause"]],
   [["dispatch", "stop", "now"]],
-  [["split"]],
-  [["split", "g"]],
-  [["split", "f-8"]],
-  [["split", "8-f", "0"]],
   [["serve", "now"]],
   [["relay", "replay"]],
   [["relay", "replay", "--since", "yesterday"]],

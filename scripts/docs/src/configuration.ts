@@ -94,8 +94,7 @@ and the alert \`HeraldSettingsDiffer\`; so does \`herald doctor\`.
 \`herald serve\` reads the settings of all three services. \`DATABASE_POOL_SIZE\` is then the size of the one pool that they share, and each other setting means what it means to them.
 
 The \`herald\` command reads \`DATABASE_URL\`, \`AMQP_URL\`, \`BROKER_NAMESPACE\`, \`SECRET_KEYS\` and \`SECRET_SEALING_KEY\`, as far as a command needs them,
-\`HERALD_ENV\` and \`ALLOW_PLAINTEXT\`, and \`herald relay\` settings of its own. \`herald split\` reads \`STANDBY_DATABASE_URL\` besides, of [the standby that it promotes](operating/cells.md#split-a-cell), and
-\`herald endpoints plan\` and \`apply\` read \`HERALD_TOKEN\` alone, [a user's access token](api/README.md#keep-endpoints-in-a-file).
+\`HERALD_ENV\` and \`ALLOW_PLAINTEXT\`, and \`herald relay\` settings of its own.
 
 This document is made of the services' own schemas: \`pnpm run docs\` writes it.
 `;

@@ -13,15 +13,8 @@ import { escapeControls, eventSchemaFiles } from "@herald/contracts/schemas";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { dispatcherSettings } from "@herald/dispatcher";
 import { DEFAULT_OUTBOX_TABLE, outboxTable } from "@herald/emitter/outbox";
-import {
-  asyncApiDocument,
-  errorsPage,
-  managementApiSettings,
-  openApiDocument,
-  published,
-} from "@herald/management-api";
+import { errorsPage, managementApiSettings, openApiDocument, published } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
-import { stringify } from "yaml";
 import { withBlock, withBlocks } from "./blocks.ts";
 import { brokerRightsFiles } from "./broker-rights.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
@@ -50,12 +43,6 @@ export function documents(): Record<string, string> {
   return {
     ".env.example": envExample(settings),
     "docs/configuration.md": configurationDocument(settings, Object.keys(services), settingsOfRelay),
-    "docs/asyncapi.yaml": escapeControls(
-      stringify(withoutUndefined(asyncApiDocument({ namespace: "herald", catalogue: DEFAULT_CATALOGUE })), {
-        lineWidth: 0,
-        aliasDuplicateObjects: false,
-      }),
-    ),
     "docs/api/openapi.json": escapeControls(`${JSON.stringify(published(openApi), null, 2)}\n`),
     "docs/api/README.md": withBlock(read("docs/api/README.md"), "reasons", reasonsTable()),
     "docs/api/errors.md": errorsPage(),
@@ -83,10 +70,6 @@ export function packedFiles(): Record<string, string> {
 
 function read(file: string): string {
   return readFileSync(join(projectFolder(), file), "utf8");
-}
-
-function withoutUndefined(value: object): object {
-  return JSON.parse(JSON.stringify(value)) as object;
 }
 
 function eventTypesTable(): string {

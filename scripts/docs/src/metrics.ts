@@ -88,8 +88,7 @@ Each service, and \`herald relay\`, answers \`/metrics\` on \`OPERATIONS_PORT\` 
   collection).
 - \`herald serve\` exports the metrics of all three services, each with the label of its service, and the figures of the process once, with \`service="serve"\`.
 
-In place of scraping, or beside it, \`OTEL_METRICS_EXPORTER=otlp\` sends the same metrics under the same names and labels to an OpenTelemetry collector each
-\`OTEL_METRIC_EXPORT_INTERVAL\`, with the resource attributes of [traces](../architecture.md#traces). Alerts and
+Alerts and
 dashboard group by \`namespace\`: a scrape in Kubernetes adds that label, and a collector has to where several Heralds share a Prometheus. \`herald relay\` is scraped only.
 
 This table is made of what the services register: \`pnpm run docs\` writes it.

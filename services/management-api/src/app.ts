@@ -9,7 +9,6 @@ import type { Tracing } from "@herald/common/telemetry/tracing";
 import { apiSchemas } from "@herald/contracts/schemas";
 import express, { type Express } from "express";
 import { administrationRoutes } from "./administration/page.ts";
-import { asyncApiDocument } from "./asyncapi/document.ts";
 import { authenticator } from "./authentication/authenticate.ts";
 import { tokenVerifier } from "./authentication/verify-token.ts";
 import { limitsOf } from "./config.ts";
@@ -21,7 +20,7 @@ import { rateLimits } from "./http/rate-limits.ts";
 import { apiRouter } from "./http/router.ts";
 import { createAnswerOnce } from "./idempotency/answer-once.ts";
 import { openApiDocument } from "./openapi/document.ts";
-import { asyncApiRoutes, openApiRoutes, schemaRoutes } from "./openapi/routes.ts";
+import { openApiRoutes, schemaRoutes } from "./openapi/routes.ts";
 import { API_PREFIX } from "./operations.ts";
 import { ProblemError } from "./problems/problem-error.ts";
 import { apiFormats } from "./validation/formats.ts";
@@ -107,7 +106,6 @@ export function createApp(parts: AppParts): Express {
   app.use(
     config.BASE_PATH,
     openApiRoutes(document),
-    asyncApiRoutes(asyncApiDocument({ namespace: config.BROKER_NAMESPACE, catalogue })),
     schemaRoutes(catalogue),
     administrationRoutes(config, verifyToken, pageFolder),
   );

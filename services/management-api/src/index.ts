@@ -1,4 +1,3 @@
-export { asyncApiDocument } from "./asyncapi/document.ts";
 export { type ManagementApiTuning, managementApiSettings, problemsOfManagementApi } from "./config.ts";
 export { observe } from "./http/middleware.ts";
 export { openApiDocument } from "./openapi/document.ts";

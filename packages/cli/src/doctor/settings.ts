@@ -6,7 +6,6 @@ import { managementApiSettings, problemsOfManagementApi } from "@herald/manageme
 import { publisherSettings } from "@herald/publisher";
 import { distance } from "fastest-levenshtein";
 import { relaySettings } from "../relay/relay-settings.ts";
-import { splitSettings } from "../split/split-command.ts";
 import { type Finding, warning } from "./finding.ts";
 
 const SERVICE_SETTINGS: Record<ServiceName, Settings> = {
@@ -20,7 +19,6 @@ const allSettings = {
   ...publisherSettings,
   ...managementApiSettings,
   ...relaySettings,
-  ...splitSettings,
 };
 
 /** Settings of any service, none of which has to be there: an environment may be that of one service. */

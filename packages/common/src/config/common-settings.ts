@@ -74,24 +74,6 @@ const telemetrySettings = {
     maximum: 1,
     description: "Share of the traces that traceidratio records.",
   },
-  OTEL_METRICS_EXPORTER: {
-    type: "string",
-    default: "none",
-    enum: ["none", "otlp"],
-    description: "With otlp, metrics are sent to the collector besides being served at /metrics.",
-  },
-  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: {
-    type: "string",
-    pattern: "^(https?://.+)?$",
-    description: "Whole URL for metrics, where it is not v1/metrics under OTEL_EXPORTER_OTLP_ENDPOINT.",
-  },
-  OTEL_METRIC_EXPORT_INTERVAL: {
-    type: "integer",
-    default: 60_000,
-    minimum: 100,
-    maximum: 3_600_000,
-    description: "Milliseconds between two exports of metrics.",
-  },
 } as const satisfies Settings;
 
 /** The settings that every service needs. */

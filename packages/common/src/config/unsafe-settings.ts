@@ -21,7 +21,6 @@ const database: readonly Judge[] = [
 /** The checks for values that production refuses, by the setting that an operator would change. */
 const RULES: Readonly<Record<string, readonly Judge[]>> = {
   DATABASE_URL: database,
-  STANDBY_DATABASE_URL: database,
   OUTBOX_DATABASE_URL: [guessableLogin, openDatabaseLogin, (url, settings) => plaintextDatabase(url, settings)],
   AMQP_URL: [guessableLogin, namelessLogin, plaintextAmqp],
   SECRET_KEYS: [trivialKeys],

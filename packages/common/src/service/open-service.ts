@@ -13,7 +13,7 @@ import { readCaFile } from "../security/server-certificate.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
 import { type OperationsOptions, type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
-import { startMetricsExport, startTracing } from "../telemetry/start-telemetry.ts";
+import { startTracing } from "../telemetry/start-telemetry.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import { createLocalOwners, type LocalOwners } from "./local-owners.ts";
 import { type Facts, sayFacts } from "./processes.ts";
@@ -112,7 +112,7 @@ export async function openOn(
 ): Promise<OpenService> {
   const id = randomUUID();
   const source = { service: name, id, config, log };
-  const [tracing, metrics] = await Promise.all([startTracing(source), startMetricsExport(source, registry)]);
+  const tracing = await startTracing(source);
   const saying = sayFacts({ queries: database.queries, log, registry }, { id, service: name, facts });
   return {
     ...{ id, processes: saying.processes, log, registry, database, broker, localOwners, tracing, operationsPort },
@@ -120,8 +120,7 @@ export async function openOn(
     ...(clock ? { clock, timeKnown: Promise.resolve() } : { clock: database.clock, timeKnown: database.clock.known }),
     async close() {
       await saying.stop();
-      // The last metrics are read from PostgreSQL too.
-      await Promise.all([tracing?.stop(), metrics?.stop()]);
+      await tracing?.stop();
     },
   };
 }

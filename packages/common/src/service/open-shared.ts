@@ -1,9 +1,7 @@
-import { randomUUID } from "node:crypto";
 import { partOfBroker } from "../broker/broker.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
 import { type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
-import { startMetricsExport } from "../telemetry/start-telemetry.ts";
 import { createLocalOwners } from "./local-owners.ts";
 import {
   checksOf,
@@ -53,7 +51,6 @@ export async function openShared(
     services.map((service) => [service, () => started.has(service)]),
   );
   const ofProcess = createRegistry(name, { cell: config.CELL });
-  const ownMetrics = await startMetricsExport({ service: name, id: randomUUID(), config, log }, ofProcess);
   const operations = await startOperationsServer({
     host: config.HTTP_HOST,
     port: config.OPERATIONS_PORT,
@@ -85,7 +82,6 @@ export async function openShared(
     },
     markStarted: (service) => void started.add(service),
     async close() {
-      await ownMetrics?.stop();
       await connections.close();
       await operations.close();
     },

@@ -28,7 +28,7 @@ const KINDS = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER, client: Sp
 
 /** Tracing over OTLP/HTTP with JSON. Nothing is registered globally, so that two services of one process do not mix their traces. */
 export function openTelemetryTracing(source: TelemetrySource): Tracing {
-  const exporter = new OTLPTraceExporter(exporterOptions(source, "traces"));
+  const exporter = new OTLPTraceExporter(exporterOptions(source));
   const provider = new TracerProvider({
     resource: resourceOf(source),
     sampler: samplerOf(source),

@@ -22,13 +22,10 @@ export function resourceOf({ service, id, config }: TelemetrySource): Resource {
   });
 }
 
-/** What an OTLP/HTTP exporter is told; of the rest, such as certificates, the SDK reads the process's environment. */
-export function exporterOptions({ config }: TelemetrySource, signal: "traces" | "metrics") {
-  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: ofMetrics } = config;
-  // The default is that of OpenTelemetry: a collector on the same machine.
-  const common = `${(endpoint || "http://localhost:4318").replace(/\/+$/, "")}/v1/${signal}`;
+/** The options of the OTLP/HTTP exporter of traces. The SDK reads the rest, such as certificates, from the environment. */
+export function exporterOptions({ config }: TelemetrySource) {
   return {
-    url: (signal === "metrics" && ofMetrics) || common,
+    url: `${config.OTEL_EXPORTER_OTLP_ENDPOINT?.replace(/\/+$/, "")}/v1/traces`,
     headers: parseKeyPairsIntoRecord(config.OTEL_EXPORTER_OTLP_HEADERS),
     timeoutMillis: EXPORT_TIMEOUT_MS,
   };

@@ -1,4 +1,3 @@
-import type { Registry } from "prom-client";
 import type { TelemetrySource, Tracing } from "./tracing.ts";
 
 /**
@@ -11,14 +10,4 @@ export async function startTracing(source: TelemetrySource): Promise<Tracing | u
   if (!source.config.OTEL_EXPORTER_OTLP_ENDPOINT) return undefined;
   const { openTelemetryTracing } = await import("./open-telemetry.ts");
   return openTelemetryTracing(source);
-}
-
-/** Sends a registry's metrics to a collector, at intervals, where the settings say so. OpenTelemetry is loaded only then. */
-export async function startMetricsExport(
-  source: TelemetrySource,
-  registry: Registry,
-): Promise<{ stop(): Promise<void> } | undefined> {
-  if (source.config.OTEL_METRICS_EXPORTER !== "otlp") return undefined;
-  const { exportMetrics } = await import("./export-metrics.ts");
-  return exportMetrics(source, registry);
 }

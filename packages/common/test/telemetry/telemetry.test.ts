@@ -1,11 +1,10 @@
-import { eventually } from "@herald/dev/harness/eventually";
 import { startCollector } from "@herald/dev/harness/otlp-collector";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { serviceSettings } from "../../src/config/common-settings.ts";
 import { readConfig } from "../../src/config/read-config.ts";
 import type { LogFields } from "../../src/telemetry/log.ts";
-import { Counter, Gauge, Histogram, heraldVersion, Registry } from "../../src/telemetry/metrics.ts";
-import { startMetricsExport, startTracing } from "../../src/telemetry/start-telemetry.ts";
+import { heraldVersion } from "../../src/telemetry/metrics.ts";
+import { startTracing } from "../../src/telemetry/start-telemetry.ts";
 
 const collector = await startCollector();
 afterAll(() => collector.close());
@@ -112,65 +111,5 @@ describe("traces", () => {
     tracing.startSpan("lost", { kind: "client", attributes: {} }).end();
     await tracing.stop();
     expect(warnings).toMatchObject([{ message: expect.stringContaining("OTEL_EXPORTER_OTLP_ENDPOINT") }]);
-  });
-});
-
-describe("metrics", () => {
-  function registryOf(): Registry {
-    const registry = new Registry();
-    registry.setDefaultLabels({ service: "publisher" });
-    const [registers, labelNames] = [[registry], ["result"] as const];
-    new Counter({ name: "herald_events_total", help: "Events.", labelNames, registers }).inc({ result: "received" }, 3);
-    new Gauge({ name: "herald_lag", help: "Lag.", registers }).set(-2.5);
-    new Gauge({ name: "herald_unknown", help: "Without a value.", registers }).set(Number.NaN);
-    const seconds = new Histogram({ name: "herald_seconds", help: "S.", labelNames, buckets: [1, 5], registers });
-    for (const value of [0.5, 1, 2, 9]) seconds.observe({ result: "a" }, value);
-    seconds.observe({ result: "b" }, 3);
-    return registry;
-  }
-  const shown = () =>
-    collector.points.map(({ resource: _resource, attributes: { service: _service, ...attributes }, ...point }) => ({
-      ...point,
-      attributes,
-    }));
-  const EXPECTED = [
-    { name: "herald_events_total", type: "sum", attributes: { result: "received" }, value: 3 },
-    { name: "herald_lag", type: "gauge", attributes: {}, value: -2.5 },
-    {
-      ...{ name: "herald_seconds", type: "histogram", attributes: { result: "a" } },
-      ...{ count: 4, sum: 12.5, bucketCounts: [2, 1, 1], explicitBounds: [1, 5] },
-    },
-    {
-      ...{ name: "herald_seconds", type: "histogram", attributes: { result: "b" } },
-      ...{ count: 1, sum: 3, bucketCounts: [0, 1, 0], explicitBounds: [1, 5] },
-    },
-  ];
-
-  test("what /metrics shows is exported under the same names and labels, at the end too", async () => {
-    const exporting = await startMetricsExport(source({ OTEL_METRICS_EXPORTER: "otlp" }), registryOf());
-    await exporting?.stop();
-    expect(shown()).toEqual(EXPECTED);
-    for (const { attributes, resource } of collector.points) {
-      expect(attributes).toMatchObject({ service: "publisher" });
-      expect(resource).toMatchObject({ "service.name": "herald-publisher", "service.instance.id": ID });
-    }
-  });
-
-  test("metrics are exported at intervals, and to a URL of their own where there is one", async () => {
-    const exporting = await startMetricsExport(
-      source({
-        OTEL_METRICS_EXPORTER: "otlp",
-        OTEL_METRIC_EXPORT_INTERVAL: "100",
-        OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
-        OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `${collector.url}/v1/metrics`,
-      }),
-      registryOf(),
-    );
-    if (exporting) started.push(exporting);
-    await eventually(() => expect(collector.points.length).toBeGreaterThanOrEqual(2 * EXPECTED.length));
-  });
-
-  test("nothing is exported unless OTEL_METRICS_EXPORTER asks for it", async () => {
-    expect(await startMetricsExport(source(), registryOf())).toBeUndefined();
   });
 });

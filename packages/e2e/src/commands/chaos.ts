@@ -10,7 +10,6 @@ import { postgresFailoverScenario } from "../chaos/scenarios/postgres-failover.t
 import { restoreScenario } from "../chaos/scenarios/restore.ts";
 import { rollingRestartScenario } from "../chaos/scenarios/rolling-restart.ts";
 import type { Scenario } from "../chaos/scenarios/scenario.ts";
-import { splitScenario } from "../chaos/scenarios/split.ts";
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
   faults: faultsScenario,
@@ -19,7 +18,6 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   operators: operatorsScenario,
   restore: restoreScenario,
   "postgres-failover": postgresFailoverScenario,
-  split: splitScenario,
   flat: flatScenario,
 };
 

@@ -30,16 +30,6 @@ export function openApiRoutes(document: OpenApiDocument): Router {
   return router;
 }
 
-/** What crosses the broker, for programs: `/asyncapi.json`. It holds nothing that is secret. */
-export function asyncApiRoutes(document: object): Router {
-  const router = Router({ caseSensitive: true });
-  router
-    .route("/asyncapi.json")
-    .get(publicFile(JSON.stringify(document), { type: "application/json" }))
-    .all(refuseOtherMethods(["get"]));
-  return router;
-}
-
 /** The JSON Schema of each event, for anyone: `/schemas/events/RiskCreated.json`, `/schemas/requests/RiskCreated.json`. */
 export function schemaRoutes(catalogue: Catalogue): Router {
   const router = Router({ caseSensitive: true });

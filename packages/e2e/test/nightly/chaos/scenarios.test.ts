@@ -36,16 +36,6 @@ test(
   TIMEOUT_MS,
 );
 
-test(
-  "a cell is split by its PostgreSQL's standby: nothing is lost, nothing comes twice, and each side has its own alone",
-  async () => {
-    const { figures } = await passes("--scenario", "split", "--seconds", "8", "--rate", "60");
-    expect(figures.faults).toEqual({ "cell-split": 1 });
-    expect(figures.succeeded).toBe(figures.requests);
-  },
-  TIMEOUT_MS,
-);
-
 test("pnpm chaos says how it is used, and starts nothing, where it is asked for help", async () => {
   const { code, stdout, stderr } = await run(["--help"]);
   const [usage = "", ...options] = stdout.trimEnd().split("\n");

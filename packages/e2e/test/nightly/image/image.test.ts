@@ -76,13 +76,7 @@ afterAll(async () => {
 /** What the Compose file sets, with the receiver of this test, which is on the loopback, allowed. */
 function environmentOf(...names: string[]): Record<string, string> {
   const all: Record<string, string> = Object.assign({}, ...names.map((name) => serviceOf(name).environment));
-  const {
-    AUTH_ISSUER: _issuer,
-    AUTH_AUDIENCE: _audience,
-    OTEL_EXPORTER_OTLP_ENDPOINT: _,
-    OTEL_METRICS_EXPORTER: _none,
-    ...environment
-  } = all;
+  const { AUTH_ISSUER: _issuer, AUTH_AUDIENCE: _audience, OTEL_EXPORTER_OTLP_ENDPOINT: _, ...environment } = all;
   return {
     ...environment,
     HERALD_ENV: "development",
