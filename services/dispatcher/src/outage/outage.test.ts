@@ -274,6 +274,42 @@ describe("whose fault it is that a receiver was not reached", () => {
     await stopped;
   });
 
+  test.each<FailureKind>(["unreachable", "connection_refused", "resolver_failed"])(
+    "regression: an outage by %s ends if those that were reached before stay dead, and another receiver can be reached",
+    async (kind) => {
+      for (let index = 0; index < 64; index++) await ends(index, null);
+      network = () => "failed";
+      await many(10, kind);
+      expect(outage.isOn()).toBe(true);
+      clock.advance(1_000);
+      strangers = [delivery(99)];
+      network = (host) => (host === "99.example" ? "reached" : "failed");
+      await eventually(() => expect(outage.isOn()).toBe(false));
+    },
+  );
+
+  test("regression: an outage of names ends if the name servers answer, be it that none of the names exists", async () => {
+    for (let index = 0; index < 10; index++) await ends(index, null);
+    network = () => "failed";
+    namesAnswered = false;
+    await many(10, "resolver_failed");
+    expect(outage.isOn()).toBe(true);
+    clock.advance(1_000);
+    namesAnswered = true;
+    network = () => "unclear";
+    await eventually(() => expect(outage.isOn()).toBe(false));
+  });
+
+  test("an outage of names stays while a stub says that nobody's name does not exist, and asks for receivers in vain", async () => {
+    for (let index = 0; index < 10; index++) await ends(index, null);
+    network = () => "failed";
+    await many(10, "resolver_failed");
+    const before = probed.length;
+    clock.advance(1_000);
+    await eventually(() => expect(probed.length).toBeGreaterThan(before + 50));
+    expect(outage.isOn()).toBe(true);
+  });
+
   test("in an outage, all receivers are probed in turn", async () => {
     network = () => "failed";
     await many(20, "unreachable");

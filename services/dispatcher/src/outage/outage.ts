@@ -77,7 +77,9 @@ export function createOutage({ clock, probe, others, metrics, log, probeEveryMs 
     const some = async (count: number) => (await others(count)).flatMap((each) => receiverOf(each) ?? []);
     const common = { layer, probe: probe.reach, clock, probeEveryMs, onChange, signal: stopping.signal };
     if (layer === "connections") {
-      return watchLayer({ ...common, lately: all, others: some, isDead: async () => !(await probe.isWayOpen()) });
+      // That the egress proxy works says nothing about the way behind it.
+      const isDead = async () => !(await probe.isWayOpen()) || undefined;
+      return watchLayer({ ...common, lately: all, others: some, isDead });
     }
     const areAskedFor = (receivers: Receiver[]) => receivers.filter(({ host }) => isAskedFor(host));
     // However few the receivers are, that the name servers answer nobody is no fault of theirs. It is not looked at where a receiver
@@ -87,7 +89,7 @@ export function createOutage({ clock, probe, others, metrics, log, probeEveryMs 
       return receivers.length > 0 && receivers.every(({ host }) => isAskedFor(host));
     };
     const lately = () => areAskedFor(all());
-    const isDead = async () => (await needNames()) && !(await probe.areNamesAnswered());
+    const isDead = async () => !(await probe.areNamesAnswered()) && (await needNames());
     return watchLayer({ ...common, lately, others: async (count) => areAskedFor(await some(count)), isDead });
   }
 
