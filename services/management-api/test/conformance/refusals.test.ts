@@ -1,6 +1,6 @@
 import type { WebhookEndpointSummary } from "@herald/contracts";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import type { Test } from "supertest";
+import type { Response } from "supertest";
 import { type Operation, operations } from "../../src/operations.ts";
 import { catalogue, problemKinds } from "../../src/problems/catalogue.ts";
 import { type Client, create, settings, type TokenOptions, useApi } from "../support/use-api.ts";
@@ -26,9 +26,9 @@ const viewer = { permissions: ["integrations.view"] };
 const unentitled = { entitlements: [] };
 
 describe("§7 each cause has one status on the five routes", () => {
-  const edit = (fields: object) => client.put(`/webhooks/${endpoint.id}`, settings(fields));
+  const edit = (fields: Record<string, unknown>) => client.put(`/webhooks/${endpoint.id}`, settings(fields));
   /** Route, cause, request, status, code. A client reloads and tries again upon a 409, so nothing else may have it. */
-  const causes: [string, string, () => Test | Promise<Test>, number, string][] = [
+  const causes: [string, string, () => PromiseLike<Response>, number, string][] = [
     ["list", "an unknown parameter", () => client.get("/webhooks?page=2"), 400, "invalid_request"],
     ["list", "no token", async () => (await as(null)).get("/webhooks"), 401, "authentication_required"],
     ["list", "no permission", async () => (await as({ permissions: [] })).get("/webhooks"), 403, "permission_missing"],
@@ -110,8 +110,8 @@ describe("§7 each cause has one status on the five routes", () => {
   test("§7/409 on the five routes a 409 is a version conflict, or an idempotency key whose first request is under way", () => {
     const routes = ["listWebhooks", "createWebhook", "editWebhook", "deleteWebhook", "deliverManually"] as const;
     const conflicts = routes.map((id) => {
-      const { problems = [], takesIdempotencyKey = false }: Operation = { rate: null, ...operations[id] };
-      return [id, problems.filter((code) => catalogue[code].status === 409), takesIdempotencyKey];
+      const { problems = [], takesIdempotencyKey }: Omit<Operation, "rate"> = operations[id];
+      return [id, problems.filter((code) => catalogue[code].status === 409), takesIdempotencyKey === true];
     });
     expect(conflicts).toEqual([
       ["listWebhooks", [], false],
