@@ -29,7 +29,7 @@ import {
 import { hasEnded } from "../common/display/status.ts";
 import { call } from "./client.ts";
 import { connectionNow, quietMs } from "./connection.ts";
-import { type DeliveryFilters, filtersToEvents, filtersToQuery, queryOf, resendFilter } from "./delivery-filters.ts";
+import { type Filters, parametersOf, queryOf, resendFilter } from "./filters.ts";
 
 /** New results show within two seconds: this interval, and the time that an answer takes. */
 const LIVE_MS = 1_500;
@@ -100,18 +100,18 @@ export const ratesQuery = (id: string) =>
 
 const listOfDeliveries = (
   id: string | null,
-  filters: DeliveryFilters,
+  filters: Filters,
   { cursor, signal }: { cursor: string | null; signal: AbortSignal },
 ) => {
   const place = id === null ? "/deliveries" : `/webhooks/${id}/deliveries`;
-  return call<DeliveryPage>(`${place}?${filtersToQuery(filters, { limit: PAGE_SIZE, cursor })}`, { signal });
+  return call<DeliveryPage>(`${place}?${queryOf({ ...parametersOf(filters), limit: PAGE_SIZE, cursor })}`, { signal });
 };
 
 /** The deliveries of all webhooks cost the API more. */
 const listMs = (id: string | null) => (id === null ? ALL_PAGES_MS : LIVE_MS);
 
 /** @param id the webhook's; null for all of the organization's */
-export const deliveriesQuery = (id: string | null, filters: DeliveryFilters) =>
+export const deliveriesQuery = (id: string | null, filters: Filters) =>
   infiniteQueryOptions({
     queryKey: ["deliveries", id, filters],
     queryFn: ({ pageParam, signal }) => listOfDeliveries(id, filters, { cursor: pageParam, signal }),
@@ -125,7 +125,7 @@ export const deliveriesQuery = (id: string | null, filters: DeliveryFilters) =>
   });
 
 /** The newest page of a list of which more was loaded. */
-export const newestDeliveriesQuery = (id: string | null, filters: DeliveryFilters, enabled: boolean) =>
+export const newestDeliveriesQuery = (id: string | null, filters: Filters, enabled: boolean) =>
   queryOptions({
     queryKey: ["newest-deliveries", id, filters],
     queryFn: ({ signal }) => listOfDeliveries(id, filters, { cursor: null, signal }),
@@ -160,7 +160,7 @@ export interface PreviewOfResend extends ResendPreview {
   filter: StartResendRequest;
 }
 
-export const resendPreviewQuery = (id: string, filters: DeliveryFilters) =>
+export const resendPreviewQuery = (id: string, filters: Filters) =>
   queryOptions({
     queryKey: ["resend-preview", id, filters],
     queryFn: async ({ signal }): Promise<PreviewOfResend> => {
@@ -185,10 +185,13 @@ export const resendsQuery = (id: string) =>
   });
 
 /** The organization's events, those that were not taken among them. */
-export const eventsQuery = (filters: DeliveryFilters) =>
+export const eventsQuery = (filters: Filters) =>
   infiniteQueryOptions({
     queryKey: ["events", filters],
-    queryFn: ({ pageParam, signal }) => call<EventPage>(`/events?${filtersToEvents(filters, pageParam)}`, { signal }),
+    queryFn: ({ pageParam: cursor, signal }) => {
+      const { eventType: type, ...others } = parametersOf(filters);
+      return call<EventPage>(`/events?${queryOf({ ...others, type, limit: 20, cursor })}`, { signal });
+    },
     ...parts,
     placeholderData: keepPreviousData,
     refetchInterval: (query) => every(ALL_PAGES_MS * (query.state.data?.pages.length ?? 1))(),

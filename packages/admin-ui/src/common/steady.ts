@@ -46,7 +46,7 @@ function sameRows(some: readonly Row[], others: readonly Row[]): boolean {
   return some.length === others.length && some.every((row, index) => row === others[index]);
 }
 
-interface HoverOrFocus {
+export interface HoverOrFocus {
   /** The pointer or the keyboard's focus is in the element. */
   isActive: boolean;
   /** For the pointer: the element and the button of its waiting rows, which must not go while one moves to it. */

@@ -94,7 +94,7 @@ test("events are narrowed by type, days and how an id begins, in the address", a
   await page.getByLabel("First day").fill("2020-01-01");
   await page.getByLabel("Last day").fill("2020-01-02");
   await page.waitForURL("**/events?from=2020-01-01&to=2020-01-02");
-  await page.getByText("No event matches").waitFor();
+  await page.getByText("No events match").waitFor();
   await page.getByRole("link", { name: "Show all events" }).click();
   await rows.nth(2).waitFor();
 });

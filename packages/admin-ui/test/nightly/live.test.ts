@@ -177,7 +177,7 @@ test("filters live in the address, and an address brings them back", async () =>
   await page.keyboard.press("Escape");
   await eventually(() => expect(new URL(page.url()).search).toBe("?outcome=succeeded&event=RiskCreated"));
   await page.getByText("Exhausted", { exact: true }).click();
-  await page.getByText("No delivery matches").waitFor();
+  await page.getByText("No deliveries match").waitFor();
 });
 
 test("older deliveries come as one scrolls, each once", async () => {

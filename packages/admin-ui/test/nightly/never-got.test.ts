@@ -114,8 +114,8 @@ test("what a receiver never got is narrowed by event and period in the page's ad
   const page = await environment.signIn(`/webhooks/${id}/never-got`);
   await page.getByText("2 deliveries were given up").waitFor();
   await page.getByLabel("Event", { exact: true }).selectOption("RiskCreated");
-  await page.getByText("Nothing matches").waitFor();
+  await page.getByText("No deliveries match").waitFor();
   expect(page.url()).toContain("event=RiskCreated");
-  await page.getByRole("link", { name: "Show all" }).click();
+  await page.getByRole("link", { name: "Show all deliveries" }).click();
   await page.getByText("2 deliveries were given up").waitFor();
 });

@@ -1,7 +1,10 @@
-import { type ReactNode, useEffect, useRef } from "react";
-import { LoadError, Skeleton } from "../feedback/LoadError.tsx";
+import { type ReactNode, useEffect, useMemo, useRef } from "react";
+import { useSearch } from "wouter";
+import { type Filters, filtersFromSearch, filtersInWords, isNarrowed, type List } from "../../api/filters.ts";
+import { EmptyState, LoadError, Skeleton } from "../feedback/LoadError.tsx";
 import { RefreshProblem } from "../feedback/Notice.tsx";
-import { Button } from "../form/Button.tsx";
+import { Button, ButtonLink } from "../form/Button.tsx";
+import { FilterBar, type FilterBarProps } from "./FilterBar.tsx";
 import css from "./page.module.css";
 
 /** A list that is loaded part by part. */
@@ -73,5 +76,39 @@ export function LiveList({ query, count, what, none, skeletonRows = 8, children 
       {count > 0 ? children : query.hasNextPage ? null : none}
       <NextPage query={query} count={count} what={what} />
     </>
+  );
+}
+
+/** The filters of a list, from the page's address. */
+export function useFilters(list: List): Filters {
+  const search = useSearch();
+  return useMemo(() => filtersFromSearch(new URLSearchParams(search), list), [search, list]);
+}
+
+/** A list with a bar that narrows it, if there is anything to narrow. */
+export function FilteredList({ children, none, ...props }: Omit<Props, "skeletonRows"> & FilterBarProps) {
+  const { query, count, filters } = props;
+  const narrowed = isNarrowed(filters);
+  const isEmpty = query.data !== undefined && count === 0 && !query.hasNextPage && !narrowed;
+  return (
+    <>
+      {isEmpty ? null : <FilterBar {...props} />}
+      <LiveList {...props} none={narrowed ? <NoMatch {...props} /> : none}>
+        {children}
+      </LiveList>
+    </>
+  );
+}
+
+/** Stands in the place of a list whose filters let nothing pass. */
+export function NoMatch({ what, home, list }: { what: string } & Pick<FilterBarProps, "home" | "list">) {
+  return (
+    <EmptyState
+      icon="search"
+      title={`No ${what} match`}
+      action={<ButtonLink href={home}>{`Show all ${what}`}</ButtonLink>}
+    >
+      <p>Choose another {filtersInWords(list)}.</p>
+    </EmptyState>
   );
 }

@@ -144,9 +144,26 @@ const sections = [
   { path: "/changes", words: "Changes" },
 ] as const;
 
-/** What there is of the organization as a whole. */
-export function Sections() {
-  return <Tabs name="Parts of webhooks" base="" tabs={sections} />;
+interface OrganizationPageProps {
+  title: string;
+  words: string;
+  actions?: ReactNode;
+  children: ReactNode;
+}
+
+/** A page about the organization as a whole. */
+export function OrganizationPage({ title, words, actions, children }: OrganizationPageProps) {
+  return (
+    <>
+      <PageHead title={title} actions={actions}>
+        <p>{words}</p>
+      </PageHead>
+      <Stack>
+        <Tabs name="Parts of webhooks" base="" tabs={sections} />
+        {children}
+      </Stack>
+    </>
+  );
 }
 
 /** Names and values, one below the other. */

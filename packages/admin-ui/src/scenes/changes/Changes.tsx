@@ -5,7 +5,7 @@ import { changesQuery } from "../../api/queries.ts";
 import display from "../../common/display/display.module.css";
 import { EmptyState } from "../../common/feedback/LoadError.tsx";
 import { LiveList } from "../../common/page/LiveList.tsx";
-import { PageHead, Panel, Sections, Stack } from "../../common/page/Page.tsx";
+import { OrganizationPage, Panel } from "../../common/page/Page.tsx";
 import { Time } from "../../common/Time.tsx";
 import css from "./Changes.module.css";
 import { type ChangedField, changeAuthor, changedFields, changeTitle } from "./change-words.ts";
@@ -87,14 +87,11 @@ function Value({ field: { before, after } }: { field: ChangedField }) {
 /** Who did what with the organization's webhooks. */
 export function AllChanges() {
   return (
-    <>
-      <PageHead title="Changes">
-        <p>Who changed webhooks, sent payloads by hand, or had deliveries sent again. Deleted webhooks stay in it.</p>
-      </PageHead>
-      <Stack>
-        <Sections />
-        <Changes id={null} />
-      </Stack>
-    </>
+    <OrganizationPage
+      title="Changes"
+      words="Who changed webhooks, sent payloads by hand, or had deliveries sent again. Deleted webhooks stay in it."
+    >
+      <Changes id={null} />
+    </OrganizationPage>
   );
 }

@@ -8,8 +8,9 @@ import { Icon } from "../../common/display/Icon.tsx";
 import { besideStatus, hasEnded, outcomeOf, outcomeWords } from "../../common/display/status.ts";
 import { announce } from "../../common/feedback/Notice.tsx";
 import { duration } from "../../common/formats.ts";
+import { LiveTable } from "../../common/page/LiveTable.tsx";
 import { useSession } from "../../common/session.tsx";
-import { useHoverOrFocus, useSteadyPlace, useSteadyRows } from "../../common/steady.ts";
+import { useHoverOrFocus, useSteadyRows } from "../../common/steady.ts";
 import { Countdown, Time } from "../../common/Time.tsx";
 import css from "./deliveries.module.css";
 
@@ -26,58 +27,39 @@ interface Props {
 
 /** New rows are added at the top, unless the pointer or the focus is in the table: then they wait behind a button. */
 export function DeliveryTable({ rows: fresh, list, enabled = true, ofAll = false, hrefOf }: Props) {
-  const { isActive, pointer, focus } = useHoverOrFocus();
-  const { rows, waiting, release } = useSteadyRows(fresh, isActive, list);
-  const place = useRef<HTMLDivElement>(null);
-  useSteadyPlace(place, isActive);
+  const hover = useHoverOrFocus();
+  const { rows, waiting, release } = useSteadyRows(fresh, hover.isActive, list);
   useAnnounced(waiting);
   return (
-    <div ref={place} className={css.place} {...pointer}>
-      {waiting > 0 ? (
-        <div className={css.pillPlace}>
-          <button type="button" className={css.pill} onClick={release}>
-            <Icon name="retry" size={14} />
-            {waiting === 1 ? "1 new delivery" : `${waiting} new deliveries`}
-          </button>
-        </div>
-      ) : null}
-      <table className={`${display.table} ${css.table}`}>
-        <caption className={display.unseen}>Deliveries, newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col" className={css.outcome}>
-              Outcome
-            </th>
-            <th scope="col" className={css.event}>
-              Event
-            </th>
-            {ofAll ? (
-              <th scope="col" className={css.webhook}>
-                Webhook
-              </th>
-            ) : null}
-            <th scope="col" className={css.attempts}>
-              Attempts
-            </th>
-            <th scope="col">Latest response</th>
-            <th scope="col" className={css.number}>
-              Took
-            </th>
-            <th scope="col" className={css.whenColumn}>
-              When
-            </th>
-            <th scope="col" className={css.next}>
-              Next attempt
-            </th>
-          </tr>
-        </thead>
-        <tbody {...focus}>
-          {rows.map((delivery) => (
-            <Row key={delivery.id} delivery={delivery} enabled={enabled} ofAll={ofAll} href={hrefOf(delivery)} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <LiveTable
+      caption="Deliveries, newest first"
+      columns={[
+        ["Outcome", css.outcome],
+        ["Event", css.event],
+        ...(ofAll ? [["Webhook", css.webhook] as const] : []),
+        ["Attempts", css.attempts],
+        ["Latest response"],
+        ["Took", css.number],
+        ["When", css.whenColumn],
+        ["Next attempt", css.next],
+      ]}
+      className={css.table}
+      hover={hover}
+      above={
+        waiting > 0 ? (
+          <div className={css.pillPlace}>
+            <button type="button" className={css.pill} onClick={release}>
+              <Icon name="retry" size={14} />
+              {waiting === 1 ? "1 new delivery" : `${waiting} new deliveries`}
+            </button>
+          </div>
+        ) : null
+      }
+    >
+      {rows.map((delivery) => (
+        <Row key={delivery.id} delivery={delivery} enabled={enabled} ofAll={ofAll} href={hrefOf(delivery)} />
+      ))}
+    </LiveTable>
   );
 }
 
@@ -90,17 +72,14 @@ function useAnnounced(waiting: number): void {
   }, [waiting]);
 }
 
-const Row = memo(function Row({
-  delivery,
-  enabled,
-  ofAll,
-  href,
-}: {
+interface RowProps {
   delivery: DeliveryListItem;
   enabled: boolean;
   ofAll: boolean;
   href: string;
-}) {
+}
+
+const Row = memo(function Row({ delivery, enabled, ofAll, href }: RowProps) {
   const { limits } = useSession();
   const outcome = outcomeOf(delivery);
   const { attemptCount, statusCode, errorSummary } = delivery;

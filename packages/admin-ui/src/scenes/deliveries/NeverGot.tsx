@@ -1,35 +1,31 @@
 import type { EndpointDetails, Resend } from "@herald/contracts";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useMemo, useRef, useState } from "react";
-import { useSearch } from "wouter";
-import { filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
+import { useEffect, useRef, useState } from "react";
+import { isNarrowed } from "../../api/filters.ts";
 import { type PreviewOfResend, resendPreviewQuery, resendsQuery, startResend, stopResend } from "../../api/queries.ts";
 import display from "../../common/display/display.module.css";
 import { EmptyState, LoadError, NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { announce, ProblemNotice, RefreshProblem } from "../../common/feedback/Notice.tsx";
-import { Button, ButtonLink } from "../../common/form/Button.tsx";
+import { Button } from "../../common/form/Button.tsx";
 import { formats } from "../../common/formats.ts";
 import { Confirmation } from "../../common/overlay/Dialog.tsx";
+import { FilterBar } from "../../common/page/FilterBar.tsx";
+import { NoMatch, useFilters } from "../../common/page/LiveList.tsx";
 import { Panel, Stack } from "../../common/page/Page.tsx";
 import { useManageBlock } from "../../common/session.tsx";
 import { Time } from "../../common/Time.tsx";
-import { DeliveryFilterBar } from "./DeliveryFilterBar.tsx";
 import css from "./deliveries.module.css";
 import { deliveriesIn, progressWords, sizeIn, stateWords } from "./words.ts";
 
 /** What a webhook's receiver never got, and sending it again. */
 export default function NeverGot({ webhook }: { webhook: EndpointDetails }) {
-  const search = useSearch();
-  const filters = useMemo(
-    () => ({ ...filtersFromSearch(new URLSearchParams(search)), outcomes: [], webhook: null, idPrefix: null }),
-    [search],
-  );
+  const filters = useFilters("never-got");
   const { data: preview, error } = useQuery(resendPreviewQuery(webhook.id, filters));
   const home = `/webhooks/${webhook.id}/never-got`;
   return (
     <Stack>
       <Panel title="What this receiver never got">
-        <DeliveryFilterBar filters={filters} subscribed={webhook.events} home={home} fields={["status"]} />
+        <FilterBar list="never-got" filters={filters} subscribed={webhook.events} home={home} />
         {preview === undefined ? (
           <NotLoaded error={error} what="what the receiver never got" rows={2} />
         ) : (
@@ -37,8 +33,12 @@ export default function NeverGot({ webhook }: { webhook: EndpointDetails }) {
             <RefreshProblem error={error} what="the count" />
             {preview.deliveries > 0 ? (
               <Found webhook={webhook} preview={preview} />
+            ) : isNarrowed(filters) ? (
+              <NoMatch what="deliveries" home={home} list="never-got" />
             ) : (
-              <Nothing narrowed={isNarrowed(filters)} home={home} />
+              <EmptyState icon="check" title="Nothing was given up">
+                <p>The receiver took every delivery, or it is still tried, or was sent again.</p>
+              </EmptyState>
             )}
           </>
         )}
@@ -90,21 +90,6 @@ function useStartBlock(webhook: EndpointDetails): string | null {
   if (!webhook.enabled) return "The webhook is not active: resume it first.";
   const runs = data?.resends.some(({ state }) => state === "running") ?? false;
   return runs ? "Deliveries are being sent again already: wait until that has finished, or stop it." : null;
-}
-
-function Nothing({ narrowed, home }: { narrowed: boolean; home: string }) {
-  if (narrowed) {
-    return (
-      <EmptyState icon="search" title="Nothing matches" action={<ButtonLink href={home}>Show all</ButtonLink>}>
-        <p>Choose another event, status or period.</p>
-      </EmptyState>
-    );
-  }
-  return (
-    <EmptyState icon="check" title="Nothing was given up">
-      <p>The receiver took every delivery, or it is still tried, or was sent again.</p>
-    </EmptyState>
-  );
 }
 
 interface Props {

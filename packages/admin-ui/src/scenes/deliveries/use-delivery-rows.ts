@@ -1,7 +1,7 @@
 import type { DeliveryListItem, DeliveryPage } from "@herald/contracts";
 import { type InfiniteData, type UseInfiniteQueryResult, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
-import type { DeliveryFilters } from "../../api/delivery-filters.ts";
+import type { Filters } from "../../api/filters.ts";
 import { newestDeliveriesQuery } from "../../api/queries.ts";
 
 /**
@@ -27,7 +27,7 @@ type Pages = Pick<UseInfiniteQueryResult<InfiniteData<DeliveryPage>>, "data" | "
 /** All rows that were loaded. Of many pages, the newest is kept up to date by itself. */
 export function useDeliveryRows(
   id: string | null,
-  filters: DeliveryFilters,
+  filters: Filters,
   { data, refetch, isPlaceholderData }: Pages,
 ): readonly DeliveryListItem[] {
   const hasMany = !isPlaceholderData && (data?.pages.length ?? 0) > 1;

@@ -8,7 +8,6 @@ import {
 } from "@herald/contracts";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useSearchParams } from "wouter";
-import { NO_FILTERS } from "../../api/delivery-filters.ts";
 import { eventsQuery, overviewQuery, searchQuery } from "../../api/queries.ts";
 import display from "../../common/display/display.module.css";
 import { EmptyState, LoadError, NotLoaded, Skeleton } from "../../common/feedback/LoadError.tsx";
@@ -84,7 +83,7 @@ function Webhooks({ found }: { found: readonly { id: string; name: string; url: 
 
 /** Some digits may begin an id, or be a part of a webhook's URL. */
 function ByPrefix({ prefix }: { prefix: string }) {
-  const query = useInfiniteQuery(eventsQuery({ ...NO_FILTERS, idPrefix: prefix }));
+  const query = useInfiniteQuery(eventsQuery({ id: [prefix] }));
   const events = query.data?.pages.flatMap((page) => page.events) ?? [];
   const undelivered = query.data?.pages.flatMap((page) => page.undelivered) ?? [];
   if (events.length === 0 && undelivered.length === 0) {

@@ -2,7 +2,6 @@ import type { DeliveryListItem, EndpointDetails } from "@herald/contracts";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { useSearchParams } from "wouter";
-import { NO_FILTERS } from "../../api/delivery-filters.ts";
 import { deliveriesQuery, deliveryQuery } from "../../api/queries.ts";
 import { outcomeOf, outcomeWords } from "../../common/display/status.ts";
 import { NotLoaded, Skeleton } from "../../common/feedback/LoadError.tsx";
@@ -20,7 +19,7 @@ const ReceiverCode = lazy(() => import("./ReceiverCode.tsx"));
 export default function Signature({ webhook }: { webhook: EndpointDetails }) {
   usePageTitle(`Signature · ${webhook.name}`, 1);
   const [search, setSearch] = useSearchParams();
-  const recent = useInfiniteQuery({ ...deliveriesQuery(webhook.id, NO_FILTERS), refetchInterval: false });
+  const recent = useInfiniteQuery({ ...deliveriesQuery(webhook.id, {}), refetchInterval: false });
   const attempted = (recent.data?.pages[0]?.deliveries ?? []).filter(({ attemptedAtUtc }) => attemptedAtUtc !== null);
   const chosen = search.get("delivery") ?? attempted[0]?.id ?? null;
   return (

@@ -4,11 +4,11 @@ import { useDeferredValue, useMemo } from "react";
 import { Link, useSearchParams } from "wouter";
 import { overviewQuery } from "../../api/queries.ts";
 import { type EndpointStatus, endpointStatus, inWords } from "../../common/display/status.ts";
-import { EmptyState, LoadError, Skeleton } from "../../common/feedback/LoadError.tsx";
+import { EmptyState, NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { Notice, RefreshProblem, StandstillNotice } from "../../common/feedback/Notice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { Choices } from "../../common/form/Field.tsx";
-import { PageHead, Panel, Sections } from "../../common/page/Page.tsx";
+import { OrganizationPage, Panel } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
 import { useManageBlock, useSession } from "../../common/session.tsx";
 import { WebhookTable } from "./WebhookTable.tsx";
@@ -18,28 +18,22 @@ import css from "./webhook.module.css";
 export function WebhookList() {
   const { data: webhooks, error } = useQuery(overviewQuery);
   return (
-    <>
-      <PageHead title="Webhooks" actions={<NewWebhookButton />}>
-        <p>{product.name} sends your organization's business events to these receivers, signed and retried.</p>
-      </PageHead>
-      <div className={css.sections}>
-        <Sections />
-      </div>
+    <OrganizationPage
+      title="Webhooks"
+      words={`${product.name} sends your organization's business events to these receivers, signed and retried.`}
+      actions={<NewWebhookButton />}
+    >
       {webhooks ? (
-        <div className={css.stack}>
+        <>
           <RefreshProblem error={error} what="the list" />
           <Loaded webhooks={webhooks} />
-        </div>
-      ) : error ? (
-        <Panel>
-          <LoadError error={error} what="the webhooks" level={2} />
-        </Panel>
+        </>
       ) : (
         <Panel>
-          <Skeleton rows={6} what="webhooks" />
+          <NotLoaded error={error} what="the webhooks" rows={6} />
         </Panel>
       )}
-    </>
+    </OrganizationPage>
   );
 }
 

@@ -1,12 +1,13 @@
 import type { EndpointOverview } from "@herald/contracts";
-import { memo, useRef } from "react";
+import { memo } from "react";
 import { Link } from "wouter";
 import { OutcomeBadge, Pips, StatusBadge } from "../../common/display/Badge.tsx";
 import display from "../../common/display/display.module.css";
 import { HourBars } from "../../common/display/hours.tsx";
 import { endpointStatus, nextTryWords, outcomeOfSummary } from "../../common/display/status.ts";
+import { LiveTable } from "../../common/page/LiveTable.tsx";
 import { useSession } from "../../common/session.tsx";
-import { useHoverOrFocus, useSteadyPlace, useSteadyRows } from "../../common/steady.ts";
+import { useHoverOrFocus, useSteadyRows } from "../../common/steady.ts";
 import { Time, useTicking } from "../../common/Time.tsx";
 import css from "./webhook.module.css";
 
@@ -18,39 +19,26 @@ interface Props {
 
 /** Rows appear and go, unless the pointer or the focus is in the table; their content is always the newest. */
 export function WebhookTable({ webhooks, list }: Props) {
-  const { isActive, pointer, focus } = useHoverOrFocus();
-  const { rows } = useSteadyRows(webhooks, isActive, list);
-  const place = useRef<HTMLTableElement>(null);
-  useSteadyPlace(place, isActive);
+  const hover = useHoverOrFocus();
+  const { rows } = useSteadyRows(webhooks, hover.isActive, list);
   return (
-    <table ref={place} className={`${display.table} ${css.table}`}>
-      <caption className={display.unseen}>Webhooks, by name</caption>
-      <thead>
-        <tr>
-          <th scope="col">Webhook</th>
-          <th scope="col" className={css.status}>
-            Status
-          </th>
-          <th scope="col" className={css.names}>
-            Events
-          </th>
-          <th scope="col" className={css.failures}>
-            Failures in a row
-          </th>
-          <th scope="col" className={css.day}>
-            Last 24 hours
-          </th>
-          <th scope="col" className={css.last}>
-            Last delivery
-          </th>
-        </tr>
-      </thead>
-      <tbody {...pointer} {...focus}>
-        {rows.map((webhook) => (
-          <Row key={webhook.id} webhook={webhook} />
-        ))}
-      </tbody>
-    </table>
+    <LiveTable
+      caption="Webhooks, by name"
+      columns={[
+        ["Webhook"],
+        ["Status", css.status],
+        ["Events", css.names],
+        ["Failures in a row", css.failures],
+        ["Last 24 hours", css.day],
+        ["Last delivery", css.last],
+      ]}
+      className={css.table}
+      hover={hover}
+    >
+      {rows.map((webhook) => (
+        <Row key={webhook.id} webhook={webhook} />
+      ))}
+    </LiveTable>
   );
 }
 

@@ -1,0 +1,46 @@
+import { type ReactNode, useRef } from "react";
+import display from "../display/display.module.css";
+import { type HoverOrFocus, useSteadyPlace } from "../steady.ts";
+
+interface Props {
+  caption: string;
+  columns: readonly (readonly [name: string, className?: string | undefined])[];
+  className: string | undefined;
+  /** Whether the pointer or the focus is in the table: then it keeps its place. */
+  hover: HoverOrFocus;
+  /** Between the table's place and its head. */
+  above?: ReactNode;
+  /** The rows. */
+  children: ReactNode;
+}
+
+/** A table whose rows come and go by themselves, and keep their place under the pointer and the focus. */
+export function LiveTable({
+  caption,
+  columns,
+  className,
+  hover: { isActive, pointer, focus },
+  above,
+  children,
+}: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  useSteadyPlace(place, isActive);
+  return (
+    <div ref={place} className={display.place} {...pointer}>
+      {above}
+      <table className={`${display.table} ${className}`}>
+        <caption className={display.unseen}>{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map(([name, column]) => (
+              <th key={name} scope="col" className={column}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody {...focus}>{children}</tbody>
+      </table>
+    </div>
+  );
+}
