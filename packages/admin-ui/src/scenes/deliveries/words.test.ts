@@ -15,7 +15,7 @@ const delivery: DeliveryDetails = {
   errorSummary: "connection refused",
   failureKind: "connection_refused",
   attemptedAtUtc: "2026-11-20T14:03:22.187Z",
-  state: "pending",
+  outcome: "failing",
   inFlight: false,
   resendOf: null,
   author: null,
