@@ -179,7 +179,7 @@ export const resendsQuery = (id: string) =>
     queryKey: ["resends", id],
     queryFn: ({ signal }) => call<ResendPage>(`/webhooks/${id}/resends`, { signal }),
     refetchInterval: (query) => {
-      const isUnderWay = query.state.data?.resends.some(({ state, waiting }) => state === "running" || waiting > 0);
+      const isUnderWay = query.state.data?.resends.some(({ state, unfinished }) => state === "running" || unfinished > 0);
       return every(isUnderWay ? LIVE_MS : ALL_PAGES_MS)();
     },
   });

@@ -79,8 +79,8 @@ async function ended(id: string, { id: resendId }: Resend): Promise<Resend> {
   return await eventually(
     async () => {
       const resend = await environment.api.read<Resend>(`/${id}/resends/${resendId}`);
-      if (resend.state === "running" && resend.waiting === 0) environment.clock.advance(500);
-      expect([resend.state === "running", resend.waiting]).toEqual([false, 0]);
+      if (resend.state === "running" && resend.unfinished === 0) environment.clock.advance(500);
+      expect([resend.state === "running", resend.unfinished]).toEqual([false, 0]);
       return resend;
     },
     { timeoutMs: TIMEOUT_MS },

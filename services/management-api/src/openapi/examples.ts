@@ -170,7 +170,7 @@ const resend: Resend = {
   sent: 412,
   succeeded: 398,
   failed: 0,
-  waiting: 14,
+  unfinished: 14,
 };
 
 const event: EventListItem = {
