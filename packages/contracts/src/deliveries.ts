@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { DeliveryState, EventType, ExportFormat, FailureKind, Outcome } from "./enums.ts";
+import { EventType, ExportFormat, FailureKind, Outcome } from "./enums.ts";
 import {
   count,
   cursor,
@@ -47,7 +47,7 @@ const listItem = {
   endpointName: text("What people call the endpoint."),
   entityId: orNull(uuid("The entity that its event is about; null for manual deliveries.")),
   failureKind,
-  state: refTo({ DeliveryState }, "How it stands."),
+  outcome: refTo({ Outcome }, "How it stands."),
   inFlight: flag("The delivery is due: an attempt is under way, or waits for its turn."),
   createdAtUtc: time("When the delivery came to be."),
   nextAttemptAtUtc: orNull(time("When the next attempt is due; null where none is scheduled.")),

@@ -59,7 +59,6 @@ export {
   CHANGED_BY,
   type ChangedBy,
   type ChangeKind,
-  type DeliveryState,
   EXPORT_FORMATS,
   type ExportFormat,
   FAILURE_KINDS,

@@ -40,8 +40,8 @@ async function untilFinished(id: string): Promise<void> {
   await eventually(async () => {
     const { resends } = await environment.api.read<ResendPage>(`/${id}/resends`);
     const [resend] = resends;
-    if (resend?.state === "running" && resend.waiting === 0) environment.clock.advance(500);
-    expect(resend).toMatchObject({ state: "finished", waiting: 0 });
+    if (resend?.state === "running" && resend.unfinished === 0) environment.clock.advance(500);
+    expect(resend).toMatchObject({ state: "finished", unfinished: 0 });
   });
 }
 

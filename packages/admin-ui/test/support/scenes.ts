@@ -151,12 +151,12 @@ function scenesOf(population: () => Population, eventKey: () => string): Scene[]
     {
       name: "a disabled webhook",
       main: true,
-      place: () => `/webhooks/${population().disabled.id}?outcome=failing`,
+      place: () => `/webhooks/${population().disabled.id}?outcome=parked`,
       ready: (page) => page.getByRole("button", { name: "Resume…" }).waitFor(),
     },
     {
       name: "a paused webhook",
-      place: () => `/webhooks/${population().paused.id}?outcome=failing`,
+      place: () => `/webhooks/${population().paused.id}?outcome=parked`,
       ready: (page) => page.getByText("Paused by Ana Lindqvist").waitFor(),
     },
     {

@@ -10,7 +10,7 @@ const row: DeliveryExportRow = {
   endpointName: "Billing",
   entityId: null,
   eventType: "WorkItemCompleted",
-  state: "pending",
+  outcome: "waiting",
   succeeded: false,
   inFlight: false,
   attemptCount: 1,

@@ -25,7 +25,7 @@ const COLUMNS = [
   "businessEventId",
   "entityId",
   "eventType",
-  "state",
+  "outcome",
   "succeeded",
   "inFlight",
   "attemptCount",

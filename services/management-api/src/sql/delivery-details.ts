@@ -37,7 +37,7 @@ export async function deliveryDetails(
   { id, endpointId, organizationId, now }: { id: string; endpointId: string; organizationId: string; now: Date },
 ): Promise<DetailsRow | null> {
   const [row] = await queries.$queryRaw<DetailsRow[]>`
-    select ${historyColumns(now)}, endpoint.name as "endpointName", endpoint.enabled as "isEndpointEnabled", coalesce(delivery.body, event.body) as body,
+    select ${historyColumns(now)}, endpoint.name as "endpointName", coalesce(delivery.body, event.body) as body,
            delivery.resend_of as "resendOf", delivery.author,
            event.traceparent, attempts.list as attempts
     from delivery

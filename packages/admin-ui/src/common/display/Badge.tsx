@@ -27,6 +27,7 @@ const outcomeLook: Record<Outcome, { icon: IconName; tone: string | undefined }>
   succeeded: { icon: "check", tone: css.good },
   waiting: { icon: "clock", tone: css.plain },
   failing: { icon: "retry", tone: css.care },
+  parked: { icon: "pause", tone: css.plain },
   exhausted: { icon: "stop", tone: css.bad },
   expired: { icon: "cross", tone: css.bad },
 };

@@ -8,23 +8,9 @@ import {
   expiredWords,
   hasEnded,
   nextTryWords,
-  outcomeOf,
   outcomeOfSummary,
   statusWords,
 } from "./status.ts";
-
-test.each([
-  ["pending", 0, "waiting"],
-  ["pending", 1, "failing"],
-  ["parked", 0, "waiting"],
-  ["parked", 3, "failing"],
-  ["succeeded", 1, "succeeded"],
-  ["exhausted", 5, "exhausted"],
-  ["expired", 0, "expired"],
-  ["expired", 4, "expired"],
-] as const)("§3.2 a %s delivery of which %i attempts have ended is %s", (state, attemptCount, outcome) => {
-  expect(outcomeOf({ state, attemptCount })).toBe(outcome);
-});
 
 test("an expired delivery has ended, and says for how long deliveries are kept", () => {
   expect(hasEnded("expired")).toBe(true);
@@ -34,14 +20,14 @@ test("an expired delivery has ended, and says for how long deliveries are kept",
 });
 
 test.each([
-  [{ succeeded: true, attemptCount: 1, statusCode: 200 }, "succeeded"],
-  [{ succeeded: false, attemptCount: 0, statusCode: null }, "waiting"],
-  [{ succeeded: false, attemptCount: 1, statusCode: null }, "waiting"],
-  [{ succeeded: false, attemptCount: 2, statusCode: 500 }, "failing"],
-  [{ succeeded: false, attemptCount: 5, statusCode: 503 }, "exhausted"],
-] as const)("a summary %j reads as %s", (summary, outcome) => {
+  [{ succeeded: true, attemptCount: 1, statusCode: 200 }, "succeeded", "succeeded"],
+  [{ succeeded: false, attemptCount: 0, statusCode: null }, "waiting", "parked"],
+  [{ succeeded: false, attemptCount: 2, statusCode: 500 }, "failing", "parked"],
+  [{ succeeded: false, attemptCount: 5, statusCode: 503 }, "exhausted", "exhausted"],
+] as const)("§3.2 a summary %j reads as %s, and of a webhook that is not active as %s", (summary, active, inactive) => {
   const rest = { id: "d", eventType: "RiskCreated", errorSummary: null, attemptedAtUtc: null } as const;
-  expect(outcomeOfSummary({ ...rest, ...summary }, 5)).toBe(outcome);
+  expect(outcomeOfSummary({ ...rest, ...summary }, 5, true)).toBe(active);
+  expect(outcomeOfSummary({ ...rest, ...summary }, 5, false)).toBe(inactive);
 });
 
 test.each([
@@ -70,7 +56,7 @@ test.each([
 
 const now = Date.parse("2026-11-20T12:00:00Z");
 const inSeconds = (seconds: number) => new Date(now + seconds * 1_000).toISOString();
-const failing = { nextTryAtUtc: null, cutOffSinceUtc: null, heldSinceUtc: null };
+const failing = { nextTryAtUtc: null, outageSinceUtc: null, stoppedSinceUtc: null };
 
 test.each([
   [3.2, "next try in 4 s"],
@@ -84,8 +70,8 @@ test.each([
 
 test("where nothing waits there is no next try, nor without Herald's network, nor while its operator lets nothing be sent", () => {
   expect(nextTryWords(failing, now)).toBe(null);
-  expect(nextTryWords({ ...failing, nextTryAtUtc: inSeconds(4), cutOffSinceUtc: inSeconds(-4) }, now)).toBe(null);
-  expect(nextTryWords({ ...failing, nextTryAtUtc: inSeconds(4), heldSinceUtc: inSeconds(-4) }, now)).toBe(null);
+  expect(nextTryWords({ ...failing, nextTryAtUtc: inSeconds(4), outageSinceUtc: inSeconds(-4) }, now)).toBe(null);
+  expect(nextTryWords({ ...failing, nextTryAtUtc: inSeconds(4), stoppedSinceUtc: inSeconds(-4) }, now)).toBe(null);
 });
 
 const hour = (counts: Partial<HourOfDeliveries>): HourOfDeliveries => ({
@@ -93,6 +79,7 @@ const hour = (counts: Partial<HourOfDeliveries>): HourOfDeliveries => ({
   succeeded: 0,
   waiting: 0,
   failing: 0,
+  parked: 0,
   exhausted: 0,
   ...counts,
 });

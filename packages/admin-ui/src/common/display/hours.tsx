@@ -32,26 +32,28 @@ export interface DaySums {
   succeeded: number;
   waiting: number;
   failing: number;
+  parked: number;
   exhausted: number;
   total: number;
 }
 
 export function sumHours(hours: readonly HourOfDeliveries[]): DaySums {
-  const sums = { succeeded: 0, waiting: 0, failing: 0, exhausted: 0, total: 0 };
+  const sums = { succeeded: 0, waiting: 0, failing: 0, parked: 0, exhausted: 0, total: 0 };
   for (const hour of hours) {
     sums.succeeded += hour.succeeded;
     sums.waiting += hour.waiting;
     sums.failing += hour.failing;
+    sums.parked += hour.parked;
     sums.exhausted += hour.exhausted;
   }
-  sums.total = sums.succeeded + sums.waiting + sums.failing + sums.exhausted;
+  sums.total = sums.succeeded + sums.waiting + sums.failing + sums.parked + sums.exhausted;
   return sums;
 }
 
 /** "312 deliveries in the last 24 hours: 300 succeeded, 2 waiting, 9 failing, 1 exhausted"; leaves out what is none. */
 export function dayInWords(sums: DaySums, period = "in the last 24 hours"): string {
   if (sums.total === 0) return `No deliveries ${period}`;
-  const parts = (["succeeded", "waiting", "failing", "exhausted"] as const)
+  const parts = (["succeeded", "waiting", "failing", "parked", "exhausted"] as const)
     .filter((outcome) => sums[outcome] > 0)
     .map((outcome) => `${formats.number(sums[outcome])} ${outcome}`);
   return `${counted(sums.total, "delivery", "deliveries")} ${period}: ${parts.join(", ")}`;
@@ -66,7 +68,7 @@ export function countedPeriod(hours: readonly HourOfDeliveries[], countedSinceUt
 export interface BarPaths {
   /** Bars that stand on the base line: succeeded. */
   succeeded: string;
-  /** On top of those: without an attempt so far. */
+  /** On top of those: without an attempt so far, and parked. */
   waiting: string;
   /** Bars that hang below the base line: failing and exhausted. Position tells them apart, not only colour. */
   failed: string;
@@ -79,7 +81,7 @@ export interface BarPaths {
  */
 export function barPaths(hours: readonly HourOfDeliveries[], width: number, height: number): BarPaths {
   const rootOf = (count: number): number => Math.sqrt(count);
-  const up = hours.map((hour) => rootOf(hour.succeeded + hour.waiting));
+  const up = hours.map((hour) => rootOf(hour.succeeded + hour.waiting + hour.parked));
   const down = hours.map((hour) => rootOf(hour.failing + hour.exhausted));
   const most = Math.max(1, ...up) + Math.max(0, ...down);
   const scale = (height - 1) / most;
@@ -90,7 +92,8 @@ export function barPaths(hours: readonly HourOfDeliveries[], width: number, heig
   const paths = { succeeded: "", waiting: "", failed: "", baseY };
   hours.forEach((hour, index) => {
     const total = (up[index] ?? 0) * scale;
-    const waiting = hour.waiting > 0 ? total * (hour.waiting / (hour.succeeded + hour.waiting)) : 0;
+    const waits = hour.waiting + hour.parked;
+    const waiting = waits > 0 ? total * (waits / (hour.succeeded + waits)) : 0;
     paths.succeeded += bar(index, baseY - (total - waiting), total - waiting);
     paths.waiting += bar(index, baseY - total, waiting);
     paths.failed += bar(index, baseY + 1, (down[index] ?? 0) * scale);

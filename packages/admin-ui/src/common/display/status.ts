@@ -1,43 +1,34 @@
-import type {
-  DeliveryListItem,
-  DeliveryState,
-  EndpointOverview,
-  Outcome,
-  WebhookDeliverySummary,
-} from "@herald/contracts";
+import type { EndpointOverview, Outcome, WebhookDeliverySummary } from "@herald/contracts";
 import { countdown, formats } from "../formats.ts";
 
 /** Whether nothing more happens to a delivery. */
-export function hasEnded(state: DeliveryState): state is Exclude<DeliveryState, "pending" | "parked"> {
-  return state !== "pending" && state !== "parked";
+export function hasEnded(outcome: Outcome): boolean {
+  return outcome === "succeeded" || outcome === "exhausted" || outcome === "expired";
 }
 
-/** What has become of a delivery so far. */
-export function outcomeOf({ state, attemptCount }: Pick<DeliveryListItem, "state" | "attemptCount">): Outcome {
-  if (hasEnded(state)) return state;
-  return attemptCount > 0 ? "failing" : "waiting";
-}
-
-/** The same of a summary, which doesn't tell a delivery's state. `limit`: attempts that a delivery gets. */
-export function outcomeOfSummary(delivery: WebhookDeliverySummary, limit: number): Outcome {
+/** The outcome of a webhook's latest delivery, whose summary doesn't tell it. `limit`: attempts that a delivery gets. */
+export function outcomeOfSummary(delivery: WebhookDeliverySummary, limit: number, enabled: boolean): Outcome {
   if (delivery.succeeded) return "succeeded";
-  if (delivery.attemptCount === 0 || delivery.statusCode === null) return "waiting";
-  return delivery.attemptCount >= limit ? "exhausted" : "failing";
+  if (delivery.attemptCount >= limit) return "exhausted";
+  if (!enabled) return "parked";
+  return delivery.attemptCount === 0 ? "waiting" : "failing";
 }
 
 export const outcomeWords: Record<Outcome, string> = {
-  succeeded: "Succeeded",
   waiting: "Waiting",
   failing: "Failing",
+  parked: "Parked",
+  succeeded: "Succeeded",
   exhausted: "Exhausted",
   expired: "Expired",
 };
 
 /** What an outcome means, for a filter's hint and the drawer, which says more of one that expired. */
 export const outcomeMeaning: Record<Outcome, string> = {
-  succeeded: "An attempt got a 2xx response.",
   waiting: "No attempt has been made yet.",
   failing: "The latest attempt failed; another one follows.",
+  parked: "Its webhook is not active. A resume sends it.",
+  succeeded: "An attempt got a 2xx response.",
   exhausted: "Every attempt failed; none follows.",
   expired: "It was still unfinished when it was too old to be kept, so Herald ended it.",
 };
@@ -100,14 +91,14 @@ export function statusWords(status: EndpointStatus, limit: number): string {
   }
 }
 
-type Tried = Pick<EndpointOverview, "nextTryAtUtc" | "cutOffSinceUtc" | "heldSinceUtc">;
+type Tried = Pick<EndpointOverview, "nextTryAtUtc" | "outageSinceUtc" | "stoppedSinceUtc">;
 
 /**
  * When a failing webhook is tried again: "next try in 4 s", "next try in 1:05"; "trying again" once that time has come, and while
  * an attempt is under way. Null where nothing waits for it, and while Herald's own network, or its operator, keeps it from trying.
  */
-export function nextTryWords({ nextTryAtUtc, cutOffSinceUtc, heldSinceUtc }: Tried, nowMs: number): string | null {
-  if (nextTryAtUtc === null || cutOffSinceUtc !== null || heldSinceUtc !== null) return null;
+export function nextTryWords({ nextTryAtUtc, outageSinceUtc, stoppedSinceUtc }: Tried, nowMs: number): string | null {
+  if (nextTryAtUtc === null || outageSinceUtc !== null || stoppedSinceUtc !== null) return null;
   const leftMs = Date.parse(nextTryAtUtc) - nowMs;
   if (leftMs <= 0) return "trying again";
   const seconds = Math.ceil(leftMs / 1_000);

@@ -63,14 +63,14 @@ function reason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-type Standstill = Pick<EndpointOverview, "cutOffSinceUtc" | "heldSinceUtc">;
+type Standstill = Pick<EndpointOverview, "outageSinceUtc" | "stoppedSinceUtc">;
 
 /** Says that it is Herald which sends nothing, not the receivers that fail. The region is always there, so that it is read out. */
 export function StandstillNotice({ webhook }: { webhook: Standstill | undefined }) {
   return (
     <div className={css.region} role="status">
-      {webhook?.heldSinceUtc ? <Stopped since={webhook.heldSinceUtc} /> : null}
-      {webhook?.cutOffSinceUtc && !webhook.heldSinceUtc ? <Outage since={webhook.cutOffSinceUtc} /> : null}
+      {webhook?.stoppedSinceUtc ? <Stopped since={webhook.stoppedSinceUtc} /> : null}
+      {webhook?.outageSinceUtc && !webhook.stoppedSinceUtc ? <Outage since={webhook.outageSinceUtc} /> : null}
     </div>
   );
 }

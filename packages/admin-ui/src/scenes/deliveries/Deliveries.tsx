@@ -44,7 +44,6 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
           <DeliveryTable
             rows={rows}
             list={query.isPlaceholderData ? "of before" : search}
-            enabled={webhook.enabled}
             hrefOf={({ id }) => `${home}/deliveries/${id}${suffix}`}
           />
         </FilteredList>

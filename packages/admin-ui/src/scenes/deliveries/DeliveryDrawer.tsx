@@ -8,7 +8,7 @@ import { OutcomeBadge } from "../../common/display/Badge.tsx";
 import { Code, Copy } from "../../common/display/Code.tsx";
 import display from "../../common/display/display.module.css";
 import { Icon } from "../../common/display/Icon.tsx";
-import { besideStatus, expiredWords, outcomeMeaning, outcomeOf, outcomeWords } from "../../common/display/status.ts";
+import { besideStatus, expiredWords, outcomeMeaning, outcomeWords } from "../../common/display/status.ts";
 import { NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { announce } from "../../common/feedback/Notice.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
@@ -39,7 +39,7 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
     <Dialog
       shape="drawer"
       title={title}
-      aside={known ? <OutcomeBadge outcome={outcomeOf(known)} /> : null}
+      aside={known ? <OutcomeBadge outcome={known.outcome} /> : null}
       onClose={onClose}
       actions={delivery ? <Actions webhook={webhook} delivery={delivery} /> : null}
     >
@@ -47,7 +47,6 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
         {known ? (
           <Summary
             delivery={known}
-            enabled={webhook.enabled}
             resendOf={delivery?.resendOf ?? null}
             author={delivery?.author ?? null}
             webhookId={webhook.id}
@@ -77,7 +76,6 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
 
 interface SummaryProps {
   delivery: DeliveryListItem;
-  enabled: boolean;
   webhookId: string;
   /** The delivery that this one sends again. */
   resendOf: string | null;
@@ -85,15 +83,12 @@ interface SummaryProps {
   author: string | null;
 }
 
-function Summary({ delivery, enabled, webhookId, resendOf, author }: SummaryProps) {
+function Summary({ delivery, webhookId, resendOf, author }: SummaryProps) {
   const { limits } = useSession();
-  const outcome = outcomeOf(delivery);
+  const { outcome } = delivery;
   const next =
-    delivery.inFlight || delivery.state === "parked" || delivery.nextAttemptAtUtc
-      ? ([["Next attempt", <NextAttempt key="next" delivery={delivery} enabled={enabled} />]] satisfies [
-          string,
-          React.ReactNode,
-        ][])
+    delivery.inFlight || outcome === "parked" || delivery.nextAttemptAtUtc
+      ? ([["Next attempt", <NextAttempt key="next" delivery={delivery} />]] satisfies [string, React.ReactNode][])
       : [];
   return (
     <Facts
@@ -170,7 +165,7 @@ function Actions({ webhook, delivery }: { webhook: EndpointDetails; delivery: De
 }
 
 function useOutcomeAnnounced(delivery: DeliveryDetails | undefined): void {
-  const outcome = delivery && outcomeOf(delivery);
+  const outcome = delivery?.outcome;
   const before = useRef(outcome);
   useEffect(() => {
     if (outcome && before.current && outcome !== before.current)

@@ -5,7 +5,7 @@ import { OutcomeBadge, Pips } from "../../common/display/Badge.tsx";
 import { deliveryWords, ShortId } from "../../common/display/Code.tsx";
 import display from "../../common/display/display.module.css";
 import { Icon } from "../../common/display/Icon.tsx";
-import { besideStatus, hasEnded, outcomeOf, outcomeWords } from "../../common/display/status.ts";
+import { besideStatus, hasEnded, outcomeWords } from "../../common/display/status.ts";
 import { announce } from "../../common/feedback/Notice.tsx";
 import { duration } from "../../common/formats.ts";
 import { LiveTable } from "../../common/page/LiveTable.tsx";
@@ -18,15 +18,13 @@ interface Props {
   rows: readonly DeliveryListItem[];
   /** Names the list that the rows are of: another filter is another list. */
   list: string;
-  /** Whether the webhook is active; if not, nothing is sent. Of several webhooks each delivery's state says so. */
-  enabled?: boolean;
   /** The deliveries are of several webhooks. */
   ofAll?: boolean;
   hrefOf: (delivery: DeliveryListItem) => string;
 }
 
 /** New rows are added at the top, unless the pointer or the focus is in the table: then they wait behind a button. */
-export function DeliveryTable({ rows: fresh, list, enabled = true, ofAll = false, hrefOf }: Props) {
+export function DeliveryTable({ rows: fresh, list, ofAll = false, hrefOf }: Props) {
   const hover = useHoverOrFocus();
   const { rows, waiting, release } = useSteadyRows(fresh, hover.isActive, list);
   useAnnounced(waiting);
@@ -57,7 +55,7 @@ export function DeliveryTable({ rows: fresh, list, enabled = true, ofAll = false
       }
     >
       {rows.map((delivery) => (
-        <Row key={delivery.id} delivery={delivery} enabled={enabled} ofAll={ofAll} href={hrefOf(delivery)} />
+        <Row key={delivery.id} delivery={delivery} ofAll={ofAll} href={hrefOf(delivery)} />
       ))}
     </LiveTable>
   );
@@ -72,17 +70,9 @@ function useAnnounced(waiting: number): void {
   }, [waiting]);
 }
 
-interface RowProps {
-  delivery: DeliveryListItem;
-  enabled: boolean;
-  ofAll: boolean;
-  href: string;
-}
-
-const Row = memo(function Row({ delivery, enabled, ofAll, href }: RowProps) {
+const Row = memo(function Row({ delivery, ofAll, href }: { delivery: DeliveryListItem; ofAll: boolean; href: string }) {
   const { limits } = useSession();
-  const outcome = outcomeOf(delivery);
-  const { attemptCount, statusCode, errorSummary } = delivery;
+  const { outcome, attemptCount, statusCode, errorSummary } = delivery;
   return (
     <tr className={display.row} data-hint-scope data-delivery={delivery.id}>
       <th scope="row">
@@ -118,8 +108,8 @@ const Row = memo(function Row({ delivery, enabled, ofAll, href }: RowProps) {
       <td data-label="When" className={css.at}>
         <Time iso={delivery.attemptedAtUtc ?? delivery.createdAtUtc} />
       </td>
-      <td data-label="Next attempt" className={css.ahead} data-none={isDone(delivery) || undefined}>
-        <NextAttempt delivery={delivery} enabled={enabled} />
+      <td data-label="Next attempt" className={css.ahead} data-none={hasEnded(outcome) || undefined}>
+        <NextAttempt delivery={delivery} />
       </td>
     </tr>
   );
@@ -147,19 +137,14 @@ function Of({ delivery: { id, businessEventId, entityId } }: { delivery: Deliver
 
 /** What tells the row from the others, read out. */
 function nameOf(delivery: DeliveryListItem, ofAll: boolean): string {
-  const words = `${outcomeWords[outcomeOf(delivery)]}, ${deliveryWords(delivery)}`;
+  const words = `${outcomeWords[delivery.outcome]}, ${deliveryWords(delivery)}`;
   return ofAll ? `${words}, to ${delivery.endpointName}` : words;
 }
 
-function isDone({ state }: DeliveryListItem): boolean {
-  return hasEnded(state);
-}
-
-export function NextAttempt({ delivery, enabled }: { delivery: DeliveryListItem; enabled: boolean }) {
-  const { state, inFlight, nextAttemptAtUtc } = delivery;
+export function NextAttempt({ delivery }: { delivery: DeliveryListItem }) {
+  const { outcome, inFlight, nextAttemptAtUtc } = delivery;
   if (inFlight) return <span className={css.now}>Due now</span>;
-  if (state === "parked" || (state === "pending" && !enabled))
-    return <span data-hint="Its webhook is not active.">After a resume</span>;
-  if (state === "pending" && nextAttemptAtUtc) return <Countdown iso={nextAttemptAtUtc} />;
+  if (outcome === "parked") return <span data-hint="Its webhook is not active.">After a resume</span>;
+  if (nextAttemptAtUtc) return <Countdown iso={nextAttemptAtUtc} />;
   return <span className={display.faint}>–</span>;
 }

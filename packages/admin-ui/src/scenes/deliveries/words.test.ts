@@ -15,7 +15,7 @@ const delivery: DeliveryDetails = {
   errorSummary: "connection refused",
   failureKind: "connection_refused",
   attemptedAtUtc: "2026-11-20T14:03:22.187Z",
-  state: "pending",
+  outcome: "failing",
   inFlight: false,
   resendOf: null,
   author: null,
@@ -98,13 +98,13 @@ const resend: Resend = {
   sent: 0,
   succeeded: 0,
   failed: 0,
-  waiting: 0,
+  unfinished: 0,
 };
 
 test.each<[Partial<Resend>, string]>([
   [{}, "0 of 1,000 sent."],
-  [{ sent: 412, succeeded: 398, waiting: 14 }, "412 of 1,000 sent: 398 succeeded, 14 wait."],
-  [{ sent: 3, succeeded: 1, failed: 1, waiting: 1 }, "3 of 1,000 sent: 1 succeeded, 1 given up, 1 waits."],
+  [{ sent: 412, succeeded: 398, unfinished: 14 }, "412 of 1,000 sent: 398 succeeded, 14 wait."],
+  [{ sent: 3, succeeded: 1, failed: 1, unfinished: 1 }, "3 of 1,000 sent: 1 succeeded, 1 given up, 1 waits."],
 ])("the progress of %j is told as: %s", (row, words) => {
   expect(progressWords({ ...resend, ...row })).toBe(words);
 });

@@ -101,11 +101,11 @@ export function sizeIn(bytes: number): string {
 }
 
 /** How far a resend is: "412 of 1,000 sent: 398 succeeded, 14 wait." */
-export function progressWords({ total, sent, succeeded, failed, waiting }: Resend): string {
+export function progressWords({ total, sent, succeeded, failed, unfinished }: Resend): string {
   const parts = [
     [succeeded, "succeeded"],
     [failed, "given up"],
-    [waiting, waiting === 1 ? "waits" : "wait"],
+    [unfinished, unfinished === 1 ? "waits" : "wait"],
   ] as const;
   const ended = parts.filter(([count]) => count > 0).map(([count, words]) => `${formats.number(count)} ${words}`);
   const head = `${formats.number(sent)} of ${formats.number(total)} sent`;

@@ -6,7 +6,7 @@ import { eventQuery } from "../../api/queries.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
 import { Code, Copy } from "../../common/display/Code.tsx";
 import display from "../../common/display/display.module.css";
-import { besideStatus, outcomeOf } from "../../common/display/status.ts";
+import { besideStatus } from "../../common/display/status.ts";
 import { NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { Facts, PageHead, Panel, Stack } from "../../common/page/Page.tsx";
 import { Moment, Time } from "../../common/Time.tsx";
@@ -89,7 +89,7 @@ function Result({ result: { endpointId, endpointName, delivery, reason } }: { re
     return (
       <>
         <Link href={`/webhooks/${endpointId}/deliveries/${delivery.id}`}>{endpointName}</Link>
-        <OutcomeBadge outcome={outcomeOf(delivery)} />
+        <OutcomeBadge outcome={delivery.outcome} />
         <span className={css.sentence}>
           {statusCode === null
             ? "No attempt has been made yet"

@@ -5,7 +5,7 @@ import {
   type NoDeliveryReason,
   type UndeliveredEvent,
 } from "@herald/contracts";
-import { outcomeOf, outcomeWords } from "../../common/display/status.ts";
+import { outcomeWords } from "../../common/display/status.ts";
 import { formats } from "../../common/formats.ts";
 
 /** A row of the list of events: one that was taken, or one that was not. */
@@ -32,7 +32,7 @@ export function fateWords({ endpoints }: EventListItem): string {
   const counts = new Map<string, number>();
   for (const { delivery } of endpoints) {
     if (delivery === null) continue;
-    const words = outcomeWords[outcomeOf(delivery)].toLowerCase();
+    const words = outcomeWords[delivery.outcome].toLowerCase();
     counts.set(words, (counts.get(words) ?? 0) + 1);
   }
   if (counts.size === 0) return "No delivery";

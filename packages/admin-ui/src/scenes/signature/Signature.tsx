@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { useSearchParams } from "wouter";
 import { deliveriesQuery, deliveryQuery } from "../../api/queries.ts";
-import { outcomeOf, outcomeWords } from "../../common/display/status.ts";
+import { outcomeWords } from "../../common/display/status.ts";
 import { NotLoaded, Skeleton } from "../../common/feedback/LoadError.tsx";
 import { Field, Select } from "../../common/form/Field.tsx";
 import { ago } from "../../common/formats.ts";
@@ -71,7 +71,7 @@ function DeliveryChoice({ deliveries, chosen, onChoose }: ChoiceProps) {
           {isListed ? null : <option value={chosen}>{chosen}</option>}
           {deliveries.map((delivery) => (
             <option key={delivery.id} value={delivery.id}>
-              {delivery.eventType}, {outcomeWords[outcomeOf(delivery)].toLowerCase()},{" "}
+              {delivery.eventType}, {outcomeWords[delivery.outcome].toLowerCase()},{" "}
               {ago(Date.parse(delivery.attemptedAtUtc ?? delivery.createdAtUtc), now)}
             </option>
           ))}

@@ -74,8 +74,8 @@ function Quarantined({ since }: { since: string }) {
 }
 
 function onResume(webhook: EndpointDetails): string {
-  const { unfinished, onResume } = webhook;
-  const waits = unfinished.pending + unfinished.parked + (onResume?.missedEvents ?? 0) > 0;
+  const { parked, missedEvents } = webhook.onResume ?? { parked: 0, missedEvents: 0 };
+  const waits = parked + missedEvents > 0;
   return waits ? resumeWords(webhook) : "Nothing waits so far.";
 }
 
@@ -140,7 +140,7 @@ function NextTry({ webhook }: { webhook: EndpointDetails }) {
   if (words) return <p className={css.next}>Failing, {words}.</p>;
   return (
     <p>
-      {webhook.cutOffSinceUtc || webhook.heldSinceUtc
+      {webhook.outageSinceUtc || webhook.stoppedSinceUtc
         ? "Failing, and tried again later."
         : "Failing, and tried again with its next delivery."}
     </p>

@@ -83,7 +83,7 @@ const Row = memo(function Row({ webhook }: { webhook: EndpointOverview }) {
         {webhook.lastDelivery ? (
           <div className={css.webhookTableStack}>
             <span className={css.latest}>
-              <OutcomeBadge outcome={outcomeOfSummary(webhook.lastDelivery, maxAttempts)} />
+              <OutcomeBadge outcome={outcomeOfSummary(webhook.lastDelivery, maxAttempts, webhook.enabled)} />
               {webhook.lastDelivery.attemptedAtUtc ? (
                 <small className={display.faint}>
                   <Time iso={webhook.lastDelivery.attemptedAtUtc} />

@@ -174,20 +174,17 @@ function among(...statuses: number[]): (status: number) => boolean {
   return (status) => statuses.includes(status);
 }
 
-/** Where the API stops counting the unfinished. */
+/** Where the API stops counting parked deliveries. */
 const COUNTED_TO = 10_000;
 
-/**
- * What a resume sends, before one does it: "Resuming sends 15 deliveries: 12 that wait here, and 3 events …"
- * Deliveries that wait are those set aside, and those whose next attempt is not due yet.
- */
-export function resumeWords({ unfinished, onResume }: Pick<EndpointDetails, "unfinished" | "onResume">): string {
-  const waiting = unfinished.pending + unfinished.parked;
+/** What a resume sends, before one does it: "Resuming sends 15 deliveries: 12 that wait here, and 3 events …" */
+export function resumeWords({ onResume }: Pick<EndpointDetails, "onResume">): string {
+  const waiting = onResume?.parked ?? 0;
   const missed = onResume?.missedEvents ?? 0;
   const total = waiting + missed;
   if (total === 0) return "Nothing waits: the next event will be the first to go out.";
   const moreMissed = onResume?.missedEventsIsMinimum ?? false;
-  const moreWaiting = Math.max(unfinished.pending, unfinished.parked) >= COUNTED_TO;
+  const moreWaiting = waiting >= COUNTED_TO;
   const atLeast = moreMissed || moreWaiting ? "at least " : "";
   const waits = waiting === 1 ? "waits" : "wait";
   if (missed === 0) return `Resuming sends ${atLeast}${counted(waiting, "delivery", "deliveries")} that ${waits} here.`;
