@@ -3,12 +3,13 @@ import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "rea
 import { Link, useLocation, useSearchParams } from "wouter";
 import { type Connection, useConnection } from "../api/connection.ts";
 import { sessionQuery } from "../api/queries.ts";
-import display from "../common/display/display.module.css";
+import { classNames } from "../common/class-names.ts";
 import { Icon } from "../common/display/Icon.tsx";
 import { Notice } from "../common/feedback/Notice.tsx";
 import { Button } from "../common/form/Button.tsx";
 import controls from "../common/form/form.module.css";
 import { product } from "../common/product.ts";
+import shared from "../common/shared.module.css";
 import { Time } from "../common/Time.tsx";
 import css from "./Shell.module.css";
 import { ThemeMenu } from "./theme.tsx";
@@ -20,7 +21,7 @@ export function Shell({ children }: { children: ReactNode }) {
       <button type="button" className={css.skip} onClick={() => document.getElementById("main")?.focus()}>
         Skip to content
       </button>
-      <header className={css.bar}>
+      <header className={classNames(shared.bar, css.head)}>
         <nav className={css.trail} aria-label="You are here">
           {product.hasLogo ? <Logo /> : <Mark />}
           <ol>
@@ -39,7 +40,7 @@ export function Shell({ children }: { children: ReactNode }) {
       <main id="main" className={css.main} tabIndex={-1}>
         {children}
       </main>
-      <div id="announcements" className={display.unseen} aria-live="polite" aria-atomic="false" />
+      <div id="announcements" className={shared.unseen} aria-live="polite" aria-atomic="false" />
     </>
   );
 }
@@ -51,7 +52,7 @@ function Logo() {
 
 function Mark() {
   return (
-    <svg className={css.mark} viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
+    <svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
       <path className={css.shield} d="M5 3h22v13c0 7-5 11.5-11 13.5C10 27.5 5 23 5 16Z" />
       <path className={css.chief} d="M5 3h22v6.5H5Z" />
       <path className={css.tick} d="m9.5 17 4.6 4.6 8.4-8.6" />

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 import { serverNow } from "../api/connection.ts";
-import css from "./display/display.module.css";
 import { ago, countdown, exact, formats } from "./formats.ts";
+import shared from "./shared.module.css";
 
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
@@ -44,7 +44,7 @@ export function Countdown({ iso }: { iso: string }) {
 function Ticking({ iso, wordsAt }: { iso: string; wordsAt: (timeMs: number, nowMs: number) => string }) {
   const words = useTicking((now) => wordsAt(Date.parse(iso), now));
   return (
-    <time className={css.time} dateTime={iso} data-hint={`${formats.dateTime(iso)} · ${exact(iso)}`}>
+    <time className={shared.numbers} dateTime={iso} data-hint={`${formats.dateTime(iso)} · ${exact(iso)}`}>
       {words}
     </time>
   );
@@ -53,7 +53,7 @@ function Ticking({ iso, wordsAt }: { iso: string; wordsAt: (timeMs: number, nowM
 /** A moment in the browser's language and zone, with milliseconds if they help to find an attempt in a log. The exact value is a hint. */
 export function Moment({ iso, milliseconds = false }: { iso: string; milliseconds?: boolean }) {
   return (
-    <time className={css.time} dateTime={iso} data-hint={exact(iso)}>
+    <time className={shared.numbers} dateTime={iso} data-hint={exact(iso)}>
       {formats.dateTime(iso, { milliseconds })}
     </time>
   );

@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { classNames } from "../class-names.ts";
 import { announce } from "../feedback/Notice.tsx";
 import { Button } from "../form/Button.tsx";
+import shared from "../shared.module.css";
 import css from "./display.module.css";
 
 interface CodeProps {
@@ -22,7 +23,7 @@ export function Code({ what, text, children, wrap = true, tall = false }: CodePr
     <figure className={css.block}>
       {/* biome-ignore lint/a11y/useSemanticElements: it is no set of controls */}
       <pre
-        className={classNames(css.text, wrap && css.wrap, tall && css.tall)}
+        className={classNames(shared.boxed, css.text, wrap && css.wrap, tall && css.tall)}
         role="group"
         aria-label={what}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
@@ -103,8 +104,8 @@ export function deliveryWords({ id, eventType, businessEventId, entityId }: Deli
 export function ShortId({ id }: { id: string }) {
   const { head, tail } = shortId(id);
   return (
-    <code className={css.id}>
-      <span className={css.head}>{head}</span>…{tail}
+    <code className={shared.numbers}>
+      <span className={shared.medium}>{head}</span>…{tail}
     </code>
   );
 }

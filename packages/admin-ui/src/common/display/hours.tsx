@@ -17,14 +17,20 @@ export const HourBars = memo(function HourBars({ hours, countedSince }: Props) {
   const paths = useMemo(() => barPaths(hours, WIDTH, HEIGHT), [hours]);
   const words = dayInWords(sumHours(hours), countedPeriod(hours, countedSince));
   return (
-    <span className={css.picture} data-hint={words}>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} role="img" aria-label={words}>
-        <path className={css.base} d={`M0 ${paths.baseY + 0.5}H${WIDTH}`} />
-        <path className={css.succeeded} d={paths.succeeded} />
-        <path className={css.waiting} d={paths.waiting} />
-        <path className={css.failed} d={paths.failed} />
-      </svg>
-    </span>
+    <svg
+      className={css.picture}
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      width={WIDTH}
+      height={HEIGHT}
+      role="img"
+      aria-label={words}
+      data-hint={words}
+    >
+      <path className={css.base} d={`M0 ${paths.baseY + 0.5}H${WIDTH}`} />
+      <path className={css.succeeded} d={paths.succeeded} />
+      <path className={css.waiting} d={paths.waiting} />
+      <path className={css.failed} d={paths.failed} />
+    </svg>
   );
 });
 

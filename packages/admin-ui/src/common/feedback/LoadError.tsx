@@ -1,12 +1,13 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { ApiProblem, ApiUnreachable } from "../../api/client.ts";
-import display from "../display/display.module.css";
+import { classNames } from "../class-names.ts";
 import { Icon, type IconName } from "../display/Icon.tsx";
 import { Button, ButtonLink } from "../form/Button.tsx";
 import { usePageTitle } from "../page/Page.tsx";
 import { product } from "../product.ts";
 import { lacking } from "../session.tsx";
+import shared from "../shared.module.css";
 import css from "./feedback.module.css";
 
 /**
@@ -125,8 +126,8 @@ export function EmptyState({ icon, title, children, action, level = 2 }: Props) 
         <Icon name={icon} size={22} />
       </span>
       <Heading className={css.title}>{title}</Heading>
-      <div className={css.text}>{children}</div>
-      {action ? <div className={css.action}>{action}</div> : null}
+      <div className={classNames(shared.column, shared.soft, css.text)}>{children}</div>
+      {action ? <div className={classNames(shared.row, css.action)}>{action}</div> : null}
     </div>
   );
 }
@@ -142,7 +143,7 @@ export function Skeleton({ rows, what }: { rows: number; what: string }) {
   }, []);
   return (
     <div className={css.skeleton} role="status" data-visible={visible || undefined}>
-      <span className={display.unseen}>Loading {what}…</span>
+      <span className={shared.unseen}>Loading {what}…</span>
       {Array.from({ length: rows }, (_, row) => (
         <span key={row} className={css.row} />
       ))}

@@ -4,6 +4,7 @@ import { ApiProblem, ApiUnreachable } from "../../api/client.ts";
 import { classNames } from "../class-names.ts";
 import { Icon, type IconName } from "../display/Icon.tsx";
 import { product } from "../product.ts";
+import shared from "../shared.module.css";
 import { Time } from "../Time.tsx";
 import css from "./feedback.module.css";
 
@@ -25,15 +26,15 @@ interface Props {
 /** Something to know, beside the thing that it is about. */
 export function Notice({ tone, title, icon = icons[tone], children, actions, urgent = false }: Props) {
   return (
-    <div className={classNames(css.notice, css[tone])} role={urgent ? "alert" : undefined}>
+    <div className={classNames(css.notice, shared[tone])} role={urgent ? "alert" : undefined}>
       <span className={css.noticeIcon}>
         <Icon name={icon} />
       </span>
       <div className={css.noticeText}>
-        {title ? <p className={css.noticeTitle}>{title}</p> : null}
+        {title ? <p className={shared.strong}>{title}</p> : null}
         {children}
       </div>
-      {actions ? <div className={css.actions}>{actions}</div> : null}
+      {actions ? <div className={shared.row}>{actions}</div> : null}
     </div>
   );
 }
@@ -68,7 +69,7 @@ type Standstill = Pick<EndpointOverview, "outageSinceUtc" | "stoppedSinceUtc">;
 /** Says that it is Herald which sends nothing, not the receivers that fail. The region is always there, so that it is read out. */
 export function StandstillNotice({ webhook }: { webhook: Standstill | undefined }) {
   return (
-    <div className={css.region} role="status">
+    <div className={shared.region} role="status">
       {webhook?.stoppedSinceUtc ? <Stopped since={webhook.stoppedSinceUtc} /> : null}
       {webhook?.outageSinceUtc && !webhook.stoppedSinceUtc ? <Outage since={webhook.outageSinceUtc} /> : null}
     </div>

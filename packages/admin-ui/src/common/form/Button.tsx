@@ -1,8 +1,8 @@
 import { type ComponentProps, type MouseEvent, type ReactNode, useId } from "react";
 import { Link } from "wouter";
 import { classNames } from "../class-names.ts";
-import display from "../display/display.module.css";
 import { Icon, type IconName } from "../display/Icon.tsx";
+import shared from "../shared.module.css";
 import css from "./form.module.css";
 
 interface Look {
@@ -76,7 +76,7 @@ function Face({ icon, iconOnly, children }: { icon: IconName | undefined; iconOn
   return (
     <>
       {icon ? <Icon name={icon} /> : null}
-      <span className={iconOnly ? display.unseen : undefined}>{children}</span>
+      <span className={iconOnly ? shared.unseen : undefined}>{children}</span>
     </>
   );
 }

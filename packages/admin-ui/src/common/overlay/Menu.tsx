@@ -2,6 +2,7 @@ import { DropdownMenu } from "radix-ui";
 import type { ReactElement } from "react";
 import { classNames } from "../class-names.ts";
 import { Icon, type IconName } from "../display/Icon.tsx";
+import shared from "../shared.module.css";
 import css from "./overlay.module.css";
 
 export interface MenuItem {
@@ -23,7 +24,7 @@ export function Menu({ trigger, items }: { trigger: ReactElement; items: MenuIte
         {items.map((item) => (
           <DropdownMenu.Item
             key={item.name}
-            className={classNames(css.item, item.danger && css.danger)}
+            className={classNames(shared.iconed, css.item, item.danger && css.danger)}
             aria-disabled={item.disabledReason ? true : undefined}
             aria-current={item.current || undefined}
             onSelect={(event) => {
@@ -34,7 +35,9 @@ export function Menu({ trigger, items }: { trigger: ReactElement; items: MenuIte
             <Icon name={item.icon} />
             <span>
               {item.name}
-              {item.disabledReason ? <small className={css.reason}>{item.disabledReason}</small> : null}
+              {item.disabledReason ? (
+                <small className={classNames(shared.faint, css.reason)}>{item.disabledReason}</small>
+              ) : null}
             </span>
             {item.current ? (
               <span className={css.check}>

@@ -5,6 +5,7 @@ import {
   FILTERS,
   type FilterName,
   type Filters,
+  filtersFromSearch,
   filtersOf,
   isNarrowed,
   type List,
@@ -12,9 +13,11 @@ import {
   queryOf,
 } from "../../api/filters.ts";
 import { eventTypesQuery, overviewQuery } from "../../api/queries.ts";
+import { classNames } from "../class-names.ts";
 import { Button } from "../form/Button.tsx";
 import { Choices, Select } from "../form/Field.tsx";
 import controls from "../form/form.module.css";
+import shared from "../shared.module.css";
 import css from "./page.module.css";
 
 export interface FilterBarProps {
@@ -33,7 +36,7 @@ export function FilterBar({ list, filters, home, subscribed = [] }: FilterBarPro
   const { data: webhooks = [] } = useQuery({ ...overviewQuery, enabled: names.includes("webhook") });
   const { data: eventTypes = [] } = useQuery(eventTypesQuery);
   const narrow = (change: Filters): void => {
-    const search = queryOf({ ...filters, ...change }).toString();
+    const search = queryOf(filtersFromSearch(queryOf({ ...filters, ...change }), list)).toString();
     go(search ? `${home}?${search}` : home, { replace: true });
   };
   const control = (name: FilterName) => {
@@ -52,7 +55,7 @@ export function FilterBar({ list, filters, home, subscribed = [] }: FilterBarPro
   };
   const isChoices = (name: FilterName) => FILTERS[name].kind === "choices";
   return (
-    <search className={css.bar}>
+    <search className={classNames(shared.bar, shared.strip)}>
       {names.filter(isChoices).map(control)}
       <div className={css.selects}>
         {names.filter((name) => !isChoices(name)).map(control)}
@@ -108,9 +111,8 @@ interface PeriodProps {
 function Period({ options, filters, narrow }: PeriodProps) {
   const hasDays = filters.from !== undefined || filters.to !== undefined;
   const choose = (value: string): void => {
-    const weekAgo = dayOf(new Date(Date.now() - WEEK_MS));
-    const days = { from: value === DAYS ? [weekAgo] : undefined, to: undefined };
-    narrow({ ...days, period: value === DAYS || value === "" ? undefined : [value] });
+    const from = value === DAYS ? [dayOf(new Date(Date.now() - WEEK_MS))] : undefined;
+    narrow({ period: [value], from, to: undefined });
   };
   return (
     <>

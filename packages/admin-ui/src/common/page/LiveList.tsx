@@ -1,9 +1,11 @@
 import { type ReactNode, useEffect, useMemo, useRef } from "react";
 import { useSearch } from "wouter";
 import { type Filters, filtersFromSearch, filtersInWords, isNarrowed, type List } from "../../api/filters.ts";
+import { classNames } from "../class-names.ts";
 import { EmptyState, LoadError, Skeleton } from "../feedback/LoadError.tsx";
 import { RefreshProblem } from "../feedback/Notice.tsx";
 import { Button, ButtonLink } from "../form/Button.tsx";
+import shared from "../shared.module.css";
 import { FilterBar, type FilterBarProps } from "./FilterBar.tsx";
 import css from "./page.module.css";
 
@@ -40,7 +42,7 @@ export function NextPage({ query, count, what }: NextPageProps) {
     observer.observe(sentinel.current);
     return () => observer.disconnect();
   }, [armed, fetchNextPage]);
-  if (!hasNextPage) return count > 0 ? <p className={css.end}>There are no more.</p> : null;
+  if (!hasNextPage) return count > 0 ? <p className={classNames(shared.faint, css.more)}>There are no more.</p> : null;
   return (
     <div ref={sentinel} className={css.more}>
       <Button kind="quiet" busy={isFetchingNextPage} onClick={() => fetchNextPage()}>

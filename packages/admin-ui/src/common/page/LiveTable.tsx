@@ -1,10 +1,11 @@
 import { type ReactNode, useRef } from "react";
-import display from "../display/display.module.css";
+import { classNames } from "../class-names.ts";
+import shared from "../shared.module.css";
 import { type HoverOrFocus, useSteadyPlace } from "../steady.ts";
 
 interface Props {
   caption: string;
-  columns: readonly (readonly [name: string, className?: string | undefined])[];
+  columns: readonly (readonly [name: string, width?: string])[];
   className: string | undefined;
   /** Whether the pointer or the focus is in the table: then it keeps its place. */
   hover: HoverOrFocus;
@@ -26,14 +27,14 @@ export function LiveTable({
   const place = useRef<HTMLDivElement>(null);
   useSteadyPlace(place, isActive);
   return (
-    <div ref={place} className={display.place} {...pointer}>
+    <div ref={place} {...pointer}>
       {above}
-      <table className={`${display.table} ${className}`}>
-        <caption className={display.unseen}>{caption}</caption>
+      <table className={classNames(shared.table, className)}>
+        <caption className={shared.unseen}>{caption}</caption>
         <thead>
           <tr>
-            {columns.map(([name, column]) => (
-              <th key={name} scope="col" className={column}>
+            {columns.map(([name, width]) => (
+              <th key={name} scope="col" style={{ width }}>
                 {name}
               </th>
             ))}

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useRef } from "react";
 import { Link, useLocation } from "wouter";
 import { classNames } from "../class-names.ts";
+import shared from "../shared.module.css";
 import css from "./page.module.css";
 
 let first = true;
@@ -36,9 +37,9 @@ export function PageHead({ title, back, aside, children, actions }: PageHeadProp
   return (
     <div className={css.head}>
       {back}
-      <div className={css.row}>
+      <div className={shared.top}>
         <div className={css.titles}>
-          <div className={css.line}>
+          <div className={shared.row}>
             <h1 ref={heading} tabIndex={-1} className={css.title}>
               {title}
             </h1>
@@ -46,7 +47,7 @@ export function PageHead({ title, back, aside, children, actions }: PageHeadProp
           </div>
           {children}
         </div>
-        {actions ? <div className={css.actions}>{actions}</div> : null}
+        {actions ? <div className={shared.row}>{actions}</div> : null}
       </div>
     </div>
   );
@@ -93,19 +94,19 @@ export function Panel({ title, aside, padded = false, narrow = false, children }
   return (
     <section className={classNames(css.panel, narrow && css.narrow)} aria-label={title}>
       {title ? (
-        <header className={css.header}>
+        <header className={classNames(shared.bar, css.header)}>
           <h2>{title}</h2>
           {aside}
         </header>
       ) : null}
-      <div className={classNames(padded && css.padded)}>{children}</div>
+      <div className={padded ? classNames(shared.stack, css.padded) : undefined}>{children}</div>
     </section>
   );
 }
 
 /** The panels of a page, one below the other. */
 export function Stack({ children }: { children: ReactNode }) {
-  return <div className={css.stack}>{children}</div>;
+  return <div className={shared.stack}>{children}</div>;
 }
 
 interface TabsProps {

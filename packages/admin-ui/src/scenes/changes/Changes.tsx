@@ -2,12 +2,12 @@ import type { EndpointChange } from "@herald/contracts";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { changesQuery } from "../../api/queries.ts";
-import display from "../../common/display/display.module.css";
+import { classNames } from "../../common/class-names.ts";
 import { EmptyState } from "../../common/feedback/LoadError.tsx";
 import { LiveList } from "../../common/page/LiveList.tsx";
-import { OrganizationPage, Panel } from "../../common/page/Page.tsx";
+import { Facts, OrganizationPage, Panel } from "../../common/page/Page.tsx";
+import shared from "../../common/shared.module.css";
 import { Time } from "../../common/Time.tsx";
-import css from "./Changes.module.css";
 import { type ChangedField, changeAuthor, changedFields, changeTitle } from "./change-words.ts";
 
 /**
@@ -20,7 +20,7 @@ export function Changes({ id }: { id: string | null }) {
   return (
     <Panel {...(id !== null && { title: "Changes" })}>
       <LiveList query={query} count={changes.length} what="changes" none={<None />} skeletonRows={4}>
-        <ol className={display.ruled} aria-label="Changes, newest first">
+        <ol className={shared.ruled} aria-label="Changes, newest first">
           {changes.map((change) => (
             <Change
               key={`${change.endpointId} ${change.version} ${change.changedAtUtc} ${change.delivered?.deliveryId}`}
@@ -45,8 +45,8 @@ function None() {
 function Change({ change, ofAll }: { change: EndpointChange; ofAll: boolean }) {
   const fields = changedFields(change);
   return (
-    <li className={css.change}>
-      <p className={css.head}>
+    <li className={classNames(shared.column, shared.item, shared.small)}>
+      <p className={shared.bar}>
         <span>
           {ofAll ? (
             <>
@@ -55,21 +55,12 @@ function Change({ change, ofAll }: { change: EndpointChange; ofAll: boolean }) {
           ) : null}
           <strong>{changeTitle(change)}</strong> by {changeAuthor(change)}
         </span>
-        <span className={display.soft}>
+        <span className={shared.soft}>
           <Time iso={change.changedAtUtc} />
         </span>
       </p>
       {fields.length > 0 ? (
-        <dl className={css.fields}>
-          {fields.map((field) => (
-            <div key={field.name} className={css.field}>
-              <dt>{field.name}</dt>
-              <dd>
-                <Value field={field} />
-              </dd>
-            </div>
-          ))}
-        </dl>
+        <Facts facts={fields.map((field) => [field.name, <Value key={field.name} field={field} />])} />
       ) : null}
     </li>
   );
@@ -79,7 +70,7 @@ function Value({ field: { before, after } }: { field: ChangedField }) {
   if (before === null) return after;
   return (
     <>
-      <del className={display.soft}>{before}</del> <ins className={css.after}>{after}</ins>
+      <del className={shared.soft}>{before}</del> <ins>{after}</ins>
     </>
   );
 }

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
-import display from "../../common/display/display.module.css";
+import { classNames } from "../../common/class-names.ts";
+import shared from "../../common/shared.module.css";
 import "uplot/dist/uPlot.min.css";
 import { formats } from "../../common/formats.ts";
 import css from "./deliveries.module.css";
@@ -57,9 +58,9 @@ export default function AttemptChart({ points, unit, words }: Props) {
   const point = pointedAt === null ? undefined : points[pointedAt];
   return (
     <figure>
-      <figcaption className={css.caption}>
+      <figcaption className={classNames(shared.bar, shared.softSmall, css.caption)}>
         <span>{point ? attemptsInWords(point, `from ${beginning(point, unit)}`) : words}</span>
-        <span className={display.faint}>by {unit}</span>
+        <span className={shared.faint}>by {unit}</span>
       </figcaption>
       <div ref={place} className={css.plot} aria-hidden="true" />
     </figure>

@@ -2,13 +2,14 @@ import type { EndpointDetails } from "@herald/contracts";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useLocation, useSearch } from "wouter";
 import { deliveriesQuery } from "../../api/queries.ts";
+import { classNames } from "../../common/class-names.ts";
 import { EmptyState } from "../../common/feedback/LoadError.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
 import { FilteredList, useFilters } from "../../common/page/LiveList.tsx";
 import { OrganizationPage, Panel } from "../../common/page/Page.tsx";
+import shared from "../../common/shared.module.css";
 import { DeliveryDrawer } from "./DeliveryDrawer.tsx";
 import { DeliveryTable } from "./DeliveryTable.tsx";
-import css from "./deliveries.module.css";
 import { Rates } from "./Rates.tsx";
 import { useDeliveryRows } from "./use-delivery-rows.ts";
 
@@ -37,7 +38,7 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
           none={<NoneYet webhook={webhook} home={home} />}
         >
           {isGivenUp ? (
-            <p className={css.hint}>
+            <p className={classNames(shared.strip, shared.softSmall)}>
               Nothing sends these again by itself. <Link href={`${home}/never-got${suffix}`}>Send them again</Link>
             </p>
           ) : null}

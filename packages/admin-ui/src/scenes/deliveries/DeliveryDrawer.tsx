@@ -6,7 +6,6 @@ import { deliveryQuery, listedDelivery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
 import { Code, Copy } from "../../common/display/Code.tsx";
-import display from "../../common/display/display.module.css";
 import { Icon } from "../../common/display/Icon.tsx";
 import { besideStatus, expiredWords, outcomeMeaning, outcomeWords } from "../../common/display/status.ts";
 import { NotLoaded } from "../../common/feedback/LoadError.tsx";
@@ -16,6 +15,7 @@ import { counted, duration } from "../../common/formats.ts";
 import { Dialog } from "../../common/overlay/Dialog.tsx";
 import { Facts, usePageTitle } from "../../common/page/Page.tsx";
 import { useSession } from "../../common/session.tsx";
+import shared from "../../common/shared.module.css";
 import { Moment, Time } from "../../common/Time.tsx";
 import { NextAttempt } from "./DeliveryTable.tsx";
 import css from "./deliveries.module.css";
@@ -43,7 +43,7 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
       onClose={onClose}
       actions={delivery ? <Actions webhook={webhook} delivery={delivery} /> : null}
     >
-      <div className={css.content}>
+      <div className={shared.loose}>
         {known ? (
           <Summary
             delivery={known}
@@ -55,10 +55,10 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
         {delivery ? (
           <>
             <Attempts delivery={delivery} />
-            <section className={css.part} aria-labelledby="delivery-body">
-              <div className={css.partHead}>
+            <section className={shared.column} aria-labelledby="delivery-body">
+              <div className={shared.row}>
                 <h3 id="delivery-body">Body, as sent</h3>
-                <span className={display.faint}>
+                <span className={shared.faint}>
                   {counted(new TextEncoder().encode(delivery.body).length, "byte", "bytes")} of UTF-8, the same on every
                   attempt
                 </span>
@@ -98,7 +98,7 @@ function Summary({ delivery, webhookId, resendOf, author }: SummaryProps) {
         ...next,
         [
           "Delivery id",
-          <span key="id" className={css.id}>
+          <span key="id" className={shared.copied}>
             <code>{delivery.id}</code>
             <Copy text={delivery.id} what="delivery id" small />
           </span>,
@@ -178,16 +178,16 @@ function useOutcomeAnnounced(delivery: DeliveryDetails | undefined): void {
 export function Attempts({ delivery }: { delivery: DeliveryDetails }) {
   const latestFirst = delivery.attempts.toReversed();
   return (
-    <section className={css.part} aria-labelledby="delivery-attempts">
+    <section className={shared.column} aria-labelledby="delivery-attempts">
       <h3 id="delivery-attempts">Attempts</h3>
       {latestFirst.length === 0 ? (
-        <p className={display.softSmall}>None yet.</p>
+        <p className={shared.softSmall}>None yet.</p>
       ) : (
-        <ol className={`${css.attemptList} ${display.ruled}`} reversed>
+        <ol className={classNames(shared.boxed, shared.ruled)} reversed>
           {latestFirst.map((attempt, index) => (
             <li key={attempt.number}>
               <details open={index === 0}>
-                <summary className={css.attemptSummary}>
+                <summary className={classNames(shared.row, shared.small, css.attemptSummary)}>
                   <AttemptSummary attempt={attempt} />
                 </summary>
                 <Detail attempt={attempt} />
@@ -209,15 +209,15 @@ function AttemptSummary({ attempt }: { attempt: DeliveryAttemptInfo }) {
   const beside = besideStatus(attempt.statusCode, attempt.errorSummary);
   return (
     <>
-      <span className={classNames(css.result, good ? css.good : css.bad)}>
+      <span className={classNames(css.result, shared.strong, good ? shared.good : shared.bad)}>
         <Icon name={good ? "check" : "stop"} size={14} />
         {attempt.statusCode}
       </span>
-      <span className={css.words}>
+      <span className={css.attemptWords}>
         Attempt {attempt.number}
         {beside ? `: ${beside}` : ""}
       </span>
-      <span className={display.soft}>
+      <span className={shared.soft}>
         {duration(attempt.durationMs)}, <Time iso={attempt.attemptedAtUtc} />
       </span>
     </>
@@ -229,8 +229,8 @@ function Detail({ attempt }: { attempt: DeliveryAttemptInfo }) {
   const notKept = attempt.failureKind === "interrupted" ? "Host, signatures and trace context" : "Host and signatures";
   const headers = attempt.headers.map(([name, value]) => `${name}: ${value}`).join("\n");
   return (
-    <div className={css.detail}>
-      <p className={css.exact}>
+    <div className={classNames(shared.column, css.detail)}>
+      <p className={shared.note}>
         <Moment iso={attempt.attemptedAtUtc} milliseconds />
       </p>
       <h4>Request headers, but for {notKept}, which are not kept</h4>
@@ -239,7 +239,7 @@ function Detail({ attempt }: { attempt: DeliveryAttemptInfo }) {
       {attempt.responseExcerpt ? (
         <Code what={`response to attempt ${attempt.number}`} text={attempt.responseExcerpt} />
       ) : (
-        <p className={display.softSmall}>
+        <p className={shared.softSmall}>
           {attempt.responseExcerpt === "" ? "It had an empty body." : "There was none."}
         </p>
       )}

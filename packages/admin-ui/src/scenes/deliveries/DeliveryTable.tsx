@@ -1,15 +1,16 @@
 import type { DeliveryListItem } from "@herald/contracts";
 import { memo, useEffect, useRef } from "react";
 import { Link } from "wouter";
+import { classNames } from "../../common/class-names.ts";
 import { OutcomeBadge, Pips } from "../../common/display/Badge.tsx";
 import { deliveryWords, ShortId } from "../../common/display/Code.tsx";
-import display from "../../common/display/display.module.css";
 import { Icon } from "../../common/display/Icon.tsx";
-import { besideStatus, hasEnded, outcomeWords } from "../../common/display/status.ts";
+import { besideStatus, outcomeWords } from "../../common/display/status.ts";
 import { announce } from "../../common/feedback/Notice.tsx";
 import { duration } from "../../common/formats.ts";
 import { LiveTable } from "../../common/page/LiveTable.tsx";
 import { useSession } from "../../common/session.tsx";
+import shared from "../../common/shared.module.css";
 import { useHoverOrFocus, useSteadyRows } from "../../common/steady.ts";
 import { Countdown, Time } from "../../common/Time.tsx";
 import css from "./deliveries.module.css";
@@ -32,16 +33,16 @@ export function DeliveryTable({ rows: fresh, list, ofAll = false, hrefOf }: Prop
     <LiveTable
       caption="Deliveries, newest first"
       columns={[
-        ["Outcome", css.outcome],
-        ["Event", css.event],
-        ...(ofAll ? [["Webhook", css.webhook] as const] : []),
-        ["Attempts", css.attempts],
+        ["Outcome", "8.5rem"],
+        ["Event", "18rem"],
+        ...(ofAll ? [["Webhook", "11rem"] as const] : []),
+        ["Attempts", "9rem"],
         ["Latest response"],
-        ["Took", css.number],
-        ["When", css.whenColumn],
-        ["Next attempt", css.next],
+        ["Took", "5.5rem"],
+        ["When", "8rem"],
+        ["Next attempt", "8rem"],
       ]}
-      className={css.table}
+      className={shared.lines}
       hover={hover}
       above={
         waiting > 0 ? (
@@ -74,22 +75,18 @@ const Row = memo(function Row({ delivery, ofAll, href }: { delivery: DeliveryLis
   const { limits } = useSession();
   const { outcome, attemptCount, statusCode, errorSummary } = delivery;
   return (
-    <tr className={display.row} data-hint-scope data-delivery={delivery.id}>
-      <th scope="row">
-        <Link href={href} className={display.rowLink} aria-label={nameOf(delivery, ofAll)}>
+    <tr className={shared.tableRow} data-hint-scope data-delivery={delivery.id}>
+      <th scope="row" className={css.outcome}>
+        <Link href={href} className={shared.rowLink} aria-label={nameOf(delivery, ofAll)}>
           <OutcomeBadge outcome={outcome} />
         </Link>
       </th>
-      <td data-label="Event" className={css.what}>
+      <td className={css.what}>
         <span className={css.type}>{delivery.eventType}</span>
         <Of delivery={delivery} />
       </td>
-      {ofAll ? (
-        <td data-label="Webhook" className={css.to}>
-          {delivery.endpointName}
-        </td>
-      ) : null}
-      <td data-label="Attempts" className={css.tries}>
+      {ofAll ? <td className={classNames(shared.cut, shared.medium, css.to)}>{delivery.endpointName}</td> : null}
+      <td className={shared.wide}>
         <Pips
           count={attemptCount}
           limit={limits.maxAttempts}
@@ -98,17 +95,17 @@ const Row = memo(function Row({ delivery, ofAll, href }: { delivery: DeliveryLis
           caption
         />
       </td>
-      <td data-label="Latest response" className={css.response}>
-        {statusCode === null ? <span className={display.faint}>None yet</span> : <strong>{statusCode}</strong>}
-        <span className={css.error}> {besideStatus(statusCode, errorSummary)}</span>
+      <td className={classNames(shared.cut, shared.medium)}>
+        {statusCode === null ? <span className={shared.faint}>None yet</span> : <strong>{statusCode}</strong>}
+        <span className={classNames(shared.soft, shared.wide)}> {besideStatus(statusCode, errorSummary)}</span>
       </td>
-      <td data-label="Took" data-none={delivery.durationMs === null || undefined} className={css.number}>
-        {delivery.durationMs === null ? <span className={display.faint}>–</span> : duration(delivery.durationMs)}
+      <td className={classNames(shared.numbers, shared.wide)}>
+        {delivery.durationMs === null ? <span className={shared.faint}>–</span> : duration(delivery.durationMs)}
       </td>
-      <td data-label="When" className={css.at}>
+      <td>
         <Time iso={delivery.attemptedAtUtc ?? delivery.createdAtUtc} />
       </td>
-      <td data-label="Next attempt" className={css.ahead} data-none={hasEnded(outcome) || undefined}>
+      <td className={shared.wide}>
         <NextAttempt delivery={delivery} />
       </td>
     </tr>
@@ -119,15 +116,15 @@ const Row = memo(function Row({ delivery, ofAll, href }: { delivery: DeliveryLis
 function Of({ delivery: { id, businessEventId, entityId } }: { delivery: DeliveryListItem }) {
   if (businessEventId === undefined) {
     return (
-      <span className={css.of}>
-        <span className={css.manual}>manual</span> <ShortId id={id} />
+      <span className={classNames(shared.note, css.of)}>
+        <span className={classNames(shared.boxed, css.manual)}>manual</span> <ShortId id={id} />
       </span>
     );
   }
   return (
-    <span className={css.of}>
+    <span className={classNames(shared.note, css.of)}>
       {entityId ? <ShortId id={entityId} /> : null}
-      <span className={css.eventId}>
+      <span className={shared.wide}>
         {" "}
         event <ShortId id={businessEventId} />
       </span>
@@ -146,5 +143,5 @@ export function NextAttempt({ delivery }: { delivery: DeliveryListItem }) {
   if (inFlight) return <span className={css.now}>Due now</span>;
   if (outcome === "parked") return <span data-hint="Its webhook is not active.">After a resume</span>;
   if (nextAttemptAtUtc) return <Countdown iso={nextAttemptAtUtc} />;
-  return <span className={display.faint}>–</span>;
+  return <span className={shared.faint}>–</span>;
 }

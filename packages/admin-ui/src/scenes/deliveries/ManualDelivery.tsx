@@ -4,7 +4,6 @@ import { type FormEvent, useState } from "react";
 import { useSearch } from "wouter";
 import { ApiProblem, problemsOf } from "../../api/client.ts";
 import { deliverManually, deliveryQuery, eventTypesQuery } from "../../api/queries.ts";
-import display from "../../common/display/display.module.css";
 import { LoadError, Skeleton } from "../../common/feedback/LoadError.tsx";
 import { Notice, ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
@@ -12,8 +11,8 @@ import { Field, Select } from "../../common/form/Field.tsx";
 import controls from "../../common/form/form.module.css";
 import { formats } from "../../common/formats.ts";
 import { Panel, usePageTitle } from "../../common/page/Page.tsx";
-import page from "../../common/page/page.module.css";
 import { useManageBlock, useSession } from "../../common/session.tsx";
+import shared from "../../common/shared.module.css";
 import css from "./deliveries.module.css";
 import { checkJson } from "./json-error.ts";
 import { resultWords } from "./words.ts";
@@ -95,8 +94,8 @@ export function ManualForm({ webhook, samples, start }: Props) {
   };
   const refused = send.error instanceof ApiProblem ? (send.error.problem.errors ?? []) : [];
   return (
-    <form className={page.stack} onSubmit={submit} noValidate>
-      <p className={display.softSmall}>
+    <form className={shared.stack} onSubmit={submit} noValidate>
+      <p className={shared.softSmall}>
         Sends JSON of your own, signed like any delivery but without an event's envelope, so also without its id.
         Nothing in your product changes.
       </p>
@@ -155,13 +154,13 @@ export function ManualForm({ webhook, samples, start }: Props) {
           />
         )}
       </Field>
-      <div className={css.send}>
+      <div className={shared.row}>
         <Button kind="primary" icon="send" type="submit" busy={send.isPending} disabledReason={block}>
           {send.isPending ? "Sending…" : "Send manual delivery"}
         </Button>
-        {block ? <span className={display.softSmall}>{block}</span> : null}
+        {block ? <span className={shared.softSmall}>{block}</span> : null}
       </div>
-      <div className={css.sent} role="status">
+      <div className={shared.region} role="status">
         {send.error ? <ProblemNotice error={send.error} what="It was not sent." /> : null}
         {send.data && !send.isPending ? (
           <Result

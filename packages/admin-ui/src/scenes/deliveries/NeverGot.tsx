@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { isNarrowed } from "../../api/filters.ts";
 import { type PreviewOfResend, resendPreviewQuery, resendsQuery, startResend, stopResend } from "../../api/queries.ts";
-import display from "../../common/display/display.module.css";
+import { classNames } from "../../common/class-names.ts";
 import { EmptyState, LoadError, NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { announce, ProblemNotice, RefreshProblem } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
@@ -13,6 +13,7 @@ import { FilterBar } from "../../common/page/FilterBar.tsx";
 import { NoMatch, useFilters } from "../../common/page/LiveList.tsx";
 import { Panel, Stack } from "../../common/page/Page.tsx";
 import { useManageBlock } from "../../common/session.tsx";
+import shared from "../../common/shared.module.css";
 import { Time } from "../../common/Time.tsx";
 import css from "./deliveries.module.css";
 import { deliveriesIn, progressWords, sizeIn, stateWords } from "./words.ts";
@@ -53,25 +54,25 @@ function Found({ webhook, preview }: { webhook: EndpointDetails; preview: Previe
   const block = useStartBlock(webhook);
   const { deliveries, bytes, oldestAtUtc, newestAtUtc, lookedBackToUtc } = preview;
   return (
-    <div className={css.found}>
-      <div className={css.foundWords}>
-        <p className={css.lead}>
+    <div className={classNames(shared.top, shared.inset, shared.small)}>
+      <div className={shared.words}>
+        <p className={shared.lead}>
           {deliveriesIn(deliveries)}{" "}
           {deliveries === 1
             ? "was given up: the receiver did not take it"
             : "were given up: the receiver took none of them"}
           .
         </p>
-        <p className={css.foundNote}>
+        <p className={shared.soft}>
           {oldestAtUtc && newestAtUtc
             ? `From ${formats.dateTime(oldestAtUtc)} to ${formats.dateTime(newestAtUtc)}, `
             : ""}
           up to {sizeIn(bytes)} in all.
         </p>
         {lookedBackToUtc ? (
-          <p className={css.foundNote}>Only the newest are counted, back to {formats.dateTime(lookedBackToUtc)}.</p>
+          <p className={shared.soft}>Only the newest are counted, back to {formats.dateTime(lookedBackToUtc)}.</p>
         ) : null}
-        <p className={css.foundNote}>
+        <p className={shared.soft}>
           What was sent again already, and events that it is not subscribed to, do not count.
         </p>
       </div>
@@ -141,7 +142,7 @@ export function Resends({ id }: { id: string }) {
   if (data.resends.length === 0) return null;
   return (
     <Panel title="Sent again">
-      <ol className={display.ruled} aria-label="What was sent again, newest first">
+      <ol className={shared.ruled} aria-label="What was sent again, newest first">
         {data.resends.map((resend) => (
           <Row key={resend.id} id={id} resend={resend} />
         ))}
@@ -159,8 +160,8 @@ function Row({ id, resend }: { id: string; resend: Resend }) {
   });
   const isRunning = resend.state === "running";
   return (
-    <li className={css.resend}>
-      <div className={css.resendHead}>
+    <li className={classNames(shared.column, shared.item, shared.small)}>
+      <div className={shared.bar}>
         <p>
           <strong>{stateWords(resend)}</strong>: {deliveriesIn(resend.total)}, started by{" "}
           {resend.startedBy ?? "an admin"} <Time iso={resend.startedAtUtc} />
@@ -175,7 +176,7 @@ function Row({ id, resend }: { id: string; resend: Resend }) {
       {isRunning ? (
         <progress className={css.progress} max={resend.total} value={resend.sent} aria-label="Deliveries sent again" />
       ) : null}
-      <p className={css.resendNumbers}>{progressWords(resend)}</p>
+      <p>{progressWords(resend)}</p>
     </li>
   );
 }

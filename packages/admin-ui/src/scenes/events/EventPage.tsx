@@ -3,12 +3,13 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { eventQuery } from "../../api/queries.ts";
+import { classNames } from "../../common/class-names.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
 import { Code, Copy } from "../../common/display/Code.tsx";
-import display from "../../common/display/display.module.css";
 import { besideStatus } from "../../common/display/status.ts";
 import { NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { Facts, PageHead, Panel, Stack } from "../../common/page/Page.tsx";
+import shared from "../../common/shared.module.css";
 import { Moment, Time } from "../../common/Time.tsx";
 import css from "./events.module.css";
 import { reasonWords } from "./words.ts";
@@ -46,7 +47,7 @@ function factsOf(event: EventDetails): [string, ReactNode][] {
       event.entityType ?? "Entity",
       <span key="entity">
         <Id id={event.entityId} what="entity id" />{" "}
-        <Link className={css.all} href={`/search?q=${event.entityId}`}>
+        <Link className={shared.numbers} href={`/search?q=${event.entityId}`}>
           All its events
         </Link>
       </span>,
@@ -62,7 +63,7 @@ function factsOf(event: EventDetails): [string, ReactNode][] {
 
 function Id({ id, what }: { id: string; what: string }) {
   return (
-    <span className={css.id}>
+    <span className={shared.copied}>
       <code>{id}</code>
       <Copy text={id} what={what} small />
     </span>
@@ -71,9 +72,9 @@ function Id({ id, what }: { id: string; what: string }) {
 
 /** What became of an event at each webhook: its delivery, or why it has none. */
 export function DeliveryResults({ results }: { results: readonly EndpointDelivery[] }) {
-  if (results.length === 0) return <p className={css.sentence}>Your organization has no webhook.</p>;
+  if (results.length === 0) return <p className={shared.soft}>Your organization has no webhook.</p>;
   return (
-    <ul className={`${css.results} ${display.ruled}`}>
+    <ul className={shared.ruled}>
       {results.map((result) => (
         <li key={result.endpointId} className={css.result}>
           <Result result={result} />
@@ -90,7 +91,7 @@ function Result({ result: { endpointId, endpointName, delivery, reason } }: { re
       <>
         <Link href={`/webhooks/${endpointId}/deliveries/${delivery.id}`}>{endpointName}</Link>
         <OutcomeBadge outcome={delivery.outcome} />
-        <span className={css.sentence}>
+        <span className={classNames(shared.soft, css.sentence)}>
           {statusCode === null
             ? "No attempt has been made yet"
             : `${statusCode} ${besideStatus(statusCode, errorSummary)}`.trim()}
@@ -107,8 +108,8 @@ function Result({ result: { endpointId, endpointName, delivery, reason } }: { re
   return (
     <>
       <Link href={`/webhooks/${endpointId}`}>{endpointName}</Link>
-      <strong className={css.reason}>{words?.short}</strong>
-      <span className={css.sentence}>{words?.sentence}</span>
+      <strong className={shared.strong}>{words?.short}</strong>
+      <span className={classNames(shared.soft, css.sentence)}>{words?.sentence}</span>
     </>
   );
 }

@@ -3,14 +3,15 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { Link } from "wouter";
 import { eventsQuery } from "../../api/queries.ts";
+import { classNames } from "../../common/class-names.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
 import { ShortId, shortIdWords } from "../../common/display/Code.tsx";
-import display from "../../common/display/display.module.css";
 import { EmptyState } from "../../common/feedback/LoadError.tsx";
 import { FilteredList, useFilters } from "../../common/page/LiveList.tsx";
 import { LiveTable } from "../../common/page/LiveTable.tsx";
 import { OrganizationPage, Panel } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
+import shared from "../../common/shared.module.css";
 import { useHoverOrFocus } from "../../common/steady.ts";
 import { Time } from "../../common/Time.tsx";
 import css from "./events.module.css";
@@ -43,8 +44,8 @@ export default function Events() {
         >
           <LiveTable
             caption="Events, newest first"
-            columns={[["Event"], ["Entity"], ["Event id"], ["Deliveries"], ["When"]]}
-            className={css.table}
+            columns={[["Event", "19rem"], ["Entity", "9rem"], ["Event id", "9rem"], ["Deliveries"], ["When", "9rem"]]}
+            className={shared.lines}
             hover={hover}
           >
             {rows.map((row) =>
@@ -61,11 +62,11 @@ function Taken({ row: { event, at } }: { row: Extract<EventRow, { kind: "taken" 
   const { key, id, type, entityId, entityType } = event;
   const entity = `${entityType ?? "entity"} ${shortIdWords(entityId)}`;
   return (
-    <tr className={display.row} data-hint-scope data-event={id}>
-      <th scope="row" className={css.eventType}>
+    <tr className={shared.tableRow} data-hint-scope data-event={id}>
+      <th scope="row" className={classNames(shared.cut, css.type)}>
         <Link
           href={`/events/${key}`}
-          className={display.rowLink}
+          className={shared.rowLink}
           aria-label={`${type}, ${entity}, event ${shortIdWords(id)}`}
         >
           {type}
@@ -74,11 +75,11 @@ function Taken({ row: { event, at } }: { row: Extract<EventRow, { kind: "taken" 
       <td className={css.entityId}>
         <ShortId id={entityId} />
       </td>
-      <td className={css.eventId}>
+      <td className={shared.wide}>
         <ShortId id={id} />
       </td>
-      <td className={css.fate}>{fateWords(event)}</td>
-      <td className={css.when}>
+      <td className={classNames(shared.soft, shared.cut, css.fate)}>{fateWords(event)}</td>
+      <td>
         <Time iso={at} />
       </td>
     </tr>
@@ -89,26 +90,26 @@ function NotTaken({ row: { event, at } }: { row: Extract<EventRow, { kind: "not 
   const { id, type, cause } = event;
   const name = type ?? "An event";
   return (
-    <tr className={display.row} data-hint-scope data-event={id}>
-      <th scope="row" className={css.eventType}>
+    <tr className={shared.tableRow} data-hint-scope data-event={id}>
+      <th scope="row" className={classNames(shared.cut, css.type)}>
         <Link
           href={`/search?q=${id}`}
-          className={display.rowLink}
+          className={shared.rowLink}
           aria-label={`${name}, delivered to nobody, event ${shortIdWords(id)}`}
         >
           {name}
         </Link>
       </th>
       <td className={css.entityId}>
-        <span className={display.faint}>–</span>
+        <span className={shared.faint}>–</span>
       </td>
-      <td className={css.eventId}>
+      <td className={shared.wide}>
         <ShortId id={id} />
       </td>
-      <td className={css.fate} data-hint={UNDELIVERED_CAUSES[cause]}>
+      <td className={classNames(shared.soft, shared.cut, css.fate)} data-hint={UNDELIVERED_CAUSES[cause]}>
         <OutcomeBadge outcome="expired" words="Not taken" />
       </td>
-      <td className={css.when}>
+      <td>
         <Time iso={at} />
       </td>
     </tr>

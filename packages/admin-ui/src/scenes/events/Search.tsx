@@ -9,16 +9,15 @@ import {
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useSearchParams } from "wouter";
 import { eventsQuery, overviewQuery, searchQuery } from "../../api/queries.ts";
-import display from "../../common/display/display.module.css";
 import { EmptyState, LoadError, NotLoaded, Skeleton } from "../../common/feedback/LoadError.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
 import { NextPage } from "../../common/page/LiveList.tsx";
 import { PageHead, Panel, Stack } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
+import shared from "../../common/shared.module.css";
 import { Time } from "../../common/Time.tsx";
 import { withText } from "../webhook/WebhookList.tsx";
 import { DeliveryResults } from "./EventPage.tsx";
-import css from "./events.module.css";
 
 /** What bears an id, a name or a URL. Its words are in the page's address, so that a search can be shared. */
 export default function Search() {
@@ -71,10 +70,10 @@ function ByText({ text }: { text: string }) {
 
 function Webhooks({ found }: { found: readonly { id: string; name: string; url: string }[] }) {
   return (
-    <ul className={css.webhooks}>
+    <ul className={shared.column}>
       {found.map(({ id, name, url }) => (
         <li key={id}>
-          <Link href={`/webhooks/${id}`}>{name}</Link> <code className={css.url}>{url}</code>
+          <Link href={`/webhooks/${id}`}>{name}</Link> <code className={shared.note}>{url}</code>
         </li>
       ))}
     </ul>
@@ -162,7 +161,7 @@ function Undelivered({ event: { type, cause, reason, cameAtUtc } }: { event: Und
     <Panel
       title={`${type ?? "An event"}, delivered to nobody`}
       aside={
-        <span className={display.softSmall}>
+        <span className={shared.softSmall}>
           came <Time iso={cameAtUtc} />
         </span>
       }
@@ -183,7 +182,7 @@ function FoundEvent({ event }: { event: EventListItem }) {
     <Panel
       title={event.type}
       aside={
-        <span className={display.softSmall}>
+        <span className={shared.softSmall}>
           <Time iso={event.occurredAtUtc} />, <Link href={`/events/${event.key}`}>event with its body</Link>
         </span>
       }

@@ -3,12 +3,14 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { useSearchParams } from "wouter";
 import { deliveriesQuery, deliveryQuery } from "../../api/queries.ts";
+import { classNames } from "../../common/class-names.ts";
 import { outcomeWords } from "../../common/display/status.ts";
 import { NotLoaded, Skeleton } from "../../common/feedback/LoadError.tsx";
 import { Field, Select } from "../../common/form/Field.tsx";
 import { ago } from "../../common/formats.ts";
 import { Panel, usePageTitle } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
+import shared from "../../common/shared.module.css";
 import { useTicking } from "../../common/Time.tsx";
 import css from "./Signature.module.css";
 import { SignatureCheck } from "./SignatureCheck.tsx";
@@ -27,7 +29,7 @@ export default function Signature({ webhook }: { webhook: EndpointDetails }) {
       <Panel title="What your receiver should have seen" padded narrow>
         {chosen === null ? (
           recent.data ? (
-            <p className={css.intro}>
+            <p className={classNames(shared.softSmall, css.intro)}>
               Nothing has been sent yet. After the first attempt you can check its signature here.
             </p>
           ) : (
@@ -35,7 +37,7 @@ export default function Signature({ webhook }: { webhook: EndpointDetails }) {
           )
         ) : (
           <>
-            <p className={css.intro}>
+            <p className={classNames(shared.softSmall, css.intro)}>
               A receiver that rejects what {product.name} sends has most often another secret, or signs something other
               than the raw body. Choose a delivery and compare.
             </p>
@@ -84,6 +86,11 @@ function DeliveryChoice({ deliveries, chosen, onChoose }: ChoiceProps) {
 function Chosen({ webhook, deliveryId }: { webhook: EndpointDetails; deliveryId: string }) {
   const { data: delivery, error } = useQuery(deliveryQuery(webhook.id, deliveryId));
   if (delivery && delivery.attempts.length > 0) return <SignatureCheck delivery={delivery} />;
-  if (delivery) return <p className={css.intro}>This delivery has had no attempt yet, so nothing has been signed.</p>;
+  if (delivery)
+    return (
+      <p className={classNames(shared.softSmall, css.intro)}>
+        This delivery has had no attempt yet, so nothing has been signed.
+      </p>
+    );
   return <NotLoaded error={error} what="the delivery" rows={3} />;
 }

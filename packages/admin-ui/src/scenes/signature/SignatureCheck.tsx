@@ -1,5 +1,6 @@
 import type { DeliveryDetails } from "@herald/contracts";
 import { useEffect, useState } from "react";
+import { classNames } from "../../common/class-names.ts";
 import { Code } from "../../common/display/Code.tsx";
 import { Notice } from "../../common/feedback/Notice.tsx";
 import { Choices, Field } from "../../common/form/Field.tsx";
@@ -7,6 +8,7 @@ import controls from "../../common/form/form.module.css";
 import { Stack } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
 import { useSession } from "../../common/session.tsx";
+import shared from "../../common/shared.module.css";
 import { Moment } from "../../common/Time.tsx";
 import css from "./Signature.module.css";
 import { expectedSignature, judgeSignature, signedMessage, type Verdict } from "./signature.ts";
@@ -24,8 +26,8 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
   return (
     <Stack>
       {delivery.attempts.length > 1 ? (
-        <div className={css.line}>
-          <span className={css.label} aria-hidden="true">
+        <div className={shared.row}>
+          <span className={classNames(shared.small, shared.strong)} aria-hidden="true">
             Attempt
           </span>
           <Choices
@@ -34,18 +36,18 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
             options={delivery.attempts.map((each) => ({ value: String(each.number), words: String(each.number) }))}
             onChange={setNumber}
           />
-          <span className={controls.hint}>Each attempt has a timestamp and a signature of its own.</span>
+          <span className={shared.note}>Each attempt has a timestamp and a signature of its own.</span>
         </div>
       ) : null}
-      <div className={css.part}>
-        <h3 className={css.label}>{headerPrefix}-Timestamp</h3>
+      <div className={shared.column}>
+        <h3 className={shared.small}>{headerPrefix}-Timestamp</h3>
         <Code what="timestamp" text={timestamp} />
-        <p className={controls.hint}>
+        <p className={shared.note}>
           <Moment iso={new Date(Number(timestamp) * 1000).toISOString()} />. Receivers should allow 300 s either way.
         </p>
       </div>
-      <div className={css.part}>
-        <h3 className={css.label}>Signed message: the timestamp, a dot, and the body to the byte</h3>
+      <div className={shared.column}>
+        <h3 className={shared.small}>Signed message: the timestamp, a dot, and the body to the byte</h3>
         <Code what="signed message" text={message}>
           <mark className={css.prefix}>{timestamp}.</mark>
           {delivery.body}
@@ -91,7 +93,7 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
           />
         )}
       </Field>
-      <div role="status" className={css.verdict}>
+      <div role="status" className={shared.region}>
         <Judged got={got} secret={secret} timestamp={timestamp} body={delivery.body} />
       </div>
     </Stack>
@@ -118,12 +120,12 @@ function Expected({ prefix, secret, timestamp, body }: ExpectedProps) {
     };
   }, [secret, timestamp, body]);
   return (
-    <div className={css.part}>
-      <h3 className={css.label}>Expected {prefix}-Signature</h3>
+    <div className={shared.column}>
+      <h3 className={shared.small}>Expected {prefix}-Signature</h3>
       {expected ? (
         <Code what="expected signature" text={expected} />
       ) : (
-        <p className={css.awaiting}>
+        <p className={classNames(shared.dashed, shared.softSmall)}>
           {canSign
             ? "Paste the signing secret to see it."
             : "This browser computes signatures only on a page served over HTTPS."}

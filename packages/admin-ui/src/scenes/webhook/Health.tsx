@@ -2,12 +2,12 @@ import type { EndpointDetails, FailedAttempt } from "@herald/contracts";
 import { Link } from "wouter";
 import { classNames } from "../../common/class-names.ts";
 import { Pips } from "../../common/display/Badge.tsx";
-import display from "../../common/display/display.module.css";
 import { Icon } from "../../common/display/Icon.tsx";
 import { besideStatus, endpointStatus, inWords, nextTryWords } from "../../common/display/status.ts";
 import { duration } from "../../common/formats.ts";
 import { product } from "../../common/product.ts";
 import { useSession } from "../../common/session.tsx";
+import shared from "../../common/shared.module.css";
 import { Moment, Time, useTicking } from "../../common/Time.tsx";
 import { ResumeButton } from "./dialogs.tsx";
 import css from "./webhook.module.css";
@@ -27,10 +27,10 @@ export function Health({ webhook, brief }: { webhook: EndpointDetails; brief: bo
 
 function Paused({ webhook, brief }: { webhook: EndpointDetails; brief: boolean }) {
   return (
-    <section className={classNames(css.health, css.plain)} aria-label="Why nothing is sent">
-      <div className={css.head}>
-        <div className={css.words}>
-          <h2 className={css.title}>
+    <section className={classNames(shared.small, shared.plain, css.health)} aria-label="Why nothing is sent">
+      <div className={classNames(shared.top, shared.inset, css.head)}>
+        <div className={shared.words}>
+          <h2 className={classNames(shared.iconed, css.title)}>
             <Icon name="pause" /> Paused by {webhook.disabledBy ?? "an admin"}
           </h2>
           {brief ? null : (
@@ -55,10 +55,10 @@ function Paused({ webhook, brief }: { webhook: EndpointDetails; brief: boolean }
 /** Not the receiver's fault, so it is said as plainly as a pause. */
 function Quarantined({ since }: { since: string }) {
   return (
-    <section className={classNames(css.health, css.care)} aria-label="Why nothing is sent">
-      <div className={css.head}>
-        <div className={css.words}>
-          <h2 className={css.title}>
+    <section className={classNames(shared.small, shared.care, css.health)} aria-label="Why nothing is sent">
+      <div className={classNames(shared.top, shared.inset, css.head)}>
+        <div className={shared.words}>
+          <h2 className={classNames(shared.iconed, css.title)}>
             <Icon name="alert" /> {product.name} can't open this webhook's signing secret
           </h2>
           <p>
@@ -84,10 +84,13 @@ function Failing({ webhook, brief }: { webhook: EndpointDetails; brief: boolean 
   const limit = limits.disableAfterFailures;
   const { failureRun: run, consecutiveFailures: failures, enabled } = webhook;
   return (
-    <section className={classNames(css.health, enabled ? css.care : css.bad)} aria-label="Why deliveries fail">
-      <div className={css.head}>
-        <div className={css.words}>
-          <h2 className={css.title}>
+    <section
+      className={classNames(shared.small, enabled ? shared.care : shared.bad, css.health)}
+      aria-label="Why deliveries fail"
+    >
+      <div className={classNames(shared.top, shared.inset, css.head)}>
+        <div className={shared.words}>
+          <h2 className={classNames(shared.iconed, css.title)}>
             <Icon name={enabled ? "alert" : "stop"} />
             {enabled
               ? `${failures} of ${limit} failures in a row`
@@ -113,9 +116,9 @@ function Why({ webhook }: { webhook: EndpointDetails }) {
   return (
     <>
       {enabled ? <NextTry webhook={webhook} /> : null}
-      {diagnosis ? <p className={css.cause}>{diagnosis.cause}</p> : null}
+      {diagnosis ? <p className={shared.strong}>{diagnosis.cause}</p> : null}
       {diagnosis ? <p>{diagnosis.remedy}</p> : null}
-      <p className={css.consequence}>
+      <p className={classNames(shared.soft, css.consequence)}>
         {enabled ? (
           `After ${inWords(limits.disableAfterFailures)} in a row ${product.name} disables the webhook; any success starts the count anew.`
         ) : (
@@ -137,7 +140,7 @@ function Why({ webhook }: { webhook: EndpointDetails }) {
 
 function NextTry({ webhook }: { webhook: EndpointDetails }) {
   const words = useTicking((now) => nextTryWords(webhook, now) ?? "");
-  if (words) return <p className={css.next}>Failing, {words}.</p>;
+  if (words) return <p>Failing, {words}.</p>;
   return (
     <p>
       {webhook.outageSinceUtc || webhook.stoppedSinceUtc
@@ -150,21 +153,21 @@ function NextTry({ webhook }: { webhook: EndpointDetails }) {
 function Attempts({ id, run, disabledIt }: { id: string; run: FailedAttempt[]; disabledIt: boolean }) {
   return (
     <ol
-      className={`${css.run} ${display.ruled}`}
+      className={classNames(shared.ruled, css.run)}
       aria-label={
         disabledIt ? "The attempts that disabled it, oldest first" : "The failures since the last success, oldest first"
       }
     >
       {run.map((attempt) => (
         <li key={`${attempt.deliveryId}/${attempt.attemptNumber}`} className={css.attempt}>
-          <span className={css.when}>
+          <span className={classNames(shared.soft, css.when)}>
             <Moment iso={attempt.attemptedAtUtc} />
           </span>
-          <span className={css.what}>
+          <span>
             <strong>{attempt.statusCode}</strong>
             {` ${besideStatus(attempt.statusCode, attempt.errorSummary)}`}
           </span>
-          <span className={css.detail}>
+          <span className={classNames(shared.soft, css.detail)}>
             {attempt.eventType}, attempt {attempt.attemptNumber}, {duration(attempt.durationMs)}
           </span>
           <Link

@@ -2,13 +2,14 @@ import type { EventTypeInfo } from "@herald/contracts";
 import { useQuery } from "@tanstack/react-query";
 import { useId } from "react";
 import { eventTypesQuery } from "../../api/queries.ts";
-import display from "../../common/display/display.module.css";
+import { classNames } from "../../common/class-names.ts";
 import { Icon } from "../../common/display/Icon.tsx";
 import { Skeleton } from "../../common/feedback/LoadError.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { Field, Problems, Switch } from "../../common/form/Field.tsx";
 import controls from "../../common/form/form.module.css";
 import { useSession } from "../../common/session.tsx";
+import shared from "../../common/shared.module.css";
 import type { WebhookForm } from "./use-webhook-form.ts";
 import css from "./webhook.module.css";
 
@@ -27,7 +28,7 @@ export function WebhookFields({ form, readOnly }: { form: WebhookForm; readOnly:
         problems={problemsOf("name")}
         aside={
           characters > limits.nameCharacters * 0.8 ? (
-            <span className={controls.count}>
+            <span className={shared.faint}>
               {characters} of {limits.nameCharacters}
             </span>
           ) : null
@@ -70,8 +71,8 @@ export function WebhookFields({ form, readOnly }: { form: WebhookForm; readOnly:
           />
         )}
       </Field>
-      <fieldset className={css.eventFields} aria-describedby={problemId}>
-        <legend className={css.legend}>Event selection</legend>
+      <fieldset className={shared.column} aria-describedby={problemId}>
+        <legend className={classNames(shared.small, shared.strong)}>Event selection</legend>
         <Problems id={problemId} problems={problemsOf("events")} />
         {events.data ? (
           <EventSelection
@@ -119,7 +120,7 @@ export function EventSelection({ types, selected, onChange, readOnly }: EventSel
           {hasAll ? "Select none" : `Select all ${all.length}`}
         </Button>
       )}
-      <ul className={`${css.eventList} ${display.ruled}`}>
+      <ul className={classNames(shared.boxed, shared.ruled)}>
         {types.map((type) => (
           <Choice
             key={type.name}
@@ -157,10 +158,10 @@ function Choice({ type, checked, onToggle, readOnly }: ChoiceProps) {
       <label htmlFor={id} className={css.eventName}>
         {type.name}
       </label>
-      <div id={`${id}-meaning`} className={css.meaning}>
+      <div id={`${id}-meaning`} className={classNames(shared.soft, css.meaning)}>
         <p>{sentence(type.emittedWhen)}</p>
         {type.remark ? (
-          <p className={css.remark}>
+          <p className={classNames(shared.iconed, css.remark)}>
             <Icon name="alert" size={14} />
             <span>{type.remark}</span>
           </p>

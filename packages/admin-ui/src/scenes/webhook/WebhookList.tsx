@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useMemo } from "react";
 import { Link, useSearchParams } from "wouter";
 import { overviewQuery } from "../../api/queries.ts";
+import { classNames } from "../../common/class-names.ts";
 import { type EndpointStatus, endpointStatus, inWords } from "../../common/display/status.ts";
 import { EmptyState, NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { Notice, RefreshProblem, StandstillNotice } from "../../common/feedback/Notice.tsx";
@@ -11,8 +12,8 @@ import { Choices } from "../../common/form/Field.tsx";
 import { OrganizationPage, Panel } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
 import { useManageBlock, useSession } from "../../common/session.tsx";
+import shared from "../../common/shared.module.css";
 import { WebhookTable } from "./WebhookTable.tsx";
-import css from "./webhook.module.css";
 
 /** Every webhook of the organization, with its state. */
 export function WebhookList() {
@@ -82,7 +83,7 @@ function Attention({ webhooks }: { webhooks: EndpointOverview[] }) {
           : `${disabled.length} webhooks were disabled after ${failures}: nothing is sent to them.`
       }
     >
-      <ul className={css.disabled}>
+      <ul className={shared.row}>
         {disabled.slice(0, 5).map((webhook) => (
           <li key={webhook.id}>
             <Link href={`/webhooks/${webhook.id}`}>See why {webhook.name} is disabled</Link>
@@ -135,7 +136,7 @@ function ListControls({ webhooks }: { webhooks: readonly EndpointOverview[] }) {
   const [search, setSearch] = useSearchParams();
   const countOf = (status: EndpointStatus) => webhooks.filter((each) => endpointStatus(each) === status).length;
   return (
-    <search className={css.controls}>
+    <search className={classNames(shared.bar, shared.strip)}>
       <Choices
         name="Status"
         value={statusFromSearch(search) ?? "all"}

@@ -1,12 +1,13 @@
 import type { EndpointOverview } from "@herald/contracts";
 import { memo } from "react";
 import { Link } from "wouter";
+import { classNames } from "../../common/class-names.ts";
 import { OutcomeBadge, Pips, StatusBadge } from "../../common/display/Badge.tsx";
-import display from "../../common/display/display.module.css";
 import { HourBars } from "../../common/display/hours.tsx";
 import { endpointStatus, nextTryWords, outcomeOfSummary } from "../../common/display/status.ts";
 import { LiveTable } from "../../common/page/LiveTable.tsx";
 import { useSession } from "../../common/session.tsx";
+import shared from "../../common/shared.module.css";
 import { useHoverOrFocus, useSteadyRows } from "../../common/steady.ts";
 import { Time, useTicking } from "../../common/Time.tsx";
 import css from "./webhook.module.css";
@@ -26,11 +27,12 @@ export function WebhookTable({ webhooks, list }: Props) {
       caption="Webhooks, by name"
       columns={[
         ["Webhook"],
-        ["Status", css.status],
-        ["Events", css.names],
-        ["Failures in a row", css.failures],
-        ["Last 24 hours", css.day],
-        ["Last delivery", css.last],
+        // Narrow in a window of less than 75rem.
+        ["Status", "clamp(8.25rem, (100vw - 75rem) * 99, 13.125rem)"],
+        ["Events", "11.5rem"],
+        ["Failures in a row", "7.75rem"],
+        ["Last 24 hours", "9.125rem"],
+        ["Last delivery", "12.375rem"],
       ]}
       className={css.table}
       hover={hover}
@@ -47,19 +49,19 @@ const Row = memo(function Row({ webhook }: { webhook: EndpointOverview }) {
   const status = endpointStatus(webhook);
   const { disableAfterFailures: limit, maxAttempts } = limits;
   return (
-    <tr className={display.row} data-hint-scope>
+    <tr className={shared.tableRow} data-hint-scope>
       <th scope="row">
-        <Link href={`/webhooks/${webhook.id}`} className={display.rowLink}>
+        <Link href={`/webhooks/${webhook.id}`} className={shared.rowLink}>
           {webhook.name}
         </Link>
-        <span className={css.address}>{webhook.url}</span>
+        <span className={classNames(shared.faint, css.address)}>{webhook.url}</span>
       </th>
       <td data-label="Status">
-        <div className={css.webhookTableStack}>
+        <div className={css.lines}>
           <StatusBadge status={status} failureLimit={limit} />
           {status === "failing" ? <NextTry webhook={webhook} /> : null}
           {webhook.disabledAtUtc ? (
-            <small className={display.faint}>
+            <small className={shared.faint}>
               <Time iso={webhook.disabledAtUtc} />
             </small>
           ) : null}
@@ -81,19 +83,19 @@ const Row = memo(function Row({ webhook }: { webhook: EndpointOverview }) {
       </td>
       <td data-label="Last delivery">
         {webhook.lastDelivery ? (
-          <div className={css.webhookTableStack}>
+          <div className={css.lines}>
             <span className={css.latest}>
               <OutcomeBadge outcome={outcomeOfSummary(webhook.lastDelivery, maxAttempts, webhook.enabled)} />
               {webhook.lastDelivery.attemptedAtUtc ? (
-                <small className={display.faint}>
+                <small className={shared.faint}>
                   <Time iso={webhook.lastDelivery.attemptedAtUtc} />
                 </small>
               ) : null}
             </span>
-            <small className={display.faint}>{webhook.lastDelivery.eventType}</small>
+            <small className={shared.faint}>{webhook.lastDelivery.eventType}</small>
           </div>
         ) : (
-          <span className={display.faint}>None yet</span>
+          <span className={shared.faint}>None yet</span>
         )}
       </td>
     </tr>
@@ -102,20 +104,20 @@ const Row = memo(function Row({ webhook }: { webhook: EndpointOverview }) {
 
 function NextTry({ webhook }: { webhook: EndpointOverview }) {
   const words = useTicking((now) => nextTryWords(webhook, now) ?? "");
-  return words ? <small className={display.faint}>{words}</small> : null;
+  return words ? <small className={shared.faint}>{words}</small> : null;
 }
 
 function Events({ names }: { names: readonly string[] }) {
   const [first, ...others] = names;
   return (
-    <span className={css.eventNames} data-hint={others.length > 0 ? names.join(", ") : undefined}>
+    <span data-hint={others.length > 0 ? names.join(", ") : undefined}>
       {first}
       {others.length > 0 ? (
         <>
-          <span className={display.faint} aria-hidden="true">
+          <span className={shared.faint} aria-hidden="true">
             {` +${others.length}`}
           </span>
-          <span className={display.unseen}>, {others.join(", ")}</span>
+          <span className={shared.unseen}>, {others.join(", ")}</span>
         </>
       ) : null}
     </span>

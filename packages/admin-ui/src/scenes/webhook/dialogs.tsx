@@ -10,7 +10,7 @@ import controls from "../../common/form/form.module.css";
 import { Confirmation, Dialog } from "../../common/overlay/Dialog.tsx";
 import overlay from "../../common/overlay/overlay.module.css";
 import { useManageBlock, useSession } from "../../common/session.tsx";
-import css from "./webhook.module.css";
+import shared from "../../common/shared.module.css";
 import { resumeWords } from "./words.ts";
 
 export function ResumeButton({ webhook }: { webhook: EndpointDetails }) {
@@ -42,7 +42,7 @@ function ResumeDialog({ webhook, onClose }: { webhook: EndpointDetails; onClose:
       onConfirm={() => resume.mutate(true)}
       onClose={onClose}
     >
-      <p className={css.lead}>{resumeWords(webhook)}</p>
+      <p className={shared.lead}>{resumeWords(webhook)}</p>
       <ul>
         <li>The count of failures starts at zero.</li>
         <li>
