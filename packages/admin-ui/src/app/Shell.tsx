@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { type Connection, useConnection } from "../api/connection.ts";
@@ -6,7 +6,7 @@ import { sessionQuery } from "../api/queries.ts";
 import { classNames } from "../common/class-names.ts";
 import { Icon } from "../common/display/Icon.tsx";
 import { Notice } from "../common/feedback/Notice.tsx";
-import { Button } from "../common/form/Button.tsx";
+import { RefetchButton } from "../common/form/Button.tsx";
 import controls from "../common/form/form.module.css";
 import { product } from "../common/product.ts";
 import shared from "../common/shared.module.css";
@@ -126,7 +126,12 @@ function Words({ connection }: { connection: Connection }) {
   const { downSince, lastAnswerAt, sessionLost, signInUrl, slow } = connection;
   if (downSince !== null) {
     return (
-      <Notice tone="bad" icon="offline" title={`${product.name}'s API can't be reached.`} actions={<TryNow />}>
+      <Notice
+        tone="bad"
+        icon="offline"
+        title={`${product.name}'s API can't be reached.`}
+        actions={<RefetchButton>Try now</RefetchButton>}
+      >
         <p>
           It stopped answering <Time iso={iso(downSince)} />.{" "}
           {lastAnswerAt === null ? null : (
@@ -141,7 +146,7 @@ function Words({ connection }: { connection: Connection }) {
   }
   if (sessionLost) {
     return (
-      <Notice tone="care" icon="lock" title="Your session has ended." actions={<TryNow />}>
+      <Notice tone="care" icon="lock" title="Your session has ended." actions={<RefetchButton>Try now</RefetchButton>}>
         <p>
           {signInUrl ? (
             <>
@@ -161,15 +166,6 @@ function Words({ connection }: { connection: Connection }) {
   return slow ? (
     <Notice tone="plain" icon="clock" title={`${product.name}'s API is slow: still waiting for its answer.`} />
   ) : null;
-}
-
-function TryNow() {
-  const client = useQueryClient();
-  return (
-    <Button icon="retry" onClick={() => void client.refetchQueries({ type: "active" })}>
-      Try now
-    </Button>
-  );
 }
 
 function iso(timeMs: number): string {

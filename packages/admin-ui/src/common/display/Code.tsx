@@ -74,6 +74,16 @@ export function Copy({ text, what, small = false, kind = small ? "quiet" : "seco
   );
 }
 
+/** An id in full, and a button that copies it. */
+export function CopiedId({ id, what }: { id: string; what: string }) {
+  return (
+    <span className={shared.copied}>
+      <code>{id}</code>
+      <Copy text={id} what={what} small />
+    </span>
+  );
+}
+
 async function writeClipboard(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -15,7 +15,7 @@ interface Props {
 /** The last 24 hours of a webhook as a small picture. */
 export const HourBars = memo(function HourBars({ hours, countedSince }: Props) {
   const paths = useMemo(() => barPaths(hours, WIDTH, HEIGHT), [hours]);
-  const words = dayInWords(sumHours(hours), countedPeriod(hours, countedSince));
+  const words = dayInWords(hours, countedPeriod(hours, countedSince));
   return (
     <svg
       className={css.picture}
@@ -34,35 +34,17 @@ export const HourBars = memo(function HourBars({ hours, countedSince }: Props) {
   );
 });
 
-export interface DaySums {
-  succeeded: number;
-  waiting: number;
-  failing: number;
-  parked: number;
-  exhausted: number;
-  total: number;
-}
+const COUNTED = ["succeeded", "waiting", "failing", "parked", "exhausted"] as const;
 
-export function sumHours(hours: readonly HourOfDeliveries[]): DaySums {
-  const sums = { succeeded: 0, waiting: 0, failing: 0, parked: 0, exhausted: 0, total: 0 };
-  for (const hour of hours) {
-    sums.succeeded += hour.succeeded;
-    sums.waiting += hour.waiting;
-    sums.failing += hour.failing;
-    sums.parked += hour.parked;
-    sums.exhausted += hour.exhausted;
-  }
-  sums.total = sums.succeeded + sums.waiting + sums.failing + sums.parked + sums.exhausted;
-  return sums;
-}
-
-/** "312 deliveries in the last 24 hours: 300 succeeded, 2 waiting, 9 failing, 1 exhausted"; leaves out what is none. */
-export function dayInWords(sums: DaySums, period = "in the last 24 hours"): string {
-  if (sums.total === 0) return `No deliveries ${period}`;
-  const parts = (["succeeded", "waiting", "failing", "parked", "exhausted"] as const)
-    .filter((outcome) => sums[outcome] > 0)
-    .map((outcome) => `${formats.number(sums[outcome])} ${outcome}`);
-  return `${counted(sums.total, "delivery", "deliveries")} ${period}: ${parts.join(", ")}`;
+/** "312 deliveries in the last 24 hours: 300 succeeded, 2 waiting, 9 failing, 1 exhausted"; leaves out zeros. */
+export function dayInWords(hours: readonly HourOfDeliveries[], period = "in the last 24 hours"): string {
+  const sums = COUNTED.map((outcome) => hours.reduce((sum, hour) => sum + hour[outcome], 0));
+  const total = sums.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return `No deliveries ${period}`;
+  const parts = COUNTED.map((outcome, index) => ({ outcome, count: sums[index] ?? 0 }))
+    .filter(({ count }) => count > 0)
+    .map(({ outcome, count }) => `${formats.number(count)} ${outcome}`);
+  return `${counted(total, "delivery", "deliveries")} ${period}: ${parts.join(", ")}`;
 }
 
 /** What the sums of the hours cover: on busy days only the newest deliveries are counted. */

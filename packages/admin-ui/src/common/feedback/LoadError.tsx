@@ -1,14 +1,13 @@
-import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { ApiProblem, ApiUnreachable } from "../../api/client.ts";
 import { classNames } from "../class-names.ts";
 import { Icon, type IconName } from "../display/Icon.tsx";
-import { Button, ButtonLink } from "../form/Button.tsx";
+import { ButtonLink, RefetchButton } from "../form/Button.tsx";
 import { usePageTitle } from "../page/Page.tsx";
-import { product } from "../product.ts";
 import { lacking } from "../session.tsx";
 import shared from "../shared.module.css";
 import css from "./feedback.module.css";
+import { reasonOf } from "./Notice.tsx";
 
 /**
  * Says why something could not be loaded, and what to do, in its place. What was loaded once stays on the page instead.
@@ -33,13 +32,9 @@ export function LoadError({ error, what, level = 1 }: { error: unknown; what: st
       icon={error instanceof ApiUnreachable ? "offline" : "alert"}
       title={`Could not load ${what}`}
       level={level}
-      action={<TryAgain />}
+      action={<RefetchButton>Try again</RefetchButton>}
     >
-      <p>
-        {error instanceof ApiUnreachable
-          ? `${product.name}'s API can't be reached. ${error.message}`
-          : messageOf(error)}
-      </p>
+      <p>{reasonOf(error)}</p>
       <p>The page asks again every few seconds.</p>
     </EmptyState>
   );
@@ -61,7 +56,7 @@ export function NotLoaded({ error, what, rows, level = 2 }: NotLoadedProps) {
 function SignedOut({ signInUrl }: { signInUrl: string | undefined }) {
   usePageTitle("Sign in");
   return (
-    <EmptyState icon="lock" title="You are not signed in" level={1} action={<TryAgain />}>
+    <EmptyState icon="lock" title="You are not signed in" level={1} action={<RefetchButton>Try again</RefetchButton>}>
       <p>
         Your session has ended, or has not begun.{" "}
         {signInUrl ? <a href={signInUrl}>Sign in</a> : "Sign in to your product, then come back to this page"}.
@@ -74,24 +69,16 @@ function SignedOut({ signInUrl }: { signInUrl: string | undefined }) {
 export function NotAllowed({ missing }: { missing: readonly string[] }) {
   usePageTitle("Not allowed");
   return (
-    <EmptyState icon="lock" title="You may not see webhooks" level={1} action={<TryAgain />}>
+    <EmptyState
+      icon="lock"
+      title="You may not see webhooks"
+      level={1}
+      action={<RefetchButton>Try again</RefetchButton>}
+    >
       <p>You need a right for that: {lacking(missing)}.</p>
       <p>Who administers your organization can grant it.</p>
     </EmptyState>
   );
-}
-
-function TryAgain() {
-  const client = useQueryClient();
-  return (
-    <Button icon="retry" onClick={() => void client.refetchQueries({ type: "active" })}>
-      Try again
-    </Button>
-  );
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 export function NotFound() {

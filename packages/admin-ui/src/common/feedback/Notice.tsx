@@ -43,7 +43,7 @@ export function Notice({ tone, title, icon = icons[tone], children, actions, urg
 export function ProblemNotice({ error, what }: { error: unknown; what: string }) {
   return (
     <Notice tone="bad" title={what} urgent>
-      <p>{reason(error)}</p>
+      <p>{reasonOf(error)}</p>
     </Notice>
   );
 }
@@ -54,13 +54,14 @@ export function RefreshProblem({ error, what }: { error: unknown; what: string }
   return <ProblemNotice error={error} what={`Could not refresh ${what}.`} />;
 }
 
-function reason(error: unknown): string {
+/** Why something failed, in the API's words if it gave any. */
+export function reasonOf(error: unknown): string {
   if (error instanceof ApiProblem) {
     const wait = error.retryAfterSeconds ? ` Try again in ${error.retryAfterSeconds} s.` : "";
     const support = error.problem.requestId ? ` (Request ${error.problem.requestId}.)` : "";
     return `${error.message}${wait}${error.status >= 500 ? support : ""}`;
   }
-  if (error instanceof ApiUnreachable) return `The API can't be reached. ${error.message} Try again.`;
+  if (error instanceof ApiUnreachable) return `${product.name}'s API can't be reached. ${error.message}`;
   return error instanceof Error ? error.message : String(error);
 }
 

@@ -1,3 +1,4 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { type ComponentProps, type MouseEvent, type ReactNode, useId } from "react";
 import { Link } from "wouter";
 import { classNames } from "../class-names.ts";
@@ -69,6 +70,16 @@ export function ButtonLink({ kind = "secondary", icon, children, href }: Look & 
         {children}
       </Face>
     </Link>
+  );
+}
+
+/** Asks again for all that the page shows. */
+export function RefetchButton({ children }: { children: ReactNode }) {
+  const client = useQueryClient();
+  return (
+    <Button icon="retry" onClick={() => void client.refetchQueries({ type: "active" })}>
+      {children}
+    </Button>
   );
 }
 

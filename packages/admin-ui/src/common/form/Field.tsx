@@ -46,6 +46,31 @@ export function Field({ label, hint, problems = [], aside, children }: FieldProp
   );
 }
 
+interface TextFieldProps extends Omit<FieldProps, "children">, Omit<ComponentProps<"input">, "onChange"> {
+  value: string;
+  onChange: (value: string) => void;
+  /** Whether it is text that programs read. */
+  mono?: boolean;
+}
+
+/** A field of one line of text. */
+export function TextField({ label, hint, problems = [], aside, mono = false, onChange, ...rest }: TextFieldProps) {
+  return (
+    <Field label={label} hint={hint} problems={problems} aside={aside}>
+      {(attributes) => (
+        <input
+          {...attributes}
+          {...rest}
+          className={classNames(css.input, mono && css.mono)}
+          onChange={({ target }) => onChange(target.value)}
+          autoComplete="off"
+          spellCheck={false}
+        />
+      )}
+    </Field>
+  );
+}
+
 /** The region is always there, so that what appears in it is read out. */
 export function Problems({ id, problems }: { id: string; problems: readonly string[] }) {
   return (

@@ -167,16 +167,18 @@ export function OrganizationPage({ title, words, actions, children }: Organizati
   );
 }
 
-/** Names and values, one below the other. */
-export function Facts({ facts }: { facts: [name: string, value: ReactNode][] }) {
+/** Names and values, one below the other. A value of null is left out. */
+export function Facts({ facts }: { facts: Record<string, ReactNode> }) {
   return (
     <dl className={css.facts}>
-      {facts.map(([name, value]) => (
-        <div key={name} className={css.fact}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
+      {Object.entries(facts)
+        .filter(([, value]) => value !== null)
+        .map(([name, value]) => (
+          <div key={name} className={css.fact}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
     </dl>
   );
 }

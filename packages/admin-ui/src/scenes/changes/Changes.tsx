@@ -60,7 +60,9 @@ function Change({ change, ofAll }: { change: EndpointChange; ofAll: boolean }) {
         </span>
       </p>
       {fields.length > 0 ? (
-        <Facts facts={fields.map((field) => [field.name, <Value key={field.name} field={field} />])} />
+        <Facts
+          facts={Object.fromEntries(fields.map((field) => [field.name, <Value key={field.name} field={field} />]))}
+        />
       ) : null}
     </li>
   );

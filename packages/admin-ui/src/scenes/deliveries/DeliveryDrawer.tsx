@@ -1,11 +1,11 @@
 import type { DeliveryAttemptInfo, DeliveryDetails, DeliveryListItem, EndpointDetails } from "@herald/contracts";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useRef } from "react";
+import { useEffect, useRef } from "react";
 import { Link } from "wouter";
 import { deliveryQuery, listedDelivery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
-import { Code, Copy } from "../../common/display/Code.tsx";
+import { Code, CopiedId, Copy } from "../../common/display/Code.tsx";
 import { Icon } from "../../common/display/Icon.tsx";
 import { besideStatus, expiredWords, outcomeMeaning, outcomeWords } from "../../common/display/status.ts";
 import { NotLoaded } from "../../common/feedback/LoadError.tsx";
@@ -85,64 +85,38 @@ interface SummaryProps {
 
 function Summary({ delivery, webhookId, resendOf, author }: SummaryProps) {
   const { limits } = useSession();
-  const { outcome } = delivery;
-  const next =
-    delivery.inFlight || outcome === "parked" || delivery.nextAttemptAtUtc
-      ? ([["Next attempt", <NextAttempt key="next" delivery={delivery} />]] satisfies [string, React.ReactNode][])
-      : [];
+  const { id, outcome, businessEventId, entityId, createdAtUtc } = delivery;
+  const goesOn = delivery.inFlight || outcome === "parked" || delivery.nextAttemptAtUtc !== null;
   return (
     <Facts
-      facts={[
-        ["Outcome", outcome === "expired" ? expiredWords(limits.retentionDays) : outcomeMeaning[outcome]],
-        ["Attempts", `${delivery.attemptCount} of ${limits.maxAttempts}`],
-        ...next,
-        [
-          "Delivery id",
-          <span key="id" className={shared.copied}>
-            <code>{delivery.id}</code>
-            <Copy text={delivery.id} what="delivery id" small />
-          </span>,
-        ],
-        [
-          "Business event",
-          delivery.businessEventId === undefined ? (
+      facts={{
+        Outcome: outcome === "expired" ? expiredWords(limits.retentionDays) : outcomeMeaning[outcome],
+        Attempts: `${delivery.attemptCount} of ${limits.maxAttempts}`,
+        "Next attempt": goesOn ? <NextAttempt delivery={delivery} /> : null,
+        "Delivery id": <CopiedId id={id} what="delivery id" />,
+        "Business event":
+          businessEventId === undefined ? (
             "None: a manual delivery"
           ) : (
-            <Link key="event" className={css.link} href={`/search?q=${delivery.businessEventId}`}>
-              <code>{delivery.businessEventId}</code>
-            </Link>
+            <IdLink href={`/search?q=${businessEventId}`} id={businessEventId} />
           ),
-        ],
-        ...(delivery.entityId === null
-          ? []
-          : [
-              [
-                "Entity",
-                <Link key="entity" className={css.link} href={`/search?q=${delivery.entityId}`}>
-                  <code>{delivery.entityId}</code>
-                </Link>,
-              ] satisfies Fact,
-            ]),
-        ...(resendOf === null
-          ? []
-          : [["Sends again", <Earlier key="again" webhookId={webhookId} id={resendOf} />] satisfies Fact]),
-        ...(author === null ? [] : [["Sent by", author] satisfies Fact]),
-        [
-          "Created",
-          <span key="created">
-            <Moment iso={delivery.createdAtUtc} /> (<Time iso={delivery.createdAtUtc} />)
-          </span>,
-        ],
-      ]}
+        Entity: entityId === null ? null : <IdLink href={`/search?q=${entityId}`} id={entityId} />,
+        "Sends again":
+          resendOf === null ? null : <IdLink href={`/webhooks/${webhookId}/deliveries/${resendOf}`} id={resendOf} />,
+        "Sent by": author,
+        Created: (
+          <>
+            <Moment iso={createdAtUtc} /> (<Time iso={createdAtUtc} />)
+          </>
+        ),
+      }}
     />
   );
 }
 
-type Fact = [string, ReactNode];
-
-function Earlier({ webhookId, id }: { webhookId: string; id: string }) {
+function IdLink({ href, id }: { href: string; id: string }) {
   return (
-    <Link href={`/webhooks/${webhookId}/deliveries/${id}`}>
+    <Link className={css.link} href={href}>
       <code>{id}</code>
     </Link>
   );

@@ -60,11 +60,11 @@ function Period({ rates: { endUtc, periods, hours, days }, many }: { rates: Endp
     <div className={css.rates}>
       <div className={css.figures}>
         <Facts
-          facts={[
-            ["Success rate", successRate(sums)],
-            ["Half took at most", `${about(p50Ms ?? 0)} (p50)`],
-            ["95 % took at most", `${about(p95Ms ?? 0)} (p95)`],
-          ]}
+          facts={{
+            "Success rate": successRate(sums),
+            "Half took at most": `${about(p50Ms ?? 0)} (p50)`,
+            "95 % took at most": `${about(p95Ms ?? 0)} (p95)`,
+          }}
         />
       </div>
       <div className={css.chart}>

@@ -5,7 +5,7 @@ import { Link } from "wouter";
 import { eventQuery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
-import { Code, Copy } from "../../common/display/Code.tsx";
+import { Code, CopiedId } from "../../common/display/Code.tsx";
 import { besideStatus } from "../../common/display/status.ts";
 import { NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { Facts, PageHead, Panel, Stack } from "../../common/page/Page.tsx";
@@ -40,34 +40,23 @@ export default function EventPage({ id }: { id: string }) {
   );
 }
 
-function factsOf(event: EventDetails): [string, ReactNode][] {
-  const facts: [string, ReactNode][] = [
-    ["Event id", <Id key="id" id={event.id} what="event id" />],
-    [
-      event.entityType ?? "Entity",
-      <span key="entity">
-        <Id id={event.entityId} what="entity id" />{" "}
+function factsOf(event: EventDetails): Record<string, ReactNode> {
+  // W3C trace context: version, trace id, parent id, flags.
+  const traceId = event.traceparent?.split("-")[1];
+  return {
+    "Event id": <CopiedId id={event.id} what="event id" />,
+    [event.entityType ?? "Entity"]: (
+      <>
+        <CopiedId id={event.entityId} what="entity id" />{" "}
         <Link className={shared.numbers} href={`/search?q=${event.entityId}`}>
           All its events
         </Link>
-      </span>,
-    ],
-    ["Occurred", <Moment key="occurred" iso={event.occurredAtUtc} milliseconds />],
-    ["Stored", <Moment key="stored" iso={event.receivedAtUtc} milliseconds />],
-  ];
-  // W3C trace context: version, trace id, parent id, flags.
-  const traceId = event.traceparent?.split("-")[1];
-  if (traceId) facts.push(["Trace id", <Id key="trace" id={traceId} what="trace id" />]);
-  return facts;
-}
-
-function Id({ id, what }: { id: string; what: string }) {
-  return (
-    <span className={shared.copied}>
-      <code>{id}</code>
-      <Copy text={id} what={what} small />
-    </span>
-  );
+      </>
+    ),
+    Occurred: <Moment iso={event.occurredAtUtc} milliseconds />,
+    Stored: <Moment iso={event.receivedAtUtc} milliseconds />,
+    "Trace id": traceId ? <CopiedId id={traceId} what="trace id" /> : null,
+  };
 }
 
 /** What became of an event at each webhook: its delivery, or why it has none. */

@@ -3,8 +3,7 @@ import { useEffect, useState } from "react";
 import { classNames } from "../../common/class-names.ts";
 import { Code } from "../../common/display/Code.tsx";
 import { Notice } from "../../common/feedback/Notice.tsx";
-import { Choices, Field } from "../../common/form/Field.tsx";
-import controls from "../../common/form/form.module.css";
+import { Choices, TextField } from "../../common/form/Field.tsx";
 import { Stack } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
 import { useSession } from "../../common/session.tsx";
@@ -53,7 +52,7 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
           {delivery.body}
         </Code>
       </div>
-      <Field
+      <TextField
         label="Signing secret"
         hint={
           <>
@@ -62,37 +61,21 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
             browser.
           </>
         }
-      >
-        {(attributes) => (
-          <input
-            {...attributes}
-            className={`${controls.input} ${controls.mono}`}
-            type="password"
-            value={secret}
-            onChange={({ target }) => setSecret(target.value)}
-            autoComplete="off"
-            spellCheck={false}
-            data-1p-ignore
-          />
-        )}
-      </Field>
+        mono
+        type="password"
+        value={secret}
+        onChange={setSecret}
+        data-1p-ignore
+      />
       <Expected prefix={headerPrefix} secret={secret} timestamp={timestamp} body={delivery.body} />
-      <Field
+      <TextField
         label="What your receiver computed (optional)"
         hint={`${product.name} looks for the mistake that explains the difference.`}
-      >
-        {(attributes) => (
-          <input
-            {...attributes}
-            className={`${controls.input} ${controls.mono}`}
-            value={got}
-            placeholder="sha256=…"
-            onChange={({ target }) => setGot(target.value)}
-            autoComplete="off"
-            spellCheck={false}
-          />
-        )}
-      </Field>
+        mono
+        value={got}
+        placeholder="sha256=…"
+        onChange={setGot}
+      />
       <div role="status" className={shared.region}>
         <Judged got={got} secret={secret} timestamp={timestamp} body={delivery.body} />
       </div>

@@ -6,7 +6,7 @@ import { classNames } from "../../common/class-names.ts";
 import { Icon } from "../../common/display/Icon.tsx";
 import { Skeleton } from "../../common/feedback/LoadError.tsx";
 import { Button } from "../../common/form/Button.tsx";
-import { Field, Problems, Switch } from "../../common/form/Field.tsx";
+import { Problems, Switch, TextField } from "../../common/form/Field.tsx";
 import controls from "../../common/form/form.module.css";
 import { useSession } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
@@ -22,7 +22,7 @@ export function WebhookFields({ form, readOnly }: { form: WebhookForm; readOnly:
   const characters = [...draft.name].length;
   return (
     <>
-      <Field
+      <TextField
         label="Name"
         hint="How you and your colleagues recognize it."
         problems={problemsOf("name")}
@@ -33,44 +33,28 @@ export function WebhookFields({ form, readOnly }: { form: WebhookForm; readOnly:
             </span>
           ) : null
         }
-      >
-        {(attributes) => (
-          <input
-            {...attributes}
-            className={controls.input}
-            name="name"
-            value={draft.name}
-            onChange={({ target }) => onChange("name", { name: target.value })}
-            onBlur={() => onLeave("name")}
-            readOnly={readOnly}
-            autoComplete="off"
-            required
-          />
-        )}
-      </Field>
-      <Field
+        name="name"
+        value={draft.name}
+        onChange={(name) => onChange("name", { name })}
+        onBlur={() => onLeave("name")}
+        readOnly={readOnly}
+        required
+      />
+      <TextField
         label="Endpoint URL"
-        hint="An HTTPS address on the public internet, without credentials. Give the final one: redirects are not followed. Saving does not test it."
+        hint="An HTTPS address on the public internet, without credentials. Give the final one: redirects are not followed. Nothing is sent to it when you save."
         problems={problemsOf("url")}
-      >
-        {(attributes) => (
-          <input
-            {...attributes}
-            className={`${controls.input} ${controls.mono}`}
-            name="url"
-            type="url"
-            inputMode="url"
-            placeholder="https://receiver.example/webhooks"
-            value={draft.url}
-            onChange={({ target }) => onChange("url", { url: target.value })}
-            onBlur={() => onLeave("url")}
-            readOnly={readOnly}
-            autoComplete="off"
-            spellCheck={false}
-            required
-          />
-        )}
-      </Field>
+        mono
+        name="url"
+        type="url"
+        inputMode="url"
+        placeholder="https://receiver.example/webhooks"
+        value={draft.url}
+        onChange={(url) => onChange("url", { url })}
+        onBlur={() => onLeave("url")}
+        readOnly={readOnly}
+        required
+      />
       <fieldset className={shared.column} aria-describedby={problemId}>
         <legend className={classNames(shared.small, shared.strong)}>Event selection</legend>
         <Problems id={problemId} problems={problemsOf("events")} />
