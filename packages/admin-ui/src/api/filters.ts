@@ -27,8 +27,6 @@ interface Filter {
   lists: readonly List[];
   kind: "choices" | "select" | "text" | "day";
   label: string;
-  /** Completes "Choose another …"; a filter that belongs to another one has none. */
-  words?: string;
   /** Values from the page's address that it does not accept are left out. */
   accepts: (value: string) => boolean;
   /** The parameter of the API, except for times. */
@@ -54,13 +52,12 @@ const isPeriod = (value: string): value is Period => Object.hasOwn(periods, valu
 const isIdPrefix = (value: string) => ID_PREFIX.test(value);
 const isDay = (value: string) => /^\d{4}-\d\d-\d\d$/.test(value);
 
-/** The filters of lists, by their names in the page's address. Bar, address, requests and words are made from this table. */
+/** The filters of lists, by their names in the page's address and in words. Bar, address, requests and words are made from this table. */
 const table = {
   outcome: {
     lists: ["webhook", "deliveries"],
     kind: "choices",
     label: "Outcome",
-    words: "outcome",
     parameter: "outcome",
     many: true,
     accepts: (value) => OUTCOMES.some((outcome) => outcome === value),
@@ -71,7 +68,6 @@ const table = {
     lists: ["deliveries"],
     kind: "select",
     label: "Webhook",
-    words: "webhook",
     parameter: "endpointId",
     accepts: isIdPrefix,
     all: "Every webhook",
@@ -86,7 +82,6 @@ const table = {
     lists: LISTS,
     kind: "select",
     label: "Event",
-    words: "event",
     parameter: "eventType",
     many: true,
     // The API knows the events, and says which ones are unknown.
@@ -103,7 +98,6 @@ const table = {
     lists: LISTS,
     kind: "select",
     label: "Period",
-    words: "period",
     accepts: isPeriod,
     all: "Any time",
     options: () => Object.entries(periods).map(([value, { words }]) => ({ value, words })),
@@ -114,7 +108,6 @@ const table = {
     lists: ["webhook", "never-got", "deliveries"],
     kind: "text",
     label: "Response status",
-    words: "status",
     parameter: "statusCode",
     accepts: (value) => /^[1-9]\d\d$/.test(value),
     placeholder: "Status",
@@ -124,7 +117,6 @@ const table = {
     lists: ["webhook", "deliveries", "events"],
     kind: "text",
     label: "Id of the event or its entity: the first eight digits or more",
-    words: "id",
     parameter: "idPrefix",
     accepts: isIdPrefix,
     placeholder: "Event or entity id",
@@ -157,8 +149,8 @@ export function filtersFromSearch(search: URLSearchParams, list: List): Filters 
 
 /** "outcome, event or period" */
 export function filtersInWords(list: List): string {
-  const words = filtersOf(list).flatMap((name) => FILTERS[name].words ?? []);
-  return new Intl.ListFormat("en-GB", { type: "disjunction" }).format(words);
+  const names = filtersOf(list).filter((name) => FILTERS[name].kind !== "day");
+  return new Intl.ListFormat("en-GB", { type: "disjunction" }).format(names);
 }
 
 /** Query parameters; a list gives one for each of its items. */

@@ -91,3 +91,13 @@ export function duration(lengthMs: number, { decimal, number }: Formats = format
 export function counted(count: number, one: string, many: string): string {
   return `${formats.number(count)} ${count === 1 ? one : many}`;
 }
+
+/** "1,303 attempts today: 1,300 succeeded, 3 failed"; leaves out zeros. */
+export function tally(counts: Record<string, number>, one: string, many: string, period: string): string {
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  if (all === 0) return `No ${many} ${period}`;
+  const parts = Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([outcome, count]) => `${formats.number(count)} ${outcome}`);
+  return `${counted(all, one, many)} ${period}: ${parts.join(", ")}`;
+}

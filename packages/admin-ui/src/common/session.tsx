@@ -24,7 +24,5 @@ export function useDeleteBlock(): string | null {
 /** "your account lacks the permission integrations.manage and the entitlement integrations" */
 export function lacking(missing: readonly string[]): string {
   if (missing.length === 0) return "your account is not allowed to";
-  const named = missing.map((item) => `the ${item}`);
-  const last = named.pop();
-  return `your account lacks ${named.length > 0 ? `${named.join(", ")} and ` : ""}${last}`;
+  return `your account lacks ${new Intl.ListFormat("en-GB").format(missing.map((item) => `the ${item}`))}`;
 }

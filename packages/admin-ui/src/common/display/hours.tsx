@@ -1,6 +1,6 @@
 import type { HourOfDeliveries } from "@herald/contracts";
 import { memo, useMemo } from "react";
-import { counted, formats } from "../formats.ts";
+import { formats, tally } from "../formats.ts";
 import css from "./display.module.css";
 
 const WIDTH = 120;
@@ -36,15 +36,11 @@ export const HourBars = memo(function HourBars({ hours, countedSince }: Props) {
 
 const COUNTED = ["succeeded", "waiting", "failing", "parked", "exhausted"] as const;
 
-/** "312 deliveries in the last 24 hours: 300 succeeded, 2 waiting, 9 failing, 1 exhausted"; leaves out zeros. */
+/** "312 deliveries in the last 24 hours: 300 succeeded, 2 waiting, 9 failing, 1 exhausted" */
 export function dayInWords(hours: readonly HourOfDeliveries[], period = "in the last 24 hours"): string {
-  const sums = COUNTED.map((outcome) => hours.reduce((sum, hour) => sum + hour[outcome], 0));
-  const total = sums.reduce((sum, count) => sum + count, 0);
-  if (total === 0) return `No deliveries ${period}`;
-  const parts = COUNTED.map((outcome, index) => ({ outcome, count: sums[index] ?? 0 }))
-    .filter(({ count }) => count > 0)
-    .map(({ outcome, count }) => `${formats.number(count)} ${outcome}`);
-  return `${counted(total, "delivery", "deliveries")} ${period}: ${parts.join(", ")}`;
+  const sumOf = (outcome: (typeof COUNTED)[number]) => hours.reduce((sum, hour) => sum + hour[outcome], 0);
+  const sums = Object.fromEntries(COUNTED.map((outcome) => [outcome, sumOf(outcome)]));
+  return tally(sums, "delivery", "deliveries", period);
 }
 
 /** What the sums of the hours cover: on busy days only the newest deliveries are counted. */

@@ -54,18 +54,13 @@ export type EndpointStatus = "active" | "failing" | "paused" | "disabled" | "qua
 type Judged = Pick<EndpointOverview, "enabled" | "disabledReason" | "consecutiveFailures" | "quarantinedAtUtc">;
 
 /**
- * A webhook's status. Herald disabled a `disabled` one, an admin a `paused` one; a `failing` one is active, with failures since its last
- * success. A `quarantined` one is active too, and Herald can't open its signing secret.
+ * Herald disabled a `disabled` webhook, and an admin a `paused` one. A `failing` one is active, with failures since its last success. A
+ * `quarantined` one is active too, and Herald can't open its signing secret.
  */
-export function endpointStatus({
-  enabled,
-  disabledReason,
-  consecutiveFailures,
-  quarantinedAtUtc,
-}: Judged): EndpointStatus {
-  if (!enabled) return disabledReason === "failures" ? "disabled" : "paused";
-  if (quarantinedAtUtc !== null) return "quarantined";
-  return consecutiveFailures > 0 ? "failing" : "active";
+export function endpointStatus(webhook: Judged): EndpointStatus {
+  if (!webhook.enabled) return webhook.disabledReason === "failures" ? "disabled" : "paused";
+  if (webhook.quarantinedAtUtc !== null) return "quarantined";
+  return webhook.consecutiveFailures > 0 ? "failing" : "active";
 }
 
 const numbers = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
@@ -77,18 +72,13 @@ export function inWords(count: number): string {
 
 /** The status as the page says it. `limit`: failures in a row that disable a webhook (5 unless set otherwise). */
 export function statusWords(status: EndpointStatus, limit: number): string {
-  switch (status) {
-    case "active":
-      return "Active";
-    case "failing":
-      return "Active, failing";
-    case "quarantined":
-      return "Active, but waiting";
-    case "paused":
-      return "Paused";
-    case "disabled":
-      return `Disabled after ${inWords(limit)} failures`;
-  }
+  return {
+    active: "Active",
+    failing: "Active, failing",
+    quarantined: "Active, but waiting",
+    paused: "Paused",
+    disabled: `Disabled after ${inWords(limit)} failures`,
+  }[status];
 }
 
 type Tried = Pick<EndpointOverview, "nextTryAtUtc" | "outageSinceUtc" | "stoppedSinceUtc">;

@@ -1,4 +1,4 @@
-import type { EndpointOverview } from "@herald/contracts";
+import type { EndpointDetails, EndpointOverview } from "@herald/contracts";
 import type { ReactNode } from "react";
 import { ApiProblem, ApiUnreachable } from "../../api/client.ts";
 import { classNames } from "../class-names.ts";
@@ -65,38 +65,28 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-type Standstill = Pick<EndpointOverview, "outageSinceUtc" | "stoppedSinceUtc">;
-
-/** Says that it is Herald which sends nothing, not the receivers that fail. The region is always there, so that it is read out. */
-export function StandstillNotice({ webhook }: { webhook: Standstill | undefined }) {
+/** Says that Herald sends nothing, and that no receiver fails. The region is always there, so that its words are read out. */
+export function StandstillNotice({ webhook }: { webhook: EndpointOverview | EndpointDetails | undefined }) {
+  const { stoppedSinceUtc, outageSinceUtc } = webhook ?? {};
   return (
     <div className={shared.region} role="status">
-      {webhook?.stoppedSinceUtc ? <Stopped since={webhook.stoppedSinceUtc} /> : null}
-      {webhook?.outageSinceUtc && !webhook.stoppedSinceUtc ? <Outage since={webhook.outageSinceUtc} /> : null}
+      {stoppedSinceUtc ? (
+        <Notice tone="care" title={`The operators of ${product.name} have stopped all deliveries; nothing is sent.`}>
+          <p>
+            It began <Time iso={stoppedSinceUtc} />. Deliveries wait, and go out by themselves when it is over. After a
+            restore from a backup, some may come a second time, with the same delivery id, and what was changed here
+            since the backup may have to be changed again.
+          </p>
+        </Notice>
+      ) : outageSinceUtc ? (
+        <Notice tone="care" icon="offline" title={`${product.name}'s network is disturbed; nothing is counted.`}>
+          <p>
+            It began <Time iso={outageSinceUtc} />. Deliveries wait, no failure counts against a webhook, and what waits
+            goes out by itself when the network works again.
+          </p>
+        </Notice>
+      ) : null}
     </div>
-  );
-}
-
-function Outage({ since }: { since: string }) {
-  return (
-    <Notice tone="care" icon="offline" title={`${product.name}'s network is disturbed; nothing is counted.`}>
-      <p>
-        It began <Time iso={since} />. Deliveries wait, no failure counts against a webhook, and what waits goes out by
-        itself when the network works again.
-      </p>
-    </Notice>
-  );
-}
-
-function Stopped({ since }: { since: string }) {
-  return (
-    <Notice tone="care" title={`The operators of ${product.name} have stopped all deliveries; nothing is sent.`}>
-      <p>
-        It began <Time iso={since} />. Deliveries wait, and go out by themselves when it is over. Where it is a restore
-        from a backup, some may come a second time, with the same delivery id, and what was changed here since the
-        backup may have to be changed again.
-      </p>
-    </Notice>
   );
 }
 

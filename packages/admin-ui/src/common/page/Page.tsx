@@ -35,7 +35,7 @@ export function PageHead({ title, back, aside, children, actions }: PageHeadProp
     wentBack = false;
   }, []);
   return (
-    <div className={css.head}>
+    <div className={classNames(shared.column, css.head)}>
       {back}
       <div className={shared.top}>
         <div className={css.titles}>

@@ -44,14 +44,7 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
       actions={delivery ? <Actions webhook={webhook} delivery={delivery} /> : null}
     >
       <div className={shared.loose}>
-        {known ? (
-          <Summary
-            delivery={known}
-            resendOf={delivery?.resendOf ?? null}
-            author={delivery?.author ?? null}
-            webhookId={webhook.id}
-          />
-        ) : null}
+        {known ? <Summary webhookId={webhook.id} delivery={known} details={delivery} /> : null}
         {delivery ? (
           <>
             <Attempts delivery={delivery} />
@@ -75,16 +68,14 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
 }
 
 interface SummaryProps {
-  delivery: DeliveryListItem;
   webhookId: string;
-  /** The delivery that this one sends again. */
-  resendOf: string | null;
-  /** Who sent it, or started its resend. */
-  author: string | null;
+  delivery: DeliveryListItem;
+  details: DeliveryDetails | undefined;
 }
 
-function Summary({ delivery, webhookId, resendOf, author }: SummaryProps) {
+function Summary({ webhookId, delivery, details }: SummaryProps) {
   const { limits } = useSession();
+  const { resendOf = null, author = null } = details ?? {};
   const { id, outcome, businessEventId, entityId, createdAtUtc } = delivery;
   const goesOn = delivery.inFlight || outcome === "parked" || delivery.nextAttemptAtUtc !== null;
   return (

@@ -1,10 +1,10 @@
-import type { DeliverRequest, EndpointDetails, EventTypeInfo } from "@herald/contracts";
+import type { DeliverRequest, EndpointDetails, EventTypeInfo, WebhookDeliverySummary } from "@herald/contracts";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useSearch } from "wouter";
 import { ApiProblem, problemsOf } from "../../api/client.ts";
 import { deliverManually, deliveryQuery, eventTypesQuery } from "../../api/queries.ts";
-import { LoadError, Skeleton } from "../../common/feedback/LoadError.tsx";
+import { NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { Notice, ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { Field, Select } from "../../common/form/Field.tsx";
@@ -48,10 +48,8 @@ export default function ManualDelivery({ webhook }: { webhook: EndpointDetails }
             }
           />
         </>
-      ) : failed ? (
-        <LoadError error={failed} what={samples.error ? "the samples" : "the delivery to send again"} level={2} />
       ) : (
-        <Skeleton rows={4} what="the form" />
+        <NotLoaded error={failed} what={older.error ? "the delivery to send again" : "the samples"} rows={4} />
       )}
     </Panel>
   );
@@ -162,13 +160,7 @@ export function ManualForm({ webhook, samples, start }: Props) {
       </div>
       <div className={shared.region} role="status">
         {send.error ? <ProblemNotice error={send.error} what="It was not sent." /> : null}
-        {send.data && !send.isPending ? (
-          <Result
-            webhookId={webhook.id}
-            result={resultWords(send.data, limits.maxAttempts)}
-            deliveryId={send.data.id}
-          />
-        ) : null}
+        {send.data && !send.isPending ? <Result webhook={webhook} summary={send.data} /> : null}
       </div>
     </form>
   );
@@ -182,22 +174,16 @@ function useBlock(webhook: EndpointDetails, problem: string | null): string | nu
   return problem === null ? null : "Correct the JSON first.";
 }
 
-function Result({
-  webhookId,
-  result,
-  deliveryId,
-}: {
-  webhookId: string;
-  result: ReturnType<typeof resultWords>;
-  deliveryId: string;
-}) {
+function Result({ webhook, summary }: { webhook: EndpointDetails; summary: WebhookDeliverySummary }) {
+  const { limits } = useSession();
+  const { tone, title, text } = resultWords(summary, limits.maxAttempts);
   return (
     <Notice
-      tone={result.tone}
-      title={result.title}
-      actions={<ButtonLink href={`/webhooks/${webhookId}/deliveries/${deliveryId}`}>Show the delivery</ButtonLink>}
+      tone={tone}
+      title={title}
+      actions={<ButtonLink href={`/webhooks/${webhook.id}/deliveries/${summary.id}`}>Show the delivery</ButtonLink>}
     >
-      <p>{result.text}</p>
+      <p>{text}</p>
     </Notice>
   );
 }

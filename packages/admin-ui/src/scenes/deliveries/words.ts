@@ -1,7 +1,7 @@
 import type { AttemptCounts, DeliveryDetails, Resend, WebhookDeliverySummary } from "@herald/contracts";
 import { besideStatus } from "../../common/display/status.ts";
 import type { Tone } from "../../common/feedback/Notice.tsx";
-import { counted, duration, exact, formats } from "../../common/formats.ts";
+import { counted, duration, exact, formats, tally } from "../../common/formats.ts";
 
 /** What a bar of the chart stands for. */
 export type Unit = "hour" | "day";
@@ -11,14 +11,9 @@ export interface Bar extends AttemptCounts {
   startMs: number;
 }
 
-/** "1,303 attempts in the last 7 days: 1,300 succeeded, 3 failed"; leaves out what is none. */
+/** "1,303 attempts in the last 7 days: 1,300 succeeded, 3 failed" */
 export function attemptsInWords({ succeeded, failed }: AttemptCounts, period: string): string {
-  const all = succeeded + failed;
-  if (all === 0) return `No attempts ${period}`;
-  const parts = Object.entries({ succeeded, failed })
-    .filter(([, many]) => many > 0)
-    .map(([outcome, many]) => `${formats.number(many)} ${outcome}`);
-  return `${counted(all, "attempt", "attempts")} ${period}: ${parts.join(", ")}`;
+  return tally({ succeeded, failed }, "attempt", "attempts", period);
 }
 
 /** When an hour begins, "2:00 PM", or 24 hours, "11/20, 2:00 PM". */

@@ -48,9 +48,9 @@ export default function Events() {
             className={shared.lines}
             hover={hover}
           >
-            {rows.map((row) =>
-              row.kind === "taken" ? <Taken key={row.key} row={row} /> : <NotTaken key={row.key} row={row} />,
-            )}
+            {rows.map((row) => (
+              <Row key={row.key} row={row} />
+            ))}
           </LiveTable>
         </FilteredList>
       </Panel>
@@ -58,56 +58,32 @@ export default function Events() {
   );
 }
 
-function Taken({ row: { event, at } }: { row: Extract<EventRow, { kind: "taken" }> }) {
-  const { key, id, type, entityId, entityType } = event;
-  const entity = `${entityType ?? "entity"} ${shortIdWords(entityId)}`;
+function Row({ row: { taken, notTaken, at } }: { row: EventRow }) {
+  const id = shortIdWords((taken ?? notTaken).id);
+  const name = taken?.type ?? notTaken?.type ?? "An event";
+  const about = taken ? `${taken.entityType ?? "entity"} ${shortIdWords(taken.entityId)}` : "delivered to no webhook";
   return (
-    <tr className={shared.tableRow} data-hint-scope data-event={id}>
+    <tr className={shared.tableRow} data-hint-scope data-event={(taken ?? notTaken).id}>
       <th scope="row" className={classNames(shared.cut, css.type)}>
         <Link
-          href={`/events/${key}`}
+          href={taken ? `/events/${taken.key}` : `/search?q=${notTaken.id}`}
           className={shared.rowLink}
-          aria-label={`${type}, ${entity}, event ${shortIdWords(id)}`}
-        >
-          {type}
-        </Link>
-      </th>
-      <td className={css.entityId}>
-        <ShortId id={entityId} />
-      </td>
-      <td className={shared.wide}>
-        <ShortId id={id} />
-      </td>
-      <td className={classNames(shared.soft, shared.cut, css.fate)}>{fateWords(event)}</td>
-      <td>
-        <Time iso={at} />
-      </td>
-    </tr>
-  );
-}
-
-function NotTaken({ row: { event, at } }: { row: Extract<EventRow, { kind: "not taken" }> }) {
-  const { id, type, cause } = event;
-  const name = type ?? "An event";
-  return (
-    <tr className={shared.tableRow} data-hint-scope data-event={id}>
-      <th scope="row" className={classNames(shared.cut, css.type)}>
-        <Link
-          href={`/search?q=${id}`}
-          className={shared.rowLink}
-          aria-label={`${name}, delivered to nobody, event ${shortIdWords(id)}`}
+          aria-label={`${name}, ${about}, event ${id}`}
         >
           {name}
         </Link>
       </th>
       <td className={css.entityId}>
-        <span className={shared.faint}>–</span>
+        {taken ? <ShortId id={taken.entityId} /> : <span className={shared.faint}>–</span>}
       </td>
       <td className={shared.wide}>
-        <ShortId id={id} />
+        <ShortId id={(taken ?? notTaken).id} />
       </td>
-      <td className={classNames(shared.soft, shared.cut, css.fate)} data-hint={UNDELIVERED_CAUSES[cause]}>
-        <OutcomeBadge outcome="expired" words="Not taken" />
+      <td
+        className={classNames(shared.soft, shared.cut, css.fate)}
+        data-hint={notTaken ? UNDELIVERED_CAUSES[notTaken.cause] : undefined}
+      >
+        {taken ? fateWords(taken) : <OutcomeBadge outcome="expired" words="Not taken" />}
       </td>
       <td>
         <Time iso={at} />

@@ -10,7 +10,7 @@ import { useSession } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
 import { Moment } from "../../common/Time.tsx";
 import css from "./Signature.module.css";
-import { expectedSignature, judgeSignature, signedMessage, type Verdict } from "./signature.ts";
+import { expectedSignature, judgeSignature, type Signed, signedMessage } from "./signature.ts";
 
 /** One delivery's attempts: what was signed, what the header must be, and what is wrong with what the receiver computed. */
 export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
@@ -21,7 +21,7 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
   const attempt = delivery.attempts.find((each) => String(each.number) === number) ?? delivery.attempts.at(-1);
   if (!attempt) return null;
   const { timestamp } = attempt;
-  const message = signedMessage({ timestamp, body: delivery.body });
+  const signed = { secret, timestamp, body: delivery.body };
   return (
     <Stack>
       {delivery.attempts.length > 1 ? (
@@ -47,7 +47,7 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
       </div>
       <div className={shared.column}>
         <h3 className={shared.small}>Signed message: the timestamp, a dot, and the body to the byte</h3>
-        <Code what="signed message" text={message}>
+        <Code what="signed message" text={signedMessage(signed)}>
           <mark className={css.prefix}>{timestamp}.</mark>
           {delivery.body}
         </Code>
@@ -67,7 +67,7 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
         onChange={setSecret}
         data-1p-ignore
       />
-      <Expected prefix={headerPrefix} secret={secret} timestamp={timestamp} body={delivery.body} />
+      <Expected prefix={headerPrefix} signed={signed} />
       <TextField
         label="What your receiver computed (optional)"
         hint={`${product.name} looks for the mistake that explains the difference.`}
@@ -77,31 +77,14 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
         onChange={setGot}
       />
       <div role="status" className={shared.region}>
-        <Judged got={got} secret={secret} timestamp={timestamp} body={delivery.body} />
+        <Judged got={got} signed={signed} />
       </div>
     </Stack>
   );
 }
 
-interface ExpectedProps {
-  prefix: string;
-  secret: string;
-  timestamp: string;
-  body: string;
-}
-
-function Expected({ prefix, secret, timestamp, body }: ExpectedProps) {
-  const [expected, setExpected] = useState<string | null>(null);
-  useEffect(() => {
-    let current = true;
-    setExpected(null);
-    if (secret !== "" && canSign) {
-      void expectedSignature({ secret, timestamp, body }).then((signature) => current && setExpected(signature));
-    }
-    return () => {
-      current = false;
-    };
-  }, [secret, timestamp, body]);
+function Expected({ prefix, signed }: { prefix: string; signed: Signed }) {
+  const expected = useComputed(signed.secret === "" ? null : signed, expectedSignature);
   return (
     <div className={shared.column}>
       <h3 className={shared.small}>Expected {prefix}-Signature</h3>
@@ -118,21 +101,27 @@ function Expected({ prefix, secret, timestamp, body }: ExpectedProps) {
   );
 }
 
-/** Browsers offer WebCrypto only where the page came over HTTPS or from this machine. */
+/** Browsers offer WebCrypto only if the page came over HTTPS or from this machine. */
 const canSign = globalThis.crypto?.subtle !== undefined;
 
-function Judged({ got, secret, timestamp, body }: { got: string; secret: string; timestamp: string; body: string }) {
-  const [verdict, setVerdict] = useState<Verdict | null>(null);
+/** The result of an asynchronous computation; null until it is there, and while there is no input. */
+function useComputed<I, T>(input: I | null, compute: (input: I) => Promise<T>): T | null {
+  const [result, setResult] = useState<T | null>(null);
+  const inputJson = JSON.stringify(input);
   useEffect(() => {
     let current = true;
-    setVerdict(null);
-    if (got.trim() !== "" && secret !== "" && canSign) {
-      void judgeSignature(got, { secret, timestamp, body }).then((judged) => current && setVerdict(judged));
-    }
+    setResult(null);
+    if (input !== null && canSign) void compute(input).then((computed) => current && setResult(computed));
     return () => {
       current = false;
     };
-  }, [got, secret, timestamp, body]);
+  }, [inputJson]);
+  return result;
+}
+
+function Judged({ got, signed }: { got: string; signed: Signed }) {
+  const input = got.trim() === "" || signed.secret === "" ? null : { got, signed };
+  const verdict = useComputed(input, (each) => judgeSignature(each.got, each.signed));
   if (!verdict) return null;
   if (verdict.is === "match") return <Notice tone="good" title="It is the right one." />;
   if (verdict.is === "mistake") {

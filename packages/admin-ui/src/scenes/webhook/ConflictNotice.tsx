@@ -52,13 +52,8 @@ export function ConflictNotice({ conflicts, onTake }: Props) {
   );
 }
 
-function Change({
-  conflict: { field, before, now, yours },
-  onTake,
-}: {
-  conflict: Conflict;
-  onTake: (field: DraftField) => void;
-}) {
+function Change({ conflict, onTake }: { conflict: Conflict } & Pick<Props, "onTake">) {
+  const { field, before, now, yours } = conflict;
   return (
     <li className={css.conflict}>
       <strong>{fieldNames[field]}</strong>

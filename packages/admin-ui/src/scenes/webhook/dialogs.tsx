@@ -1,13 +1,12 @@
 import type { EndpointDetails } from "@herald/contracts";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useLocation } from "wouter";
 import { deleteWebhook, saveWebhook } from "../../api/queries.ts";
-import { announce, ProblemNotice } from "../../common/feedback/Notice.tsx";
+import { announce } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { TextField } from "../../common/form/Field.tsx";
-import { Confirmation, Dialog } from "../../common/overlay/Dialog.tsx";
-import overlay from "../../common/overlay/overlay.module.css";
+import { Confirmation } from "../../common/overlay/Dialog.tsx";
 import { useManageBlock, useSession } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
 import { resumeWords } from "./words.ts";
@@ -95,8 +94,6 @@ function SwitchDialog({
   );
 }
 
-const FORM = "delete-webhook";
-
 export function DeleteDialog({ webhook, onClose }: DialogProps) {
   const [typed, setTyped] = useState("");
   const [, go] = useLocation();
@@ -113,41 +110,27 @@ export function DeleteDialog({ webhook, onClose }: DialogProps) {
     onError: () => client.invalidateQueries({ queryKey: ["webhook", webhook.id] }),
   });
   const matches = typed.trim() === webhook.name.trim();
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (matches && !remove.isPending) remove.mutate();
-  };
   return (
-    <Dialog
+    <Confirmation
       title={`Delete ${webhook.name}?`}
+      verb="Delete webhook"
+      icon="trash"
+      danger
+      block={matches ? null : "Type the webhook's name first."}
+      mutation={remove}
+      failed="It was not deleted."
+      onConfirm={() => remove.mutate()}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            kind="danger"
-            type="submit"
-            form={FORM}
-            busy={remove.isPending}
-            disabledReason={matches ? null : "Type the webhook's name first."}
-          >
-            Delete webhook
-          </Button>
-        </>
-      }
     >
-      <form id={FORM} className={overlay.question} onSubmit={submit}>
-        {remove.error ? <ProblemNotice error={remove.error} what="It was not deleted." /> : null}
-        <p>
-          <strong>Its delivery history goes too</strong>, with every unfinished delivery. This can't be undone. To stop
-          sending and keep the history, pause it instead.
-        </p>
-        <ul>
-          <li>What the receiver has got already stays there.</li>
-          <li>A request that is under way may still arrive.</li>
-        </ul>
-        <TextField label={`Type “${webhook.name}” to confirm`} value={typed} onChange={setTyped} data-autofocus />
-      </form>
-    </Dialog>
+      <p>
+        <strong>Its delivery history goes too</strong>, with every unfinished delivery. This can't be undone. To stop
+        sending and keep the history, pause it instead.
+      </p>
+      <ul>
+        <li>Your receiver keeps what it has.</li>
+        <li>A request that is under way may still arrive.</li>
+      </ul>
+      <TextField label={`Type “${webhook.name}” to confirm`} value={typed} onChange={setTyped} data-autofocus />
+    </Confirmation>
   );
 }
