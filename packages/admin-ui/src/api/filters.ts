@@ -8,7 +8,7 @@ export interface Option {
   group?: string;
 }
 
-/** What the options of a filter depend on. */
+/** The options of a filter depend on these. */
 interface Context {
   webhooks: readonly { id: string; name: string }[];
   eventTypes: readonly { name: string }[];
@@ -127,7 +127,7 @@ const table = {
 export type FilterName = keyof typeof table;
 export const FILTERS: Record<FilterName, Filter> = table;
 
-/** What a list is narrowed to. It lives in the page's address, so that it can be shared. */
+/** The chosen values. They live in the page's address, so that a narrowed list can be shared. */
 export type Filters = Partial<Record<FilterName, readonly string[] | undefined>>;
 
 export function filtersOf(list: List): FilterName[] {

@@ -33,7 +33,7 @@ import { type Filters, parametersOf, queryOf, resendFilter } from "./filters.ts"
 
 /** New results show within two seconds: this interval, and the time that an answer takes. */
 const LIVE_MS = 1_500;
-/** The page waits so many times as long as the overview's answer took before it asks again. */
+/** The page waits this many times as long as the overview's answer took before it asks again. */
 const OVERVIEW_PAUSE = 10;
 let overviewTookMs = 0;
 const ALL_PAGES_MS = 5_000;
@@ -43,7 +43,7 @@ const RECOVERY_MS = 5_000;
 const PAGE_SIZE = 50;
 
 /**
- * An interval of so many ms; of a few seconds while the API doesn't answer or the session is over, to notice a change; and no
+ * An interval of `ms`; of a few seconds while the API doesn't answer or the session is over, to notice a change; and no
  * shorter than an API asks for that was asked too much.
  */
 function every(ms: number): () => number {
@@ -53,7 +53,7 @@ function every(ms: number): () => number {
   };
 }
 
-/** Of a list that the API gives part by part. */
+/** Options of a list that the API gives part by part. */
 const parts = {
   initialPageParam: null as string | null,
   getNextPageParam: ({ nextCursor }: { nextCursor: string | null }) => nextCursor,
@@ -80,7 +80,7 @@ export const overviewQuery = queryOptions({
     overviewTookMs = performance.now() - begun;
     return overview;
   },
-  // The overview is the API's most expensive query. Where it takes long it is asked less often, so that open pages are no load.
+  // The overview is the API's most expensive query. If it takes long, it is asked less often, so that open pages are no load.
   refetchInterval: () => every(Math.max(LIVE_MS, OVERVIEW_PAUSE * overviewTookMs))(),
 });
 
@@ -124,7 +124,7 @@ export const deliveriesQuery = (id: string | null, filters: Filters) =>
     },
   });
 
-/** The newest page of a list of which more was loaded. */
+/** The newest page of a list, if more pages are loaded. */
 export const newestDeliveriesQuery = (id: string | null, filters: Filters, enabled: boolean) =>
   queryOptions({
     queryKey: ["newest-deliveries", id, filters],
@@ -155,7 +155,7 @@ export const changesQuery = (id: string | null) =>
     refetchInterval: every(ALL_PAGES_MS),
   });
 
-/** What a resend would send, with the filter that it was counted by. */
+/** The count of what a resend would send, and the filter that it was counted by. */
 export interface PreviewOfResend extends ResendPreview {
   filter: StartResendRequest;
 }
@@ -199,7 +199,7 @@ export const eventsQuery = (filters: Filters) =>
     refetchInterval: (query) => every(ALL_PAGES_MS * (query.state.data?.pages.length ?? 1))(),
   });
 
-/** What bears an id: an event, a delivery of one or by hand, and the events about an entity, of which there may be more parts. */
+/** Finds an id: that of an event, of a delivery, or of an entity, whose events may have more parts. */
 export const searchQuery = (id: string) =>
   infiniteQueryOptions({
     queryKey: ["search", id],
@@ -213,7 +213,7 @@ export const searchQuery = (id: string) =>
     refetchInterval: every(ALL_PAGES_MS),
   });
 
-/** One part of several searches for one id, of which at most the last one has more. An event that two of them found is there once. */
+/** Merges several searches for one id. At most the last one has more parts. An event that two of them found is there once. */
 function merged(pages: EventPage[]): EventPage {
   const byKey = new Map(pages.flatMap(({ events }) => events).map((event) => [event.key, event]));
   return {
@@ -261,6 +261,6 @@ export const startResend = (id: string, filter: StartResendRequest) =>
 export const stopResend = (id: string, resendId: string) =>
   call<Resend>(`/webhooks/${id}/resends/${resendId}/stop`, { method: "POST" });
 
-/** What the API would say to these fields, without saving them. */
+/** Asks the API what is wrong with these fields, without saving them. */
 export const checkWebhook = (body: Partial<SaveWebhookRequest>, signal: AbortSignal) =>
   call<{ errors: FieldProblem[] }>("/webhooks/checks", { method: "POST", body, signal });

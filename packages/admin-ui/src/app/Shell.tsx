@@ -11,10 +11,11 @@ import controls from "../common/form/form.module.css";
 import { product } from "../common/product.ts";
 import shared from "../common/shared.module.css";
 import { Time } from "../common/Time.tsx";
+import mark from "./mark.svg";
 import css from "./Shell.module.css";
 import { ThemeMenu } from "./theme.tsx";
 
-/** What surrounds every scene: the navigation, the connection's state, and the scene itself. */
+/** The frame of every scene: navigation, the state of the connection, and the scene itself. */
 export function Shell({ children }: { children: ReactNode }) {
   return (
     <>
@@ -23,7 +24,7 @@ export function Shell({ children }: { children: ReactNode }) {
       </button>
       <header className={classNames(shared.bar, css.head)}>
         <nav className={css.trail} aria-label="You are here">
-          {product.hasLogo ? <Logo /> : <Mark />}
+          {product.hasLogo ? <Logo /> : <img src={mark} alt="" width="22" height="22" />}
           <ol>
             <li>{product.url === null ? "Integrations" : <a href={product.url}>{product.name}</a>}</li>
             <li>
@@ -45,19 +46,9 @@ export function Shell({ children }: { children: ReactNode }) {
   );
 }
 
-/** It has words where the name doesn't stand beside it. */
+/** It has words if the name doesn't stand beside it. */
 function Logo() {
   return <img className={css.logo} src="logo" alt={product.url === null ? product.name : ""} height="22" />;
-}
-
-function Mark() {
-  return (
-    <svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
-      <path className={css.shield} d="M5 3h22v13c0 7-5 11.5-11 13.5C10 27.5 5 23 5 16Z" />
-      <path className={css.chief} d="M5 3h22v6.5H5Z" />
-      <path className={css.tick} d="m9.5 17 4.6 4.6 8.4-8.6" />
-    </svg>
-  );
 }
 
 /** Finds anything by what one has of it: from every scene, and with what was looked for still in it on the results' page. */
@@ -103,7 +94,7 @@ function SearchBox() {
   );
 }
 
-/** Where "/" is a letter as any other, and where a dialog is open, which keeps the focus. */
+/** In a text "/" is a letter like any other, and an open dialog keeps the focus. */
 function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof Element && target.closest("input, textarea, select, [contenteditable], [role=dialog]") !== null

@@ -14,7 +14,7 @@ export interface Formats {
 
 /**
  * @param languages those of the browser, the preferred one first.
- * @param timeZone that of the browser where it is left out.
+ * @param timeZone by default that of the browser.
  */
 export function formatsFor(languages: readonly string[], timeZone?: string): Formats {
   const locales = [...languages];

@@ -57,7 +57,7 @@ test("events are listed newest first, what was not taken among them, and lead to
   await links.nth(2).waitFor();
   const names = await links.evaluateAll((all) => all.map((link) => link.getAttribute("aria-label")));
   expect(names).toEqual([
-    "RiskCreatd, delivered to nobody, event d92e3431…3333",
+    "RiskCreatd, delivered to no webhook, event d92e3431…3333",
     "RiskCreated, entity 4711beef…0002, event c81d2320…2222",
     "WorkItemCompleted, entity 4711abcd…0001, event b70c1219…1111",
   ]);
@@ -99,7 +99,7 @@ test("events are narrowed by type, days and how an id begins, in the address", a
   await rows.nth(2).waitFor();
 });
 
-test("deliveries to all webhooks can be told apart, are narrowed in the address, and open at their webhook", async () => {
+test("deliveries to all webhooks name their webhook, are narrowed in the address, and open at their webhook", async () => {
   const page = await environment.signIn("/deliveries");
   const links = page.getByRole("rowheader").getByRole("link");
   await links.nth(3).waitFor();
@@ -119,7 +119,7 @@ test("deliveries to all webhooks can be told apart, are narrowed in the address,
   expect(page.url()).toMatch(/\/webhooks\/[0-9a-f-]{36}\/deliveries\/[0-9a-f-]{36}$/);
 });
 
-test("what was deleted stays in the changes of all webhooks, with who deleted it", async () => {
+test("a deleted webhook stays in the changes of all webhooks, with the person who deleted it", async () => {
   const { prisma } = environment.db.database;
   const { organizationId } = environment.api;
   const gone = await insertEndpoint(prisma, { organizationId, name: "Short-lived" });

@@ -12,7 +12,7 @@ beforeAll(async () => {
   population = await populate(environment);
 });
 
-/** Makes what waits for the failing webhook due so many seconds from now, however long the tests before took. */
+/** Makes the failing webhook's deliveries due this many seconds from now, however long the tests before took. */
 async function isDueIn(seconds: number): Promise<void> {
   const dueAt = new Date(environment.clock.now().getTime() + seconds * 1_000);
   const { prisma } = environment.db.database;

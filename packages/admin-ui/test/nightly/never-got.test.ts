@@ -35,7 +35,7 @@ async function webhookWith(bodies: readonly string[]): Promise<string> {
 
 const bodies = (count: number) => Array.from({ length: count }, (_, index) => `{ "größe":  ${index} }\r\n`);
 
-/** The clock stands still. It is moved where the resend rests: never while an attempt is under way. */
+/** The clock stands still. It is moved while the resend rests: never while an attempt is under way. */
 async function untilFinished(id: string): Promise<void> {
   await eventually(async () => {
     const { resends } = await environment.api.read<ResendPage>(`/${id}/resends`);

@@ -88,7 +88,7 @@ const idOf = (name: string) =>
 test("a manual delivery is found by its id, and said to be of no event", async () => {
   const page = await environment.signIn();
   await find(page, manualId);
-  await page.getByText("A manual delivery, which is of no event").waitFor();
+  await page.getByText("A manual delivery, without an event").waitFor();
   await page.getByRole("link", { name: "Billing" }).click();
   await page.waitForURL(`**/deliveries/${manualId}`);
 });
@@ -104,7 +104,7 @@ test("a webhook is found by a part of its name or URL, and by its id", async () 
   await page.getByText("Paused by Ana").waitFor();
 });
 
-test("of an event that was not taken the search says why, with the reason where it broke the contract", async () => {
+test("the search says why an event was not taken, with the reason if it broke the contract", async () => {
   const { prisma } = environment.db.database;
   const { organizationId } = environment.api;
   const eventId = randomUUID();
@@ -117,13 +117,13 @@ test("of an event that was not taken the search says why, with the reason where 
   });
   const page = await environment.signIn();
   await find(page, eventId);
-  const misspelt = page.getByRole("region", { name: "WorkItemCompletd, delivered to nobody" });
+  const misspelt = page.getByRole("region", { name: "WorkItemCompletd, delivered to no webhook" });
   await misspelt.getByText("there is no type of this exact name").waitFor();
-  const broken = page.getByRole("region", { name: "RiskCreated, delivered to nobody" });
+  const broken = page.getByRole("region", { name: "RiskCreated, delivered to no webhook" });
   await broken.getByText("/entityId must be a UUID").waitFor();
 });
 
-test("what nobody has is said to be nowhere, and another organization's event is", async () => {
+test("an unknown id is not found, and neither is another organization's event", async () => {
   const other = await insertEvent(environment.db.database.prisma, randomUUID());
   const page = await environment.signIn();
   for (const words of [other.id, randomUUID(), "no such words"]) {

@@ -18,7 +18,7 @@ export interface Answer {
 
 /** A webhook with a past. */
 export interface WebhookScenario {
-  /** Set where tests ask for it. */
+  /** Set if a test asks for it. */
   key?: ScenarioKey;
   name: string;
   url: string;
@@ -162,13 +162,13 @@ export interface Attempt extends Answer {
 }
 
 export interface Past {
-  /** Of the delivery; before it is stored, what the ids of its event and of the entity are made of. */
+  /** The id of the delivery. Before it is stored, the ids of its event and entity are made from it. */
   id: string;
   createdMs: number;
   eventType: EventType;
   state: "pending" | "succeeded" | "exhausted";
   attempts: Attempt[];
-  /** When the next attempt is due; null where none follows. */
+  /** When the next attempt is due; null if none follows. */
   dueAt: Date | null;
 }
 

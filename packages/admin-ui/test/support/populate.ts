@@ -108,7 +108,7 @@ async function insertWebhook(
 /** Up to how long attempts took that are counted together, in ms. */
 const BOUNDS_MS = [50, 100, 250, 500, 1_000, 2_500, 5_000, 15_000];
 
-/** What the attempts of the day add up to by hours, and the same for each day of a month, but with fewer hours at weekends. */
+/** The sums of a day's attempts by hours, and the same for each day of a month, with fewer hours at weekends. */
 function hoursOf(past: readonly Past[], endpointId: string, nowMs: number) {
   const hours = new Map<number, { succeeded: number; failed: number; durations: number[] }>();
   for (const { startedAt, statusCode, durationMs } of past.flatMap(({ attempts }) => attempts)) {

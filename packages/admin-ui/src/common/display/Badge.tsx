@@ -33,7 +33,7 @@ const outcomeLook: Record<Outcome, { icon: IconName; tone: string | undefined }>
   expired: { icon: "cross", tone: shared.bad },
 };
 
-/** What has become of a delivery. */
+/** A delivery's outcome. */
 export function OutcomeBadge({ outcome, words = outcomeWords[outcome] }: { outcome: Outcome; words?: string }) {
   const { icon, tone } = outcomeLook[outcome];
   return (
@@ -47,9 +47,9 @@ export function OutcomeBadge({ outcome, words = outcomeWords[outcome] }: { outco
 interface Props {
   count: number;
   limit: number;
-  /** What the last of those counted came to; the ones before it are failures in any case. */
+  /** The result of the last one. The ones before it are failures. */
   last?: "failed" | "succeeded";
-  /** For who listens, and written out beside the pips where `caption` is set. */
+  /** For screen readers, and written beside the pips if `caption` is set. */
   words: string;
   caption?: boolean;
 }

@@ -7,12 +7,12 @@ import shared from "../shared.module.css";
 import css from "./display.module.css";
 
 interface CodeProps {
-  /** Names the block for who listens, and its copy button. */
+  /** Names the block for screen readers, and its copy button. */
   what: string;
   text: string;
   /** Shown instead of the bare text, for marked-up text. */
   children?: ReactNode;
-  /** Lines break where the block ends. Off for program code. */
+  /** Lines break at the end of the block. Off for program code. */
   wrap?: boolean;
   tall?: boolean;
 }
@@ -40,7 +40,7 @@ export function Code({ what, text, children, wrap = true, tall = false }: CodePr
 
 interface CopyProps {
   text: string;
-  /** What is copied, as the button's name continues: "Copy" + " delivery id". */
+  /** Completes the button's name: "Copy" + " delivery id". */
   what: string;
   /** Only the icon shows. */
   small?: boolean;
@@ -93,7 +93,7 @@ async function writeClipboard(text: string): Promise<boolean> {
   }
 }
 
-/** What people know an id by: `head`, by which a search finds it, and `tail`, since ids that begin with their time begin alike. */
+/** People know an id by `head`, by which a search finds it, and by `tail`, since ids begin with their time and so begin alike. */
 export function shortId(id: string): { head: string; tail: string } {
   return { head: id.slice(0, 8), tail: id.slice(-4) };
 }
@@ -103,7 +103,7 @@ export function shortIdWords(id: string): string {
   return `${head}…${tail}`;
 }
 
-/** What a delivery is of, in words. */
+/** The event and entity of a delivery, in words. */
 export function deliveryWords({ id, eventType, businessEventId, entityId }: DeliveryListItem): string {
   if (businessEventId === undefined) return `${eventType}, manual delivery ${shortIdWords(id)}`;
   const entity = entityId === null ? "" : `, entity ${shortIdWords(entityId)}`;

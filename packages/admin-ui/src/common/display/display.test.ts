@@ -68,7 +68,7 @@ test.each([
   expect(nextTryWords({ ...failing, nextTryAtUtc: inSeconds(seconds) }, now)).toBe(words);
 });
 
-test("where nothing waits there is no next try, nor without Herald's network, nor while its operator lets nothing be sent", () => {
+test("there is no next try if nothing waits, in an outage, or while the operator has stopped deliveries", () => {
   expect(nextTryWords(failing, now)).toBe(null);
   expect(nextTryWords({ ...failing, nextTryAtUtc: inSeconds(4), outageSinceUtc: inSeconds(-4) }, now)).toBe(null);
   expect(nextTryWords({ ...failing, nextTryAtUtc: inSeconds(4), stoppedSinceUtc: inSeconds(-4) }, now)).toBe(null);
@@ -84,7 +84,7 @@ const hour = (counts: Partial<HourOfDeliveries>): HourOfDeliveries => ({
   ...counts,
 });
 
-test("a day is told in words, without what is none", () => {
+test("a day has words, which leave out zeros", () => {
   expect(dayInWords([hour({ succeeded: 1_300 }), hour({ failing: 2, exhausted: 1 })])).toBe(
     "1,303 deliveries in the last 24 hours: 1,300 succeeded, 2 failing, 1 exhausted",
   );

@@ -43,7 +43,7 @@ export function dayInWords(hours: readonly HourOfDeliveries[], period = "in the 
   return tally(sums, "delivery", "deliveries", period);
 }
 
-/** What the sums of the hours cover: on busy days only the newest deliveries are counted. */
+/** The time that the sums cover: on busy days only the newest deliveries are counted. */
 export function countedPeriod(hours: readonly HourOfDeliveries[], countedSinceUtc: string): string {
   const isWhole = Date.parse(countedSinceUtc) <= Date.parse(hours[0]?.startUtc ?? countedSinceUtc);
   return isWhole ? "in the last 24 hours" : `since ${formats.dateTime(countedSinceUtc)}, the newest of the day`;

@@ -23,7 +23,7 @@ export const outcomeWords: Record<Outcome, string> = {
   expired: "Expired",
 };
 
-/** What an outcome means, for a filter's hint and the drawer, which says more of one that expired. */
+/** The meaning of an outcome, for a filter's hint and the drawer, which says more of an expired one. */
 export const outcomeMeaning: Record<Outcome, string> = {
   waiting: "No attempt has been made yet.",
   failing: "The latest attempt failed; another one follows.",
@@ -39,7 +39,7 @@ export function expiredWords(retentionDays: number): string {
 }
 
 /**
- * What there is to say beside a status code: the error summary without the code that it may repeat. Network failures are
+ * The words beside a status code: the error summary without the code that it may repeat. Network failures are
  * recorded as 503 (SPEC 2.2), and only their summary tells them from a receiver that answered 503.
  */
 export function besideStatus(statusCode: number | null, errorSummary: string | null): string {
@@ -65,7 +65,7 @@ export function endpointStatus(webhook: Judged): EndpointStatus {
 
 const numbers = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 
-/** A count as a word where it has a short one: "five", "12". */
+/** A count as a word if it has a short one: "five", "12". */
 export function inWords(count: number): string {
   return numbers[count] ?? String(count);
 }
@@ -85,7 +85,7 @@ type Tried = Pick<EndpointOverview, "nextTryAtUtc" | "outageSinceUtc" | "stopped
 
 /**
  * When a failing webhook is tried again: "next try in 4 s", "next try in 1:05"; "trying again" once that time has come, and while
- * an attempt is under way. Null where nothing waits for it, and while Herald's own network, or its operator, keeps it from trying.
+ * an attempt is under way. Null if nothing waits for it, and while Herald's own network, or its operator, keeps it from trying.
  */
 export function nextTryWords({ nextTryAtUtc, outageSinceUtc, stoppedSinceUtc }: Tried, nowMs: number): string | null {
   if (nextTryAtUtc === null || outageSinceUtc !== null || stoppedSinceUtc !== null) return null;

@@ -10,7 +10,7 @@ import css from "./feedback.module.css";
 import { reasonOf } from "./Notice.tsx";
 
 /**
- * Says why something could not be loaded, and what to do, in its place. What was loaded once stays on the page instead.
+ * Says why something could not be loaded, and what to do, in its place. Something that was loaded once stays on the page instead.
  */
 export function LoadError({ error, what, level = 1 }: { error: unknown; what: string; level?: 1 | 2 }) {
   if (error instanceof ApiProblem && error.status === 401) return <SignedOut signInUrl={error.problem.signInUrl} />;
@@ -43,12 +43,12 @@ export function LoadError({ error, what, level = 1 }: { error: unknown; what: st
 interface NotLoadedProps {
   error: unknown;
   what: string;
-  /** Of the picture that stands in its place. */
+  /** Rows of the picture that stands in its place. */
   rows: number;
   level?: 1 | 2;
 }
 
-/** Stands in the place of what is still loaded, or says why it could not be. */
+/** Stands in the place of something that is still being loaded, or says why it could not be. */
 export function NotLoaded({ error, what, rows, level = 2 }: NotLoadedProps) {
   return error ? <LoadError error={error} what={what} level={level} /> : <Skeleton rows={rows} what={what} />;
 }
@@ -76,7 +76,7 @@ export function NotAllowed({ missing }: { missing: readonly string[] }) {
       action={<RefetchButton>Try again</RefetchButton>}
     >
       <p>You need a right for that: {lacking(missing)}.</p>
-      <p>Who administers your organization can grant it.</p>
+      <p>An administrator of your organization can grant it.</p>
     </EmptyState>
   );
 }
@@ -104,7 +104,7 @@ interface Props {
   level?: 1 | 2;
 }
 
-/** Where there is nothing to show: what that means, and the next step. */
+/** Stands in the place of nothing: what that means, and the next step. */
 export function EmptyState({ icon, title, children, action, level = 2 }: Props) {
   const Heading = level === 1 ? "h1" : "h2";
   return (

@@ -39,7 +39,7 @@ export function Notice({ tone, title, icon = icons[tone], children, actions, urg
   );
 }
 
-/** Why something that was asked for didn't happen, in the API's words where it gave any. */
+/** Why a request failed, in the API's words if it gave any. */
 export function ProblemNotice({ error, what }: { error: unknown; what: string }) {
   return (
     <Notice tone="bad" title={what} urgent>
@@ -90,7 +90,7 @@ export function StandstillNotice({ webhook }: { webhook: EndpointOverview | Endp
   );
 }
 
-/** Says a sentence to who listens, without moving the focus: what a glance would notice. One region for the whole page. */
+/** Says a sentence to screen readers, without moving the focus. The whole page has one region for it. */
 export function announce(sentence: string): void {
   const region = document.getElementById("announcements");
   if (!region) return;

@@ -9,7 +9,7 @@ import css from "./form.module.css";
 interface Look {
   kind?: "primary" | "secondary" | "quiet" | "danger";
   icon?: IconName | undefined;
-  /** Where the icon alone says it; the children are its name for who listens. */
+  /** Only the icon shows. The children are its name for screen readers. */
   iconOnly?: boolean;
 }
 

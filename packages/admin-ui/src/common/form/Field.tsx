@@ -14,7 +14,7 @@ interface FieldAttributes {
 interface FieldProps {
   label: string;
   hint?: ReactNode;
-  /** What is wrong with the value, in the API's words. */
+  /** Problems of the value, in the API's words. */
   problems?: readonly string[];
   /** Between the label's line end and the field: e.g. a count. */
   aside?: ReactNode;

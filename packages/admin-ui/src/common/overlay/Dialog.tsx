@@ -78,7 +78,7 @@ export function Dialog({ title, onClose, children, actions, mustAnswer = false, 
 
 interface ConfirmationProps {
   title: string;
-  /** What is done, on the button that does it. */
+  /** The words of the button that does it. */
   verb: string;
   icon: IconName;
   /** It can't be undone. */
@@ -86,14 +86,14 @@ interface ConfirmationProps {
   /** Why it can't be done yet. */
   block?: string | null;
   mutation: { error: unknown; isPending: boolean };
-  /** What to say if it fails. */
+  /** The title of the notice after a failure. */
   failed: string;
   onConfirm: () => void;
   onClose: () => void;
   children: ReactNode;
 }
 
-/** Says what something does, before it is done. */
+/** Explains something before it is done. */
 export function Confirmation({ title, verb, icon, danger = false, block = null, ...rest }: ConfirmationProps) {
   const { mutation, failed, onConfirm, onClose, children } = rest;
   const form = useId();

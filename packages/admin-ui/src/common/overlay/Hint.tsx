@@ -68,7 +68,7 @@ export function Hint() {
   ) : null;
 }
 
-/** Above the anchor, or below it where there is no room; always within the window. The top layer puts it above dialogs. */
+/** Above the anchor, or below it if there is no room; always within the window. The top layer puts it above dialogs. */
 function place(bubble: HTMLElement, anchor: Element): void {
   bubble.showPopover();
   const { top, bottom, left, width } = anchor.getBoundingClientRect();

@@ -20,7 +20,7 @@ export interface Paged {
 interface NextPageProps {
   query: Paged;
   count: number;
-  /** What the list is of, as in "deliveries". */
+  /** Names the rows, as in "deliveries". */
   what: string;
 }
 
@@ -56,9 +56,9 @@ interface Props {
   query: Paged & { data: unknown; error: unknown };
   /** Rows that are loaded. */
   count: number;
-  /** What the list is of, as in "deliveries". */
+  /** Names the rows, as in "deliveries". */
   what: string;
-  /** Stands in the list's place where it has no rows, and there are none to load. */
+  /** Stands in the list's place if it has no rows, and there are none to load. */
   none: ReactNode;
   /** Rows of the picture that stands in the list's place until the first part is there. */
   skeletonRows?: number;

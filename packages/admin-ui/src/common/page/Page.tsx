@@ -20,7 +20,7 @@ interface PageHeadProps {
   actions?: ReactNode;
 }
 
-/** The head of a scene. When the page moves on to another scene, its title takes the focus, so that who listens knows. */
+/** The head of a scene. When the page moves on to another scene, its title takes the focus, so that screen readers say it. */
 export function PageHead({ title, back, aside, children, actions }: PageHeadProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   usePageTitle(title);
@@ -110,9 +110,9 @@ export function Stack({ children }: { children: ReactNode }) {
 }
 
 interface TabsProps {
-  /** What they are parts of, in words. */
+  /** Names the whole, for screen readers. */
   name: string;
-  /** Where the parts are. */
+  /** The address of the whole. */
   base: string;
   /** Each by its path below `base`; "" is the first one's. */
   tabs: readonly { path: string; words: string }[];

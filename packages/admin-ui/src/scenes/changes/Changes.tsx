@@ -11,7 +11,7 @@ import { Time } from "../../common/Time.tsx";
 import { type ChangedField, changeAuthor, changedFields, changeTitle } from "./change-words.ts";
 
 /**
- * Who changed a webhook's settings, or sent something by hand; when, and what was before.
+ * The changes of a webhook's settings and the payloads sent by hand: when, by which person, and the values before.
  * @param id the webhook's; null for all of the organization's, deleted ones too
  */
 export function Changes({ id }: { id: string | null }) {
@@ -44,6 +44,7 @@ function None() {
 
 function Change({ change, ofAll }: { change: EndpointChange; ofAll: boolean }) {
   const fields = changedFields(change);
+  const author = changeAuthor(change);
   return (
     <li className={classNames(shared.column, shared.item, shared.small)}>
       <p className={shared.bar}>
@@ -53,7 +54,8 @@ function Change({ change, ofAll }: { change: EndpointChange; ofAll: boolean }) {
               <Link href={`/webhooks/${change.endpointId}`}>{change.endpointName}</Link>:{" "}
             </>
           ) : null}
-          <strong>{changeTitle(change)}</strong> by {changeAuthor(change)}
+          <strong>{changeTitle(change)}</strong>
+          {author === null ? null : ` by ${author}`}
         </span>
         <span className={shared.soft}>
           <Time iso={change.changedAtUtc} />
@@ -77,7 +79,7 @@ function Value({ field: { before, after } }: { field: ChangedField }) {
   );
 }
 
-/** Who did what with the organization's webhooks. */
+/** The changes of all of the organization's webhooks. */
 export function AllChanges() {
   return (
     <OrganizationPage

@@ -14,7 +14,7 @@ const DAY_S = 86_400;
 interface Props {
   points: readonly Bar[];
   unit: Unit;
-  /** What they are together, in words. */
+  /** Their sums, in words. */
   words: string;
 }
 
@@ -67,7 +67,7 @@ export default function AttemptChart({ points, unit, words }: Props) {
   );
 }
 
-/** x in seconds, in the middle of a day, and at an hour's beginning, where its label stands; what failed is negative. */
+/** x in seconds, in the middle of a day, and at an hour's beginning, below which its label stands. Failures are negative. */
 function series(points: readonly Bar[], unit: Unit): uPlot.AlignedData {
   return [
     points.map(({ startMs }) => startMs / 1000 + (unit === "day" ? DAY_S / 2 : 0)),

@@ -62,7 +62,7 @@ export function DeliveryTable({ rows: fresh, list, ofAll = false, hrefOf }: Prop
   );
 }
 
-/** Says once that new rows wait, not with each further one. */
+/** Says once that new rows wait, and not again for each further one. */
 function useAnnounced(waiting: number): void {
   const said = useRef(false);
   useEffect(() => {
@@ -132,7 +132,7 @@ function Of({ delivery: { id, businessEventId, entityId } }: { delivery: Deliver
   );
 }
 
-/** What tells the row from the others, read out. */
+/** The row's name for screen readers. */
 function nameOf(delivery: DeliveryListItem, ofAll: boolean): string {
   const words = `${outcomeWords[delivery.outcome]}, ${deliveryWords(delivery)}`;
   return ofAll ? `${words}, to ${delivery.endpointName}` : words;

@@ -17,7 +17,7 @@ import css from "./deliveries.module.css";
 import { checkJson } from "./json-error.ts";
 import { resultWords } from "./words.ts";
 
-/** Sends JSON by hand: a sample of an event to edit, or what an older delivery carried. */
+/** Sends JSON by hand: a sample of an event to edit, or the content of an older delivery. */
 export default function ManualDelivery({ webhook }: { webhook: EndpointDetails }) {
   usePageTitle(`Manual delivery · ${webhook.name}`, 1);
   const again = new URLSearchParams(useSearch()).get("delivery");
@@ -58,7 +58,7 @@ export default function ManualDelivery({ webhook }: { webhook: EndpointDetails }
 interface Props {
   webhook: EndpointDetails;
   samples: readonly EventTypeInfo[];
-  /** What an older delivery carried, character for character. */
+  /** The content of an older delivery, character for character. */
   start: DeliverRequest | null;
 }
 

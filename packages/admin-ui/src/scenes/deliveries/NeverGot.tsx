@@ -18,7 +18,7 @@ import { Time } from "../../common/Time.tsx";
 import css from "./deliveries.module.css";
 import { deliveriesIn, progressWords, sizeIn, stateWords } from "./words.ts";
 
-/** What a webhook's receiver never got, and sending it again. */
+/** Deliveries that a webhook's receiver never got, and a button that sends them again. */
 export default function NeverGot({ webhook }: { webhook: EndpointDetails }) {
   const filters = useFilters("never-got");
   const { data: preview, error } = useQuery(resendPreviewQuery(webhook.id, filters));
@@ -134,7 +134,7 @@ function StartDialog({ webhook, preview, onClose }: Props) {
   );
 }
 
-/** What was sent again, newest first, and how far it is. Empty where nothing ever was. */
+/** The webhook's resends, newest first, and how far each is. Empty if there was none. */
 export function Resends({ id }: { id: string }) {
   const { data, error } = useQuery(resendsQuery(id));
   useEndNoticed(id, data?.resends);
@@ -181,7 +181,7 @@ function Row({ id, resend }: { id: string; resend: Resend }) {
   );
 }
 
-/** When a resend that ran has ended, who listens is told, and what is left is counted anew. */
+/** When a running resend ends, screen readers say so, and the deliveries that are left are counted again. */
 function useEndNoticed(id: string, resends: readonly Resend[] | undefined): void {
   const client = useQueryClient();
   const running = useRef<string | undefined>(undefined);

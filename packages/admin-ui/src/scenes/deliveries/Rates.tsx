@@ -77,7 +77,7 @@ function Period({ rates: { endUtc, periods, hours, days }, many }: { rates: Endp
   );
 }
 
-/** The same as the chart, for whoever does not see it or point at it. */
+/** The same as the chart, without seeing it or pointing at it. */
 function Numbers({ points, unit }: { points: readonly Bar[]; unit: Unit }) {
   return (
     <details>

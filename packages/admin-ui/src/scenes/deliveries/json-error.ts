@@ -30,7 +30,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Only some browsers' JSON.parse says where a text stops being JSON. */
+/** JSON.parse names the place in some browsers only. */
 function placeOfError(text: string): string {
   const errors: ParseError[] = [];
   parse(text, errors, { disallowComments: true });

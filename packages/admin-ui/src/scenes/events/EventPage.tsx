@@ -14,7 +14,7 @@ import { Moment, Time } from "../../common/Time.tsx";
 import css from "./events.module.css";
 import { reasonWords } from "./words.ts";
 
-/** One business event: what it was, what became of it at each webhook, and the body that receivers get. */
+/** One business event: its facts, its deliveries, and the body that receivers get. */
 export default function EventPage({ id }: { id: string }) {
   const { data: event, error } = useQuery(eventQuery(id));
   if (!event) return <NotLoaded error={error} what="the event" rows={8} level={1} />;
@@ -59,7 +59,7 @@ function factsOf(event: EventDetails): Record<string, ReactNode> {
   };
 }
 
-/** What became of an event at each webhook: its delivery, or why it has none. */
+/** An event at each webhook: its delivery, or why it has none. */
 export function DeliveryResults({ results }: { results: readonly EndpointDelivery[] }) {
   if (results.length === 0) return <p className={shared.soft}>Your organization has no webhook.</p>;
   return (

@@ -26,7 +26,7 @@ export default function Events() {
   return (
     <OrganizationPage
       title="Events"
-      words={`What your organization's services told ${product.name}, newest first, and what became of it.`}
+      words={`The events that your organization's services sent to ${product.name}, newest first, and their deliveries.`}
     >
       <Panel>
         <FilteredList

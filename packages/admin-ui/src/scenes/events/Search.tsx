@@ -12,7 +12,7 @@ import { Time } from "../../common/Time.tsx";
 import { withText } from "../webhook/WebhookList.tsx";
 import { DeliveryResults } from "./EventPage.tsx";
 
-/** What bears an id, a name or a URL. Its words are in the page's address, so that a search can be shared. */
+/** Finds by id, name or URL. The words are in the page's address, so that a search can be shared. */
 export default function Search() {
   const [search] = useSearchParams();
   const sought = search.get("q")?.trim() ?? "";
@@ -103,7 +103,7 @@ function ById({ id }: { id: string }) {
     <>
       {webhook.length > 0 ? <Webhooks found={webhook} /> : null}
       {manual ? (
-        <Panel title="A manual delivery, which is of no event" padded>
+        <Panel title="A manual delivery, without an event" padded>
           <DeliveryResults results={[manual]} />
         </Panel>
       ) : null}

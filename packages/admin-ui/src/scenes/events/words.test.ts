@@ -20,7 +20,7 @@ const page = (events: EventListItem[], others: UndeliveredEvent[]): EventPage =>
 });
 const result = (delivery: Partial<DeliveryListItem> | null) => ({ delivery }) as unknown as EndpointDelivery;
 
-test("what was not taken stands where its time is, among the events of all pages", () => {
+test("events that were not taken stand among the others by their time", () => {
   const pages = [
     page([event("a", 9), event("b", 5)], [undelivered("x", 7)]),
     page([event("c", 1)], [undelivered("y", 3)]),

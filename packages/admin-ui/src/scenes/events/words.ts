@@ -33,7 +33,7 @@ export function eventRows(pages: readonly EventPage[]): EventRow[] {
   return [...taken, ...others].sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
 }
 
-/** What became of an event, counted: "2 succeeded, 1 failing"; of no webhook it says so. */
+/** Counts an event's deliveries by outcome: "2 succeeded, 1 failing". */
 export function fateWords({ endpoints }: EventListItem): string {
   const counts = new Map<string, number>();
   for (const { delivery } of endpoints) {

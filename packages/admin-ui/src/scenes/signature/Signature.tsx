@@ -17,7 +17,7 @@ import { SignatureCheck } from "./SignatureCheck.tsx";
 
 const ReceiverCode = lazy(() => import("./ReceiverCode.tsx"));
 
-/** What a receiver should have seen: for one attempt, what was signed and the header that comes of it; and code that checks it. */
+/** For one attempt the signed message and the header that follows from it; and code that checks them. */
 export default function Signature({ webhook }: { webhook: EndpointDetails }) {
   usePageTitle(`Signature · ${webhook.name}`, 1);
   const [search, setSearch] = useSearchParams();

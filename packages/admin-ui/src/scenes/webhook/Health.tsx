@@ -37,7 +37,7 @@ interface CardProps {
   title: string;
   /** The words below the title. */
   children: ReactNode;
-  /** What to do, beside the words. */
+  /** A button beside the words. */
   action?: ReactNode;
   below?: ReactNode;
 }

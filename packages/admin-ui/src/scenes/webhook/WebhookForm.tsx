@@ -32,7 +32,7 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   const block = useManageBlock();
   const client = useQueryClient();
   const reveal = useRevealSecret();
-  /** What the edit began from; its version is the one that a save must name. */
+  /** The edit began from this. A save must name its version. */
   const [base, setBase] = useState(() => baseOf(webhook));
   const [rotateSecret, setRotateSecret] = useState(false);
   const [conflicts, setConflicts] = useState<Conflict[]>([]);

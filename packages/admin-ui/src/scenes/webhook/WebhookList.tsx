@@ -68,7 +68,7 @@ function Loaded({ webhooks }: { webhooks: EndpointOverview[] }) {
   );
 }
 
-/** What needs an admin's attention. It comes first, since most admins open the page because of it. */
+/** The webhooks that need an admin. They come first, since most admins open the page because of them. */
 function Attention({ webhooks }: { webhooks: EndpointOverview[] }) {
   const { limits } = useSession();
   const disabled = webhooks.filter((webhook) => endpointStatus(webhook) === "disabled");

@@ -2,9 +2,8 @@ import type { EndpointDetails, FailedAttempt, FailureKind } from "@herald/contra
 import { counted, formats } from "../../common/formats.ts";
 
 export interface Diagnosis {
-  /** What is most likely wrong. */
+  /** The most likely one. */
   cause: string;
-  /** What to do about it. */
   remedy: string;
 }
 
@@ -22,7 +21,7 @@ const noWay: Diagnosis = {
   remedy: "Look at its firewall and its network, or correct the URL.",
 };
 
-/** What each kind of failure says about the receiver. */
+/** What is wrong with the receiver, by the kind of failure. */
 const byKind: Record<Exclude<FailureKind, "http_status">, Diagnosis> = {
   interrupted: {
     cause: "The service itself was interrupted in the middle of the attempt.",
@@ -81,7 +80,7 @@ const byKind: Record<Exclude<FailureKind, "http_status">, Diagnosis> = {
   },
 };
 
-/** What a status says about the receiver. The first pattern that matches counts. */
+/** The same by the response status. The first pattern that matches counts. */
 const byStatus: [status: RegExp, cause: string, remedy: string][] = [
   [
     /^3/,
@@ -141,10 +140,10 @@ function diagnosisOf({ statusCode, failureKind }: Pick<FailedAttempt, "statusCod
   };
 }
 
-/** Where the API stops counting parked deliveries. */
+/** The API counts no more parked deliveries. */
 const COUNTED_TO = 10_000;
 
-/** What a resume sends, before one does it: "Resuming sends 15 deliveries: 12 that wait here, and 3 events …" */
+/** Says before a resume what it will send: "Resuming sends 15 deliveries: 12 that wait here, and 3 events …" */
 export function resumeWords({ onResume }: Pick<EndpointDetails, "onResume">): string {
   const waiting = onResume?.parked ?? 0;
   const missed = onResume?.missedEvents ?? 0;
