@@ -108,14 +108,3 @@ test("a webhook that is not active sends nothing again, and the page says why", 
   expect(await button.getAttribute("aria-disabled")).toBe("true");
   expect(await button.getAttribute("data-hint")).toContain("resume it first");
 });
-
-test("what a receiver never got is narrowed by event and period in the page's address", async () => {
-  const id = await webhookWith(bodies(2));
-  const page = await environment.signIn(`/webhooks/${id}/never-got`);
-  await page.getByText("2 deliveries were given up").waitFor();
-  await page.getByLabel("Event", { exact: true }).selectOption("RiskCreated");
-  await page.getByText("No deliveries match").waitFor();
-  expect(page.url()).toContain("event=RiskCreated");
-  await page.getByRole("link", { name: "Show all deliveries" }).click();
-  await page.getByText("2 deliveries were given up").waitFor();
-});

@@ -29,18 +29,10 @@ beforeAll(async () => {
   const body = '{"id":"of the search"}';
   event = await insertEvent(prisma, organizationId, { entityId, occurredAt: ago(2 * HOUR_MS), body });
   old = await insertEvent(prisma, organizationId, { occurredAt: ago(8 * DAY_MS) });
-  const [made] = await prisma.$queryRaw<{ id: string }[]>`
-    select delivery_id(${event.key}::uuid, ${billing.id}::uuid) as id`;
-  deliveryId = made?.id ?? "";
   const latest = { attemptCount: 1, statusCode: 204, durationMs: 12, attemptedAt: ago(HOUR_MS) };
-  await insertDelivery(prisma, billing, {
-    id: deliveryId,
-    eventKey: event.key,
-    state: "succeeded",
-    createdAt: ago(2 * HOUR_MS),
-    ...latest,
-  });
-  manualId = (await insertDelivery(prisma, billing, { state: "succeeded", createdAt: ago(HOUR_MS), ...latest })).id;
+  const delivery = (row: object) => insertDelivery(prisma, billing, { state: "succeeded", ...latest, ...row });
+  deliveryId = (await delivery({ eventKey: event.key, createdAt: ago(2 * HOUR_MS) })).id;
+  manualId = (await delivery({ createdAt: ago(HOUR_MS) })).id;
 });
 
 async function find(page: Page, words: string): Promise<void> {
