@@ -1,4 +1,4 @@
-import { type ExportFormat, ID_PREFIX, OUTCOMES, type Outcome, type StartResendRequest } from "@herald/contracts";
+import { ID_PREFIX, OUTCOMES, type Outcome, type StartResendRequest } from "@herald/contracts";
 
 /** What a list of deliveries or events is narrowed to. It lives in the page's address, so that it can be shared. */
 export interface DeliveryFilters {
@@ -108,15 +108,12 @@ export function filtersToEvents(
   return queryOf({ idPrefix, ...timeOf(filters, now), limit: 20, type, cursor });
 }
 
-/**
- * The API's form of the filters for a list of deliveries or an export. A period counts back from the moment of the request.
- * @param more what is asked for besides: a part of the list, or the form of the export
- */
+/** The API's form of the filters for a list of deliveries. A period counts back from the moment of the request. */
 export function filtersToQuery(
   filters: DeliveryFilters,
-  more: { limit: number; cursor: string | null } | { format: ExportFormat; bodies: boolean },
+  part: { limit: number; cursor: string | null },
   now: number = Date.now(),
 ): URLSearchParams {
   const { outcomes: outcome, eventTypes: eventType, status: statusCode, webhook: endpointId, idPrefix } = filters;
-  return queryOf({ ...more, outcome, eventType, statusCode, endpointId, idPrefix, ...timeOf(filters, now) });
+  return queryOf({ ...part, outcome, eventType, statusCode, endpointId, idPrefix, ...timeOf(filters, now) });
 }

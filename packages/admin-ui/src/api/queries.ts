@@ -138,8 +138,8 @@ export const deliveryQuery = (id: string, deliveryId: string) =>
     queryKey: ["delivery", id, deliveryId],
     queryFn: ({ signal }) => call<DeliveryDetails>(`/webhooks/${id}/deliveries/${deliveryId}`, { signal }),
     refetchInterval: (query) => {
-      const state = query.state.data?.state;
-      return state !== undefined && hasEnded(state) ? false : every(LIVE_MS)();
+      const outcome = query.state.data?.outcome;
+      return outcome !== undefined && hasEnded(outcome) ? false : every(LIVE_MS)();
     },
   });
 
@@ -179,7 +179,9 @@ export const resendsQuery = (id: string) =>
     queryKey: ["resends", id],
     queryFn: ({ signal }) => call<ResendPage>(`/webhooks/${id}/resends`, { signal }),
     refetchInterval: (query) => {
-      const isUnderWay = query.state.data?.resends.some(({ state, unfinished }) => state === "running" || unfinished > 0);
+      const isUnderWay = query.state.data?.resends.some(
+        ({ state, unfinished }) => state === "running" || unfinished > 0,
+      );
       return every(isUnderWay ? LIVE_MS : ALL_PAGES_MS)();
     },
   });

@@ -27,10 +27,6 @@ test(
     await page.getByRole("dialog").waitFor();
     found.push(...(await violationsInBothThemes(page, "resume")));
     await page.keyboard.press("Escape");
-    await page.getByRole("button", { name: "Export" }).click();
-    await page.getByRole("menu").waitFor();
-    found.push(...(await violationsInBothThemes(page, "export")));
-    await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "More actions" }).click();
     await page.getByRole("menu").waitFor();
     found.push(...(await violationsInBothThemes(page, "menu")));

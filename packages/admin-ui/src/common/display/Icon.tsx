@@ -25,7 +25,6 @@ const shapes = {
     </>
   ),
   cross: <path d="m4 4 8 8M12 4l-8 8" />,
-  download: <path d="M8 2.3v7.9M4.7 7 8 10.3 11.3 7M2.6 13.3h10.8" />,
   info: (
     <>
       <circle cx="8" cy="8" r="5.75" />

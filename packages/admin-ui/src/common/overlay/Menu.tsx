@@ -8,8 +8,6 @@ export interface MenuItem {
   name: string;
   icon: IconName;
   onSelect?: () => void;
-  /** The address of a file: the item is a link that downloads it. */
-  download?: string;
   danger?: boolean;
   /** Marks one of several as the current one. */
   current?: boolean;
@@ -25,7 +23,6 @@ export function Menu({ trigger, items }: { trigger: ReactElement; items: MenuIte
         {items.map((item) => (
           <DropdownMenu.Item
             key={item.name}
-            asChild={item.download !== undefined}
             className={classNames(css.item, item.danger && css.danger)}
             aria-disabled={item.disabledReason ? true : undefined}
             aria-current={item.current || undefined}
@@ -34,33 +31,19 @@ export function Menu({ trigger, items }: { trigger: ReactElement; items: MenuIte
               else item.onSelect?.();
             }}
           >
-            {item.download === undefined ? (
-              <Face item={item} />
-            ) : (
-              <a href={item.download} download>
-                <Face item={item} />
-              </a>
-            )}
+            <Icon name={item.icon} />
+            <span>
+              {item.name}
+              {item.disabledReason ? <small className={css.reason}>{item.disabledReason}</small> : null}
+            </span>
+            {item.current ? (
+              <span className={css.check}>
+                <Icon name="check" />
+              </span>
+            ) : null}
           </DropdownMenu.Item>
         ))}
       </DropdownMenu.Content>
     </DropdownMenu.Root>
-  );
-}
-
-function Face({ item }: { item: MenuItem }) {
-  return (
-    <>
-      <Icon name={item.icon} />
-      <span>
-        {item.name}
-        {item.disabledReason ? <small className={css.reason}>{item.disabledReason}</small> : null}
-      </span>
-      {item.current ? (
-        <span className={css.check}>
-          <Icon name="check" />
-        </span>
-      ) : null}
-    </>
   );
 }

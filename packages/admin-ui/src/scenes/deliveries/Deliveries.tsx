@@ -1,13 +1,11 @@
-import type { EndpointDetails, ExportFormat } from "@herald/contracts";
+import type { EndpointDetails } from "@herald/contracts";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { Link, useLocation, useSearch } from "wouter";
-import { addressesFrom } from "../../api/client.ts";
-import { type DeliveryFilters, filtersFromSearch, filtersToQuery, isNarrowed } from "../../api/delivery-filters.ts";
+import { filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
 import { deliveriesQuery } from "../../api/queries.ts";
 import { EmptyState } from "../../common/feedback/LoadError.tsx";
-import { Button, ButtonLink } from "../../common/form/Button.tsx";
-import { Menu } from "../../common/overlay/Menu.tsx";
+import { ButtonLink } from "../../common/form/Button.tsx";
 import { LiveList } from "../../common/page/LiveList.tsx";
 import { PageHead, Panel, Sections, Stack } from "../../common/page/Page.tsx";
 import { DeliveryDrawer } from "./DeliveryDrawer.tsx";
@@ -37,9 +35,7 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
             subscribed={webhook.events}
             home={home}
             fields={["outcome", "status", "id"]}
-          >
-            <ExportMenu id={webhook.id} filters={filters} />
-          </DeliveryFilterBar>
+          />
         )}
         <LiveList
           query={query}
@@ -146,27 +142,5 @@ function NoneYet({ webhook, home }: { webhook: EndpointDetails; home: string }) 
           : "The webhook is not active, so nothing is sent. Resume it to let events through."}
       </p>
     </EmptyState>
-  );
-}
-
-const choices: { name: string; format: ExportFormat; bodies: boolean }[] = [
-  { name: "CSV, for spreadsheets", format: "csv", bodies: false },
-  { name: "CSV with bodies", format: "csv", bodies: true },
-  { name: "NDJSON, for programs", format: "ndjson", bodies: false },
-  { name: "NDJSON with bodies", format: "ndjson", bodies: true },
-];
-
-/** Downloads all deliveries that the filters let pass, not only those that are loaded. */
-function ExportMenu({ id, filters }: { id: string; filters: DeliveryFilters }) {
-  const home = `${addressesFrom(document.baseURI).api}/webhooks/${id}/deliveries/export`;
-  return (
-    <Menu
-      trigger={<Button icon="download">Export</Button>}
-      items={choices.map(({ name, format, bodies }) => ({
-        name,
-        icon: "download",
-        download: `${home}?${filtersToQuery(filters, { format, bodies })}`,
-      }))}
-    />
   );
 }

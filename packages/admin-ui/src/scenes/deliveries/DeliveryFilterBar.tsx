@@ -1,6 +1,6 @@
 import { ID_PREFIX, OUTCOMES, type Outcome } from "@herald/contracts";
 import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import {
   type DeliveryFilters,
@@ -31,12 +31,10 @@ interface Props {
   home: string;
   /** What the list can be narrowed by besides event and period. */
   fields: readonly Field[];
-  /** What to do with the list. Stands beside the filters. */
-  children?: ReactNode;
 }
 
 /** Narrows a list of deliveries or events. The choice is in the page's address. */
-export function DeliveryFilterBar({ filters, subscribed = [], home, fields, children }: Props) {
+export function DeliveryFilterBar({ filters, subscribed = [], home, fields }: Props) {
   const [, go] = useLocation();
   const narrow: Narrow = (change) => {
     const search = filtersToSearch({ ...filters, ...change }).toString();
@@ -85,7 +83,6 @@ export function DeliveryFilterBar({ filters, subscribed = [], home, fields, chil
             Clear
           </Button>
         ) : null}
-        {children}
       </div>
     </search>
   );
