@@ -3,7 +3,6 @@ import { oneOf } from "./json-schema.ts";
 import {
   CHANGE_KINDS,
   CHANGED_BY,
-  EXPORT_FORMATS,
   FAILURE_KINDS,
   NO_DELIVERY_REASONS,
   OUTCOMES,
@@ -48,8 +47,6 @@ export const ChangedBy = oneOf(
   CHANGED_BY,
   "`admin`: on the page or by the API; `operator`: by a command of whoever runs Herald; `herald`: Herald itself.",
 );
-
-export const ExportFormat = oneOf(EXPORT_FORMATS, "`ndjson`: a JSON object a line; `csv`: a table (RFC 4180).");
 
 export const ResendState = oneOf(
   RESEND_STATES,

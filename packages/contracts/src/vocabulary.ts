@@ -9,10 +9,6 @@
 export const OUTCOMES = ["waiting", "failing", "parked", "succeeded", "exhausted", "expired"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** How an export of a history is written. */
-export const EXPORT_FORMATS = ["ndjson", "csv"] as const;
-export type ExportFormat = (typeof EXPORT_FORMATS)[number];
-
 /**
  * What a notice can say; its routing key on the exchange `herald.notices`, and its `type`.
  *
