@@ -57,7 +57,7 @@ const Row = memo(function Row({ webhook }: { webhook: EndpointOverview }) {
         <span className={classNames(shared.faint, css.address)}>{webhook.url}</span>
       </th>
       <td data-label="Status">
-        <div className={css.lines}>
+        <div className={css.pair}>
           <StatusBadge status={status} failureLimit={limit} />
           {status === "failing" ? <NextTry webhook={webhook} /> : null}
           {webhook.disabledAtUtc ? (
@@ -83,7 +83,7 @@ const Row = memo(function Row({ webhook }: { webhook: EndpointOverview }) {
       </td>
       <td data-label="Last delivery">
         {webhook.lastDelivery ? (
-          <div className={css.lines}>
+          <div className={css.pair}>
             <span className={css.latest}>
               <OutcomeBadge outcome={outcomeOfSummary(webhook.lastDelivery, maxAttempts, webhook.enabled)} />
               {webhook.lastDelivery.attemptedAtUtc ? (
