@@ -27,7 +27,7 @@ console.log(`created ${endpoint.name} with a secret of ${signingSecret?.length} 
 // Read, and list.
 const path = { id: endpoint.id };
 const details = bodyOf(await herald.GET("/webhooks/{id}", { params: { path } }));
-console.log(`read ${details.name}, ${details.disabledReason ?? "enabled"}, ${details.unfinished.pending} pending`);
+console.log(`read ${details.name}, ${details.disabledReason ?? "enabled"}, ${details.unfinished.waiting} waiting`);
 const endpoints = bodyOf(await herald.GET("/webhooks"));
 console.log(`listed ${endpoints.map(({ name }) => name).join(", ")}`);
 
@@ -63,7 +63,7 @@ if (ENTITY_ID) {
   const found = bodyOf(await herald.GET("/events", { params: { query: { entityId: ENTITY_ID } } }));
   for (const event of found.events) {
     const [at] = event.endpoints;
-    console.log(`event ${event.type} at ${at?.endpointName}: ${at?.delivery?.state ?? at?.reason}`);
+    console.log(`event ${event.type} at ${at?.endpointName}: ${at?.delivery?.outcome ?? at?.reason}`);
   }
 }
 

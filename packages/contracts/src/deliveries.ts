@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { DeliveryState, EventType, ExportFormat, FailureKind, Outcome } from "./enums.ts";
+import { EventType, FailureKind, Outcome } from "./enums.ts";
 import {
   count,
   cursor,
@@ -47,7 +47,7 @@ const listItem = {
   endpointName: text("What people call the endpoint."),
   entityId: orNull(uuid("The entity that its event is about; null for manual deliveries.")),
   failureKind,
-  state: refTo({ DeliveryState }, "How it stands."),
+  outcome: refTo({ Outcome }, "How it stands."),
   inFlight: flag("The delivery is due: an attempt is under way, or waits for its turn."),
   createdAtUtc: time("When the delivery came to be."),
   nextAttemptAtUtc: orNull(time("When the next attempt is due; null where none is scheduled.")),
@@ -149,32 +149,6 @@ export const AllDeliveriesQuery = object("Query parameters of the history of all
   ...filters,
 });
 
-export const DeliveryExportQuery = object("Query parameters of an export of an endpoint's history.", {
-  format: Type.Optional(
-    Type.Unsafe<Static<typeof ExportFormat>>({ ...refTo({ ExportFormat }, "How it is written."), default: "ndjson" }),
-  ),
-  bodies: Type.Optional(
-    Type.Boolean({ default: false, description: "With the body of each delivery, character for character." }),
-  ),
-  cursor: Type.Optional(
-    cursor(
-      "`cursor` of the last row that arrived whole: the export goes on behind it. The other parameters have to be the same.",
-    ),
-  ),
-  ...filters,
-});
-
-export const DeliveryExportRow = object("A delivery in an export.", {
-  ...listItem,
-  body: Type.Optional(
-    orNull(
-      text("The request body, character for character; there with `bodies=true`. Null where it is no longer kept."),
-    ),
-  ),
-  cursor: cursor("Send it as `cursor`, and the export goes on behind this delivery."),
-});
-export type DeliveryExportRow = Static<typeof DeliveryExportRow>;
-
 /** As the OpenAPI document has them: so named, and in this order. */
 export const deliverySchemas = {
   WebhookDeliverySummary,
@@ -184,6 +158,4 @@ export const deliverySchemas = {
   DeliveryAttemptInfo,
   DeliveryQuery,
   AllDeliveriesQuery,
-  DeliveryExportRow,
-  DeliveryExportQuery,
 };

@@ -26,8 +26,7 @@ import { ProblemError } from "./problems/problem-error.ts";
 import { apiFormats } from "./validation/formats.ts";
 import { apiValidator } from "./validation/validator.ts";
 
-export interface AppParts
-  extends Omit<HandlerParts, "catalogue" | "secrets" | "writeLimiter" | "exportTurns" | "newId"> {
+export interface AppParts extends Omit<HandlerParts, "catalogue" | "secrets" | "writeLimiter" | "newId"> {
   log: Log;
   registry: Registry;
   tracing?: Tracing | undefined;
@@ -88,7 +87,6 @@ export function createApp(parts: AppParts): Express {
         requestAttempt,
         tellOwner,
         writeLimiter: connections.writes,
-        exportTurns: connections.exportTurns,
         newId,
         clock,
       }),

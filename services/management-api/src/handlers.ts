@@ -29,7 +29,6 @@ import { readRates } from "./endpoints/rates.ts";
 import { createEndpoint, deleteEndpoint, editEndpoint, readCreated, wasDeleted } from "./endpoints/save-endpoint.ts";
 import type { TellOwner } from "./endpoints/tell-owner.ts";
 import { type EventFilter, findEvents, readEvent } from "./events/find-events.ts";
-import { type ExportQuery, exportDeliveries } from "./export/export-deliveries.ts";
 import type { KeyedLimiter } from "./http/keyed-limiter.ts";
 import type { Target } from "./idempotency/answer-once.ts";
 import { eventTypesOf } from "./openapi/event-requests.ts";
@@ -63,7 +62,7 @@ export interface ApiRequest<Body = unknown, Query = unknown> {
   target?: Target;
 }
 
-/** Does an operation. Returns the body of its success response, or a download, and throws ProblemError for every other response. */
+/** Does an operation. Returns the body of its success response, and throws ProblemError for every other response. */
 // biome-ignore lint/suspicious/noExplicitAny: the operation decides what body and query are; the router has validated them.
 export type Handler = (request: ApiRequest<any, any>) => Promise<unknown>;
 
@@ -78,8 +77,6 @@ export interface HandlerParts {
   tellOwner: TellOwner;
   /** For what a manual delivery writes: it waits for its receiver without a turn. */
   writeLimiter: KeyedLimiter;
-  /** The limiter by which the statements of exports take turns. */
-  exportTurns: KeyedLimiter;
   /** Ids of what requests make. */
   newId: () => string;
   clock: Clock;
@@ -90,8 +87,7 @@ const READ_TIMEOUT_MS = 5_000;
 
 /** The handler of every operation. */
 export function createHandlers(needed: HandlerParts): Handlers {
-  const { config, catalogue, database, secrets, requestAttempt, tellOwner, writeLimiter, exportTurns, newId, clock } =
-    needed;
+  const { config, catalogue, database, secrets, requestAttempt, tellOwner, writeLimiter, newId, clock } = needed;
   const parts = {
     prisma: database.prisma,
     queries: database.queries,
@@ -99,7 +95,6 @@ export function createHandlers(needed: HandlerParts): Handlers {
     requestAttempt,
     tellOwner,
     writeLimiter,
-    exportTurns,
     clock,
     newId,
     maxEndpoints: config.MAX_ENDPOINTS,
@@ -141,8 +136,6 @@ export function createHandlers(needed: HandlerParts): Handlers {
       listDeliveries(reading, keyOf(request), request.query),
     listAllDeliveries: ({ organizationId, query }: ApiRequest<unknown, AllHistoryFilter>) =>
       listAllDeliveries(reading, organizationId, query),
-    exportDeliveries: async (request: ApiRequest<unknown, ExportQuery>) =>
-      exportDeliveries(reading, keyOf(request), request.query),
     readDelivery: (request) => readDelivery(reading, keyOf(request), request.params.deliveryId ?? "", headers),
     listResends: (request: ApiRequest<unknown, ResendsFilter>) => listResends(reading, keyOf(request), request.query),
     previewResend: (request: ApiRequest<unknown, StartResendRequest>) =>

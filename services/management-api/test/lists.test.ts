@@ -183,7 +183,7 @@ describe("the list of deliveries", () => {
     const byEndpoint = new Map(receivers.map(({ id, name }) => [id, name]));
     for (const item of body.deliveries as DeliveryListItem[]) {
       expect(item.endpointName).toBe(byEndpoint.get(item.endpointId));
-      expect(item.state).toBe(item.endpointName === "other" ? "parked" : "pending");
+      expect(item.outcome).toBe(item.endpointName === "other" ? "parked" : "waiting");
       const of = await api.prisma.businessEvent.findFirstOrThrow({
         where: { organizationId, id: item.businessEventId ?? "" },
       });
@@ -206,6 +206,9 @@ describe("the list of deliveries", () => {
     expect(await deliveries()).toEqual(sorted(a, b, c, { id: manual }));
     expect(await deliveries(`endpointId=${one.id}`)).toEqual(sorted(a, c));
     expect(await deliveries("outcome=exhausted&outcome=failing")).toEqual(sorted(a, c));
+    await api.prisma.webhookEndpoint.update({ where: { id: one.id }, data: { enabled: false } });
+    expect(await deliveries("outcome=parked")).toEqual([c.id]);
+    expect(await deliveries("outcome=failing")).toEqual([]);
     expect(await deliveries("statusCode=410")).toEqual([a.id]);
     expect(await deliveries("eventType=RiskCreated")).toEqual(sorted(a, b));
     expect(await deliveries(`from=${hoursAgo(2.5).toISOString()}`)).toEqual(sorted(c, { id: manual }));

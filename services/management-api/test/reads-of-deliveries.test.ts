@@ -167,7 +167,7 @@ describe("one delivery", () => {
     expect(details).toMatchObject({
       id,
       body,
-      state: "pending",
+      outcome: "failing",
       durationMs: 42,
       attempts: [
         { number: 1, durationMs: 41, statusCode: 500 },
@@ -199,32 +199,32 @@ describe("one delivery", () => {
     ["waits for its time", { dueAt: hoursAgo(-1) }, { inFlight: false, nextAttemptAtUtc: hoursAgo(-1).toISOString() }],
     ["is due", { dueAt: hoursAgo(1) }, { inFlight: true, nextAttemptAtUtc: null }],
     ["is due since it was made", {}, { inFlight: true, nextAttemptAtUtc: null }],
-  ])("a pending delivery that %s says whether it is due, and when it will be", async (_name, due, shown) => {
+  ])("an unfinished delivery that %s says whether it is due, and when it will be", async (_name, due, shown) => {
     const id = await storeDelivery(api.prisma, endpoint, { ...states.failing, createdAt: hoursAgo(2), due });
-    const expected = { state: "pending", attemptCount: 2, ...shown };
+    const expected = { outcome: "failing", attemptCount: 2, ...shown };
     expect((await client.get(`/webhooks/${endpoint.id}/deliveries/${id}`).expect(200)).body).toMatchObject(expected);
     const { body } = await client.get(`/webhooks/${endpoint.id}/deliveries`).expect(200);
     expect(body.deliveries).toMatchObject([{ id, ...expected }]);
   });
 
-  test("§3.1/pause an unfinished delivery is parked while its endpoint is disabled, and pending again after", async () => {
+  test("§3.1/pause an unfinished delivery is parked while its endpoint is disabled, and failing again after", async () => {
     const due = { dueAt: new Date(Date.now() + 3_600_000) };
     const id = await storeDelivery(api.prisma, endpoint, { ...states.failing, due });
     const finished = await storeDelivery(api.prisma, endpoint, states.exhausted);
     const shown = async () => {
       const { body } = await client.get(`/webhooks/${endpoint.id}/deliveries`).expect(200);
       const { body: one } = await client.get(`/webhooks/${endpoint.id}/deliveries/${id}`).expect(200);
-      expect(body.deliveries[1]).toMatchObject({ id, state: one.state, nextAttemptAtUtc: one.nextAttemptAtUtc });
-      expect(body.deliveries[0]).toMatchObject({ id: finished, state: "exhausted", nextAttemptAtUtc: null });
-      return { state: one.state, isScheduled: one.nextAttemptAtUtc !== null };
+      expect(body.deliveries[1]).toMatchObject({ id, outcome: one.outcome, nextAttemptAtUtc: one.nextAttemptAtUtc });
+      expect(body.deliveries[0]).toMatchObject({ id: finished, outcome: "exhausted", nextAttemptAtUtc: null });
+      return { outcome: one.outcome, isScheduled: one.nextAttemptAtUtc !== null };
     };
     const setEnabled = (enabled: boolean) =>
       api.prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { enabled } });
-    expect(await shown()).toEqual({ state: "pending", isScheduled: true });
+    expect(await shown()).toEqual({ outcome: "failing", isScheduled: true });
     await setEnabled(false);
-    expect(await shown()).toEqual({ state: "parked", isScheduled: false });
+    expect(await shown()).toEqual({ outcome: "parked", isScheduled: false });
     await setEnabled(true);
-    expect(await shown()).toEqual({ state: "pending", isScheduled: true });
+    expect(await shown()).toEqual({ outcome: "failing", isScheduled: true });
   });
 
   test("a delivery of another endpoint is a 404", async () => {

@@ -33,7 +33,7 @@ describe("how endpoints fare", () => {
         disabledReason: null,
         disabledAtUtc: null,
         createdAtUtc: clock.now().toISOString(),
-        unfinished: { pending: 0, parked: 0 },
+        unfinished: { waiting: 0, failing: 0, parked: 0 },
         lastDelivery: null,
       },
     ]);
@@ -56,13 +56,17 @@ describe("how endpoints fare", () => {
     await storeDelivery(api.prisma, endpoint, { ...states.succeeded, createdAt: hoursAgo(24) });
     const { body } = await client.get("/webhooks/overview").expect(200);
     const [{ last24Hours }] = body;
-    const none = { succeeded: 0, waiting: 0, failing: 0, exhausted: 0 };
+    const none = { succeeded: 0, waiting: 0, failing: 0, parked: 0, exhausted: 0 };
     expect(last24Hours[0]).toMatchObject({ ...none, exhausted: 1 });
     expect(last24Hours[20]).toMatchObject({ ...none, failing: 2 });
     expect(last24Hours[23]).toMatchObject({ ...none, succeeded: 1, waiting: 1 });
     expect(Date.parse(last24Hours[23].startUtc)).toBe(clock.now().getTime() - HOUR_MS / 2);
     const total = last24Hours.flatMap((hour: object) => Object.values(hour).filter(Number.isInteger));
     expect(total.reduce((sum: number, count: number) => sum + count)).toBe(5);
+    await client.put(`/webhooks/${endpoint.id}`, settings({ enabled: false, version })).expect(200);
+    const [paused] = (await client.get("/webhooks/overview").expect(200)).body;
+    expect(paused.last24Hours[20]).toMatchObject({ ...none, parked: 2 });
+    expect(paused.last24Hours[23]).toMatchObject({ ...none, succeeded: 1, parked: 1 });
   });
 
   test("where more happened than is counted, the overview says since when it counts", async () => {
@@ -144,11 +148,14 @@ describe("how endpoints fare", () => {
     const id = await storeDelivery(api.prisma, endpoint, states.exhausted);
     const details = async () => (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body;
     expect(await details()).toMatchObject({
-      unfinished: { pending: 2, parked: 0 },
+      unfinished: { waiting: 1, failing: 1, parked: 0 },
       lastDelivery: { id, statusCode: 410 },
     });
     await client.put(`/webhooks/${endpoint.id}`, settings({ enabled: false, version })).expect(200);
-    expect(await details()).toMatchObject({ unfinished: { pending: 0, parked: 2 }, onResume: { parked: 2 } });
+    expect(await details()).toMatchObject({
+      unfinished: { waiting: 0, failing: 0, parked: 2 },
+      onResume: { parked: 2 },
+    });
   });
 });
 
@@ -195,8 +202,8 @@ describe("Herald's own network", () => {
   const outageSince = async () => {
     const [row] = (await client.get("/webhooks/overview").expect(200)).body;
     const details = (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body;
-    expect(details.cutOffSinceUtc).toBe(row.cutOffSinceUtc);
-    return row.cutOffSinceUtc;
+    expect(details.outageSinceUtc).toBe(row.outageSinceUtc);
+    return row.outageSinceUtc;
   };
 
   test("an endpoint's state says since when a dispatcher has an outage, unless that dispatcher is gone", async () => {
@@ -230,16 +237,16 @@ test("an endpoint's state says since when its secret can't be opened, until it i
 });
 
 test("an endpoint's state says since when an operator lets no attempt begin", async () => {
-  const heldSince = async () => {
+  const stoppedSince = async () => {
     const [row] = (await client.get("/webhooks/overview").expect(200)).body;
     const details = (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body;
-    expect(details.heldSinceUtc).toBe(row.heldSinceUtc);
-    return row.heldSinceUtc;
+    expect(details.stoppedSinceUtc).toBe(row.stoppedSinceUtc);
+    return row.stoppedSinceUtc;
   };
   const begunAt = new Date("2026-05-01T12:00:00.000Z");
-  expect(await heldSince()).toBe(null);
+  expect(await stoppedSince()).toBe(null);
   await api.prisma.shard.updateMany({ data: { stoppedAt: begunAt } });
-  expect(await heldSince()).toBe(begunAt.toISOString());
+  expect(await stoppedSince()).toBe(begunAt.toISOString());
   await api.prisma.shard.updateMany({ data: { stoppedAt: null } });
 });
 

@@ -28,7 +28,7 @@ export interface TestEnvironment {
   readonly clock: SteeredClock;
   readonly api: ApiClient;
   readonly receiver: HttpsReceiver;
-  /** Of the admin page, without a trailing slash. */
+  /** The admin page's, without a trailing slash. */
   readonly pageUrl: string;
   /** Emits a business event that happens now. */
   emit(type?: NewEvent["type"]): Promise<void>;
@@ -95,7 +95,7 @@ export function useTestEnvironment({
   } else {
     beforeEach(makeOrganization);
     afterEach(async () => {
-      // What a test leaves unfinished must not come due during the next one.
+      // Deliveries that a test leaves unfinished must not come due during the next one.
       await db.database.prisma.webhookEndpoint.deleteMany({ where: { organizationId: made.api.organizationId } });
       await made.receiver.close();
     });

@@ -11,17 +11,10 @@ export interface ConnectionLimits {
   /** Reads that count as several against the allowance. They share places of their own, so simple reads get past them. */
   dearReads: KeyedLimiter;
   writes: KeyedLimiter;
-  /** Downloads under way. They hold a connection only while a statement of theirs has its turn. */
-  exports: KeyedLimiter;
-  exportTurns: KeyedLimiter;
 }
 
 /** How many connections the reads of all organizations together leave free for writes. */
 const LEFT_TO_WRITES = 2;
-/** The statements of all exports take turns over one connection; this is how long a turn is waited for. */
-const EXPORT_TURNS = { together: 1, maxWaitMs: 30_000 };
-/** Exports of one organization at once. A client that broke one off, and goes on at once, finds its place free within the wait. */
-const EXPORTS = { perKey: 2, maxWaitMs: 1_000 };
 /** How long a write waits for earlier writes of its organization; a hundred creates take a second or two. */
 const WRITE_WAIT_MS = 15_000;
 /** A read waits for other reads of its organization no longer than a person does. */
@@ -31,7 +24,7 @@ const OTHERS_WAIT_MS = 1_000;
 
 /** @param poolSize the connections of this process */
 export function connectionLimits(poolSize: number): ConnectionLimits {
-  const forReads = poolSize - LEFT_TO_WRITES - EXPORT_TURNS.together;
+  const forReads = poolSize - LEFT_TO_WRITES;
   const share = (part: number) => Math.max(1, Math.floor(poolSize / part));
   /** No organization has all of the places that reads of a kind share. */
   const reads = (places: number) =>
@@ -43,8 +36,6 @@ export function connectionLimits(poolSize: number): ConnectionLimits {
     simpleReads: reads(Math.ceil(forReads / 2)),
     dearReads: reads(Math.floor(forReads / 2)),
     writes: createKeyedLimiter({ perKey: share(3), maxWaitMs: WRITE_WAIT_MS, refusal: () => tooMany(5) }),
-    exports: createKeyedLimiter({ ...EXPORTS, refusal: () => tooMany(10) }),
-    exportTurns: createKeyedLimiter({ ...EXPORT_TURNS, refusal: () => busy(10) }),
   };
 }
 

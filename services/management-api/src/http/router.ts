@@ -7,7 +7,6 @@ import { notFound, type Operation, type OperationId, operationsByPath, pointsOf 
 import { ProblemError } from "../problems/problem-error.ts";
 import type { ApiValidator } from "../validation/validator.ts";
 import type { ConnectionLimits } from "./connection-limits.ts";
-import { type Download, sendDownload } from "./download.ts";
 import type { KeyedLimiter } from "./keyed-limiter.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import { readJson } from "./read-json.ts";
@@ -48,10 +47,6 @@ export function apiRouter(parts: RouterParts): Router {
         const key = operation.takesIdempotencyKey && idempotencyKeyOf(request);
         const handle = () => (key ? handleOnce(id, key, admitted, response, parts) : parts.handlers[id](admitted));
         const limiter = limiterOf(operation, request.query, parts.connections);
-        if ("rows" in operation.success) {
-          const send = async () => sendDownload(response, (await handle()) as Download);
-          return await (limiter ? limiter.run(admitted.organizationId, send) : send());
-        }
         const result = limiter ? await limiter.run(admitted.organizationId, handle) : await handle();
         response.status(operation.success.status);
         if (operation.success.status === 204) response.end();
@@ -67,9 +62,8 @@ export function apiRouter(parts: RouterParts): Router {
 function limiterOf(
   operation: Operation,
   query: object,
-  { simpleReads, dearReads, writes, exports }: ConnectionLimits,
+  { simpleReads, dearReads, writes }: ConnectionLimits,
 ): KeyedLimiter | undefined {
-  if ("rows" in operation.success) return exports;
   if (operation.rate === "reads") return pointsOf(operation, query) > 1 ? dearReads : simpleReads;
   return operation.rate === "writes" ? writes : undefined;
 }

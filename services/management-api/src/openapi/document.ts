@@ -1,8 +1,7 @@
 import type { HeaderSettings } from "@herald/common/security/attempt-headers";
-import { type ApiLimits, type Catalogue, DEFAULT_CATALOGUE, type DeliveryExportRow } from "@herald/contracts";
+import { type ApiLimits, type Catalogue, DEFAULT_CATALOGUE } from "@herald/contracts";
 import { apiSchemas, type Schema, type SchemaName } from "@herald/contracts/schemas";
 import { permissionsFor } from "../authentication/access.ts";
-import { rowFormats } from "../export/csv.ts";
 import { KEY_PATTERN, MAX_KEY_CHARACTERS } from "../idempotency/answer-once.ts";
 import { API_PREFIX, type Operation, type OperationId, operationsByPath, parametersOf } from "../operations.ts";
 import { componentSchemas, withPatterns } from "./component-schemas.ts";
@@ -201,30 +200,9 @@ function successResponse(
   const headers = { ...requestId, ...(rate && rateHeaders), ...(takesIdempotencyKey && replayed) };
   const links = LINKS[id];
   if (status === 204) return { description, headers };
-  if ("rows" in success) {
-    const named = { "Content-Disposition": textHeader("Names the file: `attachment`, with a `filename`.") };
-    return { description, headers: { ...headers, ...named }, content: downloadContent(examples, success.rows) };
-  }
   const schema = success.isList ? { type: "array", items: refTo(success.schema) } : refTo(success.schema);
   const content = { "application/json": { schema, ...exampleOf(examples, success.schema, success.isList) } };
   return { description, headers, content, ...(links && { links }) };
-}
-
-/** A download, in each of its formats. */
-function downloadContent(examples: Examples, rows: SchemaName): NonNullable<OpenApiResponse["content"]> {
-  const example = examples[rows] as DeliveryExportRow;
-  const { ndjson, csv } = rowFormats;
-  const lines = { contentMediaType: ndjson.type, contentSchema: refTo(rows) };
-  return {
-    [ndjson.type]: {
-      schema: { type: "string", description: "A JSON object a line, with a line feed behind each.", ...lines },
-      example: ndjson.row(example, false),
-    },
-    [csv.type]: {
-      schema: { type: "string", description: "A table with the same fields (RFC 4180); null is an empty cell." },
-      example: csv.head(false) + csv.row(example, false),
-    },
-  };
 }
 
 const PARAMETERS: Partial<Record<string, string>> = { deliveryId: "The delivery.", key: "The event's key." };

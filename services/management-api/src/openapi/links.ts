@@ -31,7 +31,6 @@ function endpointAt(at: string): Record<string, Link> {
     },
     deliver: { operationId: "deliverManually", description: "Sends a payload to the endpoint.", parameters },
     deliveries: { operationId: "listDeliveries", description: "The endpoint's history.", parameters },
-    export: { operationId: "exportDeliveries", description: "The endpoint's history as a file.", parameters },
     changes: { operationId: "listChanges", description: "Who changed the endpoint.", parameters },
   };
 }
