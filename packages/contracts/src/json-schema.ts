@@ -17,7 +17,8 @@ export const idPrefix = (description: string) =>
 export const time = (description: string) => text(description, { format: "date-time", pattern: "Z$" });
 export const httpStatus = (description: string) => count(description, { minimum: 100, maximum: 999 });
 /** A cursor, where a list continues. It is opaque: clients send it back unchanged. */
-export const cursor = (description: string) => text(description, { format: "cursor" });
+export const cursor = (description: string) =>
+  text(description, { format: "cursor", examples: ["AZwT1vQAgnGb33lmCO1oow"] });
 /**
  * `isOrganizationId`, as far as a schema can say it to every language: a validator that counts characters otherwise, or takes
  * half of a surrogate pair for one, is more generous. Regular expressions of several languages have no names for control

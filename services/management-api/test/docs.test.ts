@@ -10,7 +10,6 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { openApiDocument } from "../src/openapi/document.ts";
 import { published } from "../src/openapi/published.ts";
 import { codesOf } from "../src/openapi/responses.ts";
-import { operationEntries } from "../src/operations.ts";
 import { catalogue, problemKinds, problemType } from "../src/problems/catalogue.ts";
 import { settings, token, useApi } from "./support/use-api.ts";
 
@@ -73,23 +72,6 @@ describe("the catalogue", () => {
       .filter((file) => file.endsWith(".ts") && !file.endsWith("catalogue.ts") && !file.includes("openapi"))
       .filter((file) => readFileSync(join(SOURCES, file), "utf8").includes(`"${code}"`));
     expect(users).not.toEqual([]);
-  });
-});
-
-describe("the reference", () => {
-  test("the reference shows every operation, schema and problem, without scripts", async () => {
-    const response = await fetch(`${api.origin}/reference`);
-    const page = await response.text();
-    expect(response.headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'self'/);
-    for (const [id, { path }] of operationEntries) {
-      expect(page).toContain(`id="${id}"`);
-      expect(page).toContain(`<code>${path}</code>`);
-    }
-    for (const name of Object.keys(document.components.schemas)) expect(page).toContain(`id="schema-${name}"`);
-    for (const [code] of problemKinds) expect(page).toContain(`id="problem-${code}"`);
-    for (const [, target] of page.matchAll(/href="#([^"]+)"/g)) expect(page).toContain(`id="${target}"`);
-    expect(page).not.toMatch(/<script|\sstyle=|\son\w+="/);
-    expect((await fetch(`${api.origin}/reference.css`)).status).toBe(200);
   });
 });
 
