@@ -76,27 +76,6 @@ describe("the catalogue", () => {
 });
 
 describe("receiver URLs", () => {
-  // Each verdict with its sentence stands above the URLs that get it.
-  const groups = read("urls.md").matchAll(/^\*\*(\w+)\*\*:? ?(.*)\n\n((?:- `.+`\n)+)/gm);
-  const rows = [...groups].flatMap(([, verdict = "", message = "", urls = ""]) =>
-    [...urls.matchAll(/^- `(.+)`$/gm)].map(([, url = ""]) => [url, verdict, message]),
-  );
-
-  test("the documentation names sixty URLs at least", () => {
-    expect(rows.length).toBeGreaterThanOrEqual(60);
-  });
-
-  test.each(rows)("§2.1 the URL %s is judged as documented: %s", async (url, verdict, message) => {
-    const client = await api.as({});
-    const { status, body } = await client.post("/webhooks", settings({ url }));
-    if (verdict === "accepted") {
-      expect([status, body.endpoint?.url]).toEqual([200, url]);
-    } else {
-      expect(status).toBe(400);
-      expect(body.errors).toEqual([{ pointer: "/url", code: verdict, detail: message }]);
-    }
-  });
-
   test("§7/secrets a refusal repeats nothing of a URL that may be a password", async () => {
     const { text } = await (await api.as({}))
       .post("/webhooks", settings({ url: "https://me:hunter2@example.com/?key=s3cret#x" }))
