@@ -125,9 +125,7 @@ export const historyFilter = {
       "Only deliveries whose latest attempt ended with this status, 503 for network errors and timeouts; may be repeated.",
     ),
   ),
-  from: Type.Optional(
-    text("Created at this time or later.", { format: "date-time", examples: ["2026-01-31T00:00:00Z"] }),
-  ),
+  from: Type.Optional(text("Created at this time or later.", { format: "date-time" })),
   to: Type.Optional(text("Created before this time.", { format: "date-time" })),
 };
 

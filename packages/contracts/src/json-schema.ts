@@ -42,8 +42,11 @@ export const object = <Properties extends TProperties>(description: string, prop
  * The same for a body of an operation that SPEC does not describe: it refuses fields that it doesn't know, since a filter with a slip
  * in its name would silently be none.
  */
-export const closedObject = <Properties extends TProperties>(description: string, properties: Properties) =>
-  Type.Object(properties, { description, additionalProperties: false });
+export const closedObject = <Properties extends TProperties>(
+  description: string,
+  properties: Properties,
+  rules: TSchemaOptions = {},
+) => Type.Object(properties, { description, additionalProperties: false, ...rules });
 
 export const listOf = <Item extends TSchema>(
   item: Item,

@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { AddressInfo, Socket } from "node:net";
 import type { ProblemCode } from "@herald/contracts";
 import { v7 } from "uuid";
+import { boundConnections } from "../limits/connection-limits.ts";
 import { catalogue } from "../problems/catalogue.ts";
 import { toProblem } from "../problems/problem-error.ts";
-import { boundConnections } from "./connection-limits.ts";
 import { SECURITY_HEADERS } from "./middleware.ts";
 
 export interface ApiServer {

@@ -8,11 +8,11 @@ import ajvFormats from "ajv-formats";
 import fc from "fast-check";
 import { cursorOf } from "../deliveries/sought.ts";
 import { versionOf } from "../endpoints/find-endpoint.ts";
+import { eventTypesOf, headerParameters } from "../events/event-requests.ts";
 import { problemKinds } from "../problems/catalogue.ts";
 import { apiFormats } from "../validation/formats.ts";
 import { FORMAT_PATTERNS } from "./component-schemas.ts";
 import { openApiDocument } from "./document.ts";
-import { eventTypesOf, headerParameters } from "./event-requests.ts";
 import { published } from "./published.ts";
 
 const document = openApiDocument({ limits: DEFAULT_API_LIMITS, basePath: "", cookieName: "herald_session" });

@@ -2,10 +2,10 @@ import type { HeaderSettings } from "@herald/common/security/attempt-headers";
 import { type ApiLimits, type Catalogue, DEFAULT_CATALOGUE } from "@herald/contracts";
 import { apiSchemas, type Schema, type SchemaName } from "@herald/contracts/schemas";
 import { permissionsFor } from "../authentication/access.ts";
+import { DEFAULT_HEADERS, EventPayload, eventRequests, RECEIVER_TAG } from "../events/event-requests.ts";
 import { KEY_PATTERN, MAX_KEY_CHARACTERS } from "../idempotency/answer-once.ts";
 import { API_PREFIX, type Operation, type OperationId, operationsByPath, parametersOf } from "../operations.ts";
 import { componentSchemas, withPatterns } from "./component-schemas.ts";
-import { DEFAULT_HEADERS, EventPayload, eventRequests, RECEIVER_TAG } from "./event-requests.ts";
 import {
   type Headers,
   type OpenApiResponse,
