@@ -56,7 +56,7 @@ console.log(`delivered ${delivery.succeeded}, status ${delivery.statusCode}, att
 // The history, by filters.
 const query = { outcome: ["succeeded" as const], eventType: ["WorkItemCompleted" as const], limit: 10 };
 const page = bodyOf(await herald.GET("/webhooks/{id}/deliveries", { params: { path, query } }));
-for (const { state, failureKind } of page.deliveries) console.log(`history ${state}, failure ${failureKind}`);
+for (const { outcome, failureKind } of page.deliveries) console.log(`history ${outcome}, failure ${failureKind}`);
 
 // What became of the events about an entity, at every endpoint.
 if (ENTITY_ID) {

@@ -16,6 +16,8 @@ import {
   uuid,
 } from "./json-schema.ts";
 
+const FAILED = "the receiver answered 503";
+
 const summary = {
   id: uuid("The delivery; kept across retries and sent as the delivery-id header."),
   businessEventId: Type.Optional(
@@ -29,7 +31,9 @@ const summary = {
     httpStatus("HTTP status of the latest attempt, 503 for network errors and timeouts; null before the first."),
   ),
   succeeded: flag("True when the latest attempt got a 2xx."),
-  errorSummary: orNull(text("Why the latest attempt failed; null where it succeeded or none was made.")),
+  errorSummary: orNull(
+    text("Why the latest attempt failed; null where it succeeded or none was made.", { examples: [FAILED] }),
+  ),
   attemptedAtUtc: orNull(time("When the latest attempt began; null before the first.")),
 };
 
@@ -44,7 +48,7 @@ const failureKind = refOrNull({ FailureKind }, "Why it failed, for programs; nul
 const listItem = {
   ...summary,
   endpointId: uuid("The endpoint that it goes to."),
-  endpointName: text("What people call the endpoint."),
+  endpointName: text("What people call the endpoint.", { examples: ["Billing"] }),
   entityId: orNull(uuid("The entity that its event is about; null for manual deliveries.")),
   failureKind,
   outcome: refTo({ Outcome }, "How it stands."),
@@ -72,15 +76,19 @@ export const attempt = {
   attemptedAtUtc: time("When it began."),
   durationMs: count("How long it took, in milliseconds."),
   statusCode: httpStatus("HTTP status; 503 for network errors and timeouts."),
-  errorSummary: orNull(text("Why it failed; null where it succeeded.")),
+  errorSummary: orNull(text("Why it failed; null where it succeeded.", { examples: [FAILED] })),
   failureKind,
-  responseExcerpt: orNull(text("The first KiB of the response; null where there was none.")),
+  responseExcerpt: orNull(
+    text("The first KiB of the response; null where there was none.", { examples: ["Back in a minute."] }),
+  ),
 };
 
 export const DeliveryAttemptInfo = object("One signed HTTP request.", {
   number: count("Which of the delivery's attempts.", { minimum: 1 }),
   ...attempt,
-  timestamp: text("The text of the timestamp header: with the body, what the signature was made of."),
+  timestamp: text("The text of the timestamp header: with the body, what the signature was made of.", {
+    examples: ["1769860800"],
+  }),
   headers: listOf(
     Type.Unsafe<[name: string, value: string]>({
       type: "array",

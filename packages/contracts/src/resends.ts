@@ -35,7 +35,13 @@ export const ResendPreview = object(
 );
 export type ResendPreview = Static<typeof ResendPreview>;
 
-export const StartResendRequest = closedObject("Which deliveries to send again; all where it is empty.", historyFilter);
+export const StartResendRequest = closedObject(
+  "Which deliveries to send again; all where it is empty.",
+  historyFilter,
+  {
+    examples: [{}],
+  },
+);
 export type StartResendRequest = Static<typeof StartResendRequest>;
 
 export const ResendFilter = object("What was asked for when a resend was started.", {

@@ -22,8 +22,10 @@ export const ServiceLimits = object("Sizes, counts and times of this service.", 
 
 /** What a page needs before it shows anything. Additive to SPEC. */
 export const SessionInfo = object("Who calls, what they may do, and what this service allows.", {
-  subject: text("The token's subject."),
-  organizationId: orNull(text("The organization that the token is for; null where it names none.")),
+  subject: text("The token's subject.", { examples: ["user-1"] }),
+  organizationId: orNull(
+    text("The organization that the token is for; null where it names none.", { examples: ["organization-1"] }),
+  ),
   mayView: flag("May read."),
   mayManage: flag("May create, edit and deliver."),
   mayDelete: flag("May delete, which needs no entitlement."),

@@ -6,13 +6,11 @@ import type {
   Catalogue,
   DeleteWebhookRequest,
   DeliverRequest,
-  FieldProblem,
   SaveWebhookRequest,
   StartResendRequest,
 } from "@herald/contracts";
 import { v7 } from "uuid";
 import { sessionOf } from "./authentication/access.ts";
-import type { Caller } from "./authentication/caller.ts";
 import type { ManagementApiConfig } from "./config.ts";
 import { deliverManually, type RequestAttempt } from "./deliveries/deliver-manually.ts";
 import {
@@ -28,11 +26,11 @@ import { listOverviews, readDetails } from "./endpoints/overview.ts";
 import { readRates } from "./endpoints/rates.ts";
 import { createEndpoint, deleteEndpoint, editEndpoint, readCreated, wasDeleted } from "./endpoints/save-endpoint.ts";
 import type { TellOwner } from "./endpoints/tell-owner.ts";
+import { eventTypesOf } from "./events/event-requests.ts";
 import { type EventFilter, findEvents, readEvent } from "./events/find-events.ts";
-import type { KeyedLimiter } from "./http/keyed-limiter.ts";
 import type { Target } from "./idempotency/answer-once.ts";
-import { eventTypesOf } from "./openapi/event-requests.ts";
-import type { OperationId } from "./operations.ts";
+import type { KeyedLimiter } from "./limits/keyed-limiter.ts";
+import type { ApiRequest, Handlers } from "./request.ts";
 import {
   endResend,
   findResend,
@@ -44,29 +42,6 @@ import {
 } from "./resends/resends.ts";
 import { deliverySummary } from "./sql/delivery-details.ts";
 import { listEndpoints } from "./sql/list-endpoints.ts";
-
-/** A request that has been authenticated, allowed, and validated. */
-export interface ApiRequest<Body = unknown, Query = unknown> {
-  caller: Caller;
-  /** The caller's organization; "" where the operation takes callers without one. */
-  organizationId: string;
-  /** The parameters of the path, by name. */
-  params: Readonly<Record<string, string>>;
-  query: Query;
-  body: Body;
-  /** The bad fields of the body; empty unless the operation reports them itself. */
-  badFields: FieldProblem[];
-  /** The trace context of what the request causes: of its span, or as the caller gave it; undefined where there is none. */
-  traceparent: string | undefined;
-  /** The id of what the request makes; absent where it has no idempotency key. */
-  target?: Target;
-}
-
-/** Does an operation. Returns the body of its success response, and throws ProblemError for every other response. */
-// biome-ignore lint/suspicious/noExplicitAny: the operation decides what body and query are; the router has validated them.
-export type Handler = (request: ApiRequest<any, any>) => Promise<unknown>;
-
-export type Handlers = Record<OperationId, Handler>;
 
 export interface HandlerParts {
   config: ManagementApiConfig;

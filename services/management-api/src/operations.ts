@@ -37,7 +37,7 @@ export interface Operation {
 export const API_PREFIX = "/api/organization/integration-operations";
 
 /**
- * Everything that the API does. Router, OpenAPI document, reference and the tests of permissions are made of this list.
+ * Everything that the API does. Router, OpenAPI document and the tests of permissions are made of this list.
  * Where two paths match a request, the earlier one is taken. Where no `rate` is said, a GET counts as a read, and others as writes.
  */
 export const operations = {

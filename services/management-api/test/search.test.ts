@@ -103,7 +103,7 @@ describe("what a search shows", () => {
     });
   });
 
-  test("§3.1/resume an event that a pause kept is on its way after the resume, and so is one of a type that is added", async () => {
+  test("an event that a pause kept is on its way after the resume, and so is one of a type that is added", async () => {
     const made = await create(client, { events: ["RiskCreated"] });
     const { id } = await event({ occurredAt: new Date(clock.now().getTime() + MINUTE_MS) });
     let { version } = made.endpoint;

@@ -8,7 +8,6 @@ import type { VerifyToken } from "../authentication/verify-token.ts";
 import type { ManagementApiConfig } from "../config.ts";
 import { type Encoded, publicFile } from "../http/public-file.ts";
 import { readJson } from "../http/read-json.ts";
-import { escaped } from "../openapi/html.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 
 /** How a build names what it has compressed, beside the file itself. */
@@ -161,4 +160,9 @@ export function sessionRoutes(config: ManagementApiConfig, verifyToken: VerifyTo
     response.status(204).end();
   });
   return router;
+}
+
+/** Text as it stands in HTML, within an attribute too. */
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -1,14 +1,14 @@
 import { type ApiLimits, type FieldProblem, isUuid } from "@herald/contracts";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { Authenticate } from "../authentication/authenticate.ts";
-import type { ApiRequest, Handlers } from "../handlers.ts";
 import { type AnswerOnce, idempotencyKeyOf, ownKey, requestHash } from "../idempotency/answer-once.ts";
+import type { ConnectionLimits } from "../limits/connection-limits.ts";
+import type { KeyedLimiter } from "../limits/keyed-limiter.ts";
+import type { RateLimits } from "../limits/rate-limits.ts";
 import { notFound, type Operation, type OperationId, operationsByPath, pointsOf } from "../operations.ts";
 import { ProblemError } from "../problems/problem-error.ts";
+import type { ApiRequest, Handlers } from "../request.ts";
 import type { ApiValidator } from "../validation/validator.ts";
-import type { ConnectionLimits } from "./connection-limits.ts";
-import type { KeyedLimiter } from "./keyed-limiter.ts";
-import type { RateLimits } from "./rate-limits.ts";
 import { readJson } from "./read-json.ts";
 
 /** The `Allow` header of a path that takes these methods, in lower case. HEAD is GET without the body. */

@@ -144,7 +144,7 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
     status: 404,
     title: "There is nothing at this address",
     when: "The path isn't one of this API's.",
-    action: "Compare the path with the reference.",
+    action: "Compare the path with `/openapi.json`.",
   },
   method_not_allowed: {
     status: 405,

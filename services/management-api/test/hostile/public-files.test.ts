@@ -25,8 +25,6 @@ const PUBLIC = [
   PAGE,
   `${PAGE}/assets/plain-2.js`,
   "/openapi.json",
-  "/reference",
-  "/reference.css",
   "/schemas/events/RiskCreated.json",
   "/schemas/requests/RiskCreated.json",
 ];

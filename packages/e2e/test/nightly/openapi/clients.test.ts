@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "@herald/dev/harness/eventually";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
-import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
 import { BUILD_TIMEOUT_MS, output, withCopy, withoutPnpm } from "../../../src/child.ts";
 import { adminToken } from "../../../src/herald/api-client.ts";
@@ -26,14 +25,10 @@ const typescript: Client = async (folder, settings) => {
 
 const python: Client = async (folder, settings) => {
   const { python: program, env } = await pythonPackages(join(folder, "requirements.txt"));
-  const [generate = ""] = /^openapi-python-client .*$/m.exec(documentation()) ?? [];
+  const [generate = ""] = /^openapi-python-client .*$/m.exec(readFileSync(join(folder, "README.md"), "utf8")) ?? [];
   await output("bash", ["-euc", generate], folder, { ...env, ...settings });
   return await output(program, ["-B", "walk_through.py"], folder, { ...env, ...settings });
 };
-
-function documentation(): string {
-  return readFileSync(join(projectFolder(), "docs", "api", "clients.md"), "utf8");
-}
 
 test.each([
   { example: "client-typescript", client: typescript },
@@ -57,7 +52,7 @@ test.each([
     // Python writes True and None for what is true and null in TypeScript.
     expect(printed.replaceAll("True", "true").replaceAll("None", "null").split("\n")).toEqual([
       "created Billing with a secret of 44 characters",
-      "read Billing, enabled, 0 pending",
+      "read Billing, enabled, 0 waiting",
       "listed Billing",
       "edited Billing 2",
       expect.stringMatching(/^refused 409 version_conflict: Reload the endpoint/),

@@ -70,17 +70,18 @@ describe("pausing", () => {
     expect(await row(endpoint.id)).toMatchObject({ disabledReason: "paused", disabledAt: clock.now() });
   });
 
-  test("§3.1/pause pending deliveries are not cleared, and neither a pause nor a resume rewrites them", async () => {
+  test("§3.1/pause §3.1/resume neither a pause nor a resume rewrites a delivery, one at five attempts included", async () => {
     const { endpoint } = await create(client);
     const target = { id: endpoint.id, organizationId };
     await storeDelivery(api.prisma, target, states.waiting);
     await storeDelivery(api.prisma, target, states.failing);
+    await storeDelivery(api.prisma, target, states.exhausted);
     const stored = async () => [
       await api.prisma.delivery.findMany({ where: { endpointId: endpoint.id } }),
       await api.prisma.due.findMany({ where: { endpointId: endpoint.id } }),
     ];
     const before = await stored();
-    expect(before.map(({ length }) => length)).toEqual([2, 2]);
+    expect(before.map(({ length }) => length)).toEqual([3, 2]);
     await edit(endpoint.id, { enabled: false });
     await edit(endpoint.id, { enabled: true });
     expect(await stored()).toEqual(before);
@@ -123,16 +124,6 @@ describe("resuming", () => {
     clock.advance(3_600_000);
     await edit(endpoint.id, { enabled: true });
     expect(await catchUp(endpoint.id)).toEqual(toldNow(endpoint.id));
-  });
-
-  test("§3.1/resume deliveries already at five attempts are not reset", async () => {
-    const { endpoint } = await create(client);
-    const id = await storeDelivery(api.prisma, { id: endpoint.id, organizationId }, states.exhausted);
-    await disableAfterFailures(endpoint.id);
-    await edit(endpoint.id, { enabled: true });
-    const delivery = await api.prisma.delivery.findUniqueOrThrow({ where: { id } });
-    expect(delivery).toMatchObject({ state: "exhausted", attemptCount: 5 });
-    expect(await api.prisma.due.count({ where: { endpointId: endpoint.id } })).toBe(0);
   });
 
   test("§3.1/resume an edit of an enabled endpoint resets nothing", async () => {
