@@ -12,7 +12,7 @@ import {
 import { escapeControls, eventSchemaFiles } from "@herald/contracts/schemas";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { dispatcherSettings } from "@herald/dispatcher";
-import { DEFAULT_OUTBOX_TABLE, outboxTable } from "@herald/emitter/outbox";
+import { outboxTable } from "@herald/emitter/outbox";
 import { errorsPage, managementApiSettings, openApiDocument, published } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
 import { withBlock, withBlocks } from "./blocks.ts";
@@ -51,8 +51,7 @@ export function documents(): Record<string, string> {
       "event types": eventTypesTable(),
       "outbox table": `\`\`\`sql\n${outboxTable()}\`\`\``,
     }),
-    "packages/emitter/sql/outbox.postgresql.sql": outboxTable(),
-    "packages/emitter/sql/outbox.mysql.sql": outboxTable(DEFAULT_OUTBOX_TABLE, "mysql"),
+    "packages/emitter/sql/outbox.sql": outboxTable(),
     "examples/django/work_items/migrations/outbox.sql": outboxTable(),
     "examples/django/billing/verify.py": verifierModule(read("examples/verify-python/receiver.py")),
     "packages/receiver/src/events.ts": receiverEvents(),

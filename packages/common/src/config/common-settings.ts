@@ -14,9 +14,9 @@ export const safetySettings = {
   ALLOW_PLAINTEXT: {
     type: "string",
     default: "",
-    pattern: "^((amqp|postgres|mysql)(,(amqp|postgres|mysql))*)?$",
+    pattern: "^((amqp|postgres)(,(amqp|postgres))*)?$",
     description:
-      "amqp, postgres, mysql, or some of them with commas between: what may go to another machine without TLS in production, where the network between is yours alone.",
+      "amqp, postgres, or both with a comma between: what may go to another machine without TLS in production, where the network between is yours alone.",
   },
 } as const satisfies Settings;
 

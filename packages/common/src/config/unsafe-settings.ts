@@ -54,7 +54,7 @@ export function unsafeSettings(settings: SettingValues): string[] {
 /** Passwords that attackers try first. */
 const USUAL_PASSWORDS: ReadonlySet<string> = new Set(
   (
-    "admin administrator change-me change_me changeit changeme default guest herald letmein mariadb mysql pass passw0rd password " +
+    "admin administrator change-me change_me changeit changeme default guest herald letmein pass passw0rd password " +
     "postgres postgresql qwerty rabbitmq root secret test welcome 123456 12345678"
   )
     .split(" ")
@@ -90,21 +90,13 @@ function plaintextAmqp(text: string, settings: SettingValues): string | undefine
   return "what it carries can be read and changed on the way. Write amqps://, or ALLOW_PLAINTEXT=amqp where the network is yours alone.";
 }
 
-/** The values of sslmode with which the outbox's client for MySQL checks the server's certificate. */
-const MYSQL_TLS_MODES = ["require", "verify-ca", "verify-full"];
-
 function plaintextDatabase(text: string, settings: SettingValues, caSetting?: string): string | undefined {
   if (caSetting !== undefined && settings[caSetting]) return undefined;
-  const protocol = isMysql(text) ? "mysql" : "postgres";
-  const url = urlOf(text);
-  const server =
-    protocol === "postgres"
-      ? postgresOf(text)
-      : url && { host: url.hostname, isChecked: MYSQL_TLS_MODES.includes(url.searchParams.get("sslmode") ?? "") };
+  const server = postgresOf(text);
   if (server === undefined || server.isChecked) return undefined;
-  if (isThisMachine(server.host) || isAllowedPlaintext(protocol, settings)) return undefined;
+  if (isThisMachine(server.host) || isAllowedPlaintext("postgres", settings)) return undefined;
   const file = caSetting === undefined ? "" : ` or set ${caSetting},`;
-  return `what it carries can be read and changed on the way. Add sslmode=verify-full to it,${file} or write ALLOW_PLAINTEXT=${protocol} where the network is yours alone.`;
+  return `what it carries can be read and changed on the way. Add sslmode=verify-full to it,${file} or write ALLOW_PLAINTEXT=postgres where the network is yours alone.`;
 }
 
 interface PostgresServer {
@@ -121,7 +113,6 @@ interface PostgresServer {
  * values of sslmode pg takes the last, and with `uselibpqcompat=true` it checks nothing for `require`.
  */
 function postgresOf(text: string): PostgresServer | undefined {
-  if (isMysql(text)) return undefined;
   try {
     const { host, user, password, ssl } = new pg.Client({ connectionString: text });
     const options: unknown = ssl;
@@ -136,10 +127,6 @@ function postgresOf(text: string): PostgresServer | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isMysql(text: string): boolean {
-  return /^(mysql|mariadb):/i.test(text);
 }
 
 /** The user and password of a URL; of one for PostgreSQL, those that pg takes. */
