@@ -11,7 +11,6 @@ import type { PublisherMetrics } from "../metrics.ts";
 import type { Rejection } from "../rejections.ts";
 import { batchesByTurns } from "./batches.ts";
 import type { Message } from "./bundle.ts";
-import { envelopeOf } from "./cloud-event.ts";
 import { createEarly } from "./early.ts";
 import { watchFloods } from "./floods.ts";
 import { forward } from "./forward.ts";
@@ -157,7 +156,7 @@ export function consumeEvents(
       for (const event of bundled) await forward(publisher, event, message.queue);
       return message.ack();
     }
-    const events = left.get(message) ?? bundled ?? [envelopeOf(message)];
+    const events = left.get(message) ?? bundled ?? [message];
     // What may have come before is stored first.
     const isFirst = isInbox.has(message.queue) && !message.redelivered && !left.has(message);
     const results = await Promise.allSettled(events.map((event) => take(event, message.queue, isFirst)));
@@ -226,12 +225,9 @@ export function consumeEvents(
     return result;
   }
 
-  /**
-   * What has come out of a second queue is moved no more, and what PostgreSQL can't store in time stays apart. A bundle has no place for the reason
-   * of what is refused.
-   */
+  /** What has come out of a second queue is moved no more, and what PostgreSQL can't store in time stays apart. */
   function goesBehind({ message, organization }: Held, queue: string): boolean {
-    if (message.refused || tooMuch.has(message) || !isInbox.has(queue)) return false;
+    if (tooMuch.has(message) || !isInbox.has(queue)) return false;
     if (message.content.byteLength > MAX_EVENT_BYTES) return false;
     return floods.goesBehind(queue, organization);
   }

@@ -71,11 +71,6 @@ export function createStoring(
   function judged(held: Held): IncomingEvent | undefined {
     const { message, arrivedAt: now } = held;
     const reading = readEvent(message.content, { traceparent: traceparentOf(held), now, windowMs, eventTypes });
-    // A type that is not delivered is nobody's mistake, whatever its form.
-    if (message.refused && reading.kind !== "ignored") {
-      reject(held, message.refused.reason);
-      return undefined;
-    }
     if (reading.kind === "rejected") {
       reject(held, reading.reason, { cause: reading.isInFuture ? "in_future" : "rejected" });
       return undefined;
@@ -145,18 +140,15 @@ export function createStoring(
     reason: string,
     { cause = "rejected", noticeReason = reason }: { cause?: UndeliveredCause; noticeReason?: string } = {},
   ): void {
-    const { content, refused } = held.message;
-    const kept = refused?.original ?? held.message;
-    const contentType = refused?.original.properties.contentType;
+    const { content, headers } = held.message;
     // A reason can quote the name of a field, which may have any length.
     const shown = reason.slice(0, MAX_REASON_CHARACTERS);
     log.warn("an event breaks the contract and was set aside", { queue: rejectedQueue, reason: shown });
     const copy = {
       exchange: "",
       routingKey: rejectedQueue,
-      content: kept.content,
-      headers: { ...carriedHeaders(kept.headers), "x-herald-reason": shown },
-      ...(typeof contentType === "string" && { contentType }),
+      content,
+      headers: { ...carriedHeaders(headers), "x-herald-reason": shown },
     };
     // The notice first: while PostgreSQL is away this is tried again and again, and must leave no copy each time.
     reportUndelivered(rejectionOf(content, cause, noticeReason))
