@@ -54,7 +54,6 @@ const NOT_AUDITED: [action: string, ...args: string[]][] = [
   ["find", "--event", ID],
   ["lag"],
   ["events check", "no-file.json"],
-  ["events types"],
   ["doctor", "--service", "publisher"],
 ];
 /** They run until they are stopped, and log. */

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { typescriptTypes } from "@herald/cli/events/event-types";
 import { relaySettings } from "@herald/cli/relay/relay-settings";
 import {
   DEFAULT_API_LIMITS,
@@ -54,7 +53,6 @@ export function documents(): Record<string, string> {
     "packages/emitter/sql/outbox.sql": outboxTable(),
     "examples/django/work_items/migrations/outbox.sql": outboxTable(),
     "examples/django/billing/verify.py": verifierModule(read("examples/verify-python/receiver.py")),
-    "packages/receiver/src/events.ts": receiverEvents(),
     "packages/listen/src/samples.ts": sampleEvents(),
     ...brokerRightsFiles(),
     "docs/architecture.md": withBlock(read("docs/architecture.md"), "layers", layersTable()),
@@ -95,17 +93,6 @@ import re
 import time
 
 ${verifier}`;
-}
-
-/**
- * The module of the receiver's package that knows the events: names and types. It is made of the contract, because what
- * receivers install needs no other package.
- */
-export function receiverEvents(): string {
-  return typescriptTypes(
-    DEFAULT_CATALOGUE,
-    "Made by `pnpm run docs` of the schema in packages/contracts. Change that.",
-  );
 }
 
 /** The module of the listener's package that has an event of each type to send. */

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
 import type { ConsumeMessage } from "amqplib";
 import { nestedLists, nestedTables, publishWith, withConnection } from "./amqp-frames.ts";
