@@ -127,21 +127,6 @@ export const serviceSettings = {
     shared: true,
     description: "First part of every queue's and exchange's name, so that several Heralds can share a broker.",
   },
-  INBOX_BUCKETS: {
-    type: "string",
-    default: "0-f",
-    pattern: "^[0-9a-f](-[0-9a-f])?(,[0-9a-f](-[0-9a-f])?)*$",
-    shared: true,
-    description:
-      "Buckets of organizations that this Herald serves, as 0-7 or 0,3,a-c; Heralds with databases of their own serve the others.",
-  },
-  CELL: {
-    type: "string",
-    pattern: "^[a-z0-9-]{1,30}$",
-    shared: true,
-    description:
-      "Name of this Herald among those that share a broker's events, such as b; needed where INBOX_BUCKETS are not all.",
-  },
   HTTP_HOST: { type: "string", default: "0.0.0.0", description: "Address that the service's HTTP ports listen on." },
   OPERATIONS_PORT: {
     type: "integer",

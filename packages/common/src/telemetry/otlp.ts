@@ -16,7 +16,6 @@ export function resourceOf({ service, id, config }: TelemetrySource): Resource {
     "service.name": `herald-${service}`,
     "service.version": heraldVersion(),
     "service.instance.id": id,
-    ...(config.CELL && { "herald.cell": config.CELL }),
     ...parseKeyPairsIntoRecord(config.OTEL_RESOURCE_ATTRIBUTES),
     ...(config.OTEL_SERVICE_NAME && { "service.name": config.OTEL_SERVICE_NAME }),
   });

@@ -49,8 +49,6 @@ const SPAN = "00f067aa0ba902b7";
 describe("traces", () => {
   test("a span says whose it is, as Herald does by itself and as the operator adds", async () => {
     const tracing = await tracingOf({
-      CELL: "b",
-      INBOX_BUCKETS: "0-7",
       OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=prod, team=a%2Cb, service.name=unused",
       OTEL_SERVICE_NAME: "webhooks",
       OTEL_EXPORTER_OTLP_HEADERS: "x-tenant=herald, authorization=Basic%20eA==",
@@ -67,7 +65,6 @@ describe("traces", () => {
           "service.namespace": "herald",
           "service.version": heraldVersion(),
           "service.instance.id": ID,
-          "herald.cell": "b",
           "deployment.environment.name": "prod",
           team: "a,b",
         },

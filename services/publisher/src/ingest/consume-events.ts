@@ -1,4 +1,5 @@
 import type { Broker, Consumer, IncomingMessage, Publisher } from "@herald/common/broker/broker";
+import { carriedHeaders } from "@herald/common/broker/carried-headers";
 import type { Names } from "@herald/common/broker/topology";
 import type { Clock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
@@ -13,7 +14,6 @@ import { batchesByTurns } from "./batches.ts";
 import type { Message } from "./bundle.ts";
 import { createEarly } from "./early.ts";
 import { watchFloods } from "./floods.ts";
-import { forward } from "./forward.ts";
 import type { Held } from "./held.ts";
 import { bundledIn, moveBehind } from "./move-behind.ts";
 import { createOnArrival } from "./on-arrival.ts";
@@ -115,7 +115,6 @@ export function consumeEvents(
       publisher,
       eventsExchange,
       rejectedQueue,
-      foreignInboxOf: broker.foreignInboxOf,
       reportUndelivered,
       handOver,
       again: (each) => laneOf(each).add(each),
@@ -153,7 +152,14 @@ export function consumeEvents(
   async function handle(message: IncomingMessage): Promise<void> {
     const bundled = isInbox.has(message.queue) ? undefined : bundledIn(message);
     if (bundled && Number(message.headers["x-delivery-count"]) >= APART_AFTER) {
-      for (const event of bundled) await forward(publisher, event, message.queue);
+      for (const { content, headers } of bundled) {
+        await publisher.publish({
+          exchange: "",
+          routingKey: message.queue,
+          content,
+          headers: carriedHeaders(headers),
+        });
+      }
       return message.ack();
     }
     const events = left.get(message) ?? bundled ?? [message];

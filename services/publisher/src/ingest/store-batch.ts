@@ -7,7 +7,6 @@ import type { FanOutItem, FanOutOutcome, FanOutResult } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
 import type { PublisherMetrics } from "../metrics.ts";
 import { type Rejection, rejectionOf } from "../rejections.ts";
-import { forward } from "./forward.ts";
 import type { Held } from "./held.ts";
 import { type IncomingEvent, readEvent } from "./read-event.ts";
 
@@ -15,8 +14,6 @@ interface Parts {
   publisher: Publisher;
   eventsExchange: string;
   rejectedQueue: string;
-  /** The inbox queue of an organization that another Herald serves; undefined for one of ours. */
-  foreignInboxOf: (organizationId: string) => string | undefined;
   /** Says to searches and to the product that an event is not taken. */
   reportUndelivered: (event: Rejection) => Promise<void>;
   /** Hands new deliveries over to the owners of their endpoints. */
@@ -49,7 +46,6 @@ export function createStoring(
     publisher,
     eventsExchange,
     rejectedQueue,
-    foreignInboxOf,
     reportUndelivered,
     handOver,
     again,
@@ -84,14 +80,6 @@ export function createStoring(
       return undefined;
     }
     const { event } = reading;
-    const foreignInbox = foreignInboxOf(event.organizationId);
-    if (foreignInbox !== undefined) {
-      // Its routing key named another bucket, or none.
-      forward(publisher, message, foreignInbox)
-        .then(() => finish(held, "forwarded"))
-        .catch(held.failed);
-      return undefined;
-    }
     held.span ??= tracing && startSpan(tracing, event, { exchange: eventsExchange, queue: held.queue });
     // The event is stored with the span's trace context: its attempts, however late, refer to its fan-out.
     return { ...event, traceparent: held.span?.traceparent ?? event.traceparent };
@@ -120,7 +108,7 @@ export function createStoring(
     }
   }
 
-  function finish(held: Held, result: "received" | "stale" | "ignored" | "rejected" | "forwarded"): void {
+  function finish(held: Held, result: "received" | "stale" | "ignored" | "rejected"): void {
     metrics.events.inc({ result });
     held.done();
   }
