@@ -15,7 +15,6 @@ import { outboxTable } from "@herald/emitter/outbox";
 import { errorsPage, managementApiSettings, openApiDocument, published } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
 import { withBlock, withBlocks } from "./blocks.ts";
-import { brokerRightsFiles } from "./broker-rights.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
 import { layersTable } from "./layers.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
@@ -54,7 +53,6 @@ export function documents(): Record<string, string> {
     "examples/django/work_items/migrations/outbox.sql": outboxTable(),
     "examples/django/billing/verify.py": verifierModule(read("examples/verify-python/receiver.py")),
     "packages/listen/src/samples.ts": sampleEvents(),
-    ...brokerRightsFiles(),
     "docs/architecture.md": withBlock(read("docs/architecture.md"), "layers", layersTable()),
   };
 }

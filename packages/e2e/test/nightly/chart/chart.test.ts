@@ -86,14 +86,13 @@ test("the values on the page of managed servers render, and each object is as Ku
   }
 });
 
-test.each([
-  "deploy/helm/examples/postgres.yaml",
-  "deploy/helm/examples/rabbitmq.yaml",
-  "deploy/rabbitmq/topology-operator.yaml",
-])("%s is as its operator's schema says", (file) => {
-  const objects = parsed(readFileSync(join(projectFolder(), file), "utf8"));
-  expect(objects.flatMap((object) => schemas.problemsOf(object))).toEqual([]);
-});
+test.each(["deploy/helm/examples/postgres.yaml", "deploy/helm/examples/rabbitmq.yaml"])(
+  "%s is as its operator's schema says",
+  (file) => {
+    const objects = parsed(readFileSync(join(projectFolder(), file), "utf8"));
+    expect(objects.flatMap((object) => schemas.problemsOf(object))).toEqual([]);
+  },
+);
 
 test("a field that Kubernetes does not know is found in a rendered object", () => {
   const [object] = render("minimal.yaml").filter(({ kind }) => kind === "Deployment");
