@@ -50,8 +50,6 @@ export function documents(): Record<string, string> {
       "outbox table": `\`\`\`sql\n${outboxTable()}\`\`\``,
     }),
     "packages/emitter/sql/outbox.sql": outboxTable(),
-    "examples/django/work_items/migrations/outbox.sql": outboxTable(),
-    "examples/django/billing/verify.py": verifierModule(read("examples/verify-python/receiver.py")),
     "packages/listen/src/samples.ts": sampleEvents(),
     "docs/architecture.md": withBlock(read("docs/architecture.md"), "layers", layersTable()),
   };
@@ -77,20 +75,6 @@ function eventTypesTable(): string {
 function reasonsTable(): string {
   const rows = Object.entries(NO_DELIVERY_REASONS).map(([reason, sentence]) => `| \`${reason}\` | ${sentence} |`);
   return ["| reason | meaning |", "|---|---|", ...rows].join("\n");
-}
-
-/** The verifier of the receiver in Python, without its server: a module of examples/django. */
-function verifierModule(receiver: string): string {
-  const [, verifier] = /^(TOLERANCE_SECONDS[\s\S]*?\n)\n\ndef store/m.exec(receiver) ?? [];
-  if (verifier === undefined)
-    throw new Error("The receiver in Python has no verifier between its constants and store.");
-  return `# Made by \`pnpm run docs\` of examples/verify-python. Change that.
-import hashlib
-import hmac
-import re
-import time
-
-${verifier}`;
 }
 
 /** The module of the listener's package that has an event of each type to send. */
