@@ -1,4 +1,3 @@
-import { bucketOf, readCell } from "@herald/common/broker/cell";
 import { readCatalogue } from "@herald/common/config/event-types";
 import { readSetting } from "@herald/common/config/read-config";
 import { addressRules } from "@herald/common/security/address-guard";
@@ -47,7 +46,6 @@ export function createApp(parts: AppParts): Express {
   const secrets = readSetting("SECRET_SEALING_KEY", () => secretSealer(config.SECRET_SEALING_KEY));
   const catalogue = readCatalogue(config);
   const limits = limitsOf(config);
-  const { buckets } = readCell(config);
   const connections = connectionLimits(config.DATABASE_POOL_SIZE);
   const verifyToken = tokenVerifier(config, clock);
   const newId = idSource(clock);
@@ -68,7 +66,7 @@ export function createApp(parts: AppParts): Express {
     config.BASE_PATH + API_PREFIX,
     compressReads,
     apiRouter({
-      authenticate: authenticator(config, verifyToken, (organizationId) => buckets.includes(bucketOf(organizationId))),
+      authenticate: authenticator(config, verifyToken),
       rateLimits: rateLimits(
         {
           reads: config.READS_PER_MINUTE,

@@ -26,7 +26,7 @@ export function Shell({ children }: { children: ReactNode }) {
         <nav className={css.trail} aria-label="You are here">
           {product.hasLogo ? <Logo /> : <img src={mark} alt="" width="22" height="22" />}
           <ol>
-            <li>{product.url === null ? "Integrations" : <a href={product.url}>{product.name}</a>}</li>
+            <li>Integrations</li>
             <li>
               <Link href="/">Webhooks</Link>
             </li>
@@ -46,9 +46,8 @@ export function Shell({ children }: { children: ReactNode }) {
   );
 }
 
-/** It has words if the name doesn't stand beside it. */
 function Logo() {
-  return <img className={css.logo} src="logo" alt={product.url === null ? product.name : ""} height="22" />;
+  return <img className={css.logo} src="logo" alt={product.name} height="22" />;
 }
 
 /** Finds anything by what one has of it: from every scene, and with what was looked for still in it on the results' page. */

@@ -8,7 +8,7 @@ import { plural } from "../output.ts";
 import { type Check, type Finding, fault, ok } from "./finding.ts";
 
 /** The broker as checks find it. */
-interface BrokerSubject extends Pick<BrokerAddress, "namespace" | "cell"> {
+interface BrokerSubject extends Pick<BrokerAddress, "namespace"> {
   connection: ChannelModel;
   names: Names;
   /** The virtual host, as rabbitmqctl names it. */
@@ -205,7 +205,7 @@ async function serviceRights(connection: ChannelModel, names: Names, service: Se
     findings.push(
       fault(
         `The broker user of the ${service} may not write to ${exchange || "the default exchange"}.`,
-        "Give it the rights that deploy/rabbitmq/rights.json has for it, as docs/operating/rabbitmq.md says.",
+        "Give it the rights that deploy/rabbitmq/definitions.json has for it, as docs/operating/rabbitmq.md says.",
       ),
     );
   }
@@ -214,8 +214,8 @@ async function serviceRights(connection: ChannelModel, names: Names, service: Se
 
 export const queues: Check<BrokerSubject> = {
   name: "queues and exchanges",
-  async examine({ connection, names, namespace, cell, vhost }) {
-    const declared = declaredQueues(namespace, cell);
+  async examine({ connection, names, namespace, vhost }) {
+    const declared = declaredQueues(namespace);
     const exchanges = {
       [names.eventsExchange]: "topic",
       [names.noticesExchange]: "topic",

@@ -152,7 +152,7 @@ async function diagnoseBroker(
   service: ServiceName | undefined,
   onCheck: OnCheck,
 ): Promise<NamedFinding[]> {
-  const { url, namespace, cell } = address;
+  const { url, namespace } = address;
   const vhost = decodeURIComponent(new URL(url).pathname.slice(1)) || "/";
   const check = "RabbitMQ";
   onCheck(check);
@@ -160,7 +160,7 @@ async function diagnoseBroker(
   if ("status" in connection) return [{ check, ...connection }];
   try {
     if (await isBlocked(connection)) return [{ check, ...BLOCKED }];
-    const subject = { connection, names: names(namespace, cell), namespace, cell, vhost, service };
+    const subject = { connection, names: names(namespace), namespace, vhost, service };
     const found = await runChecks([probe, queues], subject, onCheck);
     return [{ check, ...brokerFinding(greetingOf(connection)) }, ...found];
   } finally {

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Gauge, type Registry } from "prom-client";
 import { type Broker, connectBroker } from "../broker/broker.ts";
-import { readCell } from "../broker/cell.ts";
 import type { Side } from "../broker/topology.ts";
 import type { serviceSettings } from "../config/common-settings.ts";
 import { ConfigError } from "../config/read-config.ts";
@@ -74,7 +73,7 @@ export interface StartOptions<Tuning = object> {
 export const openService: ServiceOpener = async (name, config, { clock, facts, ...readiness }) => {
   const log = createLog({ service: name, level: config.LOG_LEVEL });
   const connections = openConnections(name, config, log, name);
-  const registry = createRegistry(name, { cell: config.CELL });
+  const registry = createRegistry(name);
   exportConnections(registry, connections);
   const operations = await startOperationsServer({
     host: config.HTTP_HOST,
@@ -142,10 +141,9 @@ const TIME_INTERVAL_MS = 1_000;
  *
  * @param name of the process; both servers list its connections by it
  * @param side the service whose connections they are; absent where all three share them
- * @throws ConfigError where a file of certificate authorities can't be used, or the buckets can't be read
+ * @throws ConfigError where a file of certificate authorities can't be used
  */
 export function openConnections(name: string, config: ServiceConfig, log: Log, side?: Side): Connections {
-  const cell = readCell(config);
   const databaseCa = readCaFile("DATABASE_CA_FILE", config.DATABASE_CA_FILE);
   const brokerCa = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
   const database = openDatabase(config.DATABASE_URL, {
@@ -160,7 +158,6 @@ export function openConnections(name: string, config: ServiceConfig, log: Log, s
     url: config.AMQP_URL,
     ca: brokerCa,
     namespace: config.BROKER_NAMESPACE,
-    cell,
     ...(side && { side }),
     name: `herald-${name}`,
     log,

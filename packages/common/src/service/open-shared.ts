@@ -41,16 +41,14 @@ export async function openShared(
   const log = createLog({ service: name, level: config.LOG_LEVEL });
   const connections = openConnections(name, config, log);
   const { database, broker } = connections;
-  const registries = new Map(
-    services.map((service) => [service, createRegistry(service, { ofProcess: false, cell: config.CELL })]),
-  );
+  const registries = new Map(services.map((service) => [service, createRegistry(service, { ofProcess: false })]));
   for (const registry of registries.values()) exportConnections(registry, connections);
   const localOwners = createLocalOwners();
   const started = new Set<string>();
   const conditions: ReadinessChecks = Object.fromEntries(
     services.map((service) => [service, () => started.has(service)]),
   );
-  const ofProcess = createRegistry(name, { cell: config.CELL });
+  const ofProcess = createRegistry(name);
   const operations = await startOperationsServer({
     host: config.HTTP_HOST,
     port: config.OPERATIONS_PORT,

@@ -3,7 +3,6 @@ import type { AddressInfo, Socket } from "node:net";
 import { createBoundedServer } from "@herald/common/runtime/bounded-server";
 import type { ProblemCode } from "@herald/contracts";
 import { v7 } from "uuid";
-import { boundConnections } from "../limits/connection-limits.ts";
 import { catalogue } from "../problems/catalogue.ts";
 import { toProblem } from "../problems/problem-error.ts";
 import { SECURITY_HEADERS } from "./middleware.ts";

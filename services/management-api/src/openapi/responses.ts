@@ -105,7 +105,6 @@ const WITH_ACCESS: ProblemCode[] = [
   "subscription_inactive",
   "module_missing",
   "permission_missing",
-  "organization_elsewhere",
 ];
 
 /** Every problem that an operation may be answered with. Nothing else may come: tests hold each response against this. */

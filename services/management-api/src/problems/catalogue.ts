@@ -201,12 +201,6 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
     when: "The header `Expect` asks for something other than `100-continue`.",
     action: "Send the request without the header `Expect`.",
   },
-  organization_elsewhere: {
-    status: 421,
-    title: "Another Herald serves this organization",
-    when: "The organization is of a bucket that this Herald does not serve: a gateway led the request to the wrong one.",
-    action: "Tell the operator of the service: the gateway has to lead this organization's requests to its own Herald.",
-  },
   idempotency_key_reused: {
     status: 422,
     title: "The idempotency key belongs to another request",

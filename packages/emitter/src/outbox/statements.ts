@@ -90,8 +90,18 @@ export function outboxLag(table: string): string {
   (select count(*) from (select 1 from ${name} where refused is not null limit $1) as counted)::int as refused`;
 }
 
-/** The table in PostgreSQL, 15 or later. The indexes hold what is looked for, each row once: what waits, what was sent, what was set aside. */
-export function postgresqlTable(table: string): string {
+export const DEFAULT_OUTBOX_TABLE = "herald_outbox";
+
+/**
+ * The table of an outbox in PostgreSQL 15 or later, with its indexes, in one text that can be run again; run it in a migration of the
+ * product service's database. It is a contract: an event that any program writes into `event` and `traceparent` is emitted.
+ *
+ * `event` is text, since a JSON column changes how numbers are written and the order of members. The indexes hold each row once: what
+ * waits, what was sent, what was set aside.
+ *
+ * @param table with its schema in front if that is not the connection's: `schema.table`
+ */
+export function outboxTable(table: string = DEFAULT_OUTBOX_TABLE): string {
   const index = (suffix: string) => quoted(`${table.split(".").at(-1)}_${suffix}`);
   const name = quoted(table);
   return `create table if not exists ${name} (

@@ -2,11 +2,9 @@ import { readFileSync } from "node:fs";
 import { sharedSettings } from "@herald/common/config/common-settings";
 import { catalogueRules, eventTypeSettings, readCatalogue } from "@herald/common/config/event-types";
 import { readConfig } from "@herald/common/config/read-config";
-import { type Catalogue, type Judgement, judgeEvent } from "@herald/contracts";
-import { eventSchema } from "@herald/contracts/schemas";
-import { action, type Command, onlyWord, timeOf, UsageError } from "../command.ts";
-import { printable } from "../output.ts";
-import { pythonTypes, typescriptTypes } from "./event-types.ts";
+import { type Judgement, judgeEvent } from "@herald/contracts";
+import { action, type Command, onlyWord, timeOf } from "./command.ts";
+import { printable } from "./output.ts";
 
 const DAY_MS = 86_400_000;
 const { PUBLICATION_WINDOW_DAYS } = sharedSettings;
@@ -38,49 +36,10 @@ const check = action({
   },
 });
 
-const MADE_BY = "Made by `herald events types`, of this Herald's catalogue.";
-
-/** What `herald events types` can print. */
-const LANGUAGES: Readonly<Record<string, (catalogue: Catalogue) => string>> = {
-  typescript: (catalogue) => typescriptTypes(catalogue, MADE_BY),
-  python: (catalogue) => pythonTypes(catalogue, MADE_BY),
-  "json-schema": (catalogue) => inJson(requestsSchema(catalogue)),
-  json: inJson,
-};
-
-const types = action({
-  changes: false,
-  usage: `[--language ${Object.keys(LANGUAGES).join("|")}]`,
-  options: { language: { type: "string", default: "typescript" } },
-  async run({ language }, { environment, stdout }) {
-    const print = Object.hasOwn(LANGUAGES, language) ? LANGUAGES[language] : undefined;
-    if (!print) throw new UsageError(`--language takes ${Object.keys(LANGUAGES).join(", ")}, not "${language}".`);
-    stdout(print(readCatalogue(readConfig(eventTypeSettings, environment))));
-  },
-});
-
-function inJson(value: object): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
-}
-
-/** The body of a request to a receiver, of any type. */
-function requestsSchema(catalogue: Catalogue): object {
-  return {
-    $schema: "https://json-schema.org/draft/2020-12/schema",
-    title: "HeraldEvent",
-    oneOf: Object.keys(catalogue).map((type) => {
-      const { $schema: _schema, ...schema } = eventSchema("requests", type, catalogue);
-      return schema;
-    }),
-  };
-}
-
 export const eventsCommand: Command = {
-  summary: "says what Herald would make of events, and prints the types that it knows",
-  actions: { check, types },
-  help: `  --language  what types prints of the catalogue (EVENT_TYPES_FILE, or the events that Herald has by itself): a module in TypeScript or
-              Python, the JSON Schema of what receivers get, or in json the catalogue itself, as EVENT_TYPES_FILE has it
-  --at         judges as if it were this time, such as 2026-01-31T12:00:00Z; now where absent. For files whose events have fixed times
+  summary: "says what Herald would make of events",
+  actions: { check },
+  help: `  --at   judges as if it were this time, such as 2026-01-31T12:00:00Z; now where absent. For files whose events have fixed times
 
 FILE has one event a line, or a JSON array of them. Each is judged as a publisher judges it; nothing is sent, and neither RabbitMQ nor
 PostgreSQL is needed. It prints a line for each event that would not be delivered:
