@@ -5,7 +5,7 @@ import { backfill, type CatchUp, takeCatchUp } from "./sql/backfill.ts";
 import { byTurns, type TaskParts, type TurnOptions } from "./task.ts";
 
 interface Parts extends TaskParts {
-  /** Tells the owner of an endpoint that it has new deliveries. */
+  /** Notifies the owner of an endpoint of new deliveries. */
   handOver: (made: ForOwners) => void;
 }
 
@@ -14,12 +14,12 @@ export interface CatchUpOptions extends TurnOptions {
   windowMs: number;
 }
 
-/** The guard looks back beyond what the last pass saw: events that were stored behind its cursor meanwhile are looked at too. */
+/** The guard begins this long before the end of the last pass: it also looks at events that were stored behind the pass's cursor meanwhile. */
 const GUARD_OVERLAP_MS = DAY_MS;
 
 /**
- * Makes the task that gives every endpoint whose catch-up is due the deliveries that it missed while it was disabled, not subscribed, or not yet
- * visible to a fan-out (SPEC 3.1, 6.1). A cursor says where the next turn goes on.
+ * Creates the task that gives every endpoint whose catch-up is due the deliveries that it missed while it was disabled, not subscribed, or not yet
+ * visible to a fan-out (SPEC 3.1, 6.1). A cursor says where the next turn continues.
  */
 export function createCatchUp(parts: Parts, { windowMs, ...options }: CatchUpOptions) {
   const { queries, metrics, handOver } = parts;
@@ -60,7 +60,7 @@ function beginningOf({ priority, completeTo, createdAt }: CatchUp, now: Date, wi
   return new Date(Math.max(createdAt?.getTime() ?? 0, now.getTime() - windowMs, watermark));
 }
 
-/** Of two ids the greater one. As text they sort as PostgreSQL sorts them. */
+/** The greater one of two ids. As text they sort as PostgreSQL sorts them. */
 function latest(one: string, other: string): string {
   return one > other ? one : other;
 }

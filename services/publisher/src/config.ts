@@ -21,13 +21,13 @@ export const publisherSettings = {
 
 /** Options of {@link startPublisher} that operators have no reason to change, but tests do. */
 export interface PublisherTuning {
-  /** Business events that one statement stores at the most. More take longer, and do not cost less each. */
+  /** Business events that one statement stores at most. More take longer, and do not cost less each. */
   batchSize: number;
   /** How often the tasks run: the catch-ups, the publishing of notices, and the retention. */
   catchUpIntervalMs: number;
   noticeIntervalMs: number;
   retentionIntervalMs: number;
-  /** How many bytes of events are held at once, in place of the part of MEMORY_MIB. */
+  /** Bytes of events that are held at once, instead of the share of MEMORY_MIB. */
   bounds: Partial<MemoryBounds>;
 }
 
@@ -39,5 +39,5 @@ export const PUBLISHER_TUNING: PublisherTuning = {
   bounds: {},
 };
 
-/** How many rows one statement may erase, of the expired history or of a deleted endpoint. */
+/** Rows of the expired history, or of a deleted endpoint, that one statement may erase. */
 export const ERASED_ROWS = 1_000;

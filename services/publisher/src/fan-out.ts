@@ -14,7 +14,7 @@ import {
   storeEvents,
 } from "./sql/store-events.ts";
 
-/** An event, and the endpoint up to which it has its deliveries; none where absent. */
+/** An event, and the endpoint up to which it has its deliveries, if any. */
 export interface FanOutItem {
   event: IncomingEvent;
   afterEndpointId?: string;
@@ -22,46 +22,37 @@ export interface FanOutItem {
 
 export type FanOutOutcome =
   | { kind: "stored" }
-  /** The event has more endpoints than the page: it is to be fanned out again, from the endpoint after this one. */
+  /** The event has more endpoints than the page: the next page begins after this one. */
   | { kind: "unfinished"; afterEndpointId: string }
   /** PostgreSQL refuses the event, though it keeps the contract. */
   | { kind: "unstorable"; reason: string }
-  /** PostgreSQL can't store the event in time, even without others: it is to be fanned out later, alone. */
+  /** PostgreSQL can't store the event in time, even alone: it must be fanned out later, alone. */
   | { kind: "too much"; error: unknown };
 
 export interface FanOutResult {
   /** One outcome for each item, in the order of the items. */
   outcomes: FanOutOutcome[];
-  /** What each statement has made for the owners of the endpoints. */
+  /** What each statement made for the owners of the endpoints. */
   made: ForOwners[];
   deliveryCount: number;
-  /** Who gets events like these, as the statements have read it. */
+  /** The endpoints that get events like these, as the statements have read them. */
   subscriptions: Subscription[];
 }
 
-export interface FanOut {
-  /** Fans out a page of each event. */
-  together(items: readonly FanOutItem[]): Promise<FanOutResult>;
-  /** Fans out one event without others. The page is as large as PostgreSQL can store it in time. */
-  alone(item: FanOutItem): Promise<FanOutResult>;
-}
+export type FanOut = ReturnType<typeof createFanOut>;
 
-/**
- * How many deliveries one statement may make. On a busy machine 25,000 took four seconds, and the events of all organizations
- * waited behind them.
- */
+/** Deliveries that one statement may make. On a busy machine 25,000 took four seconds, and the events of all organizations waited for them. */
 const MAX_DELIVERIES = 5_000;
 
 /**
- * Turns events into stored deliveries. While PostgreSQL is out of reach it waits and tries again; it throws only when
- * `signal` ends the waiting.
+ * Turns events into stored deliveries. While PostgreSQL is out of reach it waits and tries again; it throws only when `signal` ends the waiting.
  *
- * @param options.maxEvents how many events one statement may store
+ * @param options.maxEvents events that one statement may store
  */
 export function createFanOut(
   { queries, clock, log, signal }: { queries: Queries; clock: Clock; log: Log; signal: AbortSignal },
   { maxEvents }: { maxEvents: number },
-): FanOut {
+) {
   const onShrunk = (size: number, error: unknown) =>
     log.warn("a fan-out was too much for one statement; the next one is smaller", { size, error });
   const inBatches = shrinkingBatches(async (pages: readonly EventPage[]) => [await store(pages)], {
@@ -82,13 +73,15 @@ export function createFanOut(
   }
 
   return {
-    async together(items) {
+    /** Fans out a page of each event. */
+    async together(items: readonly FanOutItem[]): Promise<FanOutResult> {
       const maxEndpoints = Math.max(1, Math.floor(MAX_DELIVERIES / items.length));
       const pages = items.map((item) => pageOf(item, maxEndpoints));
       const { results, setAside } = await inBatches(pages);
       return resultOf(pages, results, setAside);
     },
-    async alone(item) {
+    /** Fans out one event alone. The page is as large as PostgreSQL can store it in time. */
+    async alone(item: FanOutItem): Promise<FanOutResult> {
       let page = pageOf(item, MAX_DELIVERIES);
       try {
         const stored = await inPages((maxEndpoints) => {

@@ -5,7 +5,7 @@ import type { HandOver } from "@herald/contracts";
 import type { IncomingEvent } from "./ingest/read-event.ts";
 import type { PublisherMetrics } from "./metrics.ts";
 
-/** A new delivery of an event whose body is the stored one, or will be. */
+/** A new delivery, of an event whose body is the stored one, or will be. */
 export interface NewDelivery {
   id: string;
   endpointId: string;
@@ -14,7 +14,7 @@ export interface NewDelivery {
   /** When the endpoint had this revision. */
   readAt: Date;
   event: IncomingEvent;
-  /** The dispatcher that owns the endpoint's shard, by the id of its process; null where none does. */
+  /** The dispatcher that owns the endpoint's shard, by the id of its process; null if none does. */
   owner: string | null;
 }
 
@@ -22,13 +22,13 @@ export interface NewDelivery {
 export interface EndpointWithWork {
   endpointId: string;
   organizationId: string;
-  /** As of a {@link NewDelivery}. */
+  /** As in {@link NewDelivery}. */
   owner: string | null;
 }
 
 /** What owners of endpoints get. */
 export interface ForOwners {
-  /** False for deliveries of events that have only arrived. */
+  /** False for deliveries of events that are not stored yet. */
   stored: boolean;
   deliveries: readonly NewDelivery[];
   work: readonly EndpointWithWork[];
@@ -41,15 +41,15 @@ interface Parts {
   metrics: Pick<PublisherMetrics, "handedOver">;
 }
 
-/** An event with a larger body is not handed over: its owner reads it from PostgreSQL, when there is room for its body. */
+/** An event with a larger body is not handed over: the owner reads the body from PostgreSQL when there is room for it. */
 export const MAX_BODY_BYTES = 8 * 1024;
 
-/** What the bodies of one message may have together. A larger message would hold up what comes behind it. */
+/** Bytes of all bodies of one message. A larger message would delay those behind it. */
 const MAX_MESSAGE_BYTES = 256 * 1024;
 
 /**
- * Hands over to each owner what is its own: to a dispatcher of this process by a call, to others by messages. What can't be handed over at
- * once is dropped, as is what nobody owns: owners look in PostgreSQL every few seconds, and at all that is there when they take a shard.
+ * Hands over to each owner its deliveries: to a dispatcher of this process by a call, to others by messages. A message that can't be sent at once is
+ * dropped, and so are deliveries without an owner: owners look in PostgreSQL every few seconds, and read everything there when they take a shard.
  */
 export function handOver({ localOwners, sender, names, metrics }: Parts, made: ForOwners): void {
   for (const [owner, messages] of messagesByOwner(made)) {
@@ -70,9 +70,9 @@ export function handOver({ localOwners, sender, names, metrics }: Parts, made: F
   }
 }
 
-/** The messages for each owner, and for nobody (null). */
+/** The messages by owner; null is the key of deliveries without an owner. */
 function messagesByOwner({ stored, deliveries, work }: ForOwners): Map<string | null, HandOver[]> {
-  const packers = new Map<string | null, Packer>();
+  const packers = new Map<string | null, ReturnType<typeof createPacker>>();
   const packerOf = (owner: string | null) => {
     const packer = packers.get(owner) ?? createPacker(stored);
     packers.set(owner, packer);
@@ -83,14 +83,8 @@ function messagesByOwner({ stored, deliveries, work }: ForOwners): Map<string | 
   return new Map([...packers].map(([owner, { messages }]) => [owner, messages]));
 }
 
-interface Packer {
-  messages: HandOver[];
-  addDelivery(delivery: NewDelivery): void;
-  addWork(endpoint: EndpointWithWork): void;
-}
-
-/** Packs what one owner gets into as few messages as may be. */
-function createPacker(stored: boolean): Packer {
+/** Packs the deliveries of one owner into as few messages as possible. */
+function createPacker(stored: boolean) {
   const messages: HandOver[] = [];
   const withWork = new Set<string>();
   /** The events of the last message, by their places in it. */
@@ -114,7 +108,7 @@ function createPacker(stored: boolean): Packer {
   return {
     messages,
     addWork,
-    addDelivery({ id: deliveryId, endpointId, revision, readAt, event }) {
+    addDelivery({ id: deliveryId, endpointId, revision, readAt, event }: NewDelivery): void {
       const { organizationId, type: eventType, body, traceparent, key, receivedAt } = event;
       const bodyBytes = Buffer.byteLength(body);
       if (bodyBytes > MAX_BODY_BYTES) return addWork({ endpointId, organizationId });

@@ -18,8 +18,8 @@ interface Parts {
 }
 
 /**
- * Figures of all of Herald, read when they are scraped: each publisher exports the same, so queries take the `max` of them.
- * A figure that can't be read is not exported: none is better than the last one before the outage.
+ * Figures of all of Herald, read when they are scraped: each publisher exports the same, so queries take the `max` of them. A figure that can't be
+ * read is not exported, since the last value from before an outage would mislead.
  */
 export function exportLag(
   registry: Registry,
@@ -60,7 +60,7 @@ export function exportLag(
   );
   ofLag(
     "herald_shards",
-    "Shards that a living dispatcher owns, that nobody does, so that their deliveries wait, and in which an operator has stopped dispatching.",
+    "Shards that a living dispatcher owns; that no dispatcher owns, so that their deliveries wait; and in which an operator has stopped dispatching.",
     ({ shardsOwned, shardsUnowned, shardsStopped }) => ({
       owned: shardsOwned,
       unowned: shardsUnowned,
@@ -81,7 +81,7 @@ export function exportLag(
   );
   ofLag(
     "herald_catch_ups_due",
-    "Endpoints whose catch-up is due: after a resume or an edit, for which somebody waits, or as the daily guard.",
+    "Endpoints whose catch-up is due: after a resume or an edit, for which an admin waits, or as the daily guard.",
     ({ catchUps, guards }) => ({ awaited: catchUps, guard: guards }),
     "kind",
   );
@@ -97,15 +97,15 @@ export function exportLag(
   }
 
   const depthsOf = (queues: readonly string[]) => Promise.all(queues.map((queue) => inspector.depthOf(queue)));
-  // The inbox queues, two of each bucket, are one figure: which bucket waits is a matter of one organization or another. The queues of dispatchers
-  // are no figure: what waits there is in PostgreSQL too.
+  // The inbox queues, two of each bucket, are one figure: single buckets only show single organizations. The queues of dispatchers are not counted,
+  // since their messages are in PostgreSQL too.
   const ofQueues = figures({ registry, log }, async () => ({
     inbox: await depthsOf(names.eventQueues),
     rejected: await depthsOf([names.rejectedQueue]),
   }));
   ofQueues(
     "herald_queue_messages",
-    "Messages that wait in a queue for a consumer. Of the inbox, a flood's events that went behind wait in bundles of up to 250 each.",
+    "Messages that wait in a queue for a consumer. In the inbox, a flood's events that went behind wait in bundles of up to 250 each.",
     (queues) => mapValues(queues, (depths) => depths.reduce((sum, { messages }) => sum + messages, 0)),
     "queue",
   );
@@ -117,11 +117,11 @@ export function exportLag(
   );
 }
 
-/** A figure of this process: what it holds waits in no queue any more, as the broker counts. */
+/** A figure of this process: the broker does not count the messages that a process holds. */
 export function exportHeldEvents(registry: Registry, oldestAgeSeconds: () => number): void {
   new Gauge({
     name: "herald_oldest_event_age_seconds",
-    help: "For how long the event has waited that waits longest of those that this process has taken from the broker and not stored yet.",
+    help: "For how long the oldest event has waited that this process has taken from the broker and not stored yet.",
     registers: [registry],
     collect() {
       this.set(oldestAgeSeconds());
@@ -136,12 +136,12 @@ function mapValues<In>(values: Record<string, In>, of: (value: In) => number): R
 type ExportFigure<Reading> = (
   name: string,
   help: string,
-  /** One number, or with a label one for each of its values. */
+  /** One number, or with a label one number for each of its values. */
   figureOf: (reading: Reading) => number | Record<string, number>,
   label?: "state" | "waits_for" | "kind" | "queue",
 ) => void;
 
-/** The figures of one reading. Scrapes that come shortly after each other share a reading; where it failed, no figure is exported. */
+/** The figures of one reading. Scrapes that come shortly after each other share a reading; if it failed, no figure is exported. */
 function figures<Reading>(
   { registry, log }: { registry: Registry; log: Pick<Log, "warn"> },
   read: () => Promise<Reading>,
@@ -152,7 +152,7 @@ function figures<Reading>(
     const now = performance.now();
     if (reading === undefined || now - readAt > READING_LIFE_MS) {
       readAt = now;
-      // Alerts that ask for these figures are silent meanwhile, so it is said, and by more than readiness: a right may be missing.
+      // Alerts on these figures are silent meanwhile, so the log says it, besides readiness: a right may be missing.
       reading = read().catch((error) => void log.warn("how far behind Herald is can't be read", { error }));
     }
     return reading;

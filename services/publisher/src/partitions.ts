@@ -5,22 +5,22 @@ import { stepFailed, type TaskParts } from "./task.ts";
 
 export const DAY_MS = 24 * 60 * 60_000;
 
-/** How many days are made ahead. Every publisher may be down for this long: without a partition nothing can be stored. */
+/** Partitions are made for this many days ahead. Every publisher may be down for this long: without a partition nothing can be stored. */
 const DAYS_AHEAD = 8;
 
-/** How many partitions make up what is kept. A statement locks all of them, also those that it has no need of. */
+/** The history has about this many partitions. A statement locks all of them, also those that it does not need. */
 const KEPT_PARTITIONS = 45;
 
-/** For how long events are delivered, and how long after that they are kept, in milliseconds. */
+/** For how long events are delivered, and for how long they are kept, in milliseconds. */
 export interface Keeping {
   windowMs: number;
   keepMs: number;
 }
 
 /**
- * The partitions that are missing: from a day before the window to {@link DAYS_AHEAD}. They have so many days that there are never
- * more than some fifty, however long `keepMs` is. Each begins where one that is there ends, and ends where the next one begins, since
- * those may have been made with another `keepMs`.
+ * The missing partitions: from a day before the window to {@link DAYS_AHEAD}. Each has as many days as it takes to have never more than some fifty,
+ * however long `keepMs` is. Each begins where an existing one ends, and ends where the next one begins, since those may have been made with another
+ * `keepMs`.
  */
 export function missingPartitions(
   there: readonly Partition[],
@@ -55,10 +55,10 @@ export function startOf(day: string): Date {
 }
 
 /**
- * Makes the partitions that are missing. One that can't be made now delays no other; the next pass tries it again. So it does with
- * what another publisher, which keeps things longer or shorter, has made otherwise meanwhile.
+ * Makes the missing partitions. One that can't be made now delays no other; the next pass tries it again. A later pass also fills gaps that another
+ * publisher, with a longer or shorter `keepMs`, has left meanwhile.
  *
- * @throws where PostgreSQL can't be asked which there are
+ * @throws if PostgreSQL can't be asked which partitions exist
  */
 export async function makeAhead(parts: TaskParts, keeping: Keeping, signal: AbortSignal): Promise<void> {
   const { queries, clock } = parts;
@@ -81,10 +81,10 @@ export async function makeAhead(parts: TaskParts, keeping: Keeping, signal: Abor
 const TRIES = 5;
 
 /**
- * Runs a step that locks whole tables. It waits for its lock only very shortly, since every other statement waits behind it. So it is
- * tried several times, with pauses in which the other statements go on.
+ * Runs a step that locks whole tables. It waits for its lock only very shortly, since every other statement waits behind it. So it is tried several
+ * times, with pauses in which the other statements run.
  *
- * @throws the step's error after the last try, or another one than a lock's at once
+ * @throws the step's error: another one than a lock's at once, a lock's after the last try
  */
 export async function retryLocked<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
   let tries = 0;

@@ -19,27 +19,26 @@ interface Parts extends TaskParts {
 /** Notices that one process publishes at a time. */
 const PAGE_SIZE = 100;
 
-/** How long a taken notice is leased: longer than publishing may take, so another process takes it only after this one has died. */
+/** The lease of a taken notice: longer than publishing may take, so that another process takes it only after this one has died. */
 const LEASE_MS = 60_000;
 
 /**
- * An endpoint has at most one notice of deliveries that ended so in this time: the first one is told at once, later ones together. An
- * endpoint that is disabled for longer than everything is kept would be told of all day long.
+ * An endpoint has at most one notice of given-up deliveries in this time: the first one comes at once, later ones together. Else an endpoint that
+ * stays disabled for longer than everything is kept would get notices all day.
  */
 const DIGEST_PERIOD_MS: Record<GivenUp, number> = { exhausted: 60 * 60_000, expired: 24 * 60 * 60_000 };
 
 /**
- * Publishes the notices that other statements left in the database, until there is none; first it makes those of deliveries that were given up.
- * A notice is deleted when the broker has confirmed it, so that a crash loses no notice. At worst a notice arrives twice, with the same
- * id.
+ * Publishes the notices that other statements left in the database, until there is none; first it makes those of given-up deliveries. A notice is
+ * deleted when the broker has confirmed it, so that a crash loses no notice. At worst a notice arrives twice, with the same id.
  *
- * A product that has bound no queue for a notice does not want it. Such a notice is counted and deleted. It is no failure:
- * kept, these notices would pile up, and flood a queue that is bound a year later.
+ * If no queue is bound for a notice, the product does not want it: it is counted and deleted, and this is no failure. If it were kept, such notices
+ * would pile up, and flood a queue that is bound a year later.
  */
 export async function publishNotices(parts: Parts, signal: AbortSignal): Promise<void> {
   const { queries, clock, log } = parts;
-  await tellGivenUp(parts, "exhausted", signal);
-  await tellGivenUp(parts, "expired", signal);
+  await makeAllDigests(parts, "exhausted", signal);
+  await makeAllDigests(parts, "expired", signal);
   while (!signal.aborted) {
     const now = clock.now();
     const leasedUntil = new Date(now.getTime() + LEASE_MS);
@@ -57,7 +56,7 @@ export async function publishNotices(parts: Parts, signal: AbortSignal): Promise
   }
 }
 
-async function tellGivenUp({ queries, clock }: Parts, state: GivenUp, signal: AbortSignal): Promise<void> {
+async function makeAllDigests({ queries, clock }: Parts, state: GivenUp, signal: AbortSignal): Promise<void> {
   let made = PAGE_SIZE;
   while (made === PAGE_SIZE && !signal.aborted) {
     const now = clock.now();
@@ -96,7 +95,7 @@ function noticeOf(taken: TakenNotice): Notice {
   const { id, type, occurredAt, organizationId, endpointId, endpointName, endpointUrl, details } = taken;
   const { failureCount, attempts } = taken;
   const isOfRun = type === "endpoint.failing" || type === "endpoint.disabled" || type === "endpoint.recovered";
-  // The statements that make notices write what each type has; a test holds every type against the schema.
+  // The statements that make notices write the details of each type; a test checks every type against the schema.
   return {
     id,
     type,

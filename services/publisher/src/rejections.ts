@@ -1,9 +1,9 @@
 import { isOrganizationId, isUuid, type UndeliveredCause } from "@herald/contracts";
 
-/** An event that is not taken, as notices and searches tell of it. It holds nothing of the event's data. */
+/** An event that is not taken, as notices and searches show it. It holds nothing of the event's data. */
 export interface Rejection {
   cause: UndeliveredCause;
-  /** Null where it can't be read, like the other fields. */
+  /** Null if it can't be read, like the other fields. */
   organizationId: string | null;
   eventId: string | null;
   eventType: string | null;
@@ -16,12 +16,12 @@ export interface RejectedGroup extends Rejection {
 }
 
 const OTHER_REASONS =
-  "events were rejected for more reasons than are told one by one; the queue of rejected events has each";
+  "events were rejected for more reasons than are listed one by one; the queue of rejected events has each";
 
 const MAX_REASON = 300;
 const MAX_TYPE = 128;
 
-/** Reads what it can of a message that is not taken, whatever its bytes. Pure; never throws. */
+/** Reads the fields of a message that is not taken, whatever its bytes. Pure; never throws. */
 export function rejectionOf(content: Uint8Array, cause: UndeliveredCause, reason: string): Rejection {
   const { organizationId, id, type } = fieldsOf(content);
   return {
@@ -34,9 +34,9 @@ export function rejectionOf(content: Uint8Array, cause: UndeliveredCause, reason
 }
 
 /**
- * Rejections of one organization, type and reason, counted; in the order in which they came.
+ * Groups and counts rejections by organization, type and reason, in the order in which they came.
  *
- * @param maxNamed how many groups may have a name; beyond them, all others are one group without a name
+ * @param maxNamed groups that may have a name; all further ones are one group without a name
  */
 export function groupRejections(rejections: readonly Rejection[], maxNamed: number): RejectedGroup[] {
   const groups = new Map<string, RejectedGroup>();
@@ -72,7 +72,7 @@ function fieldsOf(content: Uint8Array): Record<string, unknown> {
   }
 }
 
-/** What can be the name of a type, whether a catalogue has it or not. */
+/** Whether a value can be the name of a type, whether a catalogue has it or not. */
 function isType(type: unknown): type is string {
   return typeof type === "string" && type !== "" && [...type].length <= MAX_TYPE;
 }
@@ -85,15 +85,15 @@ function shown(reason: string): string {
 
 const HOUR_MS = 3_600_000;
 
-/** How many events of an organization that it does not take a publisher writes down in an hour; and how many of all organizations. */
+/** Rows of events that are not taken that a publisher writes in an hour: for one organization, and for all. */
 export const KEPT_OF_ORGANIZATION = 200;
 export const KEPT_OF_ALL = 10_000;
-/** Of how many organizations and types it tells in an hour. */
+/** Organizations and types that get a notice in an hour. */
 const MAX_TOLD = 1_000;
 
 /**
- * What a publisher has written down and told in the hour of an event that is not taken. An emitter that says a type wrong says it
- * of all its events, and some emit all that happens and leave the choice to Herald.
+ * Bounds what a publisher writes, and notifies of, in an hour. An emitter that misspells a type does so in all its events, and some emitters send
+ * everything and leave the choice to Herald.
  */
 export function hourly() {
   let hour = -1;
@@ -111,18 +111,18 @@ export function hourly() {
   }
 
   return {
-    /** Whether an event is written down: it can be found, and the hour's rows are not used up. */
+    /** Whether an event is written down: the search can find it, and the hour's rows are not used up. */
     mayKeep({ organizationId, eventId }: Rejection, now: Date): boolean {
       turnTo(now);
       if (organizationId === null || eventId === null || keptOfAll >= KEPT_OF_ALL) return false;
       return (kept.get(organizationId) ?? 0) < KEPT_OF_ORGANIZATION;
     },
-    /** @param events 1, or -1 where it could not be written after all */
+    /** @param events 1, or -1 if it could not be written after all */
     hasKept({ organizationId }: Rejection, events: 1 | -1 = 1): void {
       kept.set(organizationId ?? "", (kept.get(organizationId ?? "") ?? 0) + events);
       keptOfAll += events;
     },
-    /** Whether people are told of an event: it is the hour's first one of its organization, type and cause. */
+    /** Whether an event gets a notice: it is the hour's first one of its organization, type and cause. */
     mayTell(rejection: Rejection, now: Date): boolean {
       turnTo(now);
       return told.size < MAX_TOLD && !told.has(tellingKeyOf(rejection));

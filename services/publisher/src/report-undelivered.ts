@@ -14,31 +14,31 @@ interface Parts {
   log: Log;
 }
 
-/** Events of one organization, type and reason that come within this time are one notice. A bad event is acknowledged after it. */
+/** Events of one organization, type and reason that come within this time share a notice. A bad event is acknowledged after that. */
 const BATCHES = { maxItems: 500, maxRunning: 1, gather: { items: 500, forMs: 200 } };
 
 /**
- * How many notices of rejections with a name one publisher leaves in a second. A message that breaks the contract may name any
- * organization, so a flood of bad events could otherwise be a flood of notices.
+ * Named notices of rejections that one publisher makes in a second. A message that breaks the contract may name any organization, so a flood of bad
+ * events could otherwise be a flood of notices.
  */
 const MAX_NAMED = 20;
 
 /**
- * Says that an event is not taken: writes it down for searches, and leaves a notice in the outbox. It resolves when PostgreSQL has both, and
- * the event is acknowledged after that: after a crash in between, the event comes again and may have a second notice.
+ * Records that an event is not taken: writes a row for searches, and leaves a notice in the outbox. It resolves when PostgreSQL has both, and the
+ * event is acknowledged after that: after a crash in between, the event comes again and may have a second notice.
  *
- * Each event that broke the contract has its part in a notice. Of what is of no known type, or too old, the hour's first of an
- * organization and type has one, and a line in the log; and what is beyond the hour's rows costs nothing.
+ * Each event that broke the contract is counted in a notice. For events of an unknown type, or too old ones, only the hour's first of an organization
+ * and type has a notice and a line in the log; events beyond the hour's rows cost nothing.
  *
- * @returns a function that rejects where PostgreSQL can't be used now
+ * @returns a function that rejects if PostgreSQL can't be used now
  */
 export function createReportUndelivered({ queries, clock, metrics, log }: Parts): (event: Rejection) => Promise<void> {
   const hour = hourly();
   let second = 0;
-  /** The notices that were left in the second. */
+  /** The notices that were made in this second. */
   let left = 0;
 
-  /** Groups of rejections, of which no more have a name than the second of `now` has places. */
+  /** Groups rejections; no more groups have a name than the second of `now` has left. */
   function grouped(events: readonly Rejection[], now: Date): RejectedGroup[] {
     const current = Math.floor(now.getTime() / 1_000);
     if (current !== second) left = 0;
@@ -83,8 +83,8 @@ export function createReportUndelivered({ queries, clock, metrics, log }: Parts)
         await say(events, now);
       } catch (error) {
         if (!isDataError(error)) throw error;
-        // It must not hold up the inbox for want of a word.
-        log.error("it can't be stored that events are not delivered, and is left out", { error });
+        // The inbox must not stop because a row can't be written.
+        log.error("rows of undelivered events can't be stored, and are left out", { error });
       }
     }
     return events.map(() => undefined);
@@ -97,7 +97,7 @@ export function createReportUndelivered({ queries, clock, metrics, log }: Parts)
   };
 }
 
-/** An event that broke the contract is set aside, and somebody has to look at each. */
+/** An event that broke the contract is in the rejected queue, where an operator has to look at each. */
 function tellsOfEach({ cause }: Rejection): boolean {
   return cause === "rejected" || cause === "in_future";
 }

@@ -3,20 +3,20 @@ import { makeResendPage, takeResend } from "./sql/resend-page.ts";
 import { byTurns, type TaskParts, type TurnOptions } from "./task.ts";
 
 interface Parts extends TaskParts {
-  /** Tells the owner of an endpoint that it has new deliveries. */
+  /** Notifies the owner of an endpoint of new deliveries. */
   handOver: (made: ForOwners) => void;
 }
 
-/** How many deliveries of the history one statement reads. */
+/** Deliveries of the history that one statement reads. */
 const PAGE_SIZE = 500;
 
-/** How many deliveries of one resend may wait at once. With the pause between pages, a resend makes about fifty a second. */
+/** Deliveries of one resend that may wait at once. With the pause between pages, a resend makes about fifty a second. */
 export const MAX_WAITING = 50;
 
 /** The pause after a page that left no room. The task runs each second, so the pause is shorter. */
 const REST_MS = 500;
 
-/** Makes the task that sends again what receivers never got, as admins asked for it: a page of each resend that is due, in turns. */
+/** Creates the task that sends again what receivers never got, as admins asked: a page of each resend that is due, in turns. */
 export function createResend(parts: Parts, { leaseMs }: Pick<TurnOptions, "leaseMs">) {
   const { queries, metrics, log, handOver } = parts;
   return byTurns(

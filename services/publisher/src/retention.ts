@@ -8,24 +8,26 @@ import { byTurns, resting, stepFailed, type TaskParts, type TurnOptions } from "
 export interface RetentionOptions {
   /** How long everything is kept, in milliseconds. */
   keepMs: number;
-  /** How long events may be delivered, and is known of others why they are not, in milliseconds. */
+  /** How long events may be delivered, and how long rows of undelivered events are kept, in milliseconds. */
   windowMs: number;
   /** Rows that one statement reads or erases. */
   pageSize: number;
 }
 
-/** Rates are shown of 30 days, the hour under way included. */
+/** Rates are shown for 30 days, the current hour included. */
 const MAX_RATES_MS = 31 * 24 * 60 * 60_000;
 
-/** How much was erased, by kind. Changes are those of endpoints' settings; resends are what admins had sent again; rates are hours of endpoints. */
+/**
+ * Erased rows or partitions by kind. Changes are those of endpoints' settings; resends are those that admins asked for; rates are endpoints' hours.
+ */
 export type Erased = Record<"partition" | "change" | "resend" | "undelivered" | "rate", number>;
 
 /**
- * Ends and erases what is too old. Unfinished deliveries expire, of which their endpoints' admins are told. Partitions are dropped
- * when the last of their days is too old; so what has expired can be looked at until then. Several processes may do this at once.
+ * Ends and erases what is too old. Unfinished deliveries expire, and their endpoints' admins are notified. Partitions are dropped when the last of
+ * their days is too old; until then expired deliveries can be looked at. Several processes may do this at once.
  *
- * A step that fails is logged and counted, and the next pass tries it again. It delays no other one, but no partition is dropped before
- * what is unfinished in it has expired.
+ * A step that fails is logged and counted, and the next pass tries it again. It delays no other step, but no partition is dropped before its
+ * unfinished deliveries have expired.
  */
 export async function eraseOld(
   parts: TaskParts,
@@ -43,7 +45,7 @@ export async function eraseOld(
     ["change", "endpoint_change", endedBefore, "old changes of endpoints"],
     ["undelivered", "undelivered_event", cameBefore, "what is known of old undelivered events"],
     ["rate", "endpoint_hour", ratesBefore, "old rates of endpoints"],
-    // Before what is unfinished expires: a resend makes deliveries of its own time.
+    // Before unfinished deliveries expire: a resend makes deliveries of its own time.
     ["resend", "resend", endedBefore, "old resends"],
   ] as const;
   for (const [kind, table, before, what] of outsideHistory) {
@@ -59,7 +61,7 @@ export async function eraseOld(
   if (failures === 0 && !signal.aborted) metrics.retentionPassed.set(clock.now().getTime() / 1_000);
   return done;
 
-  /** Goes through all that is unfinished, which is little beside the history. */
+  /** Goes through all unfinished deliveries, which are few beside the history. */
   async function expireAll(): Promise<void> {
     const inPages = shrinkingPages({ max });
     let after: DueCursor | null = null;
@@ -82,7 +84,7 @@ export async function eraseOld(
     }
   }
 
-  /** Erases what lies outside the history, the oldest first. */
+  /** Erases rows outside the history, the oldest first. */
   async function eraseOldest(
     kind: Exclude<keyof Erased, "partition">,
     table: Parameters<typeof eraseRows>[1],
@@ -113,8 +115,8 @@ export async function eraseOld(
 }
 
 /**
- * Makes the task that erases what deleted endpoints have left. An erasure looks twice: at once, and when every fan-out that still
- * knew the endpoint is over.
+ * Creates the task that erases what deleted endpoints have left. An erasure looks twice: at once, and when every fan-out that still knew the endpoint
+ * is over.
  */
 export function createErasure(parts: TaskParts, options: TurnOptions) {
   const { queries, metrics } = parts;

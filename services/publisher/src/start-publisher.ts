@@ -22,14 +22,14 @@ import { stepFailed } from "./task.ts";
 /** How long a stop waits for events under way to be stored. */
 const DRAIN_TIMEOUT_MS = 10_000;
 
-/** How long a start waits for partitions. Without them nothing can be stored, and the task goes on making them. */
+/** How long a start waits for partitions. Nothing can be stored without them, and the task goes on making them. */
 const PARTITIONS_TIMEOUT_MS = 5_000;
 
 const PARTITIONS_INTERVAL_MS = 10_000;
 const RESEND_INTERVAL_MS = 1_000;
 const ERASURE_INTERVAL_MS = 5_000;
 
-/** The shortest lease of a task's work. In any case it is longer than some statements that run into their limit. */
+/** The shortest lease of a task's work. It is always longer than some statements that run into their limit. */
 const LEASE_MS = 2 * 60_000;
 
 /** Starts the publisher: takes events in, hands their deliveries over, and repeats its tasks. */
@@ -50,7 +50,7 @@ export async function startPublisher(
   const stopping = new AbortController();
   const parts = { queries, clock, metrics, log };
   const windowMs = config.PUBLICATION_WINDOW_DAYS * DAY_MS;
-  // While an event may still be delivered, it and its delivery must be known. Else it would be delivered again.
+  // While an event may be delivered, it and its delivery must be kept. Else it would be delivered again.
   const keepMs = Math.max(config.RETENTION_DAYS * DAY_MS, windowMs + DAY_MS);
 
   type Task = (typeof TASKS)[number];

@@ -7,7 +7,7 @@ import type { Log } from "@herald/common/telemetry/log";
 import type { PublisherMetrics, TASKS } from "./metrics.ts";
 import { giveBack, type PageBounds, type Work, type WorkPage } from "./sql/work.ts";
 
-/** What the publisher's tasks work with. */
+/** The parts that all tasks use. */
 export interface TaskParts {
   queries: Queries;
   clock: Clock;
@@ -15,7 +15,7 @@ export interface TaskParts {
   log: Log;
 }
 
-/** Counts and logs a failure of a step. The task goes on without it, and tries it again later. */
+/** Counts and logs a failure of a step. The task continues without it, and tries it again later. */
 export function stepFailed(
   { metrics, log }: TaskParts,
   task: (typeof TASKS)[number],
@@ -35,19 +35,19 @@ export async function resting<T>(step: () => Promise<T>, signal: AbortSignal): P
 }
 
 export interface TurnOptions {
-  /** How many rows a page may have. */
+  /** Rows that a page may have. */
   pageSize: number;
-  /** How long the work is leased, in milliseconds: the work of a process that died is taken again after it. Longer than a statement may take. */
+  /** The lease of the work, in milliseconds: longer than a statement may take. The work of a process that died is taken again after it. */
   leaseMs: number;
 }
 
 interface Kind<Taken extends Work> {
   task: "catch-up" | "erasure" | "resend";
-  /** The table with a row for each endpoint, which says when its work is due; absent where each page says that itself, and is a turn. */
+  /** The table whose rows say when an endpoint's work is due; absent if each page writes that itself, and is a turn. */
   table?: "catch_up" | "erasure";
-  /** Takes the work that is next, and moves its time past the lease; null where none is due. */
+  /** Takes the next work, and moves its time past the lease; null if none is due. */
   take(lease: { now: Date; leasedUntil: Date }): Promise<Taken | null>;
-  /** Does a page of it, and in the same statement renews the lease or ends the work. */
+  /** Does a page of the work, and in the same statement renews the lease or ends the work. */
   page(taken: Taken, bounds: PageBounds, signal: AbortSignal): Promise<WorkPage>;
   /** The message to log after a turn that changed something, if any; `failure` is logged after one that failed. */
   done?: string;
@@ -58,9 +58,8 @@ interface Kind<Taken extends Work> {
 const PAGES_PER_TURN = 10;
 
 /**
- * Makes a task that does work of endpoints by turns of some pages, as long as any is due. Several processes may do so at once: each
- * work has a lease, and goes on where the last turn ended, in any process. Where a turn fails, its work is taken again when the lease
- * ends; the others go on.
+ * Creates a task that does work of endpoints in turns of some pages, as long as any is due. Several processes may do so at once: each work has a
+ * lease, and continues where the last turn ended, in any process. If a turn fails, its work is taken again when the lease ends; the others go on.
  *
  * A run resolves with the number of deliveries; `signal` ends it after the statement under way.
  */
@@ -81,7 +80,7 @@ export function byTurns<Taken extends Work>(
     let deliveries = 0;
     for (let pages = 0; pages < PAGES_PER_TURN && !signal.aborted; pages++) {
       const { renewedUntil, held, ended, deliveryCount } = await inPages(async (pageSize) => {
-        // Where this page is too much for one statement, each smaller page has its own lease.
+        // If this page is too much for one statement, each smaller page has its own lease.
         const { now, leasedUntil: renewedUntil } = lease();
         return { renewedUntil, ...(await page(taken, { pageSize, now, renewedUntil }, signal)) };
       });

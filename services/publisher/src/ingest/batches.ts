@@ -1,11 +1,11 @@
 export interface BatchOptions<Item> {
-  /** How many items a batch may have. */
+  /** Items that a batch may have. */
   maxItems: number;
-  /** How many bytes a batch may have; a batch of one item may have more. */
+  /** Bytes that a batch may have; a batch of one item may have more. */
   maxBytes: number;
-  /** How many batches may run at once. */
+  /** Batches that may run at once. */
   maxRunning: number;
-  /** How many more batches may run for groups that have no running batch; none where absent. */
+  /** Further batches for groups without a running batch; none by default. */
   maxApart?: number;
   bytesOf(item: Item): number;
   /** The group of an item. Groups take turns, and a turn is one item. */
@@ -13,12 +13,12 @@ export interface BatchOptions<Item> {
 }
 
 /**
- * Runs items in batches, as many of them as are there. While fewer than `maxRunning` run, an item starts one at the end of the
- * current turn of the event loop, so that a single item waits for no timer.
+ * Runs items in batches of as many as are there. While fewer than `maxRunning` run, an item starts one at the end of the current turn of the event
+ * loop, so that a single item waits for no timer.
  *
- * A batch takes one item of each group in turn, as long as it has room: while an item waits, no other group gets more than the item's own group
- * has waiting up to it. Groups that have no running batch go first, in a batch without the others. So while one group has thousands of items,
- * the items of another group wait neither for its batches nor in them.
+ * A batch takes one item of each group in turn, as long as it has room: while an item waits, no other group gets more turns than the item's own group
+ * needs to reach it. Groups without a running batch go first, in a batch of their own. So while one group has thousands of items, the items of
+ * another group wait neither for its batches nor in them.
  *
  * @param run never throws
  */
@@ -27,7 +27,7 @@ export function batchesByTurns<Item>(run: (batch: readonly Item[]) => Promise<vo
   /** The waiting items of each group, in the order of the groups' turns. */
   const waiting = new Map<string, Item[]>();
   const running = new Set<Promise<void>>();
-  /** How many running batches have items of each group. */
+  /** The number of running batches that have items of a group. */
   const runningOf = new Map<string, number>();
   let scheduled = false;
 
@@ -46,7 +46,7 @@ export function batchesByTurns<Item>(run: (batch: readonly Item[]) => Promise<vo
     scheduled = true;
     setImmediate(() => {
       scheduled = false;
-      // What waited may have been dropped meanwhile.
+      // The waiting items may have been dropped meanwhile.
       if (mayStart()) start();
       schedule();
     });

@@ -11,30 +11,28 @@ import { type ForOwners, MAX_BODY_BYTES } from "../hand-over.ts";
 import type { PublisherMetrics } from "../metrics.ts";
 import type { Rejection } from "../rejections.ts";
 import { batchesByTurns } from "./batches.ts";
-import type { Message } from "./bundle.ts";
 import { createEarly } from "./early.ts";
 import { watchFloods } from "./floods.ts";
-import type { Held } from "./held.ts";
 import { bundledIn, moveBehind } from "./move-behind.ts";
 import { createOnArrival } from "./on-arrival.ts";
-import { organizationOf } from "./organization.ts";
+import { type Held, type Message, organizationOf } from "./read-event.ts";
 import { createStoring } from "./store-batch.ts";
 
 export interface ConsumeOptions {
-  /** How many bytes of messages this process may hold. */
+  /** Bytes of messages that this process may hold. */
   inboxBytes: number;
-  /** How many events one statement may store. */
+  /** Events that one statement may store. */
   batchSize: number;
   /** How far back events are delivered (SPEC 6.1: seven days), in milliseconds. */
   windowMs: number;
-  /** What the types of events and their data have to be. */
+  /** The rules for event types and their data. */
   eventTypes: EventTypeRules;
-  /** How long a message that can't be stored is held, in milliseconds; 20 minutes where absent. */
+  /** How long a message that can't be stored is held, in milliseconds; 20 minutes by default. */
   holdMs?: number;
 }
 
 export interface EventsConsumer extends Consumer {
-  /** For how long the oldest event that is held has waited, in seconds; 0 where none is held. */
+  /** How long the oldest held event has waited, in seconds; 0 without one. */
   oldestAgeSeconds(): number;
 }
 
@@ -44,7 +42,7 @@ interface Parts {
   publisher: Publisher;
   /** Hands new deliveries over to the owners of their endpoints. */
   handOver: (made: ForOwners) => void;
-  /** Says to searches and to the product that an event is not taken. */
+  /** Records an event that is not taken, for searches and for the product. */
   reportUndelivered: (event: Rejection) => Promise<void>;
   fanOut: FanOut;
   clock: Clock;
@@ -54,78 +52,77 @@ interface Parts {
 }
 
 /**
- * How many statements run at once. One more is for organizations of which nothing is being stored: beside a flood, whose statements are large, their
- * events wait for none of them.
+ * Statements that run at once. One more runs for organizations without a running one: beside a flood, whose statements are large, their events wait
+ * for none of them.
  */
 const BATCHES_AT_ONCE = 1;
 const BATCHES_APART = 1;
 
 /**
- * How many bytes of messages a batch may have. Only the batches that run are text, of which there are several copies on the way to PostgreSQL; and
- * events of 256 KiB must not add up to a statement of a hundred megabytes.
+ * Bytes of messages in a batch. Only running batches are decoded to text, of which several copies exist on the way to PostgreSQL; and events of 256
+ * KiB must not add up to a statement of a hundred megabytes.
  */
 const MAX_BATCH_BYTES = 4 * 1024 ** 2;
 
 /**
- * Of events that are handed over on arrival. At a usual load a third of a second is enough for an attempt and its settlement. At the most it is less
- * than a second: what is older and still not stored, owners leave alone.
+ * The pending window of events that are handed over on arrival. At a usual load a third of a second is enough for an attempt and its settlement. It
+ * is always less than a second: owners leave alone what is older and still not stored.
  */
 const EARLY = { most: 2_500, leastMs: 150, mostMs: 650, togetherMs: 150 };
 
-/** How many events are handed over in one turn of the event loop. */
+/** Events that are handed over in one turn of the event loop. */
 const MAX_ARRIVING = 100;
 
-/** A message that may be handed over before it is stored. A larger event is not, and is not read before its batch. */
+/** The largest message that may be handed over before it is stored. A larger event is not read before its batch runs. */
 const MAX_SMALL_BYTES = MAX_BODY_BYTES + 2 * 1024;
 
 /**
- * A bundle that has come back this often is taken apart. One of its events may end every publisher that handles it, and the delivery limit, of 20,
- * shall then take that event alone out of the queue.
+ * A bundle that was delivered this often is taken apart. One of its events may crash every publisher that handles it; then the delivery limit of 20
+ * removes that event alone from the queue.
  */
 const APART_AFTER = 10;
 
 /**
- * For an inbox queue. What is handed over on arrival is held for up to 300 ms while there is no crowd, so one busy queue has some 2,000 events a
- * second.
+ * For an inbox queue. An event that is handed over on arrival is held for up to 300 ms if there is no crowd, so one busy queue has some 2,000 events
+ * a second.
  */
 const PREFETCH = 500;
 
-/** For the second queue of a bucket. A message of it is a whole batch of events: one is being stored, and one waits. */
+/** For the second queue of a bucket, whose messages are whole batches of events: one is being stored, and one waits. */
 const BEHIND_PREFETCH = 2;
 
 /** RabbitMQ closes a channel that holds a message for 30 minutes. */
 const HOLD_MS = 20 * 60_000;
 
 /**
- * Takes business events from the inbox queues. A message is acknowledged when its event (of a bundle, each event) is stored with all its
- * deliveries, or stored in the rejected queue and the product's notice in PostgreSQL, or has gone behind, or when there is nothing to do with it.
- * What the process holds when it dies is delivered again, and storing it again changes nothing.
+ * Takes business events from the inbox queues. A message is acknowledged when its event (every event of a bundle) is stored with all its deliveries,
+ * or is in the rejected queue with its notice in PostgreSQL, or was moved to the second queue, or needs no work. If the process dies, the broker
+ * delivers what it held again; to store an event twice changes nothing.
  */
 export function consumeEvents(
   { broker, names, publisher, handOver, reportUndelivered, fanOut, clock, metrics, tracing, log }: Parts,
   { inboxBytes, batchSize, windowMs, eventTypes, holdMs = HOLD_MS }: ConsumeOptions,
 ): EventsConsumer {
-  const { inboxQueues, eventQueues, eventsExchange, rejectedQueue } = names;
+  const { inboxQueues, eventQueues } = names;
   const isInbox = new Set(inboxQueues);
   const inspector = broker.inspector();
   const floods = watchFloods({ inspector, clock, log });
-  /** The messages that this process holds, in the order of their arrival. */
+  /** The events that this process holds, in the order of their arrival. */
   const held = new Set<Held>();
-  /** Events of a message that are left, where others of its bundle are done already. */
+  /** The unfinished events of a bundle whose other events are done. */
   const left = new WeakMap<IncomingMessage, Message[]>();
-  /** Messages whose events PostgreSQL could not store in time. They come again after a pause, and are kept from the others. */
+  /** Events that PostgreSQL could not store in time. They are tried again after a pause, and are kept from the others. */
   const tooMuch = new WeakSet<Message>();
 
-  const laneOf = ({ message }: Held) => (tooMuch.has(message) ? alone : together);
+  const store = (each: Held) => (tooMuch.has(each.message) ? alone : together).add(each);
   const onArrival = createOnArrival({ clock, handOver });
-  const { read, store } = createStoring(
+  const { read, storeBatch } = createStoring(
     {
       publisher,
-      eventsExchange,
-      rejectedQueue,
+      names,
       reportUndelivered,
       handOver,
-      again: (each) => laneOf(each).add(each),
+      again: store,
       tooMuch: ({ message }) => tooMuch.add(message),
       metrics,
       tracing,
@@ -138,16 +135,20 @@ export function consumeEvents(
     bytesOf: ({ message }: Held) => message.content.byteLength,
     groupOf: ({ organization }: Held) => organization,
   };
-  const together = batchesByTurns<Held>((batch) => store(batch, (items) => storeTogether(batch, items)), {
+  const together = batchesByTurns<Held>((batch) => storeBatch(batch, (items) => storeTogether(batch, items)), {
     ...measures,
     maxItems: batchSize,
     maxRunning: BATCHES_AT_ONCE,
     maxApart: BATCHES_APART,
   });
   const storeAlone = (items: readonly FanOutItem[]) => onArrival.storing(() => fanOut.alone(items[0] as FanOutItem));
-  const alone = batchesByTurns<Held>((batch) => store(batch, storeAlone), { ...measures, maxItems: 1, maxRunning: 1 });
+  const alone = batchesByTurns<Held>((batch) => storeBatch(batch, storeAlone), {
+    ...measures,
+    maxItems: 1,
+    maxRunning: 1,
+  });
   const early = createEarly<Held>(together.add, EARLY);
-  /** While one waits until there is room, organizations of which nothing does have another. */
+  /** If a batch waits for room, organizations without a running batch have another one. */
   const arriving = batchesByTurns<Held>(handOverArrived, {
     ...measures,
     maxItems: MAX_ARRIVING,
@@ -155,7 +156,7 @@ export function consumeEvents(
     maxApart: BATCHES_APART,
   });
 
-  const moves = moveBehind({ publisher, metrics, stay: (each) => laneOf(each).add(each) }, { maxItems: batchSize });
+  const moves = moveBehind({ publisher, metrics, stay: store }, { maxItems: batchSize });
 
   async function handle(message: IncomingMessage): Promise<void> {
     const bundled = isInbox.has(message.queue) ? undefined : bundledIn(message);
@@ -171,7 +172,7 @@ export function consumeEvents(
       return message.ack();
     }
     const events = left.get(message) ?? bundled ?? [message];
-    // What may have come before is stored first.
+    // An event that may have come before is stored first.
     const isFirst = isInbox.has(message.queue) && !message.redelivered && !left.has(message);
     const results = await Promise.allSettled(events.map((event) => take(event, message.queue, isFirst)));
     const failed = events.filter((_, index) => results[index]?.status === "rejected");
@@ -180,7 +181,7 @@ export function consumeEvents(
     throw results.find((result) => result.status === "rejected")?.reason;
   }
 
-  /** Resolves when nothing is left to do for the event. @throws where it can't be stored now */
+  /** Resolves when the work on the event is done. @throws if it can't be stored now */
   function take(message: Message, queue: string, isFirst: boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const each: Held = {
@@ -199,9 +200,9 @@ export function consumeEvents(
         },
       };
       held.add(each);
-      if (goesBehind(each, queue)) moves.add(each, queue);
+      if (goesBehind(each)) moves.add(each);
       else if (isFirst && message.content.byteLength <= MAX_SMALL_BYTES) arriving.add(each);
-      else laneOf(each).add(each);
+      else store(each);
     });
   }
 
@@ -210,11 +211,11 @@ export function consumeEvents(
     early.over(each);
   }
 
-  /** Hands over what is as usual. The rest is stored at once. Resolves when there is room for more. */
+  /** Hands over the events that can be, and stores the rest at once. Resolves when there is room for more. */
   async function handOverArrived(batch: readonly Held[]): Promise<void> {
     const arrivedAt = clock.now();
     const arrived = batch.flatMap((each) => {
-      // Its owner leaves alone what is said to have come a second ago: by then it should have been stored.
+      // The owner leaves an event alone that came more than a second ago: it should be stored by then.
       each.arrivedAt = arrivedAt;
       const item = read(each);
       if (item === undefined) return [];
@@ -229,7 +230,7 @@ export function consumeEvents(
     await early.room();
   }
 
-  /** What a statement has made due of events that were handed over, had no result yet. */
+  /** Stores a batch. Deliveries of handed-over events that come back as due are late: their owner had no result yet. */
   async function storeTogether(batch: readonly Held[], items: readonly FanOutItem[]): Promise<FanOutResult> {
     const result = await onArrival.storing(() => fanOut.together(items));
     const keys = new Set(batch.filter(early.has).map(({ event }) => event?.key));
@@ -239,14 +240,17 @@ export function consumeEvents(
     return result;
   }
 
-  /** What has come out of a second queue is moved no more, and what PostgreSQL can't store in time stays apart. */
-  function goesBehind({ message, organization }: Held, queue: string): boolean {
+  /** An event from a second queue is not moved again. An event that PostgreSQL can't store in time stays apart. */
+  function goesBehind({ message, organization, queue }: Held): boolean {
     if (tooMuch.has(message) || !isInbox.has(queue)) return false;
     if (message.content.byteLength > MAX_EVENT_BYTES) return false;
     return floods.goesBehind(queue, organization);
   }
 
-  /** Drops the messages that wait, which come again on another channel. Running ones are stored, and change nothing when they come again. */
+  /**
+   * Drops the waiting events: the broker delivers their messages again on another channel. Running batches are stored; a second delivery changes
+   * nothing.
+   */
   function dropWaiting(): void {
     for (const each of [...arriving.drop(), ...early.drop(), ...together.drop(), ...alone.drop(), ...moves.drop()]) {
       each.span?.end({ errorType: "channel_lost", error: "its channel has ended" });
@@ -270,8 +274,8 @@ export function consumeEvents(
   }
 
   /**
-   * Where messages can't be stored for long, all go back to their queues, and none is taken until what runs has ended, so until
-   * PostgreSQL is there. Taking them again at once would count towards their delivery limit every time.
+   * If messages can't be stored for long, all go back to their queues. None is taken again before the running batches end, so not before PostgreSQL
+   * is back: each earlier delivery would count towards the delivery limit.
    */
   async function giveBack(signal: AbortSignal): Promise<void> {
     if (oldestAgeMs() < holdMs) return;

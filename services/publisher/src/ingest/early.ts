@@ -1,22 +1,22 @@
 export interface EarlyOptions {
-  /** About how many may be on their way at once. More than half of them are a crowd. */
+  /** Events on their way at once, about. More than half of this number are a crowd. */
   most: number;
-  /** How long an event waits: as a rule, and at the most. */
+  /** How long an event waits: as a rule, and at most. */
   leastMs: number;
   mostMs: number;
-  /** An event waits so much longer for others, which are stored with it; a third of that in a crowd. */
+  /** An event waits this much longer for others, which are stored with it; a third of that in a crowd. */
   togetherMs: number;
 }
 
-/** In a crowd of which a larger share has no result in time, events wait longer. */
+/** If more than 2 % of a crowd have no result in time, events wait longer before they are stored. */
 const LATE_SHARE = 0.02;
 const LONGER = 1.1;
 const SHORTER = 0.99;
 
 /**
- * Events that were handed over before they are stored. Each waits, so that its owner stores the delivery first, with its result: what has no result
- * by then costs a row more. Where more comes than owners can do, they get to it later and later. Then it waits longer, and more is handed
- * over only when some of it is stored. How long, each statement says: it finds the results, or not.
+ * The pending window: events that were handed over before they are stored. Each waits, so that its owner stores the delivery first, with its result:
+ * a delivery without a result by then costs a row more. If more events come than owners can attempt, owners get to them later and later. Then events
+ * wait longer, and more are handed over only when some are stored. Each statement tells how long to wait, since it finds the results or does not.
  *
  * @param goOn takes an event that has waited long enough
  */
@@ -53,7 +53,7 @@ export function createEarly<Item>(goOn: (item: Item) => void, { most, leastMs, m
       if (waiting.length === 1) setTimer();
     },
     has: (item: Item) => onTheirWay.has(item),
-    /** It is stored, or comes again. */
+    /** The event is stored, or comes again. */
     over(item: Item): void {
       onTheirWay.delete(item);
       if (onTheirWay.size < most) for (const resolve of wanting.splice(0)) resolve();
@@ -62,7 +62,7 @@ export function createEarly<Item>(goOn: (item: Item) => void, { most, leastMs, m
     async room(): Promise<void> {
       if (onTheirWay.size >= most) await new Promise<void>((resolve) => wanting.push(resolve));
     },
-    /** A statement has stored `count` of them, of which `late` had no result. */
+    /** A statement has stored `count` of them; `late` of these had no result. */
     stored({ count, late }: { count: number; late: number }): void {
       const isLate = isCrowd() && late > count * LATE_SHARE;
       waitMs = isLate ? Math.min(mostMs, waitMs * LONGER) : Math.max(leastMs, waitMs * SHORTER);

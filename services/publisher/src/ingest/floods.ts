@@ -8,27 +8,26 @@ interface Parts {
   log: Pick<Log, "info">;
 }
 
-/** After so many messages of a queue it is looked at. Fewer say too little about whose messages wait behind them. */
+/** A queue is looked at after this many of its messages. Fewer say too little about whose messages wait behind them. */
 export const LOOK_EVERY = 64;
 
-/** The part of these messages that one organization has in a flood. */
+/** The share of these messages that one organization has in a flood. */
 const MOST = 3 / 4;
 
 /**
- * How many messages wait in the queue besides in a flood. To move them takes a way through the broker besides that to PostgreSQL, so fewer,
- * which are stored in a few tenths of a second, stay where they are: with what the process holds, an organization may emit some 1,000 events
- * at once.
+ * Messages that wait in the queue during a flood. Moving an event costs an extra trip through the broker, so a smaller backlog, which is stored in a
+ * few tenths of a second, stays. With what the process holds, an organization may emit some 1,000 events at once.
  */
 export const FLOOD = 500;
 
-/** For how long messages of a flood go behind, after the last look that found many waiting. So a flood does not begin and end with each look. */
+/** A flood lasts this long after the last look that found many waiting messages, so that it does not begin and end with each look. */
 export const STAY_MS = 1_000;
 
-/** For how long an organization counts as a neighbour after an event of its own. */
+/** An organization counts as a neighbour for this long after its last event. */
 export const NEIGHBOUR_MS = 60 * 60_000;
 
 interface Bucket {
-  /** Of the messages since the last look: how many, and how many of each organization. */
+  /** The messages since the last look: all of them, and those of each organization. */
   seen: number;
   seenOf: Map<string, number>;
   /** The two organizations that were seen last, the latest first, and when. */
@@ -39,14 +38,14 @@ interface Bucket {
 }
 
 /**
- * Says which messages of the inbox go behind: to the second queue of their bucket, so that the messages after them are reached.
+ * Decides which messages of the inbox go behind: to the second queue of their bucket, so that the messages after them are reached.
  *
  * A flood is an organization that has most of a queue's messages, while hundreds more wait in the queue and neighbours have used it lately. A queue
- * is in the order of its messages' arrival, so the last ones that came out of it say whose wait in it. An organization that is alone floods
- * nobody, and nothing of it is moved: it has whole batches.
+ * keeps the order of arrival, so the last messages that came out of it tell whose messages wait in it. An organization that is alone delays no other,
+ * and none of its events is moved: it has whole batches.
  *
- * From then on all of its messages go behind, while hundreds wait in the queue and for a second after, whatever waits in the second queue: what
- * comes slowly makes bundles of few events each, which fill no batch.
+ * From then on all of its messages go behind, while hundreds wait in the queue and for a second after, however many wait in the second queue: events
+ * that come slowly make bundles of few events each, which fill no batch.
  */
 export function watchFloods({ inspector, clock, log }: Parts) {
   const buckets = new Map<string, Bucket>();
@@ -68,7 +67,7 @@ export function watchFloods({ inspector, clock, log }: Parts) {
     bucket.seenOf.set(organization, (bucket.seenOf.get(organization) ?? 0) + 1);
   }
 
-  /** The organization that has most of the messages since the last look, where others have used the queue lately. */
+  /** The organization that has most of the messages since the last look, if others have used the queue lately. */
   function suspectOf({ seen, seenOf, latest }: Bucket): string | undefined {
     const sinceMs = clock.monotonicMs() - NEIGHBOUR_MS;
     for (const [organization, count] of seenOf) {
@@ -106,7 +105,7 @@ export function watchFloods({ inspector, clock, log }: Parts) {
   }
 
   return {
-    /** To be asked once for each message of an inbox queue, when it arrives. */
+    /** Must be called once for each message of an inbox queue, when it arrives. */
     goesBehind(queue: string, organization: string): boolean {
       const bucket = bucketOf(queue);
       note(bucket, organization);

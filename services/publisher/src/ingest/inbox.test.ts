@@ -1,9 +1,9 @@
 import { MAX_EVENT_BYTES } from "@herald/contracts";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
-import { bundleEntry, type Message, unbundle } from "./bundle.ts";
 import { createEarly } from "./early.ts";
-import { organizationOf } from "./organization.ts";
+import { bundleEntry, unbundle } from "./move-behind.ts";
+import { type Message, organizationOf } from "./read-event.ts";
 
 const bundle = (...messages: Message[]) => Buffer.concat(messages.map(bundleEntry));
 

@@ -1,10 +1,10 @@
 import type { IncomingMessage, Publisher } from "@herald/common/broker/broker";
+import { carriedHeaders } from "@herald/common/broker/carried-headers";
 import { behindQueueOf } from "@herald/common/broker/topology";
 import { MAX_EVENT_BYTES } from "@herald/contracts";
 import type { PublisherMetrics } from "../metrics.ts";
 import { batchesByTurns } from "./batches.ts";
-import { bundleEntry, type Message, unbundle } from "./bundle.ts";
-import type { Held } from "./held.ts";
+import type { Held, Message } from "./read-event.ts";
 
 interface Parts {
   publisher: Publisher;
@@ -17,61 +17,48 @@ interface Parts {
 const BUNDLE = "bundle";
 
 /**
- * The way of a flood's events to the second queue of their bucket.
+ * Moves the events of a flood to the second queue of their bucket.
  *
- * Moves them in bundles: one by one, it would cost as much as to store them, and make the flood itself slower. A bundle is confirmed in the
- * second queue before its events' messages are settled. Where this process dies between the two, they come twice, which changes nothing.
+ * Moves them in bundles: one by one, it would cost as much as to store them, and make the flood itself slower. A bundle is confirmed in the second
+ * queue before the messages of its events are settled. If this process dies between the two, the events come twice, which changes nothing.
  */
 export function moveBehind({ publisher, metrics, stay }: Parts, { maxItems }: { maxItems: number }) {
-  interface Move {
-    held: Held;
-    entry: Buffer;
-    queue: string;
-  }
-
-  const moves = batchesByTurns<Move>(
+  const moves = batchesByTurns<{ held: Held; entry: Buffer }>(
     async (batch) => {
-      for (const queue of new Set(batch.map((move) => move.queue))) {
-        await publishBundle(
-          queue,
-          batch.filter((move) => move.queue === queue),
-        );
+      for (const queue of new Set(batch.map(({ held }) => held.queue))) {
+        const moved = batch.filter(({ held }) => held.queue === queue);
+        const content = Buffer.concat(moved.map(({ entry }) => entry));
+        try {
+          await publisher.publish({ exchange: "", routingKey: behindQueueOf(queue), content, type: BUNDLE });
+        } catch {
+          // The second queue is full, or the broker away.
+          for (const { held } of moved) stay(held);
+          continue;
+        }
+        metrics.events.inc({ result: "behind" }, moved.length);
+        for (const { held } of moved) held.done();
       }
     },
     {
       maxItems,
-      // A bundle has no more than an event may have, by which consumers count the memory of a message.
+      // A bundle has no more bytes than an event may have: consumers count the memory of a message by that.
       maxBytes: MAX_EVENT_BYTES,
       maxRunning: 1,
       maxApart: 1,
       bytesOf: ({ entry }) => entry.byteLength,
-      groupOf: ({ queue }) => queue,
+      groupOf: ({ held }) => held.queue,
     },
   );
 
-  async function publishBundle(queue: string, batch: readonly Move[]): Promise<void> {
-    const content = Buffer.concat(batch.map(({ entry }) => entry));
-    try {
-      await publisher.publish({ exchange: "", routingKey: queue, content, type: BUNDLE });
-    } catch {
-      // The second queue is full, or the broker away.
-      for (const { held } of batch) stay(held);
-      return;
-    }
-    metrics.events.inc({ result: "behind" }, batch.length);
-    for (const { held } of batch) held.done();
-  }
-
   return {
-    /** Moves an event, and is then done with it. Where that fails, the event is stored in its turn. */
-    add: (held: Held, inboxQueue: string) =>
-      moves.add({ held, entry: bundleEntry(held.message), queue: behindQueueOf(inboxQueue) }),
+    /** Moves an event, and is then done with it. If that fails, the event is stored in its turn. */
+    add: (held: Held) => moves.add({ held, entry: bundleEntry(held.message) }),
     /** Removes the events that wait for their bundle, and returns them. */
     drop: () => moves.drop().map(({ held }) => held),
   };
 }
 
-/** The events of a message from a second queue; undefined where it is no bundle, but an event that came alone. */
+/** The events of a message from a second queue; undefined if the message is no bundle, but a single event. */
 export function bundledIn({ content, properties }: IncomingMessage): Message[] | undefined {
   if (properties.type !== BUNDLE) return undefined;
   try {
@@ -79,4 +66,34 @@ export function bundledIn({ content, properties }: IncomingMessage): Message[] |
   } catch {
     return undefined;
   }
+}
+
+/** Bytes in front of an entry: the lengths of its headers and of its content. */
+const LENGTHS_BYTES = 8;
+
+/**
+ * The entry of an event in a bundle; a bundle is entries in a row. To move a bundle costs the broker as much as to move one event. The content stays
+ * as it is, since an event is judged later.
+ */
+export function bundleEntry({ content, headers }: Message): Buffer {
+  const carried = Buffer.from(JSON.stringify(carriedHeaders(headers)));
+  const lengths = Buffer.alloc(LENGTHS_BYTES);
+  lengths.writeUInt32BE(carried.byteLength, 0);
+  lengths.writeUInt32BE(content.byteLength, 4);
+  return Buffer.concat([lengths, carried, content]);
+}
+
+/** @throws if the bytes are no bundle */
+export function unbundle(bundle: Buffer): Message[] {
+  const messages: Message[] = [];
+  for (let at = 0; at < bundle.byteLength; ) {
+    const headersAt = at + LENGTHS_BYTES;
+    const contentAt = headersAt + bundle.readUInt32BE(at);
+    const end = contentAt + bundle.readUInt32BE(at + 4);
+    if (end > bundle.byteLength) throw new Error("the bundle is cut off");
+    const headers: Message["headers"] = JSON.parse(bundle.toString("utf8", headersAt, contentAt));
+    messages.push({ headers, content: bundle.subarray(contentAt, end) });
+    at = end;
+  }
+  return messages;
 }

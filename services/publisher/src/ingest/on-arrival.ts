@@ -11,23 +11,23 @@ interface Parts {
 }
 
 /**
- * An event that occurred longer ago may have come before, in another message. An owner remembers for fifteen seconds what it attempted, so within
- * this time the same event twice is one request.
+ * An event that occurred longer ago may have come before, in another message. An owner remembers its attempts for 15 seconds, so within this time the
+ * same event twice is one request.
  */
 const FRESH_MS = 10_000;
 
-/** An emitter's clock may be so much ahead. */
+/** An emitter's clock may be ahead by this much. */
 const AHEAD_MS = 1_000;
 
-/** For more endpoints, what is saved by it is small, and what it may cost is not. */
+/** With more endpoints, the saving is small and the possible cost is not. */
 const MAX_ENDPOINTS = 20;
 
-/** While a statement takes longer than this, PostgreSQL may be away, and what is attempted could not be stored. */
+/** While a statement takes longer than this, PostgreSQL may be away, and results of attempts could not be stored. */
 const LATE_MS = 1_000;
 
 /**
- * Hands events over to the owners of their endpoints when they arrive, before they are stored, where everything is as usual. Then the owner
- * stores the delivery with its result, and the publisher the event, a moment later and many at once. See ADR 46.
+ * Hands events over to the owners of their endpoints when they arrive, before they are stored, if nothing is unusual. Then the owner stores the
+ * delivery with its result, and the publisher the event, a moment later and many at once. See ADR 46.
  */
 export function createOnArrival({ clock, handOver }: Parts) {
   const directory = createDirectory(clock);
@@ -71,13 +71,13 @@ export function createOnArrival({ clock, handOver }: Parts) {
       if (deliveries.length > 0) handOver({ stored: false, deliveries, work: [] });
       return new Set(made.keys());
     },
-    /** Runs a statement that stores events, and learns of its answer. */
+    /** Runs a statement that stores events, and learns subscriptions from its answer. */
     async storing(store: () => Promise<FanOutResult>): Promise<FanOutResult> {
       const statement = { sinceMs: clock.monotonicMs() };
       running.add(statement);
       try {
         const result = await store();
-        // It was tried again and again meanwhile: what was said before, by others, may hold no more.
+        // The statement was tried again and again: entries of before, from other statements, may be stale.
         if (clock.monotonicMs() - statement.sinceMs > LATE_MS) directory.forgetAll();
         directory.said(result.subscriptions);
         return result;
@@ -91,22 +91,21 @@ export function createOnArrival({ clock, handOver }: Parts) {
   };
 }
 
-/** What was said longer ago counts for nothing. */
+/** Entries older than this are ignored. */
 const VALID_MS = 60_000;
 
-/** Of more endpoints, everything is forgotten: the next events say it again. */
+/** Beyond this, the cache is emptied: the next events fill it again. */
 const MAX_KNOWN = 20_000;
 
 /**
- * Who gets the events of an organization and type, as the statements that store events say it by the way. Nobody tells of changes, since this
- * is never the authority: what it hands over in vain the owner drops, by the endpoint's revision, and what it misses the next statement
- * makes, and says. So it mends itself with every event that is stored.
+ * A cache of subscriptions, filled from the answers of `storeEvents`. It is never invalidated: the owner rejects a stale entry by revision, the next
+ * statement makes a delivery that the cache missed, and each statement refreshes it.
  */
 function createDirectory(clock: Pick<Clock, "monotonicMs">) {
   const endpoints = new Map<string, SubscribedEndpoint>();
   const subscriptions = new Map<string, { endpoints: SubscribedEndpoint[]; saidAtMs: number }>();
 
-  /** PostgreSQL could not be asked: it may come back as it was before, and everything with it. */
+  /** PostgreSQL was away: it may come back in an earlier state, and all entries with it. */
   function forgetAll(): void {
     endpoints.clear();
     subscriptions.clear();
@@ -114,14 +113,14 @@ function createDirectory(clock: Pick<Clock, "monotonicMs">) {
 
   function known(endpoint: SubscribedEndpoint): SubscribedEndpoint {
     const known = endpoints.get(endpoint.id) ?? { ...endpoint };
-    // Statements may end in another order than that in which they began.
+    // Statements may end in another order than they began in.
     if (endpoint.readAt >= known.readAt) Object.assign(known, endpoint);
     endpoints.set(endpoint.id, known);
     return known;
   }
 
   return {
-    /** Undefined where it doesn't know. */
+    /** Undefined if it is not known. */
     endpointsOf(event: Pick<Subscription, "organizationId" | "type">): readonly SubscribedEndpoint[] | undefined {
       const found = subscriptions.get(subscriptionKey(event));
       return found && clock.monotonicMs() - found.saidAtMs <= VALID_MS ? found.endpoints : undefined;

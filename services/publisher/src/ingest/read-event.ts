@@ -1,7 +1,34 @@
 import { eventKey } from "@herald/common/database/ids";
-import { type BusinessEvent, type Judgement, type JudgeOptions, judgeEvent } from "@herald/contracts";
+import type { TraceSpan } from "@herald/common/telemetry/tracing";
+import { type BusinessEvent, type Judgement, type JudgeOptions, judgeEvent, MAX_EVENT_BYTES } from "@herald/contracts";
 
-/** An event as it is stored: with the request body that every receiver will get. */
+/** An event as the broker has it. */
+export interface Message {
+  content: Buffer;
+  headers: Readonly<Record<string, unknown>>;
+}
+
+/** An event, from its arrival until its message is settled. Of a large event only the bytes are kept until its batch runs. */
+export interface Held {
+  message: Message;
+  /** The queue that it came from. */
+  queue: string;
+  /** Whose turn it is, by {@link organizationOf}: the event is judged later. */
+  organization: string;
+  arrivedAt: Date;
+  arrivedAtMs: number;
+  /** The event, if it was read on arrival. */
+  event?: IncomingEvent;
+  /** Set if the event has more endpoints than a page: the endpoints up to this one have their deliveries. */
+  afterEndpointId?: string;
+  span?: TraceSpan | undefined;
+  /** Ends the work on the event. Its message is acknowledged when all events of the message are done. */
+  done(): void;
+  /** The event can't be stored now: the consumer gets its message again after a pause. */
+  failed(error: unknown): void;
+}
+
+/** An event as it is stored, with the request body that every receiver gets. */
 export interface IncomingEvent {
   organizationId: string;
   /** A function of organization, id and time: the same event has the same key. */
@@ -10,13 +37,13 @@ export interface IncomingEvent {
   type: string;
   entityId: string;
   occurredAt: Date;
-  /** When it came. Its deliveries are made, and due, at this time, whoever stores them. */
+  /** When it came. Its deliveries are created and due at this time, whichever process stores them. */
   receivedAt: Date;
   body: string;
   traceparent: string | null;
 }
 
-/** What a message from the broker turned out to be. */
+/** The outcome of reading a message. */
 export type Reading = { kind: "event"; event: IncomingEvent } | Exclude<Judgement, { kind: "event" }>;
 
 export interface ReadingOptions extends JudgeOptions {
@@ -57,8 +84,32 @@ function payloadText(text: string, event: BusinessEvent): string {
   return `${JSON.stringify(head).slice(0, -1)},"data":${rawMember(text, "data")}}`;
 }
 
+/** The longest source text of an organization's id: 128 characters, each escaped as a surrogate pair. */
+const MAX_RAW_LENGTH = 128 * 12 + 2;
+
 /**
- * The source text of a member's value in a JSON object: where the name occurs twice, of the last one, as JSON.parse does.
+ * Reads the organization of a message before the message is judged. Reads no further than to the organization, which emitters write first. A message
+ * without a readable organization is rejected or ignored later; all of these share the turns of "", which is no organization's id.
+ */
+export function organizationOf(content: Buffer): string {
+  if (content.byteLength > MAX_EVENT_BYTES) return "";
+  try {
+    for (const { key, value } of rawMembers(content.toString())) {
+      if (key === "organizationId") return readId(value);
+    }
+  } catch {
+    // A name or the id is no JSON string.
+  }
+  return "";
+}
+
+function readId(raw: string): string {
+  const id: unknown = raw.length > MAX_RAW_LENGTH ? "" : JSON.parse(raw);
+  return typeof id === "string" ? id : "";
+}
+
+/**
+ * The source text of a member's value in a JSON object; of the last one if the name occurs twice, as JSON.parse does.
  *
  * @param json text that JSON.parse has accepted as an object with this member
  */
@@ -70,12 +121,12 @@ export function rawMember(json: string, name: string): string {
 }
 
 /**
- * The members of a JSON object in their order, each with the source text of its value. It reads no further than it is asked to. It ends on any text,
- * and what it makes of one that is no JSON object means nothing.
+ * The members of a JSON object in their order, each with the source text of its value. Reads no further than the caller asks. Ends on any text; for a
+ * text that is no JSON object the members mean nothing.
  *
- * @throws SyntaxError where a name is no JSON string
+ * @throws SyntaxError if a name is no JSON string
  */
-export function* rawMembers(json: string): Generator<{ key: string; value: string }> {
+function* rawMembers(json: string): Generator<{ key: string; value: string }> {
   let at = skipSpace(json, json.indexOf("{") + 1);
   while (json[at] === '"') {
     const keyEnd = endOfString(json, at);
@@ -94,14 +145,14 @@ function skipSpace(json: string, from: number): number {
   return at;
 }
 
-/** The index behind the closing quote of the string that starts at `from`, or behind the text where none closes it. */
+/** The index behind the closing quote of the string that starts at `from`, or behind the text if none closes it. */
 function endOfString(json: string, from: number): number {
   let at = from + 1;
   while (at < json.length && json[at] !== '"') at += json[at] === "\\" ? 2 : 1;
   return at + 1;
 }
 
-/** The index of the comma or brace that ends the value which starts at `from`; that of the text's end where there is none. */
+/** The index of the comma or brace that ends the value which starts at `from`; the end of the text if there is none. */
 function endOfValue(json: string, from: number): number {
   let depth = 0;
   let at = from;

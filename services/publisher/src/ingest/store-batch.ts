@@ -1,5 +1,6 @@
 import type { Publisher } from "@herald/common/broker/broker";
 import { carriedHeaders } from "@herald/common/broker/carried-headers";
+import type { Names } from "@herald/common/broker/topology";
 import type { Log } from "@herald/common/telemetry/log";
 import { readTraceparent, type TraceSpan, type Tracing } from "@herald/common/telemetry/tracing";
 import type { JudgeOptions, UndeliveredCause } from "@herald/contracts";
@@ -7,20 +8,18 @@ import type { FanOutItem, FanOutOutcome, FanOutResult } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
 import type { PublisherMetrics } from "../metrics.ts";
 import { type Rejection, rejectionOf } from "../rejections.ts";
-import type { Held } from "./held.ts";
-import { type IncomingEvent, readEvent } from "./read-event.ts";
+import { type Held, type IncomingEvent, readEvent } from "./read-event.ts";
 
 interface Parts {
   publisher: Publisher;
-  eventsExchange: string;
-  rejectedQueue: string;
-  /** Says to searches and to the product that an event is not taken. */
+  names: Pick<Names, "eventsExchange" | "rejectedQueue">;
+  /** Records an event that is not taken, for searches and for the product. */
   reportUndelivered: (event: Rejection) => Promise<void>;
   /** Hands new deliveries over to the owners of their endpoints. */
   handOver: (made: ForOwners) => void;
-  /** Takes a message whose event has more endpoints than a page. */
+  /** Takes an event again that has more endpoints than a page. */
   again: (held: Held) => void;
-  /** Receives a message whose event PostgreSQL could not store in time, even without others. */
+  /** Receives an event that PostgreSQL could not store in time, even alone. */
   tooMuch: (held: Held) => void;
   metrics: PublisherMetrics;
   tracing: Tracing | undefined;
@@ -29,7 +28,7 @@ interface Parts {
 
 const MAX_REASON_CHARACTERS = 1_000;
 
-/** What is said of an event that keeps the contract and is not delivered. */
+/** Cause and reason of an event that keeps the contract and is not delivered. */
 const SAID_OF = {
   ignored: {
     cause: "unknown_type",
@@ -42,21 +41,12 @@ type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
 
 /** @param options how far back events are delivered, and of which types */
 export function createStoring(
-  {
-    publisher,
-    eventsExchange,
-    rejectedQueue,
-    reportUndelivered,
-    handOver,
-    again,
-    tooMuch,
-    metrics,
-    tracing,
-    log,
-  }: Parts,
+  { publisher, names, reportUndelivered, handOver, again, tooMuch, metrics, tracing, log }: Parts,
   { windowMs, eventTypes }: Required<Pick<JudgeOptions, "windowMs" | "eventTypes">>,
 ) {
-  /** The event of a message, to be stored; undefined where there is nothing to store, and the message is settled by itself. */
+  const { eventsExchange, rejectedQueue } = names;
+
+  /** Reads the event of a message; undefined if there is nothing to store: then the message is settled here. */
   function read(held: Held): FanOutItem | undefined {
     const event = held.event ?? judged(held);
     if (event === undefined) return undefined;
@@ -81,7 +71,7 @@ export function createStoring(
     }
     const { event } = reading;
     held.span ??= tracing && startSpan(tracing, event, { exchange: eventsExchange, queue: held.queue });
-    // The event is stored with the span's trace context: its attempts, however late, refer to its fan-out.
+    // The event is stored with the span's trace context, so that its attempts, however late, refer to its fan-out.
     return { ...event, traceparent: held.span?.traceparent ?? event.traceparent };
   }
 
@@ -92,13 +82,13 @@ export function createStoring(
         finish(held, "received");
         break;
       case "unfinished":
-        // The event is fanned out again for its next page, after the events that arrived meanwhile.
+        // The next page of the event comes after the events that arrived meanwhile.
         held.afterEndpointId = outcome.afterEndpointId;
         again(held);
         break;
       case "unstorable":
         held.span?.end({ errorType: "unstorable" });
-        // PostgreSQL's words may quote the event: they stay with the message.
+        // PostgreSQL's message may quote the event, so it stays with the event's copy.
         reject(held, outcome.reason, { noticeReason: "it can't be stored; the queue of rejected events says why" });
         break;
       case "too much":
@@ -119,9 +109,9 @@ export function createStoring(
   }
 
   /**
-   * Moves a message to the rejected queue: the product's notice is stored, and then the message's copy, before the original goes.
+   * Moves a message to the rejected queue: first the product's notice is stored, then the message is copied, then the original goes.
    *
-   * @param noticeReason the reason as notice and search have it
+   * @param noticeReason the reason in notice and search
    */
   function reject(
     held: Held,
@@ -129,7 +119,7 @@ export function createStoring(
     { cause = "rejected", noticeReason = reason }: { cause?: UndeliveredCause; noticeReason?: string } = {},
   ): void {
     const { content, headers } = held.message;
-    // A reason can quote the name of a field, which may have any length.
+    // A reason may quote the name of a field, which can have any length.
     const shown = reason.slice(0, MAX_REASON_CHARACTERS);
     log.warn("an event breaks the contract and was set aside", { queue: rejectedQueue, reason: shown });
     const copy = {
@@ -138,15 +128,15 @@ export function createStoring(
       content,
       headers: { ...carriedHeaders(headers), "x-herald-reason": shown },
     };
-    // The notice first: while PostgreSQL is away this is tried again and again, and must leave no copy each time.
+    // The notice comes first: it is tried again while PostgreSQL is away, and must not leave a copy each time.
     reportUndelivered(rejectionOf(content, cause, noticeReason))
       .then(() => publisher.publish(copy))
       .then(() => finish(held, "rejected"))
       .catch(held.failed);
   }
 
-  /** Fans out the events of a batch, and settles each. It never throws: what can't be stored now has `failed`. */
-  async function store(batch: readonly Held[], fanOutPages: FanOutPages): Promise<void> {
+  /** Fans out the events of a batch, and settles each. Never throws: an event that can't be stored now has `failed`. */
+  async function storeBatch(batch: readonly Held[], fanOutPages: FanOutPages): Promise<void> {
     const events: { held: Held; item: FanOutItem }[] = [];
     for (const held of batch) {
       const item = read(held);
@@ -164,10 +154,10 @@ export function createStoring(
     }
   }
 
-  return { read, store };
+  return { read, storeBatch };
 }
 
-/** The span of an event from its arrival until it is stored. It is named after the exchange, and not after one of many queues. */
+/** Starts the span of an event, from its arrival until it is stored. It is named after the exchange, and not after one of many queues. */
 function startSpan(
   tracing: Tracing,
   { organizationId, id, type, traceparent }: IncomingEvent,
@@ -195,7 +185,7 @@ function kindOf(error: unknown): string {
   return typeof code === "string" ? code : name;
 }
 
-/** The emitter's W3C trace context, or null where there is none or it is not valid. */
+/** The emitter's W3C trace context; null if there is none or it is not valid. */
 function traceparentOf({ message }: Held): string | null {
   const value = message.headers.traceparent;
   return typeof value === "string" && readTraceparent(value) ? value : null;
