@@ -7,18 +7,18 @@ export interface CatchUp extends Work {
   priority: number;
   /** The key of the last event that was read; null at the beginning of a pass. */
   cursor: string | null;
-  /** At the last pass, no delivery was missing of any event up to this time; null before the first pass. */
+  /** After the last pass, no delivery was missing of any event up to this time; null before the first pass. */
   completeTo: Date | null;
-  /** The creation of the endpoint; null, like its organization, where the endpoint has been deleted. */
+  /** The creation of the endpoint; null, like its organization, if the endpoint has been deleted. */
   createdAt: Date | null;
   organizationId: string | null;
 }
 
 /**
- * Takes the catch-up that is next, and moves its time past a lease. Requested catch-ups come first, and then the daily guards; of each
- * kind, the one that has been due longest. Null where none is due.
+ * Takes the next catch-up, and moves its time past a lease. Requested catch-ups come first, and then the daily guards; among each kind, the one that
+ * has been due longest. Null if none is due.
  *
- * Of the endpoint it reads only what never changes: this statement may see it as it was before the resume that its catch-up waited for.
+ * It reads only what never changes about the endpoint: this statement may see the endpoint as it was before the resume that its catch-up waited for.
  *
  * Locks the row that it takes, skips those that others lock. Walks catch_up_priority_due_at_idx and webhook_endpoint_pkey.
  */
@@ -49,21 +49,21 @@ export async function takeCatchUp(
 export interface BackfilledPage extends WorkPage {
   /** The key of the page's last event; null for an empty page. */
   cursor: string | null;
-  /** The dispatcher that owns the endpoint's shard; null where none does. */
+  /** The dispatcher that owns the endpoint's shard; null if none does. */
   owner: string | null;
 }
 
 /**
- * Reads one page of the events of an endpoint's organization that come after a key, and makes the deliveries that the endpoint
- * lacks. Stores the cursor and renews the lease, or ends the pass where the page is not full: in the same statement, since after a
- * slow statement another process may have the catch-up already. When the pass has ended, the catch-up is due again, as it was requested or
- * as the daily guard, in case an event is missed in a way that is not foreseen.
+ * Reads one page of the events of an endpoint's organization that come after a key, and creates the deliveries that the endpoint lacks. In the same
+ * statement it stores the cursor and renews the lease, or ends the pass if the page is not full: after a slow statement another process may have the
+ * catch-up already. When the pass has ended, the catch-up is due again, as it was requested or as the daily guard, in case an event was missed in an
+ * unforeseen way.
  *
- * An endpoint that is disabled gets nothing, and its catch-up rests until the resume sets a time again. The catch-up of
- * an endpoint that was deleted is removed.
+ * An endpoint that is disabled gets nothing, and its catch-up rests until the resume sets a time again. The catch-up of a deleted endpoint is
+ * removed.
  *
- * The page is counted before the filter, so that a call costs the same whatever an organization emits.
- * Locks: what it inserts, and the catch-up's row at its end. Walks business_event_pkey in the partitions after the key, and shard_pkey.
+ * The page is counted before the filter, so that a call costs the same whatever an organization emits. Locks: what it inserts, and the catch-up's row
+ * at its end. Walks business_event_pkey in the partitions after the key, and shard_pkey.
  */
 export async function backfill(
   queries: Queries,

@@ -2,7 +2,7 @@ import { Prisma } from "@herald/common/database/generated/client";
 import { firstIdAt, timeOfInSql } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 
-/** The key of a row of `due`, but for the shard, which follows from the endpoint. */
+/** The key of a row of `due`, without the shard, which follows from the endpoint. */
 export interface DueCursor {
   endpointId: string;
   /** As PostgreSQL writes it in JSON. */
@@ -25,14 +25,14 @@ const BEFORE_ALL: DueCursor = {
 };
 
 /**
- * Reads one page of what is unfinished, and ends those deliveries as expired whose events, or which themselves, are older than
- * `endedBefore`. Leaves what a notice needs (notices.ts) of those whose endpoint exists.
+ * Reads one page of unfinished deliveries, and expires those that, or whose events, are older than `endedBefore`. Leaves the rows for a notice
+ * (notices.ts) if the endpoint exists.
  *
- * The row of `due` decides: who deletes it tells of it, also where its delivery has been dropped. A delivery that a settlement ends or
- * postpones at the same moment is left to it, or to the next pass. An attempt that is under way ends for nothing.
+ * The row of `due` decides: the process that deletes it makes the notice, also if the delivery has been dropped. A delivery that a settlement ends or
+ * postpones at the same moment is left to the settlement, or to the next pass. An attempt under way counts for nothing.
  *
- * Locks the rows of `due` that it deletes, and their deliveries. Walks due_pkey from `after` on, delivery_pkey in the
- * partitions that are too old, and webhook_endpoint_pkey.
+ * Locks the rows of `due` that it deletes, and their deliveries. Walks due_pkey from `after` on, delivery_pkey in the partitions that are too old,
+ * and webhook_endpoint_pkey.
  */
 export async function expireDue(
   queries: Queries,
@@ -73,12 +73,12 @@ export async function expireDue(
   return row;
 }
 
-/** What begins with the time of a row: an id, or the time itself. */
+/** The column that begins with the time of a row: an id, or the time itself. */
 const TIMES = { endpoint_change: "id", resend: "id", undelivered_event: "came_at", endpoint_hour: "hour" } as const;
 
 /**
- * Erases rows of a table that are of a time before: the oldest first, at most `pageSize`. Returns how many. A resend that still runs ends
- * with that; its deliveries are erased with the partitions of their days. One that is moved at the same moment goes then or at the next pass.
+ * Erases rows of a table that are older than `before`: the oldest first, at most `pageSize`. Returns their number. A running resend ends with its
+ * row; its deliveries are erased with the partitions of their days. A resend that is moved at the same moment is erased then or at the next pass.
  *
  * Locks what it erases. Walks endpoint_change_pkey, resend_pkey, undelivered_event_came_at_idx or endpoint_hour_hour_idx from its left end.
  */

@@ -3,9 +3,9 @@ import type { Queries } from "@herald/common/database/queries";
 import type { RejectedGroup, Rejection } from "../rejections.ts";
 
 /**
- * Writes down events that are not taken, by organization, id and cause; one that is there stays as it came first.
+ * Writes rows of events that are not taken, by organization, id and cause; an existing row stays as it is.
  *
- * Locks nothing that is there. Walks undelivered_event_pkey.
+ * Locks no existing row. Walks undelivered_event_pkey.
  */
 export async function insertUndelivered(queries: Queries, events: readonly Rejection[], now: Date): Promise<void> {
   await queries.$executeRaw`
@@ -21,7 +21,7 @@ export async function insertUndelivered(queries: Queries, events: readonly Rejec
     on conflict do nothing`;
 }
 
-/** Leaves notices of events that were rejected. Locks nothing that is there. */
+/** Leaves notices of events that were rejected. Locks no existing row. */
 export async function insertRejections(queries: Queries, groups: readonly RejectedGroup[], now: Date): Promise<void> {
   const details = groups.map(({ organizationId: _, ...rest }) => JSON.stringify(rest));
   await queries.$executeRaw`

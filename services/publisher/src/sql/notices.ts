@@ -2,18 +2,18 @@ import { noticeId } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import type { NoticeAttempt, NoticeType } from "@herald/contracts";
 
-/** How a delivery ends that its receiver did not take: a notice says so. */
+/** States of given-up deliveries, which have a notice. */
 export type GivenUp = "exhausted" | "expired";
 
 /**
- * Makes one notice for each endpoint of its deliveries that ended in `state`, unless the endpoint had one of them after `notAfter`. What is
- * left waits for the next period. Returns how many notices were made.
+ * Makes one notice for each endpoint with deliveries that ended in `state`, unless the endpoint had such a notice after `notAfter`. The others wait
+ * for the next period. Returns the number of notices.
  *
- * The time in `digest` is written by compare-and-set: of two publishers at once, the second waits for the first, sees its time,
- * and leaves the endpoint alone. One statement, so that a crash leaves all of it or nothing.
+ * The time in `digest` is written by compare-and-set: of two publishers at once, the second waits for the first, sees its time, and leaves the
+ * endpoint alone. One statement, so that a crash leaves all of it or nothing.
  *
- * Locks these rows of `exhaustion` and `digest`. Of `exhaustion` it reads one row for each endpoint, along its primary key: an endpoint that had its
- * notice may have many rows, which wait for the next period. `digest` has a row for each endpoint of which deliveries ended so in the last one.
+ * Locks these rows of `exhaustion` and `digest`. In `exhaustion` it reads one row for each endpoint, along its primary key: an endpoint that had its
+ * notice may have many rows, which wait for the next period. `digest` has a row for each endpoint that had a notice in the last period.
  */
 export async function makeDigests(
   queries: Queries,
@@ -78,28 +78,28 @@ export async function makeDigests(
 export interface TakenNotice {
   id: string;
   type: NoticeType;
-  /** Null where an event is rejected whose organization can't be read. */
+  /** Null for a rejected event whose organization can't be read. */
   organizationId: string | null;
   /** Null for a notice of an event. */
   endpointId: string | null;
   endpointName: string | null;
   endpointUrl: string | null;
-  /** The fields that only notices of this type have, as they are in the message. */
+  /** The fields of this type of notice alone, as they are in the message. */
   details: Readonly<Record<string, unknown>>;
-  /** How many attempts failed, those included whose history has been deleted. */
+  /** Failed attempts, also those whose history has been deleted. */
   failureCount: number;
   occurredAt: Date;
-  /** The failed attempts whose history is still there, oldest first. */
+  /** The failed attempts whose history exists, oldest first. */
   attempts: NoticeAttempt[];
 }
 
 /**
- * Takes due notices, oldest first, and moves their time past a lease, so that no other process publishes them; those of a
- * process that dies are due again when the lease ends. The attempts are read here and not where the notice was made, since a settlement can't see what
- * another one, which it waited for, has written.
+ * Takes due notices, oldest first, and moves their time past a lease, so that no other process publishes them; those of a process that dies are due
+ * again when the lease ends. The attempts are read here and not when the notice is made, since a settlement can't see the rows of another one that it
+ * waited for.
  *
- * Locks the notices that it takes, skips those that others lock. Walks notice_publish_at_id_idx, delivery_attempt_pkey and
- * delivery_pkey for each attempt.
+ * Locks the notices that it takes, skips those that others lock. Walks notice_publish_at_id_idx, delivery_attempt_pkey and delivery_pkey for each
+ * attempt.
  */
 export async function takeNotices(
   queries: Queries,
@@ -155,7 +155,7 @@ export async function deleteNotices(queries: Queries, ids: readonly string[]): P
   await queries.$executeRaw`delete from notice where id = any (${ids}::uuid[])`;
 }
 
-/** Gives notices back that could not be published, due at `publishAt`. Locks them. Walks notice_pkey. */
+/** Returns notices that could not be published, due at `publishAt`. Locks them. Walks notice_pkey. */
 export async function returnNotices(queries: Queries, ids: readonly string[], publishAt: Date): Promise<void> {
   await queries.$executeRaw`
     update notice set publish_at = ${publishAt}::timestamptz where id = any (${ids}::uuid[])`;

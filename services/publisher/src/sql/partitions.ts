@@ -11,7 +11,7 @@ export interface Partition {
   end: string;
 }
 
-/** The partitions that there are, earliest first. Locks nothing. Walks what {@link PARTITIONS_OF_HISTORY} walks. */
+/** The existing partitions, earliest first. Locks nothing. Walks what {@link PARTITIONS_OF_HISTORY} walks. */
 export async function readPartitions(queries: Queries): Promise<Partition[]> {
   return await queries.$queryRaw<Partition[]>`
     select to_char(first_day, 'YYYY-MM-DD') as "first", to_char(end_day, 'YYYY-MM-DD') as "end"
@@ -20,18 +20,18 @@ export async function readPartitions(queries: Queries): Promise<Partition[]> {
 }
 
 /**
- * Makes a partition of each table of the history. Does nothing where some of its days have one.
+ * Makes a partition of each table of the history. Does nothing if some of its days have one.
  *
- * @throws 55P03 where somebody holds a lock on the tables: then nothing has changed
+ * @throws 55P03 if another session holds a lock on the tables: then nothing has changed
  */
 export async function makePartitions(queries: Queries, { first, end }: Partition): Promise<void> {
   await queries.$queryRaw`select make_partitions(${first}::text::date, ${end}::text::date)`;
 }
 
 /**
- * Drops the partitions that begin with a day, with all that is in them. Returns false where there are none.
+ * Drops the partitions that begin with a day, with all their rows. Returns false if there are none.
  *
- * @throws 55P03 where somebody holds a lock on the tables: then nothing has changed
+ * @throws 55P03 if another session holds a lock on the tables: then nothing has changed
  */
 export async function dropPartitions(queries: Queries, { first }: Pick<Partition, "first">): Promise<boolean> {
   const [row] = await queries.$queryRaw<{ dropped: boolean }[]>`

@@ -4,16 +4,16 @@ import { neverSentAgain, wasGivenUp } from "@herald/common/history/sql/never-got
 import type { ResendState } from "@herald/contracts";
 import type { Work } from "./work.ts";
 
-/** A resend of which this process makes a page now. */
+/** A resend whose next page this process makes now. */
 export interface TakenResend extends Work {
   id: string;
   organizationId: string;
 }
 
 /**
- * Takes the resend that has been due longest, and moves its time past a lease. Null where none is due.
+ * Takes the resend that has been due longest, and moves its time past a lease. Null if none is due.
  *
- * Locks the row that it takes, skips those that others lock. Walks resend_due_at_idx, where those that have ended are not looked at.
+ * Locks the row that it takes, skips those that others lock. Walks resend_due_at_idx, which has no ended resends.
  */
 export async function takeResend(
   queries: Queries,
@@ -34,37 +34,37 @@ export async function takeResend(
 }
 
 export interface ResendBounds {
-  /** How many deliveries of the history the page reads at the most. */
+  /** Deliveries of the history that the page reads at most. */
   pageSize: number;
-  /** How many of the resend's deliveries may wait at once. The page makes no more than are missing to that. */
+  /** Deliveries of the resend that may wait at once. The page makes no more than are missing to that. */
   maxWaiting: number;
   now: Date;
-  /** How long the resend rests after a page that left no room, for each resend that the organization runs. */
+  /** How long the resend rests after a page that left no room, for each running resend of the organization. */
   restMs: number;
 }
 
 export interface MadePage {
-  /** The state of the resend after the page; null where it was stopped, or another process has taken it over, and nothing was done. */
+  /** The state of the resend after the page; null if it was stopped, or another process has taken it over, and nothing was done. */
   state: ResendState | null;
   deliveryCount: number;
-  /** The dispatcher that owns the endpoint's shard; null where none does. */
+  /** The dispatcher that owns the endpoint's shard; null if none does. */
   owner: string | null;
 }
 
 /**
- * Makes one page of a resend's deliveries: new manual deliveries with the bodies of those that the endpoint never got, oldest first, due
- * now. Moves the cursor in the same statement, so that after a death at any point none is left out; and an id is a function of
- * resend and old delivery, so that none is made twice. The old deliveries stay as they are (SPEC 3.2).
+ * Makes one page of a resend's deliveries: new manual deliveries with the bodies of those that the endpoint never got, oldest first, due now. Moves
+ * the cursor in the same statement, so that a crash at any point leaves none out; and an id is a function of resend and old delivery, so that none is
+ * made twice. The old deliveries stay as they are (SPEC 3.2).
  *
- * A page makes only as many as leave `maxWaiting` waiting. So a resend of thousands takes from the endpoint, and from the
- * dispatchers, what it can take, and can be stopped between. It rests after that; an organization with several resends has as many pages in a time
- * as one with a single resend. Where the history has few such deliveries, the next page is due at once.
+ * A page makes only as many as leave `maxWaiting` waiting. So a resend of thousands makes no more than endpoint and dispatchers can take, and can be
+ * stopped between. It rests after that; an organization with several resends has as many pages in a time as one with a single resend. If the page
+ * finds few such deliveries, the next page is due at once.
  *
- * The resend ends where its endpoint is disabled or deleted. An endpoint that is paused at the same moment gets its rows, which wait.
+ * The resend ends if its endpoint is disabled or deleted. An endpoint that is paused at the same moment gets its rows, which wait.
  *
- * Locks the resend first, so that a stop comes before the page or after it, and what it inserts. Walks resend_pkey, webhook_endpoint_pkey,
- * due_pkey over what the endpoint has had since the resend began, shard_pkey, delivery_endpoint_id_id_idx from the cursor on, what {@link neverSentAgain} walks, and for each delivery
- * that it makes delivery_pkey and business_event_pkey; at the end resend_due_at_idx.
+ * Locks the resend first, so that a stop comes before the page or after it, and what it inserts. Walks resend_pkey, webhook_endpoint_pkey, due_pkey
+ * over the endpoint's rows since the resend began, shard_pkey, delivery_endpoint_id_id_idx from the cursor on, what {@link neverSentAgain} walks, and
+ * for each delivery that it makes delivery_pkey and business_event_pkey; at the end resend_due_at_idx.
  */
 export async function makeResendPage(
   queries: Queries,
@@ -85,7 +85,7 @@ export async function makeResendPage(
     ), room as materialized (
       select least(${pageSize}::int, greatest(0, ${maxWaiting}::int - count(*)))::int as places
       from (
-        -- What was due before the resend began is none of its deliveries, however much that is.
+        -- Rows that were due before the resend began are none of its deliveries.
         select from due
         where shard = shard_of((select id from endpoint)) and endpoint_id = (select id from endpoint)
           and due_at >= ${time}::timestamptz

@@ -5,7 +5,7 @@ import type { IncomingEvent } from "../ingest/read-event.ts";
 /** An event, and the endpoints that this page is for: at most `maxEndpoints`, with ids after `afterEndpointId`. */
 export interface EventPage {
   event: IncomingEvent;
-  /** {@link FIRST_ENDPOINT}, or where the page before this one ended. */
+  /** {@link FIRST_ENDPOINT}, or the last endpoint of the page before. */
   afterEndpointId: string;
   maxEndpoints: number;
 }
@@ -13,11 +13,11 @@ export interface EventPage {
 export const FIRST_ENDPOINT = "00000000-0000-0000-0000-000000000000";
 
 export interface StoredEvents {
-  /** What the owners of the endpoints get: the deliveries that this statement has made. */
+  /** The deliveries that this statement has made, for the owners of the endpoints. */
   made: ForOwners;
-  /** The new deliveries, also those that their owners had stored before. */
+  /** The number of new deliveries, also those that their owners had stored before. */
   deliveryCount: number;
-  /** Who gets events like these, as the statement has read it; empty where some of them have more endpoints than a page. */
+  /** The endpoints that get events like these, as the statement has read them; empty if some event has more endpoints than a page. */
   subscriptions: Subscription[];
   /** Pages whose events may have more endpoints, and the endpoint after which the next page begins. */
   unfinished: Map<EventPage, string>;
@@ -37,7 +37,7 @@ export interface SubscribedEndpoint {
   /** When it had this revision. */
   readAt: Date;
   createdAt: Date;
-  /** The dispatcher that owns its shard; null where none does. */
+  /** The dispatcher that owns its shard; null if none does. */
   owner: string | null;
 }
 
@@ -53,33 +53,32 @@ interface Row {
   unfinished: { position: number; afterEndpointId: string }[];
 }
 
-/** Of a statement that makes more deliveries than this, only the endpoints are handed over: their owners read the rest in large pages. */
+/** If a statement makes more deliveries than this, only the endpoints are handed over: their owners read the deliveries in large pages. */
 const MAX_HANDED_OVER = 1_000;
 
 /**
  * Stores events, and makes a page of the deliveries of each, due since the event came.
  *
- * What an endpoint's owner has stored of an event that was handed over when it arrived (record-arrived.ts) is left alone: whichever
- * statement comes first, the delivery is the same row, and it is due only where it has not ended.
+ * A delivery that the endpoint's owner has stored already, since the event was handed over on arrival (record-arrived.ts), is left alone: whichever
+ * statement comes first, the delivery is the same row, and it is due only if it has not ended.
  *
- * An event goes to the endpoints that are enabled, want it, and were created before it occurred. It may have thousands, so the
- * rows of a statement are bounded by the pages, and not by how many events there are. Ids are functions of the event, so
- * what was made already is left alone. So an event that comes again gets its pages like a new one: the process that stored
- * it may have died between two of them. The row that was stored first says what type the event has.
+ * An event goes to the endpoints that are enabled, want it, and were created before it occurred. These may be thousands, so the pages bound the rows
+ * of a statement, and not the number of events. Ids are functions of the event, so existing rows are left alone. So an event that comes again gets
+ * its pages like a new one: the process that stored it may have died between two of them. The row that was stored first decides the type of the
+ * event.
  *
- * Another transaction may store an event at the same moment. This statement waits for it, but can't see its row. Such an
- * event counts as unfinished, and the next statement sees the row.
+ * Another transaction may store an event at the same moment. This statement waits for it, but can't see its row. Such an event counts as unfinished,
+ * and the next statement sees the row.
  *
- * The statement reads who owns the endpoints of the deliveries that it makes. A delivery is for its owner with the event's body only
- * where that is surely the stored one: the event was stored just now, and is not twice among the pages. Of others the
- * owner reads it.
+ * The statement reads the owners of the endpoints of its deliveries. An owner gets a delivery with the event's body only if that is surely the stored
+ * one: the event was stored just now, and is not twice among the pages. Else the owner reads the body.
  *
- * The answer says who gets events of these types now, which costs nothing more.
+ * The answer names the endpoints that get events of these types now, which costs nothing more.
  *
- * Endpoints are not locked. The deliveries of one that is deleted at the same moment are erased with the others of it.
+ * Endpoints are not locked. If one is deleted at the same moment, its new deliveries are erased with its others.
  *
- * Locks: what it inserts. Walks: business_event_pkey, delivery_pkey and due_pkey to insert, business_event_pkey for events that are
- * stored already, webhook_endpoint_organization_id_id_idx from each page's start, shard_pkey or all of its 256 rows.
+ * Locks: what it inserts. Walks: business_event_pkey, delivery_pkey and due_pkey to insert, business_event_pkey for events that are stored already,
+ * webhook_endpoint_organization_id_id_idx from each page's start, shard_pkey or all of its 256 rows.
  */
 export async function storeEvents(queries: Queries, pages: readonly EventPage[], now: Date): Promise<StoredEvents> {
   const events = pages.map(({ event }) => event);
@@ -108,7 +107,7 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
       )
       select organization_id, key, id, type, entity_id, occurred_at, received_at, body, traceparent
       from incoming
-      -- In one order, so that of two statements with the same events one waits for the other, and they do not deadlock.
+      -- In one order, so that two statements with the same events wait for each other and do not deadlock.
       order by organization_id, key
       on conflict (organization_id, key) do nothing
       returning organization_id, key, type
@@ -194,7 +193,7 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
   };
 }
 
-/** The deliveries with their events; as work those whose event may have been stored with another body, and all where there are too many. */
+/** The deliveries with their events. Deliveries whose event may have been stored with another body are work, and so are all if there are too many. */
 function forOwners(
   { madeCount, deliveries, endpoints, repeated }: Row,
   events: readonly IncomingEvent[],
@@ -217,7 +216,7 @@ function forOwners(
   return made;
 }
 
-/** Of events that have other pages too, and of stored ones that came again, nothing is said. */
+/** The subscriptions of these events. Events with other pages, and stored ones that came again, tell nothing. */
 function subscriptionsOf(
   { endpoints, repeated, unfinished }: Row,
   pages: readonly EventPage[],

@@ -4,19 +4,19 @@ import type { Queries } from "@herald/common/database/queries";
 /** Work of one endpoint that this process does now. */
 export interface Work {
   endpointId: string;
-  /** Marks the work as taken by this process: every later statement changes it only where this still stands. */
+  /** Marks the work as taken by this process: every later statement changes it only if this time still stands. */
   leasedUntil: Date;
 }
 
 export interface WorkPage {
-  /** False where another process has taken the work over, or the work was requested again. */
+  /** False if another process has taken the work over, or the work was requested again. */
   held: boolean;
-  /** True where the page was not full, so the work is over. */
+  /** True if the page was not full, so the work is over. */
   ended: boolean;
   deliveryCount: number;
 }
 
-/** The limits of one page: how many rows it may read, and how long the lease is renewed if the work goes on. */
+/** The limits of one page: its rows, and the time until which the lease is renewed if the work continues. */
 export interface PageBounds {
   pageSize: number;
   now: Date;
