@@ -57,17 +57,17 @@ export const dispatcherSettings = {
   STANDARD_WEBHOOKS: sharedSettings.STANDARD_WEBHOOKS,
 } as const satisfies Settings;
 
-/** What no operator could set better, and tests set: given to {@link startDispatcher}. */
+/** Values that no operator could set better, and tests set: an argument of {@link startDispatcher}. */
 export interface DispatcherTuning {
-  /** Pause between two sweeps: searches of PostgreSQL for work that no message told of. */
+  /** Pause between two sweeps: searches of PostgreSQL for work without a message. */
   sweepIntervalMs: number;
-  /** Pause between two writings of what endpoints' attempts add up to. A crash loses what was not written. */
+  /** Pause between two writings of endpoints' rates. A crash loses the rates since the last one. */
   ratesIntervalMs: number;
-  /** An owner of a shorter time attempts nothing before it is stored. */
+  /** An owner of a shard attempts nothing on arrival for this time. */
   newOwnerMs: number;
   /** Pauses of an endpoint after its first consecutive failure, after the second, and so on; the last one is that of all further ones. */
   pausesMs: readonly number[];
-  /** How much is held at once, in place of what follows from MEMORY_MIB. */
+  /** Bounds of memory, instead of those that follow from MEMORY_MIB. */
   bounds: Partial<MemoryBounds>;
 }
 
@@ -80,11 +80,11 @@ export const DISPATCHER_TUNING: DispatcherTuning = {
   bounds: {},
 };
 
-/** Consecutive failures after which the product is told that an endpoint is failing, before it is disabled. */
+/** Consecutive failures after which the product is notified that an endpoint is failing, before it is disabled. */
 export const FAILING_AFTER_FAILURES = 3;
 
 /**
- * Reads the dispatcher's configuration, and makes what its settings describe.
+ * Reads the dispatcher's configuration, and creates the parts that its settings describe.
  *
  * @throws ConfigError
  */

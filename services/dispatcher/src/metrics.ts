@@ -30,7 +30,7 @@ export function createMetrics(registry: Registry) {
   startAtZero(attempts, "outcome", ["succeeded", "failed"]);
   return {
     attempts,
-    /** An attempt begins. Returns what says that it has been settled. */
+    /** An attempt begins. Returns the function to call when it is settled. */
     begin(source: Source): () => void {
       inFlight[source]++;
       return () => void inFlight[source]--;
@@ -72,7 +72,7 @@ export function createMetrics(registry: Registry) {
     }),
     resultsLate: new Counter({
       name: "herald_results_late_total",
-      help: "Failed attempts that count for nothing: when they ended, another dispatcher had their shard, or the delivery was deleted.",
+      help: "Failed attempts that do not count: when they ended, another dispatcher had their shard, or the delivery was deleted.",
       registers,
     }),
     interruptions: new Counter({
@@ -92,7 +92,7 @@ export function createMetrics(registry: Registry) {
     }),
     givenBack: new Counter({
       name: "herald_attempts_given_back_total",
-      help: "Attempts that count for nothing, since Herald itself had an outage; they are made again.",
+      help: "Attempts that do not count, since Herald itself had an outage; they are made again.",
       registers,
     }),
     settleBatchSize: new Histogram({

@@ -3,8 +3,8 @@ import type { AttemptResult } from "./attempt/sender.ts";
 import type { Delivery } from "./sql/describe-deliveries.ts";
 
 /**
- * The first attempt is a part of the event's trace. A retry, minutes or days later, begins a trace of its own that links
- * to it, because tracing systems close a trace much earlier.
+ * The first attempt is a part of the event's trace. A retry, minutes or days later, begins a trace of its own that links to it, because tracing
+ * systems close a trace much earlier.
  */
 function originOf({ attempts, traceparent }: Delivery): Pick<SpanOptions, "parent" | "link"> {
   return attempts === 0 ? { parent: traceparent } : { link: traceparent };

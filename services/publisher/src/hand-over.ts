@@ -108,7 +108,7 @@ function createPacker(stored: boolean) {
   return {
     messages,
     addWork,
-    addDelivery({ id: deliveryId, endpointId, revision, readAt, event }: NewDelivery): void {
+    addDelivery({ id: deliveryId, endpointId, revision, readAt, event }: NewDelivery) {
       const { organizationId, type: eventType, body, traceparent, key, receivedAt } = event;
       const bodyBytes = Buffer.byteLength(body);
       if (bodyBytes > MAX_BODY_BYTES) return addWork({ endpointId, organizationId });

@@ -1,39 +1,13 @@
 import type { Clock } from "@herald/common/runtime/clock";
 import { afterFailure, endOf, type Failure, type FailureRun, HEALTHY } from "./failure-run.ts";
 
-/** An endpoint's health as PostgreSQL has it. */
+/** An endpoint's health in PostgreSQL. */
 export interface StoredHealth {
   failures: number;
   pausedUntil: Date | null;
 }
 
-/**
- * The circuit breaker of one endpoint, which its owner keeps: while the endpoint fails it gets one attempt at a time, with a pause after
- * each failure. A success lifts that at once. So a restart of a receiver does not make five failures.
- *
- * One that was resumed is asked once, and gets the rest of its backlog after a success.
- *
- * An endpoint that took its deliveries until now may be asked a few times during its pauses (half-open probes). They do not count as
- * failures, and without them an endpoint that refuses one delivery in ten would mostly rest.
- */
-export interface Breaker {
-  /** How many attempts may be in flight now: none, one, or no limit of the breaker's. */
-  limit(): number;
-  /** For how long nothing may begin, in milliseconds; 0 where something may. */
-  waitMs(): number;
-  /** An attempt begins. */
-  begin(): void;
-  failed(failure: Failure): void;
-  succeeded(): void;
-  /** Whether it has failures that a success would end. */
-  isFailing(): boolean;
-  /** It failed as often as disables it: nothing begins until PostgreSQL says that it is enabled. */
-  isOpenForGood(): boolean;
-  /** Whether a new breaker would do the same. */
-  isHealthy(): boolean;
-  /** PostgreSQL has another configuration of the endpoint, and this health. */
-  reset(stored: StoredHealth): void;
-}
+export type Breaker = ReturnType<typeof createBreaker>;
 
 export interface BreakerOptions {
   /** The pause after the first failure that counts, after the second, ...; the last one is that of all others. */
@@ -41,38 +15,47 @@ export interface BreakerOptions {
   disableAfter: number;
 }
 
-/** No pause is longer (retry-after.ts). A stored one that ends later is of a clock that was set back since. */
+/** No pause is longer (response.ts). If a stored one ends later, PostgreSQL's clock was set back since. */
 const MAX_PAUSE_MS = 15 * 60_000;
 
-/** A success earns a probe, a probe that fails costs one. */
+/** A success earns a probe, a failed probe costs one. */
 const MAX_PROBES = 5;
 
-/** The first probe comes so soon after a failure, each further one after twice the time. */
+/** The first probe comes this soon after a failure, each further one after twice the time. */
 const FIRST_PROBE_MS = 10;
 
+/**
+ * The circuit breaker of one endpoint, which its owner keeps: while the endpoint fails it gets one attempt at a time, with a pause after each failure.
+ * A success lifts that at once. So a restart of a receiver does not make five failures.
+ *
+ * An endpoint that was resumed gets one attempt, and the rest of its backlog after a success.
+ *
+ * An endpoint that took its deliveries until now may get a few attempts during its pauses (half-open probes). They do not count as failures, and
+ * without them an endpoint that refuses one delivery in ten would mostly rest.
+ */
 export function createBreaker(
   clock: Pick<Clock, "now">,
   { pausesMs, disableAfter }: BreakerOptions,
   stored: StoredHealth,
-): Breaker {
+) {
   let run: FailureRun = HEALTHY;
-  /** It was resumed, and no attempt has succeeded since. */
+  /** The endpoint was resumed, and no attempt has succeeded since. */
   let careful = false;
-  /** Probes that it may still have, and when the next one may begin. */
+  /** Probes that are left, and when the next one may begin. */
   let probes = MAX_PROBES;
   let probeAtMs = 0;
   let probing = false;
-  /** Not so with stored failures alone: the endpoint is still enabled, since the setting may be new. */
+  /** Never set by stored failures alone: the endpoint is still enabled, since the setting may be new. */
   let isOpenForGood = false;
   take(stored);
 
   function take({ failures, pausedUntil: stored }: StoredHealth): void {
     const latest = new Date(clock.now().getTime() + MAX_PAUSE_MS);
     const pausedUntil = stored !== null && stored > latest ? latest : stored;
-    // The time of the failure itself is not known. Its pause does not end before it.
+    // The time of the failure itself is not known; its pause does not end before it.
     run = { failures, failedAt: pausedUntil, pausedUntil };
     probeAtMs = clock.now().getTime() + FIRST_PROBE_MS;
-    // Another owner has given it the benefit of the doubt.
+    // The owner before has already made the probes.
     probes = failures > 1 ? 0 : MAX_PROBES;
     probing = false;
     isOpenForGood = false;
@@ -87,15 +70,18 @@ export function createBreaker(
   }
 
   return {
-    limit() {
+    /** How many attempts may be in flight now: none, one, or no limit of the breaker's. */
+    limit(): number {
       if (run.failures === 0) return careful ? 1 : Number.POSITIVE_INFINITY;
       return isOpenForGood || waitMs() > 0 ? 0 : 1;
     },
+    /** For how long nothing may begin, in milliseconds; 0 if an attempt may begin. */
     waitMs,
-    begin() {
+    /** An attempt begins. */
+    begin(): void {
       if (run.failures > 0 && pauseMs() > 0) probing = true;
     },
-    failed(failure) {
+    failed(failure: Failure): void {
       const before = run;
       run = afterFailure(before, failure, pausesMs);
       isOpenForGood = run.failures >= disableAfter;
@@ -108,17 +94,21 @@ export function createBreaker(
       const asked = failure.retryAfterMs === null ? undefined : run.pausedUntil?.getTime();
       probeAtMs = asked ?? endOf(failure).getTime() + probeMs;
     },
-    succeeded() {
+    succeeded(): void {
       run = HEALTHY;
       isOpenForGood = false;
       careful = false;
       probing = false;
       probes = Math.min(MAX_PROBES, probes + 1);
     },
+    /** Whether it has failures that a success would end. */
     isFailing: () => run.failures > 0,
+    /** It failed as often as disables it: nothing begins until PostgreSQL says that it is enabled. */
     isOpenForGood: () => isOpenForGood,
+    /** Whether a new breaker would do the same. */
     isHealthy: () => run.failures === 0 && !careful && probes === MAX_PROBES,
-    reset(now) {
+    /** PostgreSQL has another configuration of the endpoint, and this health. */
+    reset(now: StoredHealth): void {
       careful = run.failures > 0 && now.failures === 0;
       take(now);
     },

@@ -1,6 +1,6 @@
 /**
- * Bytes of large bodies that are in memory at once. Organizations share them: while another one waits, none may have more than half. One
- * body always fits where nothing else is there, or else a large one would never be sent. Pure.
+ * A budget of bytes for large bodies in memory. Organizations share it: while another one waits, none may have more than half. One body always fits
+ * into an empty budget, else a large one would never be sent. Pure.
  */
 export function createByteBudget(total: number) {
   const takenBy = new Map<string, number>();

@@ -1,10 +1,10 @@
-/** An endpoint's failures since its last success, as far as they decide what the next one means. */
+/** An endpoint's failures since its last success, as far as they decide about the next one. */
 export interface FailureRun {
-  /** Those that count. */
+  /** The failures that count. */
   failures: number;
   /** When the last attempt that counts ended; null without one. */
   failedAt: Date | null;
-  /** No attempt begins before this time, manual ones apart; null without a failure. */
+  /** No attempt begins before this time, except manual ones; null without a failure. */
   pausedUntil: Date | null;
 }
 
@@ -12,20 +12,20 @@ export interface FailureRun {
 export interface Failure {
   startedAt: Date;
   durationMs: number;
-  /** How long the receiver asks to be left alone; null where it does not. */
+  /** How long the receiver asks to be left alone; null if it does not. */
   retryAfterMs: number | null;
-  /** Of a manual delivery, which does not wait for a pause. */
+  /** An attempt of a manual delivery does not wait for a pause. */
   manual: boolean;
 }
 
 export const HEALTHY: FailureRun = { failures: 0, failedAt: null, pausedUntil: null };
 
 /**
- * What a run of failures is after one more. A failure counts if its attempt began after the last one that counts had ended,
- * so that five attempts at the same moment are one failure. An attempt that began during a pause was begun by a dispatcher that
- * did not know of the failure yet, and does not count either. One of a manual delivery does: it does not wait for pauses.
+ * Adds one failure to a run. A failure counts if its attempt began after the last counted one had ended, so that five attempts at the same moment are
+ * one failure. An attempt that began during a pause does not count either: its dispatcher did not know of the failure yet. A manual attempt does
+ * count, since it does not wait for pauses.
  *
- * Whether it counts or not, the receiver's own wish makes the pause longer.
+ * Whether the failure counts or not, the receiver's own wish makes the pause longer.
  *
  * @param pausesMs the pause after the first failure that counts, after the second, ...; the last one is that of all others
  */

@@ -2,22 +2,22 @@ import { SLOW_MS, type Speed } from "./permits.ts";
 
 const MAX_ENDPOINTS = 20_000;
 
-/** The weight of the latest attempt in the mean of all. */
+/** The weight of the latest attempt in the mean. */
 const LATEST = 0.3;
 
 /**
- * An endpoint of this mean, or more, is slow. No attempt counts as longer than {@link SLOW_MS}: so one that was slow, perhaps since this
+ * An endpoint with this mean, or more, is slow. No attempt counts as longer than {@link SLOW_MS}: so an endpoint that was slow, perhaps since this
  * process itself was busy, is quick again after one quick attempt.
  */
 const SLOW_MEAN_MS = 0.9 * SLOW_MS;
 
-/** Attempts that end at the same moment count once: where this process itself was busy for a second, that is all they say. */
+/** Attempts that end within this time count once: if this process itself was busy for a second, they say no more than that. */
 const MOMENT_MS = 100;
 
-/** Whoever answered longer ago is not known to answer now. When a crowd begins, this process itself may be busy for two or three seconds. */
+/** An endpoint that answered longer ago is not known to answer now. When a crowd begins, this process itself may be busy for two or three seconds. */
 const ANSWERING_MS = 5_000;
 
-/** How soon endpoints answer. Kept beyond their work, and bounded: the one that was attempted longest ago is forgotten. */
+/** How soon endpoints answer. Kept beyond their work, and bounded: the endpoint with the oldest attempt is forgotten. */
 export function createLatencies() {
   const known = new Map<string, { meanMs: number; atMs: number }>();
   return {

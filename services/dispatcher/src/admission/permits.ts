@@ -1,46 +1,36 @@
 /**
- * How soon an endpoint answers: it has just answered within a second, does so as a rule, or is slow or not known. Many that were quick may turn
- * slow at the same moment, as behind one provider, and that shows only a second later.
+ * How soon an endpoint answers: it answered quickly just now, it does so as a rule, or it is slow or unknown. Many that were quick may turn slow at
+ * the same moment, as behind one provider, and that shows only a second later.
  */
 export type Speed = "answering" | "quick" | "slow";
 export const SPEEDS: readonly Speed[] = ["answering", "quick", "slow"];
 
-/**
- * How many attempts this process makes at once. Endpoints that are slow have half of the permits together, however many organizations they belong
- * to, and three quarters with those that are only quick as a rule. So receivers that hang, or begin to, never hold up those that answer. Pure.
- */
-export interface Permits {
-  /** Whether one more attempt may begin to an endpoint of this speed. */
-  mayTake(speed: Speed): boolean;
-  /** Takes a permit, free or not: who must wait asks first. */
-  take(speed: Speed): Permit;
-}
+export type Permits = ReturnType<typeof createPermits>;
+/** The permit of one attempt. Each step may be called once or more, in the order `slow`, `ended`, `settled`. */
+export type Permit = ReturnType<Permits["take"]>;
 
-/** Of one attempt. Each step may be called once or more, in this order. */
-export interface Permit {
-  /** The attempt takes longer than {@link SLOW_MS}: it counts with the slow ones. */
-  slow(): void;
-  /** The attempt is over. Until it is settled it takes room, so that unsettled results stay bounded. */
-  ended(): void;
-  settled(): void;
-}
-
-/** An attempt, or an endpoint's attempts as a rule, that take longer are slow. A healthy receiver answers much earlier. */
+/** An attempt that takes longer is slow. A healthy receiver answers much earlier. */
 export const SLOW_MS = 1_000;
 
-export function createPermits(total: number): Permits {
+/**
+ * The permits for attempts that this process makes at once. Slow endpoints have half of them together, however many organizations they belong to, and
+ * three quarters together with those that are only quick as a rule. So receivers that hang, or begin to, never delay those that answer. Pure.
+ */
+export function createPermits(total: number) {
   const forSlow = Math.max(1, Math.floor(total / 2));
   const forNotAnswering = Math.max(1, Math.floor((3 * total) / 4));
   let taken = 0;
   let slow = 0;
   let notAnswering = 0;
   return {
-    mayTake(speed) {
+    /** Whether one more attempt may begin to an endpoint of this speed. */
+    mayTake(speed: Speed): boolean {
       if (taken >= total) return false;
       if (speed === "answering") return true;
       return notAnswering < forNotAnswering && (speed === "quick" || slow < forSlow);
     },
-    take(speed) {
+    /** Takes a permit, free or not: an attempt that has to wait asks {@link mayTake} first. */
+    take(speed: Speed) {
       let current: Speed | "over" = "answering";
       let isSettled = false;
       taken++;
@@ -53,11 +43,13 @@ export function createPermits(total: number): Permits {
       }
       become(speed);
       return {
-        slow() {
+        /** The attempt takes longer than {@link SLOW_MS}: it counts with the slow ones. */
+        slow(): void {
           if (current !== "over") become("slow");
         },
+        /** The attempt is over. Until it is settled it takes room, so that unsettled results stay bounded. */
         ended: () => become("over"),
-        settled() {
+        settled(): void {
           if (isSettled) return;
           isSettled = true;
           become("over");

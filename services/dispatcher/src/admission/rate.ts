@@ -1,15 +1,13 @@
 import type { Clock } from "@herald/common/runtime/clock";
 
-/** Limits the attempts a second to one endpoint, with a bucket of tokens: an attempt takes one, and time brings new ones. */
-export interface Rate {
-  /** For how long there is no token, in milliseconds; 0 where there is one. */
-  waitMs(): number;
-  /** Takes a token, which may not be there yet. */
-  take(): void;
-}
+export type Rate = ReturnType<typeof createRate>;
 
-/** @param perSecond the bucket holds the tokens of a second, and one at the least */
-export function createRate(clock: Pick<Clock, "monotonicMs">, perSecond: number): Rate {
+/**
+ * Limits the attempts a second to one endpoint, with a bucket of tokens: an attempt takes one, and time brings new ones.
+ *
+ * @param perSecond the bucket holds the tokens of a second, and at least one
+ */
+export function createRate(clock: Pick<Clock, "monotonicMs">, perSecond: number) {
   const full = Math.max(1, perSecond);
   let tokens = full;
   let atMs = clock.monotonicMs();
@@ -21,11 +19,13 @@ export function createRate(clock: Pick<Clock, "monotonicMs">, perSecond: number)
   }
 
   return {
-    waitMs() {
+    /** For how long there is no token, in milliseconds; 0 if there is one. */
+    waitMs(): number {
       refill();
       return tokens >= 1 ? 0 : Math.ceil(((1 - tokens) / perSecond) * 1_000);
     },
-    take() {
+    /** Takes a token, which may not be there yet. */
+    take(): void {
       refill();
       tokens--;
     },

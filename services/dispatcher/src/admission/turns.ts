@@ -1,19 +1,19 @@
-/** What takes turns: an endpoint of an organization. */
+/** An endpoint of an organization, which takes turns. */
 export interface TurnTaker {
   readonly id: string;
   readonly organizationId: string;
 }
 
 /**
- * Whose turn it is: organizations take turns, and the endpoints of each. A turn is one attempt, so what is free is shared evenly, also
- * where it is little. Pure: no I/O and no time.
+ * Gives turns: organizations take turns, and the endpoints of each. A turn is one attempt, so free permits are shared evenly, even if they are few.
+ * Pure: no I/O and no time.
  */
 export function createTurns<Taker extends TurnTaker>() {
-  /** Maps keep their order: the first organization has waited longest, and of its endpoints the first. */
+  /** Maps keep their order: the first organization has waited longest, and so has its first endpoint. */
   const organizations = new Map<string, Map<string, Taker>>();
 
   return {
-    /** It waits for a turn from now on; where it waits already, it keeps its place. */
+    /** The taker waits for a turn from now on; if it waits already, it keeps its place. */
     add(taker: Taker): void {
       const takers = organizations.get(taker.organizationId);
       if (takers === undefined) organizations.set(taker.organizationId, new Map([[taker.id, taker]]));
@@ -23,7 +23,7 @@ export function createTurns<Taker extends TurnTaker>() {
       const takers = organizations.get(organizationId);
       if (takers?.delete(id) && takers.size === 0) organizations.delete(organizationId);
     },
-    /** Removes the one whose turn it is. Its organization goes behind the others. */
+    /** Removes the taker whose turn it is. Its organization goes behind the others. */
     next(): Taker | undefined {
       for (const [organizationId, takers] of organizations) {
         const taker = takers.values().next().value as Taker;

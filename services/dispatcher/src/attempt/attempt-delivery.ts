@@ -12,12 +12,12 @@ import { spanEndOf, startAttemptSpan } from "../tracing.ts";
 import type { OpenedSecrets } from "./opened-secrets.ts";
 import type { AttemptResult, Sender } from "./sender.ts";
 
-/** What one attempt goes by. */
+/** The input of one attempt. */
 export interface AttemptPlan {
   delivery: Delivery;
   body: Body;
   configuration: Configuration;
-  /** In which this dispatcher owns the endpoint's shard. */
+  /** The epoch in which this dispatcher owns the endpoint's shard. */
   epoch: number;
   /** Whether an admin waits for it. */
   manual: boolean;
@@ -25,10 +25,10 @@ export interface AttemptPlan {
   waitedForReceiver: boolean;
 }
 
-/** How it went. */
+/** The outcome of one attempt. */
 export type AttemptOutcome =
   | { kind: "ended"; result: AttemptResult; settlement: Settlement }
-  /** Herald itself had an outage: it is nobody's attempt. */
+  /** Herald itself had an outage: the attempt counts for no receiver. */
   | { kind: "outage" }
   /** The signing secret does not open, so nothing was sent. */
   | { kind: "no secret"; error: unknown };
@@ -44,17 +44,12 @@ interface Parts {
   log: Log;
 }
 
-/** So often a delivery's attempt may be cut off. The next time nothing is sent: it may be what ends its dispatchers. */
+/** After this many interrupted attempts nothing is sent any more: the delivery itself may be what crashes its dispatchers. */
 export const MAX_INTERRUPTIONS = 20;
 
-export interface Attempts {
-  /** Makes one attempt, and says how it is to be settled. Never rejects. */
-  attempt(plan: AttemptPlan): Promise<AttemptOutcome>;
-  /** Counts an attempt that was settled, and logs it. */
-  record(plan: AttemptPlan, result: AttemptResult): void;
-}
+export type Attempts = ReturnType<typeof createAttempts>;
 
-export function createAttempts(parts: Parts): Attempts {
+export function createAttempts(parts: Parts) {
   const { sender, outage, secrets, schedule, clock, metrics, tracing, log } = parts;
 
   function settlementOf(
@@ -82,7 +77,7 @@ export function createAttempts(parts: Parts): Attempts {
     };
   }
 
-  /** Ends a delivery for good, though no receiver failed it: so this does not count for the endpoint's health. */
+  /** Ends a delivery for good. No receiver failed it, so this does not count for the endpoint's health. */
   function giveUp(plan: AttemptPlan): AttemptOutcome {
     const result: AttemptResult = {
       startedAt: clock.now(),
@@ -99,7 +94,8 @@ export function createAttempts(parts: Parts): Attempts {
   }
 
   return {
-    async attempt(plan) {
+    /** Makes one attempt, and says how to settle it. Never rejects. */
+    async attempt(plan: AttemptPlan): Promise<AttemptOutcome> {
       const { delivery, body, configuration } = plan;
       const { deliveryId, endpointId, organizationId, eventType, traceparent } = delivery;
       if (delivery.interruptions >= MAX_INTERRUPTIONS) return giveUp(plan);
@@ -111,7 +107,7 @@ export function createAttempts(parts: Parts): Attempts {
         return { kind: "no secret", error };
       }
       const span = tracing && startAttemptSpan(tracing, delivery, url);
-      // An event's own context is stored with it; of a manual delivery nobody else keeps it.
+      // An event's own context is stored with the event; that of a manual delivery is stored here only.
       const sentOnly = span?.traceparent ?? (delivery.eventKey === null ? traceparent : null);
       const continued = span?.traceparent ?? traceparent ?? undefined;
       const result = await sender.send({ deliveryId, eventType, url, secret, body, traceparent: continued }, clock);
@@ -119,7 +115,8 @@ export function createAttempts(parts: Parts): Attempts {
       if ((await outage.judge({ endpointId, organizationId, url }, result)) === "ours") return { kind: "outage" };
       return { kind: "ended", result, settlement: settlementOf(plan, result, sentOnly) };
     },
-    record({ delivery, waitedForReceiver }, result) {
+    /** Counts an attempt that was settled, and logs it. */
+    record({ delivery, waitedForReceiver }: AttemptPlan, result: AttemptResult): void {
       const { succeeded, statusCode, errorSummary, failureKind, startedAt, durationMs } = result;
       metrics.attempts.inc({ outcome: succeeded ? "succeeded" : "failed" });
       metrics.attemptDuration.observe(durationMs / 1_000);

@@ -5,40 +5,29 @@ import { createSecureContext, rootCertificates } from "node:tls";
 import type { AddressGuard } from "@herald/common/security/address-guard";
 import type { EgressProxy } from "./egress-proxy.ts";
 
-export interface Connections {
-  /** Keeps connections open and uses them again; shared by all endpoints. */
-  reused: Agent;
-  /** Opens a connection for each request, and closes it behind it. */
-  fresh: Agent;
-  /** Whether the handshake of this connection offered to resume a session. */
-  offersSession(socket: Socket): boolean;
-  /** A handshake that offered a session has failed. From the second one on, the origin is offered none. */
-  resumptionFailed(origin: { host: string; port: number }): void;
-  close(): void;
-}
+export type Connections = ReturnType<typeof createConnections>;
 
-/** Idle connections close by themselves after this, or a second before the receiver said it would close them. */
+/** Idle connections close by themselves after this time, or a second before the receiver said it would close them. */
 const IDLE_MS = 30_000;
 const BEFORE_RECEIVER_MS = 1_000;
-/** Over all endpoints. Each holds some 60 KB; what is over this gives way, the longest idle first. */
+/** For all endpoints together. Each connection holds some 60 KB; above this number the longest idle one is closed. */
 const MAX_IDLE = 500;
 /**
- * By host and port. With more hosts than idle connections most attempts open one: resuming a session then takes a third of a
- * whole handshake's CPU. Hosts that take turns need a session each, or none finds its own: the oldest gives way. Each holds
- * 1 to 2 KB.
+ * By host and port. With more hosts than idle connections most attempts open one: resuming a session then takes a third of the CPU of a whole
+ * handshake. Hosts that take turns need a session each, or none finds its own: the oldest one is dropped. Each holds 1 to 2 KB.
  */
 const MAX_SESSIONS = 20_000;
 /**
- * Node gives up on a name's first address after 250 ms to try the next. Half of the world's receivers are a slow round
- * trip and one lost packet away from that, and a name's last address is often IPv6 that does not work here.
+ * Node gives up on a name's first address after 250 ms to try the next. A receiver on a slow path that loses one packet takes longer than that, and a
+ * name's last address is often IPv6 that does not work here.
  */
 const NEXT_ADDRESS_AFTER_MS = 2_500;
 
 /**
  * @param extraCa PEM certificates that are trusted besides the system's roots
- * @param maxIdle connections that may wait to be used again, over all endpoints
- * @param proxy makes every connection, where there is one; `deadlineMs` is what an attempt is given
- * @throws Error where `extraCa` holds no certificate
+ * @param maxIdle idle connections that are kept, for all endpoints together
+ * @param proxy makes every connection, if there is one; `deadlineMs` is the time of an attempt
+ * @throws Error if `extraCa` holds no certificate
  */
 export function createConnections(
   guard: AddressGuard,
@@ -48,12 +37,12 @@ export function createConnections(
     proxy,
     deadlineMs = 15_000,
   }: { maxIdle?: number; proxy?: EgressProxy | undefined; deadlineMs?: number } = {},
-): Connections {
+) {
   const options: AgentOptions = {
     lookup: guard.lookup,
-    // One for all connections: making one parses every root certificate anew.
+    // One context for all connections: each new one parses every root certificate again.
     secureContext: createSecureContext({ minVersion: "TLSv1.2", ...(extraCa && { ca: withRoots(extraCa) }) }),
-    // Said outright, because Node would take NODE_TLS_REJECT_UNAUTHORIZED for it.
+    // Set explicitly, because Node's default is NODE_TLS_REJECT_UNAUTHORIZED.
     rejectUnauthorized: true,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
@@ -69,10 +58,12 @@ export function createConnections(
   }
   limitIdle(reused, maxIdle);
   return {
+    /** Keeps connections open and uses them again; shared by all endpoints. */
     reused,
+    /** Opens a connection for each request, and closes it afterwards. */
     fresh,
     ...resumption,
-    close() {
+    close(): void {
       reused.destroy();
       fresh.destroy();
     },
@@ -81,7 +72,7 @@ export function createConnections(
 
 function withRoots(extraCa: string): string[] {
   try {
-    // OpenSSL takes text without any certificate in it, and says nothing.
+    // OpenSSL accepts text without any certificate, without an error.
     new X509Certificate(extraCa);
   } catch (cause) {
     throw new Error("The file of extra authorities holds no PEM certificate: check EXTRA_CA_FILE", { cause });
@@ -96,7 +87,7 @@ const MAX_RESUMPTIONS_FAILED = 2;
  * Some receivers, and balancers before them, break a handshake that offers a session. Node forgets the session then, and keeps that of the next
  * handshake: each second connection would fail.
  */
-function watchResumption(agent: Agent): Pick<Connections, "offersSession" | "resumptionFailed"> {
+function watchResumption(agent: Agent) {
   const failed = new Map<string, number>();
   const offering = new WeakSet<Socket>();
   let isOffered = false;
@@ -117,8 +108,10 @@ function watchResumption(agent: Agent): Pick<Connections, "offersSession" | "res
     return socket;
   };
   return {
-    offersSession: (socket) => offering.has(socket),
-    resumptionFailed(origin) {
+    /** Whether the handshake of this connection offered to resume a session. */
+    offersSession: (socket: Socket) => offering.has(socket),
+    /** A handshake that offered a session has failed. From the second one on, the origin is offered none. */
+    resumptionFailed(origin: { host: string; port: number }): void {
       const name = nameOf(origin);
       failed.set(name, (failed.get(name) ?? 0) + 1);
       if (failed.size > MAX_SESSIONS) failed.delete(failed.keys().next().value as string);
@@ -126,7 +119,7 @@ function watchResumption(agent: Agent): Pick<Connections, "offersSession" | "res
   };
 }
 
-/** A socket looks up names only, so literal addresses are judged before there is a socket. */
+/** A socket looks up names only, so literal addresses are checked before there is a socket. */
 function admitOnly(agent: Agent, guard: AddressGuard): void {
   const connect = agent.createConnection;
   agent.createConnection = function (options, callback) {
@@ -137,7 +130,7 @@ function admitOnly(agent: Agent, guard: AddressGuard): void {
   };
 }
 
-/** TLS is the receiver's own, end to end: the proxy carries bytes that it can't read. */
+/** TLS is end to end with the receiver: the proxy carries bytes that it can't read. */
 function connectThrough(agent: Agent, guard: AddressGuard, proxy: EgressProxy, deadlineMs: number): void {
   const connect = agent.createConnection;
   agent.createConnection = function (options, callback) {
@@ -155,8 +148,8 @@ function connectThrough(agent: Agent, guard: AddressGuard, proxy: EgressProxy, d
 }
 
 /**
- * Over a tunnel, which is there before it, a TLS socket is never seen to connect. Whoever gets it from the agent is told as of any other: by
- * then a receiver was reached. What is written meanwhile waits for this.
+ * A TLS socket over an open tunnel never emits `connect`; emit it here, since callers wait for it: by then a receiver was reached. Data that is
+ * written meanwhile waits for this.
  */
 function sayConnected(socket: Socket): void {
   Object.assign(socket, { connecting: true });
@@ -171,22 +164,16 @@ function nameByOrigin(agent: Agent): void {
   agent.getName = (options) => nameOf(options ?? {});
 }
 
-function nameOf({
-  host,
-  port,
-}: {
-  host?: string | null | undefined;
-  port?: number | string | null | undefined;
-}): string {
+function nameOf({ host, port }: { host?: unknown; port?: unknown }): string {
   return `${host}:${port}`;
 }
 
 /**
- * An agent's own limit on sockets counts idle ones of other hosts too, and makes requests wait for those. So this one
- * limits only the idle, and lets the one go that was used longest ago.
+ * An agent's own limit on sockets counts idle ones of other hosts too, and makes requests wait for those. So this one limits only idle connections,
+ * and closes the one that was used longest ago.
  */
 function limitIdle(agent: Agent, maxIdle: number): void {
-  /** In the order in which they came to rest. */
+  /** In the order in which they became idle. */
   const idle = new Set<Socket>();
   const watched = new WeakSet<Socket>();
   const reuse = agent.reuseSocket;
@@ -195,7 +182,7 @@ function limitIdle(agent: Agent, maxIdle: number): void {
     const socket = duplex as IdleSocket;
     const idleMs = idleMsOf(socket);
     if (idleMs <= 0) return false;
-    // It runs on while a request is in flight: what times out then is not idle, and Node leaves it alone.
+    // The timer runs on while a request is in flight: a socket that times out then is not idle, and Node leaves it alone.
     if (socket.timeout !== idleMs) socket.setTimeout(idleMs);
     socket.unref();
     if (!watched.has(socket)) {

@@ -4,32 +4,20 @@ import type { AddressGuard } from "@herald/common/security/address-guard";
 import { PROXY_FAILED } from "./failure.ts";
 import type { Target } from "./target.ts";
 
-/** The one way out of a network: an HTTP proxy that makes tunnels (CONNECT, RFC 9110 9.3.6). */
-export interface EgressProxy {
-  /**
-   * A tunnel to a receiver. Its name is resolved and judged here, and the proxy is told the address: it has no name that it could resolve to
-   * something else.
-   *
-   * @param withinMs what the attempt is given, in milliseconds. Of what looking the name up leaves, the proxy has two thirds, for all addresses
-   *   together: so one that says nothing is told from a receiver that says nothing
-   * @throws Error whose code is one of `failureOf`'s: of the guard and of look-ups; ECONNREFUSED or ETIMEDOUT where the proxy says that the
-   *   receiver is not reached; else {@link PROXY_FAILED}
-   */
-  open(target: Pick<Target, "host" | "port">, guard: AddressGuard, withinMs: number): Promise<Socket>;
-  /** Whether the proxy works, whatever receivers do: it is asked for a name that nobody has. Never rejects. */
-  works(): Promise<boolean>;
-}
+export type EgressProxy = ReturnType<typeof createEgressProxy>;
 
-/** It stands near by: who takes longer to accept is not there. */
+/** The proxy is close; no connection within this time means that it is down. */
 const CONNECT_MS = 3_000;
 /** RFC 6761: name servers say at once that there is no such name. */
-const NOBODYS = "herald.invalid:443";
+const NO_RECEIVER = "herald.invalid:443";
 
 /**
- * @param text `http://user:password@host:port`; user and password are sent to it as they are, and no error repeats them
- * @throws Error where it is anything else
+ * The one way out of a network: an HTTP proxy that makes tunnels (CONNECT, RFC 9110 9.3.6).
+ *
+ * @param text `http://user:password@host:port`; user and password are sent to the proxy as they are, and no error repeats them
+ * @throws Error if it is anything else
  */
-export function createEgressProxy(text: string): EgressProxy {
+export function createEgressProxy(text: string) {
   const url = URL.parse(text);
   if (url?.protocol !== "http:" || url.pathname !== "/" || url.search !== "" || url.hash !== "") {
     throw new Error("must be http://host:port, or http://user:password@host:port");
@@ -39,7 +27,7 @@ export function createEgressProxy(text: string): EgressProxy {
     credentials === ":" ? {} : { "Proxy-Authorization": `Basic ${Buffer.from(credentials).toString("base64")}` };
   const place = { host: url.hostname.replace(/^\[|\]$/g, ""), port: url.port === "" ? 80 : Number(url.port) };
 
-  /** Resolves with what the proxy answered, and the connection to it. @throws Error where it answers no HTTP in time */
+  /** Resolves with the proxy's answer, and the connection to it. @throws Error if it answers no HTTP in time */
   function ask(authority: string, timeoutMs: number): Promise<{ statusCode: number; socket: Socket; rest: Buffer }> {
     return new Promise((resolve, reject) => {
       const headers = { Host: authority, ...authorization };
@@ -75,9 +63,9 @@ export function createEgressProxy(text: string): EgressProxy {
 
   async function tunnelTo(authority: string, timeoutMs: number): Promise<Socket> {
     const { statusCode, socket, rest } = await ask(authority, timeoutMs);
-    // In TLS the client speaks first: what comes before that is no receiver's.
+    // In TLS the client speaks first: bytes before that come from no receiver.
     if (statusCode >= 200 && statusCode < 300 && rest.length === 0) return socket;
-    // What it goes on sending is nobody's error.
+    // Errors of later bytes are ignored.
     socket.on("error", () => {}).destroy();
     if (statusCode === 502 || statusCode === 503)
       throw Object.assign(new Error(`proxy: ${statusCode}`), { code: "ECONNREFUSED" });
@@ -86,7 +74,16 @@ export function createEgressProxy(text: string): EgressProxy {
   }
 
   return {
-    async open({ host, port }, guard, withinMs) {
+    /**
+     * Opens a tunnel to a receiver. Its name is resolved and checked here, and the proxy gets the address: so the proxy can't resolve the name to
+     * something else.
+     *
+     * @param withinMs the time of the attempt, in milliseconds. The proxy has two thirds of the time that is left after the look-up, for all addresses
+     *   together: so a silent proxy differs from a silent receiver
+     * @throws Error with a code of `failureOf`: of the guard and of look-ups; ECONNREFUSED or ETIMEDOUT if the proxy does not reach the receiver; else
+     *   {@link PROXY_FAILED}
+     */
+    async open({ host, port }: Pick<Target, "host" | "port">, guard: AddressGuard, withinMs: number): Promise<Socket> {
       const endMs = performance.now() + withinMs;
       const addresses = await judgedAddresses(host, guard);
       const untilMs = endMs - (endMs - performance.now()) / 3;
@@ -97,15 +94,16 @@ export function createEgressProxy(text: string): EgressProxy {
           return await tunnelTo(authority, Math.max(1, untilMs - performance.now()));
         } catch (error) {
           failed = error;
-          // Another address helps where this one is dead, and not where the proxy is.
+          // Another address helps if this one is dead, and not if the proxy is.
           if ((error as NodeJS.ErrnoException).code === PROXY_FAILED || performance.now() >= untilMs) break;
         }
       }
       throw failed;
     },
-    async works() {
+    /** Whether the proxy works, whatever receivers do: it is asked for a name that does not exist. Never rejects. */
+    async works(): Promise<boolean> {
       try {
-        const { statusCode, socket } = await ask(NOBODYS, CONNECT_MS);
+        const { statusCode, socket } = await ask(NO_RECEIVER, CONNECT_MS);
         socket.on("error", () => {}).destroy();
         return statusCode !== 407;
       } catch {

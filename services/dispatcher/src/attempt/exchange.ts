@@ -3,12 +3,11 @@ import { type Agent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import type { Clock } from "@herald/common/runtime/clock";
 import got from "got";
-import { isByTheBook } from "./by-the-book.ts";
 import { type AttemptError, NO_STATUS, TIMED_OUT, TOO_MANY_INTERIM } from "./failure.ts";
-import { EXCERPT_BYTES } from "./response-excerpt.ts";
+import { EXCERPT_BYTES, isByTheBook } from "./response.ts";
 import type { Target } from "./target.ts";
 
-/** One request, ready to go. */
+/** One request, ready to be sent. */
 export interface OutgoingRequest {
   target: Target;
   /** Flat list of names and values. */
@@ -17,7 +16,7 @@ export interface OutgoingRequest {
   agent: Agent;
   /** Whether the handshake of a connection offered to resume a session. */
   offersSession(socket: Socket): boolean;
-  /** For everything up to the response's headers. */
+  /** Milliseconds for everything up to the response's headers. */
   timeoutMs: number;
 }
 
@@ -26,7 +25,7 @@ export type Exchange = Answered | Unanswered;
 export interface Answered {
   answered: true;
   statusCode: number;
-  /** What was read of the body, at least as much of it as the excerpt takes. */
+  /** The chunks that were read of the body, at least as much as the excerpt takes. */
   body: Buffer[];
   /** The body is not text as it stands. */
   encoded: boolean;
@@ -41,25 +40,25 @@ export interface Unanswered {
   error: AttemptError;
   /** The connection had been used before, and broke before it brought a byte of an answer. */
   staleConnection: boolean;
-  /** The handshake of a new connection broke that offered to resume a session: nothing of the request was sent. */
+  /** The handshake of a new connection broke, and had offered to resume a session: nothing of the request was sent. */
   resumptionFailed: boolean;
-  /** Somebody was there: a connection was made, or one that was used again brought bytes, or was ended by the other side. */
+  /** The receiver was reached: a connection was made, or a reused one brought bytes, or was ended by the other side. */
   reached: boolean;
 }
 
-/** What is read of a body so that the connection can be used again; the status has decided before. */
+/** Bytes and time for reading a body so that the connection can be used again; the status has decided before. */
 const MAX_BODY_BYTES = 64 * 1024;
 const MAX_BODY_MS = 1_000;
-/** Gateways with single sign-on and long policies send more than the 16 KiB that Node takes by itself. */
+/** Gateways with single sign-on and long policies send more than Node's default of 16 KiB. */
 const MAX_HEADER_BYTES = 64 * 1024;
-/** A receiver may say now and then that it is at work (102), but not keep a permit with it. */
+/** Some 102 responses are fine; more than this could hold a permit for ever. */
 const MAX_INTERIM = 32;
 
 /**
- * got, set up once: what is given here costs nothing per request.
+ * got, set up once: options that are set here cost nothing per request.
  *
- * Every request brings a `request` function of its own, which resolves with the response and needs none of the options that got would
- * pass to it. Collecting those took 75 of the 200 us that a whole attempt cost, more than any other part of it, so it is left out.
+ * Every request brings a `request` function of its own, which resolves with the response and needs none of the options that got would pass to it.
+ * Collecting those took 75 of the 200 us of a whole attempt, more than any other part of it, so it is left out.
  */
 const client = got.extend({
   method: "POST",
@@ -78,8 +77,7 @@ const client = got.extend({
 });
 
 /**
- * Sends one request and reads as much of the answer as matters. Resolves in every case, with the connection back in
- * the agent's pool or closed.
+ * Sends one request and reads as much of the answer as matters. Always resolves, with the connection back in the agent's pool or closed.
  *
  * got's own timeouts are not used: one timer does, and `timeout.response` would not stop headers that drip.
  */
@@ -103,7 +101,7 @@ export function exchange(
       const sent = httpsRequest({
         ...{ host, port, path, method: "POST", headers, agent },
         maxHeaderSize: MAX_HEADER_BYTES,
-        // A receiver whose status and length can be read has answered, also by a folded header or one with a control character.
+        // A receiver whose status and length can be read has answered, even with a folded header or one with a control character.
         insecureHTTPParser: true,
       });
       request = sent;
@@ -111,7 +109,7 @@ export function exchange(
         bytesReadBefore = socket.bytesRead;
         socket.prependListener("data", keepHead);
         sent.once("response", () => socket.off("data", keepHead));
-        // One that is used again shows nothing about the way, and would keep a listener of each request.
+        // A reused connection shows nothing about the network, and would keep a listener of each request.
         if (!socket.connecting) return;
         socket.once("connect", () => {
           connected = true;
@@ -134,7 +132,7 @@ export function exchange(
         sent.once("response", answered);
         // This listener stays to the end: a receiver that sends more after its answer causes an error, which does not matter.
         sent.on("error", failed);
-        // Head and body leave together. got would write the body alone, and end the request once it is written.
+        // Head and body are sent together. got would write the body alone, and end the request once it is written.
         sent.end(body);
       });
     }
@@ -151,7 +149,7 @@ export function exchange(
         return;
       }
       answer = answerOf(response, clock);
-      // Such a connection may be out of step, and serves no other request. It is not in Node's types.
+      // Such a connection may be out of step, and serves no other request. The field is not in Node's types.
       if (!isByTheBook(Buffer.concat(head))) Object.assign(request as ClientRequest, { shouldKeepAlive: false });
     });
     stream.on("data", (chunk: Buffer) => {
@@ -160,7 +158,7 @@ export function exchange(
       if (bodyBytes > MAX_BODY_BYTES) cutOff();
     });
     stream.on("end", () => {
-      // Where the receiver answered without reading all of the request, the rest of it holds the connection until it is read or time is up.
+      // If the receiver answered without reading all of the request, the rest of it holds the connection until it is read or time is up.
       if (request?.writableFinished) settle();
       else request?.once("finish", settle);
     });
@@ -173,7 +171,7 @@ export function exchange(
       clearTimeout(timer);
       if (answer) resolve(answer);
     }
-    /** What is left of the body is not worth the connection. */
+    /** The rest of the body is not worth the connection. */
     function cutOff(): void {
       settle();
       destroy();

@@ -1,6 +1,6 @@
 import type { FailureKind } from "@herald/contracts";
 
-/** What went wrong, as one of the codes of Node, OpenSSL, c-ares or of this folder. */
+/** An error with a code of Node, OpenSSL, c-ares or of this folder. */
 export interface AttemptError {
   code?: string | undefined;
   message: string;
@@ -8,27 +8,27 @@ export interface AttemptError {
 
 export const TIMED_OUT = "ERR_ATTEMPT_TIMED_OUT";
 export const TOO_MANY_INTERIM = "ERR_TOO_MANY_INTERIM_RESPONSES";
-/** A status below 100 is none. */
+/** A status below 100 is no status. */
 export const NO_STATUS = "ERR_RESPONSE_STATUS";
 export const BAD_URL = "ERR_ENDPOINT_URL";
-/** The egress proxy failed, or refused Herald: its message is one that is made here. */
+/** The egress proxy failed, or refused Herald. The message of this error is made here. */
 export const PROXY_FAILED = "ERR_EGRESS_PROXY";
 export const BAD_REQUEST = "ERR_ATTEMPT_REQUEST";
 
-/** What becomes of an attempt that got no final response. */
+/** Describes an attempt that got no final response. */
 export interface Failure {
   kind: UnansweredKind;
   /** A few plain words for the admin. */
   summary: string;
 }
 
-/** The others are of an answer, and of an attempt whose end this process did not see. */
+/** The other kinds are those of an answer, and of an attempt whose end this process did not see. */
 type UnansweredKind = Exclude<FailureKind, "http_status" | "interrupted">;
 
 const NOT_TRUSTED = "certificate not trusted";
 const NO_AUTHORITY = `${NOT_TRUSTED} (unknown authority, or the receiver does not send its intermediate certificate)`;
 
-/** Each kind's codes, with what is said of them. A kind without codes is told by something else than the code alone. */
+/** Summaries of error codes, by failure kind. Kinds without codes are recognized elsewhere. */
 const FAILURES: Record<UnansweredKind, Record<string, string>> = {
   url_not_https: { [BAD_URL]: "endpoint URL is not a plain https URL" },
   request_not_sendable: { [BAD_REQUEST]: "delivery cannot be sent over HTTP" },
@@ -98,17 +98,16 @@ const BY_CODE = new Map(
 );
 
 /**
- * How c-ares' errors begin. Their codes mean other things elsewhere: ECONNREFUSED is a dead name server here, and not a
- * receiver that refuses. Of all of them, only those above say something about the name.
+ * The beginning of c-ares' error messages. Their codes mean other things elsewhere: ECONNREFUSED is a dead name server here, and not a receiver that
+ * refuses. Only the codes above say something about the name.
  */
 const LOOKUP = /^query[A-Z]/;
 const LOOKUP_FAILED: Failure = { kind: "resolver_failed", summary: "DNS lookup failed" };
 
 /**
- * Says why an attempt got no response. The words are made here and not taken from the error, whose message may hold the
- * resolved address.
+ * Says why an attempt got no response. The words are made here and not taken from the error, whose message may hold the resolved address.
  *
- * @param deadlineMs what the attempt was given
+ * @param deadlineMs the time that the attempt had
  */
 export function failureOf({ code = "", message }: AttemptError, deadlineMs: number): Failure {
   if (code === TIMED_OUT) return { kind: "timed_out", summary: `timed out after ${deadlineMs / 1000} s` };
@@ -129,7 +128,7 @@ export function failureOf({ code = "", message }: AttemptError, deadlineMs: numb
   return { kind: "other", summary: isCode ? `request failed (${code})` : "request failed" };
 }
 
-/** OpenSSL's own reason, which Node hands on as the message of an error without a code of its own: "EE certificate key too weak". */
+/** OpenSSL's own reason, which Node passes on as the message of an error without a code of its own: "EE certificate key too weak". */
 function reasonOf(message: string): string {
   return /^[\w ,.'()/-]{1,100}$/.test(message) ? message : "OpenSSL refuses it";
 }

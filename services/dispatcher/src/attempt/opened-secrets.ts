@@ -1,19 +1,16 @@
 import { KeyMissingError } from "@herald/common/security/sealing-keys";
 import type { SecretBox } from "@herald/common/security/secret-box";
 
-export interface OpenedSecrets extends Pick<SecretBox, "open"> {
-  /** Whether a key was missing that other dispatchers may have. */
-  isKeyMissing(): boolean;
-}
+export type OpenedSecrets = ReturnType<typeof keepOpened>;
 
 /**
- * Keeps what was opened last, since to open a secret takes a key agreement, and most attempts go to an endpoint that has just had
- * one. What is kept belongs to a sealed text in its context, so a replaced secret, or one that was moved to another row, is opened
- * anew. A secret that does not open is not kept: the next attempt tries again.
+ * Keeps the secrets that were opened last, since opening one takes a key agreement, and most attempts go to an endpoint that has just had one. A kept
+ * secret belongs to a sealed text in its context, so a replaced secret, or one that was moved to another row, is opened again. A secret that does not
+ * open is not kept: the next attempt tries again.
  *
- * @param maxSecrets so many are kept at the most; of more, the one that was asked for longest ago goes
+ * @param maxSecrets secrets that are kept; the one that was used longest ago is dropped
  */
-export function keepOpened(box: Pick<SecretBox, "open">, maxSecrets: number): OpenedSecrets {
+export function keepOpened(box: Pick<SecretBox, "open">, maxSecrets: number) {
   const opened = new Map<string, string>();
   let isKeyMissing = false;
 
@@ -27,11 +24,11 @@ export function keepOpened(box: Pick<SecretBox, "open">, maxSecrets: number): Op
   }
 
   return {
-    open(sealed, context) {
+    open(sealed: string, context: string): string {
       // No sealed text holds a line break.
       const key = `${sealed}\n${context}`;
       const secret = opened.get(key) ?? openNow(sealed, context);
-      // A Map keeps the order in which it was filled: what is asked for now goes to the end.
+      // A Map keeps its order of insertion: the used secret goes to the end.
       opened.delete(key);
       opened.set(key, secret);
       if (opened.size > maxSecrets) {
@@ -40,6 +37,7 @@ export function keepOpened(box: Pick<SecretBox, "open">, maxSecrets: number): Op
       }
       return secret;
     },
+    /** Whether a key was missing that other dispatchers may have. */
     isKeyMissing: () => isKeyMissing,
   };
 }

@@ -13,43 +13,30 @@ export type Layer = (typeof LAYERS)[number];
 /** `unclear` says nothing about the network. */
 export type ProbeResult = "reached" | "failed" | "unclear";
 
-export interface Probe {
-  /**
-   * Tries one part of the way to a receiver: asks the name servers for its name, or opens a connection and closes it. Nothing
-   * is sent to the receiver. Never rejects.
-   */
-  reach(layer: Layer, target: Pick<Target, "host" | "port">): Promise<ProbeResult>;
-  /**
-   * Whether the name servers answer at all, be it that they can't tell. They are asked for a name that nobody has, so what is
-   * wrong with a receiver's own name has no part in it. Never rejects.
-   */
-  areNamesAnswered(): Promise<boolean>;
-  /** Whether the egress proxy works; true where there is none. Never rejects. */
-  isWayOpen(): Promise<boolean>;
-}
+export type Probe = ReturnType<typeof createProbe>;
 
 export interface ProbeOptions {
   addresses: AddressRules;
-  /** As the name resolver takes them. */
+  /** In the form of the name resolver. */
   servers?: readonly string[] | undefined;
   proxy?: EgressProxy | undefined;
 }
 
-/** A connection takes a round trip, or two where a packet is lost. */
+/** A connection takes a round trip, or two if a packet is lost. */
 const CONNECT_MS = 3_000;
 /**
- * Name servers are asked once. An answer to a second question would say nothing about the time of the first one: an outage that ends
- * between the two would be blamed on the receivers.
+ * Name servers are asked once. An answer to a second question would say nothing about the time of the first one: an outage that ends between the two
+ * would be blamed on the receivers.
  */
 const LOOKUP_MS = 1_000;
 const TRIES = 1;
 /** RFC 6761: name servers say at once that there is no such name. */
-const NOBODYS_NAME = "herald.invalid";
-/** How c-ares says that no server has answered, or that none is there. Every other error is an answer. */
+const NO_RECEIVER = "herald.invalid";
+/** The codes of c-ares if no server has answered, or none is there. Every other error is an answer. */
 const UNANSWERED = ["ETIMEOUT", "ECONNREFUSED"];
 
-export function createProbe({ addresses, servers, proxy }: ProbeOptions): Probe {
-  // What was known before says nothing about now.
+export function createProbe({ addresses, servers, proxy }: ProbeOptions) {
+  // Earlier answers say nothing about now.
   const resolve = createNameResolver({ servers, timeoutMs: LOOKUP_MS, tries: TRIES, keptMs: 0 });
   const guard = createAddressGuard(addresses, resolve);
 
@@ -88,12 +75,16 @@ export function createProbe({ addresses, servers, proxy }: ProbeOptions): Probe 
     });
   }
 
+  /**
+   * Whether the name servers answer at all, even if they can't resolve. They are asked for a name that does not exist, so a fault in a receiver's own
+   * name has no part in it. Never rejects.
+   */
   async function areNamesAnswered(): Promise<boolean> {
-    // The system's settings are read anew each time: an outage may end by a change of them.
+    // The system's settings are read again each time: an outage may end by a change of them.
     const resolver = new Resolver({ timeout: LOOKUP_MS, tries: TRIES });
     if (servers) resolver.setServers(servers);
     try {
-      await resolver.resolve4(NOBODYS_NAME);
+      await resolver.resolve4(NO_RECEIVER);
       return true;
     } catch (error) {
       return !UNANSWERED.includes((error as NodeJS.ErrnoException).code ?? "");
@@ -101,11 +92,16 @@ export function createProbe({ addresses, servers, proxy }: ProbeOptions): Probe 
   }
 
   return {
-    reach(layer, target) {
+    /**
+     * Tries one part of the way to a receiver: asks the name servers for its name, or opens a connection and closes it. Nothing is sent to the
+     * receiver. Never rejects.
+     */
+    reach(layer: Layer, target: Pick<Target, "host" | "port">): Promise<ProbeResult> {
       if (layer === "names") return askFor(target.host);
       return proxy ? tunnelTo(target, proxy) : connectTo(target);
     },
     areNamesAnswered,
+    /** Whether the egress proxy works; true without one. Never rejects. */
     isWayOpen: async () => (await proxy?.works()) ?? true,
   };
 }

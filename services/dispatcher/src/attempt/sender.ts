@@ -7,11 +7,10 @@ import { createConnections } from "./connections.ts";
 import type { EgressProxy } from "./egress-proxy.ts";
 import { type Exchange, exchange } from "./exchange.ts";
 import { type AttemptError, BAD_REQUEST, BAD_URL, failureOf } from "./failure.ts";
-import { responseExcerpt } from "./response-excerpt.ts";
-import { retryAfterMs } from "./retry-after.ts";
+import { responseExcerpt, retryAfterMs } from "./response.ts";
 import { createTargets } from "./target.ts";
 
-/** What one attempt sends, and where to. */
+/** The content and target of one attempt. */
 export interface AttemptRequest {
   deliveryId: string;
   eventType: string;
@@ -21,16 +20,16 @@ export interface AttemptRequest {
   secret: string;
   /** Sent and signed exactly; text as its UTF-8 bytes. */
   body: string | Buffer;
-  /** W3C trace context to hand on. */
+  /** W3C trace context to send. */
   traceparent?: string | undefined;
 }
 
-/** How one attempt ended. */
+/** The result of one attempt. */
 export interface AttemptResult {
   startedAt: Date;
-  /** Until the response's headers were there, or until it was clear that none would come; by the same clock. */
+  /** Until the response's headers were there, or until no response was possible; by the same clock. */
   durationMs: number;
-  /** The receiver's answer; 503 where there was none (SPEC 2.2). */
+  /** The receiver's answer; 503 if there was none (SPEC 2.2). */
   statusCode: number;
   /** True for any 2xx (SPEC 4.2). */
   succeeded: boolean;
@@ -38,11 +37,11 @@ export interface AttemptResult {
   errorSummary: string | null;
   /** The same for programs. */
   failureKind: FailureKind | null;
-  /** The first 1 KiB of the response's body; null where it had none. */
+  /** The first 1 KiB of the response's body; null if it had none. */
   responseExcerpt: string | null;
-  /** How long the receiver asked to be left alone (`Retry-After` of 429 and 503); null where it did not. */
+  /** How long the receiver asked to be left alone (`Retry-After` of 429 and 503); null if it did not. */
   retryAfterMs: number | null;
-  /** False where nothing shows that anybody was there: no name, no connection, or no byte of an answer over an old one. */
+  /** False if nothing shows that the receiver was reached: no name, no connection, or no byte of an answer over an old one. */
   reached: boolean;
 }
 
@@ -52,26 +51,21 @@ export interface SenderOptions extends Partial<HeaderSettings> {
   addresses: AddressRules;
   /** PEM certificates that are trusted besides the system's roots. */
   extraCa?: string | undefined;
-  /** The way to all receivers, where there is but one. */
+  /** The proxy to all receivers, if there is one. */
   proxy?: EgressProxy | undefined;
   /** Asks for the addresses of a name; the system's name servers by default. */
   resolve?: Resolve & Partial<Pick<NameResolver, "forget">>;
 }
 
-export interface Sender {
-  /** Makes one signed attempt. Never rejects: every failure is the attempt's result. */
-  send(request: AttemptRequest, clock: Clock): Promise<AttemptResult>;
-  /** Closes all connections. To be called when no attempt is in flight. */
-  close(): Promise<void>;
-}
+export type Sender = ReturnType<typeof createSender>;
 
 const NETWORK_ERROR_STATUS = 503;
 
-/** The statuses with which a receiver says that it has too much to do. */
+/** The statuses of a receiver that has too much to do. */
 const BUSY = [429, 503];
 
 /** Sends attempts over connections that all endpoints share. One per process. */
-export function createSender(options: SenderOptions): Sender {
+export function createSender(options: SenderOptions) {
   const { deadlineMs = 15_000, headerPrefix = "X-Service", standardWebhooks = true } = options;
   const resolve = options.resolve ?? createNameResolver();
   const guard = createAddressGuard(options.addresses, resolve);
@@ -100,7 +94,8 @@ export function createSender(options: SenderOptions): Sender {
   }
 
   return {
-    async send(request, clock) {
+    /** Makes one signed attempt. Never rejects: every failure is the attempt's result. */
+    async send(request: AttemptRequest, clock: Clock): Promise<AttemptResult> {
       const startedAt = clock.now();
       const startedMs = clock.monotonicMs();
       let outcome: Exchange;
@@ -117,7 +112,8 @@ export function createSender(options: SenderOptions): Sender {
         ...verdict(outcome, { deadlineMs, now: clock.now() }),
       };
     },
-    async close() {
+    /** Closes all connections. Must be called when no attempt is in flight. */
+    async close(): Promise<void> {
       connections.close();
     },
   };

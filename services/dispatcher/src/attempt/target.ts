@@ -1,7 +1,7 @@
-/** Where an endpoint's URL leads, taken apart once and not for each request. */
+/** The parts of an endpoint's URL, parsed once and not for each request. */
 export interface Target {
   url: string;
-  /** Without brackets where it is an IPv6 address. */
+  /** Without brackets if it is an IPv6 address. */
   host: string;
   port: number;
   path: string;
@@ -11,7 +11,7 @@ export interface Target {
 
 const TARGETS_KEPT = 20_000;
 
-/** @returns null for what is not a plain https URL: those are refused on saving, and must not be sent to either */
+/** @returns null for anything but a plain https URL: such URLs are refused when they are saved, and are never sent to */
 export function createTargets(): (url: string) => Target | null {
   const targets = new Map<string, Target | null>();
   return (url) => {
@@ -28,7 +28,7 @@ function takeApart(text: string): Target | null {
   if (!URL.canParse(text)) return null;
   const url = new URL(text);
   if (url.protocol !== "https:" || url.username !== "" || url.password !== "") return null;
-  // The dot that marks a name as complete belongs to DNS; neither TLS (RFC 6066) nor most receivers know it.
+  // The final dot of a complete name belongs to DNS; neither TLS (RFC 6066) nor most receivers know it.
   url.hostname = url.hostname.replace(/\.$/, "");
   return {
     url: url.href,

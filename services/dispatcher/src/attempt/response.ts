@@ -1,0 +1,75 @@
+/** RFC 9112: a status line, or a header of one line, without its end. Bytes above 127 are allowed in values. */
+const STATUS_LINE = /^HTTP\/1\.[01] [1-9]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+const HEADER = /^([!#$%&'*+.^_`|~\dA-Za-z-]+):[\t\x20-\x7e\x80-\xff]*$/;
+
+/**
+ * Whether the head of a response keeps to HTTP, so that the end of its body is beyond doubt. The status of another head still tells the receiver's
+ * decision, but the connection may be out of step after it.
+ *
+ * @param bytes the response so far: interim heads, its head, perhaps a part of its body
+ */
+export function isByTheBook(bytes: Buffer): boolean {
+  const text = bytes.toString("latin1");
+  for (let from = 0; ; ) {
+    const end = text.indexOf("\r\n\r\n", from);
+    if (end < 0) return false;
+    const [statusLine = "", ...headers] = text.slice(from, end).split("\r\n");
+    if (!STATUS_LINE.test(statusLine)) return false;
+    let framings = 0;
+    for (const header of headers) {
+      const name = HEADER.exec(header)?.[1];
+      if (name === undefined) return false;
+      if (/^(?:content-length|transfer-encoding)$/i.test(name)) framings++;
+    }
+    if (framings > 1) return false;
+    if (!/^.{9}1(?!01)/.test(statusLine)) return true;
+    from = end + 4;
+  }
+}
+
+/** Bytes that are kept of a response's body. */
+export const EXCERPT_BYTES = 1024;
+
+/**
+ * Control characters other than tab and line breaks, NUL included (PostgreSQL stores none), and bidirectional control characters, with which a page
+ * would show another text than the stored one.
+ */
+const HARMFUL = /(?![\t\n\r])\p{Cc}|\p{Bidi_Control}/gu;
+
+/**
+ * The start of a response's body as text that can be stored and shown: valid UTF-8, without a character that is cut at the end, and with U+FFFD for
+ * anything broken or harmful.
+ *
+ * @returns null if there was no body
+ */
+export function responseExcerpt(chunks: readonly Uint8Array[]): string | null {
+  if (chunks.length === 0) return null;
+  const bytes = (chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)).subarray(0, EXCERPT_BYTES);
+  // Streaming, so that a cut character is left out and not replaced.
+  const text = new TextDecoder().decode(bytes, { stream: true }).replace(HARMFUL, "\uFFFD");
+  return text === "" ? null : text;
+}
+
+/** A receiver may not ask for more: a mistake in its header would delay its deliveries for days. */
+const MAX_RETRY_AFTER_MS = 15 * 60_000;
+
+/** HTTP's current date format (IMF-fixdate). `Date.parse` alone accepts almost anything as a date. */
+const DATE =
+  /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/**
+ * How long a receiver asks to be left alone, in milliseconds, at most a quarter of an hour.
+ *
+ * @param header the value of `Retry-After`: seconds, or an HTTP date
+ * @param now when it came
+ * @returns null if it asks for nothing, or for nothing that can be read
+ */
+export function retryAfterMs(header: string | undefined, now: Date): number | null {
+  const ms = header === undefined ? Number.NaN : waitOf(header, now);
+  return ms > 0 ? Math.min(ms, MAX_RETRY_AFTER_MS) : null;
+}
+
+function waitOf(header: string, now: Date): number {
+  if (/^\d+$/.test(header)) return Number(header) * 1_000;
+  return DATE.test(header) ? Date.parse(header) - now.getTime() : Number.NaN;
+}
