@@ -15,7 +15,7 @@ import { createEgressProxy } from "./attempt/egress-proxy.ts";
 import { keepOpened } from "./attempt/opened-secrets.ts";
 import { createProbe } from "./attempt/probe.ts";
 import { createSender } from "./attempt/sender.ts";
-import { REMEMBERED_MS } from "./owner/known-deliveries.ts";
+import { REMEMBERED_MS } from "./owner/at-hand.ts";
 import { retrySchedule } from "./settle/retry-schedule.ts";
 
 /** A few megabytes of memory. */

@@ -1,15 +1,11 @@
 import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { OwnedEndpoint } from "./endpoint.ts";
-import type { KnownDeliveries } from "./known-deliveries.ts";
 
-/** Deliveries of an endpoint that are kept when they are handed over, at the most. */
+/** New deliveries of an endpoint that are kept at most. */
 export const MAX_READY = 500;
 
-/**
- * The deliveries at hand, whose attempts have not begun, in the line of each endpoint. Their small bodies are in memory, and bounded
- * together.
- */
-export function createAtHand(known: KnownDeliveries, maxBytes: number) {
+/** The deliveries in memory whose attempts have not begun, in the line of each endpoint. Small bodies are in memory too, and bounded together. */
+export function createAtHand(known: ReturnType<typeof createKnownDeliveries>, maxBytes: number) {
   let bytes = 0;
 
   function put(endpoint: OwnedEndpoint, deliveries: readonly Delivery[], where: "first" | "last" = "last"): void {
@@ -20,7 +16,7 @@ export function createAtHand(known: KnownDeliveries, maxBytes: number) {
 
   return {
     put,
-    /** Keeps a new delivery, if it is not known and there is room; `left` where PostgreSQL has to keep it. */
+    /** Keeps a new delivery, if it is not known and there is room; `left` if PostgreSQL has to keep it. */
     keep(endpoint: OwnedEndpoint, delivery: Delivery): "kept" | "known" | "left" {
       if (known.has(delivery)) return "known";
       if (endpoint.ready.length >= MAX_READY || bytes + sizeOf(delivery) > maxBytes) return "left";
@@ -46,4 +42,53 @@ export function createAtHand(known: KnownDeliveries, maxBytes: number) {
 
 function sizeOf({ body, bodyBytes }: Delivery): number {
   return body === null ? 0 : bodyBytes;
+}
+
+/** An attempt of a delivery: the next one is another. */
+type Attempt = Pick<Delivery, "deliveryId" | "attempts">;
+
+/** Messages and statements take much less; and an event that is handed over on arrival occurred in the last ten seconds. */
+export const REMEMBERED_MS = 15_000;
+
+/**
+ * The attempts that this process has in memory, in flight, or has ended lately. The same attempt may come twice: handed over by a publisher and read
+ * from PostgreSQL, by a statement that began before the attempt was settled, or by a late message. It is made once.
+ */
+export function createKnownDeliveries(nowMs: () => number) {
+  const current = new Map<string, Pick<Delivery, "arrived">>();
+  let ended = new Set<string>();
+  let endedBefore = new Set<string>();
+  let turnedAtMs = nowMs();
+  const keyOf = ({ deliveryId, attempts }: Attempt) => `${deliveryId}/${attempts}`;
+
+  function turn(): void {
+    const now = nowMs();
+    if (now - turnedAtMs < REMEMBERED_MS) return;
+    turnedAtMs = now;
+    endedBefore = ended;
+    ended = new Set();
+  }
+
+  return {
+    has(attempt: Attempt): boolean {
+      turn();
+      const key = keyOf(attempt);
+      return current.has(key) || ended.has(key) || endedBefore.has(key);
+    },
+    add: (delivery: Attempt & Pick<Delivery, "arrived">) => void current.set(keyOf(delivery), delivery),
+    /** The event is stored now, and with it the delivery: if it is in memory or in flight, it is an ordinary delivery from now on. */
+    stored(attempt: Attempt): void {
+      const delivery = current.get(keyOf(attempt));
+      if (delivery) delivery.arrived = undefined;
+    },
+    /** The attempt was not made, or must be made again: it may come once more. */
+    forget: (attempt: Attempt) => void current.delete(keyOf(attempt)),
+    /** The attempt was settled. It is remembered for at least {@link REMEMBERED_MS}. */
+    ended(attempt: Attempt): void {
+      const key = keyOf(attempt);
+      current.delete(key);
+      turn();
+      ended.add(key);
+    },
+  };
 }

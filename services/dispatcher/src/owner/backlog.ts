@@ -14,22 +14,22 @@ interface Parts extends ReaderParts {
   metrics: Pick<DispatcherMetrics, "readBatchSize" | "interruptions">;
 }
 
-/** What an owner wants of an endpoint's backlog. */
+/** A request of an owner for rows of an endpoint's backlog. */
 export interface BacklogDemand extends Demand {
-  /** The endpoint's owner before died: what may have been in flight is counted as interrupted first. */
+  /** The endpoint's owner before died: deliveries that may have been in flight count an interruption first. */
   mark: boolean;
   /** Whether the owner has this row in memory already. */
   isKnown: (row: DueRow) => boolean;
 }
 
 export interface BacklogPage {
-  /** The rows that were read, in their order, also those that are known or not due yet. */
+  /** The rows that were read, in their order, also known ones and those that are not due yet. */
   rows: DueRow[];
-  /** What is due and was not known. */
+  /** The due deliveries that were not known. */
   deliveries: Delivery[];
 }
 
-/** Endpoints of one statement, at the most. */
+/** Endpoints of one statement. */
 const MAX_ENDPOINTS = 250;
 
 const NOTHING: BacklogPage = { rows: [], deliveries: [] };
@@ -37,7 +37,7 @@ const NOTHING: BacklogPage = { rows: [], deliveries: [] };
 /**
  * Reads the backlog of endpoints, many of them with one statement. While PostgreSQL is out of reach, it waits and tries again.
  *
- * @param options.perEndpoint how many attempts of an endpoint may be in flight at once
+ * @param options.perEndpoint attempts of an endpoint that may be in flight at once
  */
 export function createReadBacklog(
   parts: Parts,
@@ -49,7 +49,7 @@ export function createReadBacklog(
     onShrunk: (size, error) => log.warn("deliveries are read for fewer endpoints at once", { size, error }),
   });
 
-  /** What is too much for one statement is read for fewer endpoints. */
+  /** If a statement is too much for PostgreSQL, the rows are read for fewer endpoints. */
   const ask = <T>(statement: () => Promise<T>): Promise<T> =>
     untilAnswered(
       parts,
@@ -76,7 +76,7 @@ export function createReadBacklog(
   async function mark(suspects: readonly BacklogDemand[]): Promise<void> {
     const ids = suspects.map(({ endpointId }) => endpointId);
     metrics.interruptions.inc(await ask(() => markInterrupted(queries, ids, { perEndpoint, now: clock.now() })));
-    // Where what follows has to be tried again, it is not for another death.
+    // If a later statement has to be tried again, the interruption must not count twice.
     for (const suspect of suspects) suspect.mark = false;
   }
 

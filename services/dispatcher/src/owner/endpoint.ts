@@ -7,46 +7,46 @@ import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { Configuration } from "../sql/read-configuration.ts";
 import { BEGINNING, type Cursor } from "../sql/read-due.ts";
 
-/** What an owner knows of one endpoint. It is lost with the shard: PostgreSQL has all that counts. */
+/** The state of one endpoint at its owner. It is lost with the shard: PostgreSQL has everything that counts. */
 export interface OwnedEndpoint extends TurnTaker {
   readonly shard: number;
-  /** As it was at `configuredAt`; undefined before it was read. */
+  /** The configuration of `configuredAtMs`; undefined before it was read. */
   configuration: Configuration | undefined;
   configuredAtMs: number;
-  /** When it was last said to have changed: what was read before does not count. */
+  /** When a message last said that it has changed: a configuration that was read before is stale. */
   changedAtMs: number;
   /** Undefined before the endpoint's health was read. */
   breaker: Breaker | undefined;
   rate: Rate | undefined;
-  /** Deliveries at hand, whose attempts have not begun, in their order. */
+  /** Deliveries in memory whose attempts have not begun, in their order. */
   ready: Delivery[];
-  /** Deliveries at hand that wait until no other suspect is in flight. */
+  /** Deliveries in memory that wait until no other suspect is in flight. */
   suspects: Delivery[];
-  /** Attempts that are not over, and those of them that have taken long already. */
+  /** Attempts that are not over, and the slow ones among them. */
   inFlight: number;
   slowInFlight: number;
   /** Whether PostgreSQL may have due rows that are not in memory. */
   hasMore: boolean;
-  /** Up to here, all rows are in memory, or have ended. */
+  /** All rows up to here are in memory, or have ended. */
   cursor: Cursor;
   /** Rows are being read. */
   reading: boolean;
-  /** Deliveries that were handed over meanwhile. */
+  /** Deliveries that were handed over while rows are read. */
   stash: Delivery[];
   /** Rows were stored meanwhile that the reading may have missed. */
   again: boolean;
-  /** Permits for what is to be read. */
+  /** Permits for rows that are being read. */
   reserved: Permit[];
   /** The earliest retry that is known, by PostgreSQL's clock. */
   nextDueMs: number | undefined;
-  /** When something last waited since the endpoint itself took no more: it fails, or has as many attempts as it may. */
+  /** When a delivery last waited for the endpoint itself: it fails, or has as many attempts as it may. */
   fullAtMs: number;
   /** Nothing begins before this time, after an outage. */
   restUntilMs: number;
-  /** Its shard's owner before died: what may have been in flight is to be marked before it is read. */
+  /** The shard's owner before died: deliveries that may have been in flight must be marked before they are read. */
   mark: boolean;
   timer: NodeJS.Timeout | undefined;
-  /** Its shard was lost, or it was disabled or deleted: results still come, and nothing begins any more. */
+  /** Its shard was lost, or it was disabled or deleted: results still come, and no attempt begins any more. */
   isGone: boolean;
 }
 
@@ -79,10 +79,63 @@ export function newEndpoint(id: string, organizationId: string, rate: Rate | und
   };
 }
 
-/** Whether nothing would be lost with it but what can be read again. */
-export function isIdle(endpoint: OwnedEndpoint): boolean {
+/** Whether everything in it can be read again. */
+function isIdle(endpoint: OwnedEndpoint): boolean {
   const { ready, suspects, inFlight, hasMore, reading, reserved, breaker, nextDueMs } = endpoint;
   const isAtHand = ready.length + suspects.length + reserved.length > 0;
   const isWaiting = isAtHand || hasMore || reading || nextDueMs !== undefined;
   return !isWaiting && inFlight === 0 && (breaker?.isHealthy() ?? true);
+}
+
+/** Beyond this number, the endpoint without work that was used longest ago is forgotten. */
+const MAX_ENDPOINTS = 10_000;
+
+/**
+ * The endpoints that an owner knows: those with work, and those that had some lately.
+ *
+ * @param onDropped removes all references to the endpoint
+ */
+export function createEndpoints(newRate: () => Rate | undefined, onDropped: (endpoint: OwnedEndpoint) => void) {
+  /** In the order of their last use. */
+  const endpoints = new Map<string, OwnedEndpoint>();
+
+  function use(endpoint: OwnedEndpoint): void {
+    endpoints.delete(endpoint.id);
+    endpoints.set(endpoint.id, endpoint);
+  }
+
+  /** Forgets an endpoint. Attempts in flight end by themselves. */
+  function drop(endpoint: OwnedEndpoint): void {
+    endpoint.isGone = true;
+    clearTimeout(endpoint.timer);
+    endpoints.delete(endpoint.id);
+    onDropped(endpoint);
+  }
+
+  function forgetIdle(): void {
+    let looked = 0;
+    for (const oldest of endpoints.values()) {
+      if (isIdle(oldest)) {
+        drop(oldest);
+        return;
+      }
+      if (++looked === 10) return;
+      // So that the next search does not begin with it.
+      use(oldest);
+    }
+  }
+
+  return {
+    /** Returns the endpoint, which is known from now on. */
+    of(id: string, organizationId: string): OwnedEndpoint {
+      const endpoint = endpoints.get(id) ?? newEndpoint(id, organizationId, newRate());
+      use(endpoint);
+      if (endpoints.size > MAX_ENDPOINTS) forgetIdle();
+      return endpoint;
+    },
+    has: (id: string) => endpoints.has(id),
+    isFull: () => endpoints.size >= MAX_ENDPOINTS,
+    drop,
+    all: () => [...endpoints.values()],
+  };
 }

@@ -7,15 +7,15 @@ import { readDueRow } from "../sql/read-due.ts";
 import type { Owner } from "./owner.ts";
 
 /**
- * How many manual deliveries may be under way at once, slow ones included. Pure.
+ * Caps on the manual deliveries under way, slow ones included. Pure.
  *
- * A tenth of all for one endpoint: a receiver that hangs keeps each of them for the whole time of an attempt. A fifth for one
- * organization: it takes five of them, all at it, to fill everything.
+ * A tenth of all for one endpoint: a receiver that hangs keeps each of them for the whole time of an attempt. A fifth for one organization: only five
+ * organizations together can fill everything.
  */
 export function manualCaps(concurrency: number) {
   const ofEndpoint = Math.max(1, Math.floor(concurrency / 10));
   const ofOrganization = Math.max(1, Math.floor(concurrency / 5));
-  // Hold only what is under way.
+  // These hold only deliveries under way.
   const endpoints = new Map<string, number>();
   const organizations = new Map<string, number>();
 
@@ -50,11 +50,11 @@ interface Parts {
 }
 
 /**
- * Makes manual deliveries at once, beyond the limits of an endpoint, which its other deliveries fill: an admin waits for the answer. They have
- * caps of their own instead. What is above them is put in line with the endpoint's others.
+ * Makes manual deliveries at once, beyond the limits of an endpoint, which its other deliveries may fill: an admin waits for the answer. They have
+ * caps of their own instead. A delivery above them joins the line of its endpoint.
  *
- * @param options.concurrency how many may be in flight at once
- * @returns whether a delivery was attempted, when that is settled. Never rejects: what was not is due some seconds later
+ * @param options.concurrency manual deliveries that may be in flight at once
+ * @returns whether a delivery was attempted, when that is settled. Never rejects: a delivery that was not is due some seconds later
  */
 export function createManualDeliveries(
   { queries, owner, epochOf, log }: Parts,
@@ -70,7 +70,7 @@ export function createManualDeliveries(
     if (epoch === undefined) return false;
     const row = await readDueRow(queries, { endpointId, deliveryId, dueAt: new Date(dueAtUtc), epoch });
     const [delivery] = row ? await describeDeliveries(queries, [row]) : [];
-    // The organization is as PostgreSQL says, and not the message.
+    // PostgreSQL decides the organization, and not the message.
     if (delivery === undefined || delivery.organizationId !== organizationId) return false;
     const isWithin = caps.enter(endpointId, organizationId);
     try {

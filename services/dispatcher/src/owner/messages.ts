@@ -15,9 +15,9 @@ interface Parts {
 const PREFETCH = 500;
 
 /**
- * Consumes this dispatcher's own queue: what publishers hand over, and what the management API says and asks for. A message that is lost
- * does no harm: the rows say what is due. One that is forged would do harm: what it brings is signed and sent. So hand-overs count only from
- * the exchange to which publishers alone may write, and the others only from the management API's.
+ * Consumes this dispatcher's own queue: hand-overs of publishers, and messages of the management API. A lost message does no harm: the rows say what
+ * is due. A forged one would: its deliveries are signed and sent. So hand-overs count only from the exchange to which publishers alone may write, and
+ * the other messages only from the management API's.
  */
 export function consumeMessages(ownerId: string, { broker, handedOver, changed, manual, log }: Parts): Consumer {
   const { dispatchExchange, requestsExchange } = broker.names;
@@ -53,7 +53,7 @@ export function consumeMessages(ownerId: string, { broker, handedOver, changed, 
   });
 }
 
-// As PostgreSQL writes ids: what is counted for an endpoint is counted by this text.
+// In PostgreSQL's form: counters of an endpoint use this text as their key.
 const isId = (value: unknown): value is string => isUuid(value) && value === value.toLowerCase();
 
 type Target = { endpointId: string; organizationId: string };
@@ -92,7 +92,7 @@ function isTime(value: unknown): value is string {
   return typeof value === "string" && !Number.isNaN(Date.parse(value));
 }
 
-/** The fields of a message from the broker. No delivery is lost with a message that can't be read: PostgreSQL knows what is due. */
+/** The fields of a message from the broker. An unreadable message loses no delivery: PostgreSQL knows what is due. */
 function readJson<T>(content: Buffer): Partial<T> {
   try {
     return (JSON.parse(content.toString("utf8")) ?? {}) as Partial<T>;

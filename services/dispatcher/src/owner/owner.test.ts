@@ -8,8 +8,8 @@ import { createMetrics } from "../metrics.ts";
 import type { Delivery, DueRow } from "../sql/describe-deliveries.ts";
 import type { Configuration } from "../sql/read-configuration.ts";
 import type { BacklogDemand, BacklogPage } from "./backlog.ts";
-import type { Begun, Served } from "./begun.ts";
 import { createOwner, type OwnerOptions } from "./owner.ts";
+import type { Begun, Served } from "./serve.ts";
 
 const OPTIONS: OwnerOptions = {
   concurrency: 4,

@@ -13,13 +13,11 @@ import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { Configuration, TimedConfiguration } from "../sql/read-configuration.ts";
 import { BEGINNING } from "../sql/read-due.ts";
 import type { EndpointWithWork } from "../sql/sweep.ts";
-import { createAtHand, MAX_READY } from "./at-hand.ts";
+import { createAtHand, createKnownDeliveries, MAX_READY, REMEMBERED_MS } from "./at-hand.ts";
 import type { BacklogDemand, BacklogPage } from "./backlog.ts";
-import { type Begun, CONFIGURATION_MS, type Served } from "./begun.ts";
-import type { OwnedEndpoint } from "./endpoint.ts";
-import { createEndpoints } from "./endpoints.ts";
-import { createKnownDeliveries, REMEMBERED_MS } from "./known-deliveries.ts";
+import { createEndpoints, type OwnedEndpoint } from "./endpoint.ts";
 import type { Quarantine } from "./quarantine.ts";
+import type { Begun, Served } from "./serve.ts";
 import { createSuspects } from "./suspects.ts";
 
 interface Parts {
@@ -30,7 +28,7 @@ interface Parts {
   /** Whether attempts may begin at all. */
   mayBegin: () => boolean;
   readBacklog: (demand: BacklogDemand) => Promise<BacklogPage>;
-  /** How an endpoint is configured now; undefined where it is disabled or deleted. Never rejects but at the end of the process. */
+  /** The current configuration of an endpoint; undefined if it is disabled or deleted. Rejects only at the end of the process. */
   readConfiguration: (endpointId: string) => Promise<TimedConfiguration | undefined>;
   /** Whether results of the endpoint are not in its stored health yet. */
   isHealthPending: (endpointId: string) => boolean;
@@ -45,19 +43,19 @@ export interface OwnerOptions {
   concurrency: number;
   /** Attempts a second to an endpoint; no limit where absent. */
   ratePerSecond: number | undefined;
-  /** So long, an owner of a shard attempts nothing there on arrival. */
+  /** A new owner of a shard attempts nothing there on arrival for this time. */
   newOwnerMs: number;
   breaker: BreakerOptions;
   bounds: { inFlight: number; bodiesBytes: number };
 }
 
 /**
- * The endpoints of this dispatcher's shards. It alone makes their attempts, so it simply knows what is in flight, what it was handed over,
- * whether PostgreSQL has more, when the next retry is due, and how the endpoint fares. Nothing of that is written down: what it forgets,
- * or its successor needs, is read from PostgreSQL.
+ * The endpoints of this dispatcher's shards. It alone makes their attempts, so it knows what is in flight, what was handed over, whether PostgreSQL
+ * has more, when the next retry is due, and the health of each endpoint. It writes none of that down: if it forgets something, or its successor needs
+ * it, PostgreSQL has it.
  */
 export interface Owner {
-  /** What a publisher has stored, or is about to store. */
+  /** A publisher has stored these deliveries, or will in a moment. */
   handedOver(handOver: HandOver): void;
   /** The management API has changed an endpoint, or deleted it. */
   changed(change: EndpointChanged): void;
@@ -66,11 +64,11 @@ export interface Owner {
   /**
    * Attempts a manual delivery at once, or puts it in the line of its endpoint.
    *
-   * @returns what settles it; undefined where it has to wait
+   * @returns the outcome of the attempt; undefined if the delivery has to wait
    */
   manual(delivery: Delivery, isWithinCaps: boolean): Promise<Served> | undefined;
   lost(shards: readonly number[]): void;
-  /** Attempts may begin again that could not. */
+  /** Attempts may begin again after an outage or a time without PostgreSQL. */
   wake(): void;
   /** Attempts of the shard that are not settled. */
   inFlightOf(shard: number): number;
@@ -78,28 +76,31 @@ export interface Owner {
   idle(): Promise<void>;
 }
 
-/** Of an endpoint that failed as often as disables it, PostgreSQL is asked so often whether it is disabled. */
+/** PostgreSQL is asked this often whether an endpoint is disabled that failed as often as disables it. */
 const LOOK_AGAIN_MS = 1_000;
 
-/** What was handed over on arrival waits no longer than this. By then it is stored, or it could not be stored. */
+/** A delivery that was handed over on arrival waits no longer than this. By then it is stored, or it could not be stored. */
 const ARRIVED_MS = 1_000;
 
 /**
- * What was handed over longer ago may have been attempted since, and be forgotten: it is read from PostgreSQL. Messages wait for as long as the
- * broker's alarms last. Less than {@link REMEMBERED_MS}, by what a statement and a message take.
+ * A delivery that was handed over longer ago may have been attempted since, and be forgotten: it is read from PostgreSQL. Messages may wait as long
+ * as the broker's alarms last. Less than {@link REMEMBERED_MS}, by the time of a statement and a message.
  */
 const HANDED_OVER_MS = REMEMBERED_MS - 5_000;
 
-/** What is left to PostgreSQL is not read again before this time. */
+/** A delivery that is left to PostgreSQL is not read again before this time. */
 const LEFT_MS = 60_000;
 
 /**
- * So many attempts begin in one turn of the event loop. A handshake takes a millisecond of the processor: what has begun gets on before more
- * begins, and so do heartbeats, and whoever answers at once.
+ * Attempts that begin in one turn of the event loop. A handshake takes a millisecond of CPU: so attempts under way, heartbeats, and receivers that
+ * answer at once get on before more attempts begin.
  */
 const BEGIN_IN_TURN = 16;
 
-/** A timer is never longer: what is due later is found by a sweep. */
+/** A configuration that was read longer ago is read again before an attempt. */
+const CONFIGURATION_MS = 500;
+
+/** A timer is never longer: a sweep finds what is due later. */
 const MAX_TIMER_MS = 60_000;
 
 export function createOwner(parts: Parts, options: OwnerOptions): Owner {
@@ -140,7 +141,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
 
   const nowMs = () => clock.now().getTime();
 
-  /** Of which an attempt hangs is slow, whatever it was until now. */
+  /** An endpoint with a hanging attempt counts as slow. */
   const speedOf = ({ id, slowInFlight }: OwnedEndpoint): Speed => (slowInFlight > 0 ? "slow" : latencies.speedOf(id));
 
   const isAtHand = (endpoint: OwnedEndpoint) => endpoint.ready.length > 0 || suspects.hasNext(endpoint);
@@ -148,15 +149,15 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
 
   const isOurs = (endpointId: string) => epochOf(shardOf(endpointId)) !== undefined;
 
-  /** How many attempts it may have at once. Of an endpoint whose health is not known, one finds it out. */
+  /** Attempts that the endpoint may have at once. If its health is not known, a single attempt finds it out. */
   const limitOf = ({ breaker }: OwnedEndpoint) => Math.min(concurrency, breaker?.limit() ?? 1);
 
-  /** Whether the endpoint itself takes no more. Of one whose health is not known, that is not its receiver's doing. */
+  /** Whether the endpoint itself takes no more. An endpoint whose health is unknown is never full. */
   const isFull = (endpoint: OwnedEndpoint) =>
     (endpoint.rate?.waitMs() ?? 0) > 0 ||
     (endpoint.breaker !== undefined && limitOf(endpoint) <= endpoint.inFlight + endpoint.reserved.length);
 
-  /** How many attempts the endpoint's own limits leave to it. */
+  /** Attempts that the endpoint's own limits leave. */
   function roomOf(endpoint: OwnedEndpoint): number {
     const { rate, restUntilMs, shard, id } = endpoint;
     if (endpoint.isGone || !mayBegin() || epochOf(shard) === undefined) return 0;
@@ -173,7 +174,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       setTimer(endpoint);
       return;
     }
-    // For fewer, a statement is not worth it while an attempt ends soon, or turns slow: either comes back to it.
+    // For few rows a statement is not worth it while an attempt will soon end or turn slow: both offer the endpoint again.
     const endsSoon = endpoint.inFlight > endpoint.slowInFlight;
     const isFresh = endpoint.reserved.length === 0;
     if (!isAtHand(endpoint) && isFresh && endsSoon && 2 * room < limitOf(endpoint)) return;
@@ -205,13 +206,13 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     endpoint.timer.unref();
   }
 
-  /** Reads how the endpoint is configured now, though no attempt asks for it. */
+  /** Reads the endpoint's configuration, though no attempt asks for it. */
   async function refresh(endpoint: OwnedEndpoint): Promise<void> {
     const wasPending = isHealthPending(endpoint.id);
     const current = await readConfiguration(endpoint.id).catch(() => undefined);
     if (endpoint.isGone) return;
     configured(endpoint, current);
-    // It is enabled, and its failures are all written: what they say is older than that.
+    // PostgreSQL has all failures and still says enabled: the endpoint was resumed, or the setting is new.
     if (current && !wasPending && endpoint.breaker?.isOpenForGood()) endpoint.breaker.reset(current.configuration);
     offer(endpoint);
   }
@@ -238,7 +239,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     setImmediate(run);
   }
 
-  /** Gives turns until no permit is free for anybody who waits, or enough have begun. Endpoints of each speed take turns as well. */
+  /** Gives turns until no permit is free for a waiting endpoint, or enough attempts have begun. Endpoints of each speed take turns as well. */
   function run(): void {
     scheduled = false;
     begun = 0;
@@ -259,7 +260,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
         const endpoint = turns[speed].next();
         if (endpoint === undefined) continue;
         isOver = false;
-        // It may have another speed since it came.
+        // Its speed may have changed while it waited.
         if (speedOf(endpoint) === speed) takeTurn(endpoint, wanting);
         else offer(endpoint);
       }
@@ -299,7 +300,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     for (const permit of endpoint.reserved.splice(0)) permit.settled();
   }
 
-  /** Begins the attempt of the first delivery at hand. Returns false where its endpoint waits for something else. */
+  /** Begins the attempt of the first delivery in memory. Returns false if its endpoint waits for bytes. */
   function begin(endpoint: OwnedEndpoint, permit?: Permit): boolean {
     const [delivery] = endpoint.ready;
     if (delivery === undefined) return false;
@@ -347,7 +348,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       endpoint.slowInFlight++;
       isSlow = true;
       permit.slow();
-      // One that is only slow holds up no other.
+      // A slow attempt does not delay other suspects.
       isHarmless();
       offer(endpoint);
       schedule();
@@ -387,7 +388,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     return served;
   }
 
-  /** What follows for an endpoint from an attempt that is settled, or was none. */
+  /** Updates an endpoint after an attempt that is settled, or was not made. */
   function after(endpoint: OwnedEndpoint, delivery: Delivery, outcome: Served): void {
     if (outcome.kind === "settled") {
       known.ended(delivery);
@@ -420,8 +421,8 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   }
 
   /**
-   * Reads rows for the permits that are reserved; of a quick endpoint some more, which are at hand when the first ones have ended. From the
-   * beginning, the first rows may be those in flight, which are no news.
+   * Reads rows for the reserved permits; for a quick endpoint some more, which are in memory when the first attempts have ended. From the beginning,
+   * the first rows may be those in flight, which are known already.
    */
   async function read(endpoint: OwnedEndpoint): Promise<void> {
     const { id, shard, mark } = endpoint;
@@ -440,7 +441,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       mark,
       isKnown: known.has,
     };
-    // Where it is refused, the next sweep comes back to the endpoint.
+    // If PostgreSQL refuses it, the next sweep comes back to the endpoint.
     const page = await readBacklog(demand).catch(() => ({ rows: [], deliveries: [] }));
     endpoint.reading = false;
     if (endpoint.isGone) {
@@ -466,7 +467,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     schedule();
   }
 
-  /** Keeps a new delivery at hand, or leaves it to PostgreSQL. */
+  /** Keeps a new delivery in memory, or leaves it to PostgreSQL. */
   function keep(endpoint: OwnedEndpoint, delivery: Delivery): void {
     const kept = atHand.keep(endpoint, delivery);
     if (kept === "left") endpoint.hasMore = true;
@@ -498,8 +499,8 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   }
 
   /**
-   * Whether a delivery of an event that has only arrived may be attempted. Where anything is unusual, the publisher's statement comes first: it
-   * knows whether the endpoint gets the event, and whether it had it before. An owner of a few seconds can't know what the one before it sent.
+   * Whether a delivery may be attempted whose event is not stored yet. If anything is unusual, the publisher's statement comes first: it knows
+   * whether the endpoint gets the event, and whether it had it before. An owner of a few seconds can't know what the owner before it sent.
    */
   function mayComeFirst({ shard, breaker, hasMore }: OwnedEndpoint): boolean {
     if (!breaker?.isHealthy() || hasMore) return false;
@@ -559,7 +560,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       if (!isOurs(endpointId)) return;
       const endpoint = endpoints.of(endpointId, organizationId);
       endpoint.changedAtMs = nowMs();
-      // It may have been resumed: then it need not rest any more.
+      // It may have been resumed: then it does not rest any more.
       wantMore(endpoint);
       void refresh(endpoint);
     },
@@ -570,15 +571,15 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
         const endpoint = endpoints.of(endpointId, organizationId);
         endpoint.breaker ??= createBreaker(clock, options.breaker, { failures, pausedUntil });
         endpoint.mark ||= crashed.has(endpoint.shard);
-        // The message that told of its change was lost.
+        // The message about its change was lost.
         const { configuration } = endpoint;
         if (configuration && configuration.revision !== revision) void refresh(endpoint);
         const isDue = dueAt.getTime() <= nowMs();
         if (!isDue) expectDue(endpoint, dueAt);
-        // It may be in flight. Another one behind it may not, and would wait for its end, which can be long where a receiver hangs.
+        // The due row may be in flight already; look for others behind it instead of waiting for it.
         else wantMore(endpoint);
         lookForRetries(endpoint);
-        // Rows may have been stored behind the cursor, by a statement that took long.
+        // A slow statement may have stored rows behind the cursor.
         if (!endpoint.reading) endpoint.cursor = BEGINNING;
         offer(endpoint);
       }

@@ -4,19 +4,9 @@ import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import { writeQuarantine } from "../sql/endpoint-health.ts";
 
-/**
- * Endpoints that Herald can't serve for a reason of its own: their signing secret does not open, since a key is missing. This process
- * leaves them alone for a while. Their rows say so to admins and operators, until a dispatcher opens the secret.
- */
-export interface Quarantine {
-  begin(endpointId: string): void;
-  /** A secret was opened that the endpoint's row calls quarantined. */
-  end(endpointId: string): void;
-  /** Whether this process leaves the endpoint alone now. */
-  has(endpointId: string): boolean;
-}
+export type Quarantine = ReturnType<typeof createQuarantine>;
 
-/** For how long. Its deliveries stay due, and the next sweep after it finds them again. */
+/** Length of a quarantine. The deliveries stay due, and the next sweep after it finds them again. */
 const LEFT_ALONE_MS = 60_000;
 const MAX_BATCH = 500;
 
@@ -26,7 +16,11 @@ interface Parts {
   log: Log;
 }
 
-export function createQuarantine({ queries, clock, log }: Parts): Quarantine {
+/**
+ * Endpoints that Herald can't serve for a reason of its own: their signing secret does not open, since a key is missing. This process leaves them alone
+ * for a while. Their rows show it to admins and operators, until a dispatcher opens the secret.
+ */
+export function createQuarantine({ queries, clock, log }: Parts) {
   const until = new Map<string, number>();
   const write = (since: () => Date | null) =>
     batcher<string, void>(
@@ -38,15 +32,17 @@ export function createQuarantine({ queries, clock, log }: Parts): Quarantine {
     );
   const writeBegin = write(() => clock.now());
   const writeEnd = write(() => null);
-  // Nobody waits for it, and the next attempt writes it anew.
+  // No caller waits for the statement, and the next attempt writes it again.
   const failed = (error: unknown) => log.warn("whether an endpoint is quarantined can't be written down", { error });
   return {
-    begin(endpointId) {
+    begin(endpointId: string): void {
       until.set(endpointId, clock.monotonicMs() + LEFT_ALONE_MS);
       writeBegin(endpointId).catch(failed);
     },
-    end: (endpointId) => void writeEnd(endpointId).catch(failed),
-    has(endpointId) {
+    /** A secret was opened whose endpoint is quarantined by its row. */
+    end: (endpointId: string) => void writeEnd(endpointId).catch(failed),
+    /** Whether this process leaves the endpoint alone now. */
+    has(endpointId: string): boolean {
       const time = until.get(endpointId);
       if (time === undefined) return false;
       if (clock.monotonicMs() < time) return true;

@@ -9,7 +9,7 @@ export interface ReaderParts {
   signal: AbortSignal;
 }
 
-/** Tries a statement until PostgreSQL answers. Says once, in these words, that it waits. An error that another try can't mend is thrown. */
+/** Tries a statement until PostgreSQL answers. Logs these words once while it waits. Throws an error that another try can't mend. */
 export function untilAnswered<T>(
   { log, signal }: ReaderParts,
   words: string,

@@ -2,9 +2,39 @@ import type { Log } from "@herald/common/telemetry/log";
 import type { Attempts } from "../attempt/attempt-delivery.ts";
 import { isEndpointsFailure } from "../settle/health.ts";
 import type { Body, Delivery } from "../sql/describe-deliveries.ts";
+import type { Configuration } from "../sql/read-configuration.ts";
 import type { Settlement } from "../sql/settle.ts";
-import type { Begun, Served } from "./begun.ts";
+import type { OwnedEndpoint } from "./endpoint.ts";
 import type { Quarantine } from "./quarantine.ts";
+
+/** An attempt that has begun, as the owner hands it over. */
+export interface Begun {
+  endpoint: OwnedEndpoint;
+  delivery: Delivery;
+  manual: boolean;
+  /** Whether it waited for its own receiver, or for its admin: its delay says nothing about Herald. */
+  waitedForReceiver: boolean;
+  /**
+   * Returns the endpoint's current configuration; undefined if it is disabled or deleted. No attempt begins with a configuration that was read more
+   * than half a second ago: a delivery may have waited meanwhile, or PostgreSQL's answer took long.
+   */
+  configuration(): Promise<Configuration | undefined> | Configuration;
+  /** The receiver is free for the next attempt. Must be called before the result is settled. */
+  over(durationMs?: number): void;
+}
+
+/** How an attempt went that had begun. */
+export type Served =
+  /** Settled, or given up by the settlement: `nextAttemptAt` if it is to be tried again. */
+  | { kind: "settled"; nextAttemptAt: Date | null }
+  /** Nothing was sent, or nothing that counts: it must be attempted again. */
+  | { kind: "put back"; restMs: number }
+  /** Nothing was sent: PostgreSQL decides in a moment whether its endpoint gets it at all. */
+  | { kind: "unsure" }
+  /** The endpoint is disabled or deleted, or another dispatcher owns it. */
+  | { kind: "not ours" }
+  /** Its result can't be stored, or its body can't be read: PostgreSQL keeps it for later. */
+  | { kind: "left" };
 
 interface Parts {
   attempts: Attempts;
@@ -13,14 +43,14 @@ interface Parts {
   epochOf: (shard: number) => number | undefined;
   mayBegin: () => boolean;
   readBody: (delivery: Delivery) => Promise<Buffer | undefined>;
-  /** Rejects where a settlement can't be written. */
+  /** Rejects if a settlement can't be written. */
   settle: (settlement: Settlement, endsFailures: boolean) => Promise<void>;
 }
 
-/** When a delivery is attempted again whose attempt ended in Herald's own network. */
+/** The pause before a delivery is attempted again whose attempt ended in Herald's own network. */
 const OUTAGE_MS = 1_000;
 
-/** Makes an attempt that its owner has begun: with its body, by the endpoint's configuration of now; settles it, and never rejects. */
+/** Makes an attempt that its owner has begun: reads its body and the endpoint's current configuration, sends, and settles it. Never rejects. */
 export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
   const { attempts, log, quarantine, epochOf, mayBegin, readBody, settle } = parts;
 
@@ -44,9 +74,9 @@ export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
     const { arrived } = delivery;
     if (arrived && arrived.revision !== String(configuration.revision)) return { kind: "unsure" };
     const epoch = epochOf(endpoint.shard);
-    // Where it waited for its configuration, its shard may have been lost meanwhile, and be owned again: then who owned it between has attempted it.
+    // While it waited for its configuration, its shard may have been lost, and be owned again: then the owner between has attempted it.
     if (epoch === undefined || endpoint.isGone || !mayBegin()) return { kind: "put back", restMs: 0 };
-    // Of an endpoint that is new in memory, its health was read only now.
+    // The health of an endpoint that is new in memory is read only now.
     if (!isHealthKnown && !manual) {
       if (endpoint.breaker?.limit() === 0) return { kind: "put back", restMs: 0 };
       endpoint.breaker?.begin();
@@ -65,7 +95,7 @@ export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
         organizationId,
         error,
       });
-      // The whole endpoint, since else its next delivery would be next, and the next, through its whole backlog.
+      // The whole endpoint, since else each delivery of its backlog would be tried.
       quarantine.begin(endpointId);
       return { kind: "put back", restMs: 0 };
     }
@@ -74,7 +104,7 @@ export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
       quarantine.end(endpoint.id);
     }
     const { result, settlement } = outcome;
-    // Before the receiver is free for the next one, since what is next may have to wait.
+    // Before the receiver is free for the next attempt, which may have to wait.
     const endsFailures = result.succeeded && (endpoint.breaker?.isFailing() ?? false);
     if (result.succeeded) endpoint.breaker?.succeeded();
     else if (isEndpointsFailure(result.failureKind)) endpoint.breaker?.failed({ ...result, manual });

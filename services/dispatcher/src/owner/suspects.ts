@@ -11,14 +11,14 @@ interface Parts {
 }
 
 /**
- * Deliveries that may be what ends their dispatchers: they were in flight at {@link SUSPECT_FROM} deaths. They are attempted one at a
- * time, so that the one that does it takes no others along. Until then each waits besides its endpoint's line, and those behind it go on.
+ * Deliveries that may crash their dispatchers: they were in flight at {@link SUSPECT_FROM} crashes. They are attempted one at a time, so that a
+ * poisonous delivery can end only its own attempt. Others wait outside their endpoint's line, and the deliveries behind them go on.
  *
- * Where one has ended, an endpoint that has room has the next turn. Where none has, or that one comes to nothing, each endpoint finds
- * by itself that nobody's suspect is in flight, whenever it is looked at: by the next sweep at the latest.
+ * When one has ended, an endpoint that has room has the next turn. If none has room, or its turn comes to nothing, each endpoint finds by itself that
+ * no suspect is in flight whenever it is looked at: by the next sweep at the latest.
  */
 export function createSuspects({ hasRoom, offer }: Parts) {
-  /** Endpoints with suspects that wait. The first has waited longest for a turn. */
+  /** Endpoints with waiting suspects. The first has waited longest for a turn. */
   const waiting = new Set<OwnedEndpoint>();
   let inFlight = false;
   const isSuspect = ({ interruptions }: Delivery) => interruptions >= SUSPECT_FROM;
@@ -34,21 +34,21 @@ export function createSuspects({ hasRoom, offer }: Parts) {
   }
 
   return {
-    /** Whether the delivery has to wait for another one. */
+    /** Whether the delivery has to wait for another suspect. */
     mustWait: (delivery: Delivery) => isSuspect(delivery) && inFlight,
     wait(endpoint: OwnedEndpoint, delivery: Delivery): void {
       endpoint.suspects.push(delivery);
       waiting.add(endpoint);
     },
-    /** Whether the endpoint has one that need not wait any more. */
+    /** Whether the endpoint has a suspect that need not wait any more. */
     hasNext: ({ suspects }: OwnedEndpoint) => suspects.length > 0 && !inFlight,
-    /** Removes that one. */
+    /** Removes that suspect. */
     next(endpoint: OwnedEndpoint): Delivery | undefined {
       const delivery = endpoint.suspects.shift();
       if (endpoint.suspects.length === 0) waiting.delete(endpoint);
       return delivery;
     },
-    /** Its attempt begins. Returns what says that it did no harm: it is settled, or takes long. */
+    /** The attempt begins. Returns the function to call when it did no harm: it is settled, or takes long. */
     begin(delivery: Delivery): () => void {
       if (!isSuspect(delivery)) return () => {};
       inFlight = true;
@@ -60,7 +60,7 @@ export function createSuspects({ hasRoom, offer }: Parts) {
         giveTurn();
       };
     },
-    /** Forgets those of an endpoint, and returns them. */
+    /** Forgets the suspects of an endpoint, and returns them. */
     drop(endpoint: OwnedEndpoint): Delivery[] {
       waiting.delete(endpoint);
       return endpoint.suspects.splice(0);

@@ -16,18 +16,18 @@ interface Parts {
   owned: () => number[];
 }
 
-/** Shards of one statement: an eighth of all work in one Herald with a single dispatcher. */
+/** Shards of one statement: an eighth of all work if Herald has a single dispatcher. */
 const SHARDS_AT_ONCE = 32;
 
-/** A sweep over much work rests this many times its own duration, so that it takes a tenth of one connection at the most. */
+/** A sweep over much work rests this many times its own duration, so that it takes at most a tenth of one connection. */
 const REST_FACTOR = 9;
 
-/** Work that is due sooner than this is worth knowing of: a timer is set for it. */
+/** Work that is due within this time is found too: a timer is set for it. */
 const AHEAD_MS = 10_000;
 
-/** Finds what no message told of: retries of an owner before, and messages that were lost. */
+/** Finds work without a message: retries of an owner before, and work whose message was lost. */
 export function startSweep({ queries, clock, log, owner, owned }: Parts, { intervalMs }: { intervalMs: number }) {
-  /** Those that were taken since the last sweep; true where their owner died. */
+  /** The shards that were taken since the last sweep; true if their owner died. */
   let fresh = new Map<number, boolean>();
 
   async function look(shards: readonly number[], crashed: ReadonlySet<number>): Promise<void> {
@@ -40,7 +40,7 @@ export function startSweep({ queries, clock, log, owner, owned }: Parts, { inter
       const begun = performance.now();
       const taken = fresh;
       fresh = new Map();
-      // Those that were taken come first: nobody has looked at them for a while.
+      // Taken shards come first: no sweep has looked at them for a while.
       const shards = [...new Set([...taken.keys(), ...owned()])];
       for (let next = 0; next < shards.length && !signal.aborted; next += SHARDS_AT_ONCE) {
         const some = shards.slice(next, next + SHARDS_AT_ONCE);
@@ -48,7 +48,7 @@ export function startSweep({ queries, clock, log, owner, owned }: Parts, { inter
           await look(some, new Set(some.filter((shard) => taken.get(shard))));
           for (const shard of some) taken.delete(shard);
         } catch (error) {
-          // What was interrupted there has to be marked yet.
+          // The interrupted deliveries there must still be marked.
           for (const [shard, crashed] of taken) fresh.set(shard, crashed);
           throw error;
         }
@@ -60,7 +60,7 @@ export function startSweep({ queries, clock, log, owner, owned }: Parts, { inter
   );
 
   return {
-    /** Shards that were taken are looked through at once. */
+    /** Taken shards are looked through at once. */
     taken(shards: readonly TakenShard[]): void {
       for (const { shard, crashed } of shards) fresh.set(shard, crashed);
       sweeping.wake();
