@@ -8,7 +8,7 @@ export type Source = (typeof SOURCES)[number];
 
 const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 
-/** What the dispatcher counts. No label has values that grow with customers. */
+/** The dispatcher's metrics. No label has values that grow with customers. */
 export function createMetrics(registry: Registry) {
   const registers = [registry];
   const inFlight: Record<Source, number> = { due: 0, manual: 0 };

@@ -23,12 +23,12 @@ import { createShards } from "./shards/shards.ts";
 import { type Delivery, readBodies } from "./sql/describe-deliveries.ts";
 import { readConfiguration } from "./sql/read-configuration.ts";
 
-/** An attempt may take its whole time, and then its settlement: within the 20 s that a stop has. */
+/** An attempt may take its whole time, and then its settlement: within the 20 s of a stop. */
 const DRAIN_TIMEOUT_MS = 18_000;
 
 /**
- * Starts the dispatcher. It takes its fair share of all shards, and makes the attempts of their endpoints: of what publishers hand over, of
- * what is due in PostgreSQL, and of what the management API asks for.
+ * Starts the dispatcher. It takes its fair share of all shards, and makes the attempts of their endpoints: for hand-overs of publishers, for due rows
+ * in PostgreSQL, and for requests of the management API.
  */
 export async function startDispatcher(
   environment: Environment = process.env,
@@ -110,7 +110,7 @@ export async function startDispatcher(
       await Promise.all([shards.begun, service.timeKnown, broker.ready()]);
     },
     async stop() {
-      // Settlements wait no longer than this for PostgreSQL. What is not settled stays due.
+      // Settlements wait no longer than this for PostgreSQL. Unsettled deliveries stay due.
       const timeout = setTimeout(() => stopping.abort(), DRAIN_TIMEOUT_MS);
       shards.release();
       endLocal();

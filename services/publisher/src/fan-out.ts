@@ -32,7 +32,7 @@ export type FanOutOutcome =
 export interface FanOutResult {
   /** One outcome for each item, in the order of the items. */
   outcomes: FanOutOutcome[];
-  /** What each statement made for the owners of the endpoints. */
+  /** The new deliveries of each statement, for the owners of the endpoints. */
   made: ForOwners[];
   deliveryCount: number;
   /** The endpoints that get events like these, as the statements have read them. */

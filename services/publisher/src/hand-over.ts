@@ -26,7 +26,7 @@ export interface EndpointWithWork {
   owner: string | null;
 }
 
-/** What owners of endpoints get. */
+/** A hand-over to the owners of endpoints. */
 export interface ForOwners {
   /** False for deliveries of events that are not stored yet. */
   stored: boolean;

@@ -6,7 +6,7 @@ export const TASKS = ["partitions", "catch-up", "resend", "notices", "retention"
 
 export type PublisherMetrics = ReturnType<typeof createMetrics>;
 
-/** What the publisher counts. No label has values that grow with customers. */
+/** The publisher's metrics. No label has values that grow with customers. */
 export function createMetrics(registry: Registry) {
   const registers = [registry];
   const metrics = {

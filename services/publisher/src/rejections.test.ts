@@ -118,22 +118,22 @@ test("what nobody could find is not kept", () => {
 
 test("an organization's type is told once an hour for each cause, and not for good", () => {
   const hour = hourly();
-  expect(hour.mayTell(event(), NOW)).toBe(true);
-  hour.hasTold(event());
-  expect(hour.mayTell(event({ eventId: "5f0c9a52-3d51-4f0e-8a35-0d9f7c1be112" }), NOW)).toBe(false);
-  expect(hour.mayTell(event({ cause: "too_old" }), NOW)).toBe(true);
-  expect(hour.mayTell(event({ organizationId: "other" }), NOW)).toBe(true);
-  expect(hour.mayTell(event({ eventType: "RiskCreate" }), NOW)).toBe(true);
-  expect(hour.mayTell(event(), NEXT_HOUR)).toBe(true);
+  expect(hour.mayNotify(event(), NOW)).toBe(true);
+  hour.hasNotified(event());
+  expect(hour.mayNotify(event({ eventId: "5f0c9a52-3d51-4f0e-8a35-0d9f7c1be112" }), NOW)).toBe(false);
+  expect(hour.mayNotify(event({ cause: "too_old" }), NOW)).toBe(true);
+  expect(hour.mayNotify(event({ organizationId: "other" }), NOW)).toBe(true);
+  expect(hour.mayNotify(event({ eventType: "RiskCreate" }), NOW)).toBe(true);
+  expect(hour.mayNotify(event(), NEXT_HOUR)).toBe(true);
 });
 
 test("a flood of types is told of some of them", () => {
   const hour = hourly();
   const types = Array.from({ length: 5_000 }, (_, index) => event({ eventType: `Type${index}` }));
   const told = types.filter((each) => {
-    const mayTell = hour.mayTell(each, NOW);
-    if (mayTell) hour.hasTold(each);
-    return mayTell;
+    const mayNotify = hour.mayNotify(each, NOW);
+    if (mayNotify) hour.hasNotified(each);
+    return mayNotify;
   });
   expect(told).toHaveLength(1_000);
 });

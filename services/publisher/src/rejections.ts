@@ -89,7 +89,7 @@ const HOUR_MS = 3_600_000;
 export const KEPT_OF_ORGANIZATION = 200;
 export const KEPT_OF_ALL = 10_000;
 /** Organizations and types that get a notice in an hour. */
-const MAX_TOLD = 1_000;
+const MAX_NOTICES = 1_000;
 
 /**
  * Bounds what a publisher writes, and notifies of, in an hour. An emitter that misspells a type does so in all its events, and some emitters send
@@ -99,7 +99,7 @@ export function hourly() {
   let hour = -1;
   let kept = new Map<string, number>();
   let keptOfAll = 0;
-  let told = new Set<string>();
+  let notified = new Set<string>();
 
   function turnTo(now: Date): void {
     const current = Math.floor(now.getTime() / HOUR_MS);
@@ -107,7 +107,7 @@ export function hourly() {
     hour = current;
     kept = new Map();
     keptOfAll = 0;
-    told = new Set();
+    notified = new Set();
   }
 
   return {
@@ -123,16 +123,16 @@ export function hourly() {
       keptOfAll += events;
     },
     /** Whether an event gets a notice: it is the hour's first one of its organization, type and cause. */
-    mayTell(rejection: Rejection, now: Date): boolean {
+    mayNotify(rejection: Rejection, now: Date): boolean {
       turnTo(now);
-      return told.size < MAX_TOLD && !told.has(tellingKeyOf(rejection));
+      return notified.size < MAX_NOTICES && !notified.has(noticeKeyOf(rejection));
     },
-    hasTold(rejection: Rejection): void {
-      told.add(tellingKeyOf(rejection));
+    hasNotified(rejection: Rejection): void {
+      notified.add(noticeKeyOf(rejection));
     },
   };
 }
 
-export function tellingKeyOf({ organizationId, eventType, cause }: Rejection): string {
+function noticeKeyOf({ organizationId, eventType, cause }: Rejection): string {
   return JSON.stringify([organizationId, eventType, cause]);
 }

@@ -48,7 +48,7 @@ export function createReportUndelivered({ queries, clock, metrics, log }: Parts)
     return groups;
   }
 
-  const isTold = (event: Rejection, now: Date) => tellsOfEach(event) || hour.mayTell(event, now);
+  const needsNotice = (event: Rejection, now: Date) => breaksContract(event) || hour.mayNotify(event, now);
 
   async function keep(events: readonly Rejection[], now: Date): Promise<void> {
     const kept = events.filter((event) => {
@@ -65,22 +65,22 @@ export function createReportUndelivered({ queries, clock, metrics, log }: Parts)
     metrics.unkept.inc(events.length - kept.length);
   }
 
-  async function tell(events: readonly Rejection[], now: Date): Promise<void> {
-    const told = events.filter((event) => isTold(event, now));
-    if (told.length === 0) return;
-    await insertRejections(queries, grouped(told, now), now);
-    const firsts = new Map(told.filter((event) => !tellsOfEach(event)).map((event) => [keyOf(event), event]));
+  async function notify(events: readonly Rejection[], now: Date): Promise<void> {
+    const noticed = events.filter((event) => needsNotice(event, now));
+    if (noticed.length === 0) return;
+    await insertRejections(queries, grouped(noticed, now), now);
+    const firsts = new Map(noticed.filter((event) => !breaksContract(event)).map((event) => [keyOf(event), event]));
     for (const first of firsts.values()) {
-      hour.hasTold(first);
+      hour.hasNotified(first);
       log.warn("events are not delivered; the search and a notice say so too", { ...first });
     }
   }
 
   const store = batcher<Rejection, void>(async (events) => {
     const now = clock.now();
-    for (const say of [tell, keep]) {
+    for (const write of [notify, keep]) {
       try {
-        await say(events, now);
+        await write(events, now);
       } catch (error) {
         if (!isDataError(error)) throw error;
         // The inbox must not stop because a row can't be written.
@@ -92,12 +92,12 @@ export function createReportUndelivered({ queries, clock, metrics, log }: Parts)
 
   return async (event) => {
     const now = clock.now();
-    if (isTold(event, now) || hour.mayKeep(event, now)) return await store(event);
+    if (needsNotice(event, now) || hour.mayKeep(event, now)) return await store(event);
     metrics.unkept.inc();
   };
 }
 
 /** An event that broke the contract is in the rejected queue, where an operator has to look at each. */
-function tellsOfEach({ cause }: Rejection): boolean {
+function breaksContract({ cause }: Rejection): boolean {
   return cause === "rejected" || cause === "in_future";
 }

@@ -41,7 +41,7 @@ interface Parts {
 export interface OwnerOptions {
   /** Attempts that an endpoint may have at once. */
   concurrency: number;
-  /** Attempts a second to an endpoint; no limit where absent. */
+  /** Attempts a second to an endpoint; no limit if absent. */
   ratePerSecond: number | undefined;
   /** A new owner of a shard attempts nothing there on arrival for this time. */
   newOwnerMs: number;

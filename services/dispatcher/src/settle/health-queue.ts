@@ -24,39 +24,29 @@ interface Parts {
   signal: AbortSignal;
 }
 
-/** Writes down what settled attempts mean for their endpoints. */
-export interface HealthQueue {
-  /** Takes a result of an endpoint, in the order in which results were settled. */
-  add(endpointId: string, result: HealthResult): void;
-  /** Whether results of this endpoint are not written yet. */
-  has(endpointId: string): boolean;
-  /** Resolves when all is written, or when the signal ends the waiting. */
-  drained(): Promise<void>;
-}
+export type HealthQueue = ReturnType<typeof createHealthQueue>;
 
-/** What is not written yet of one endpoint. */
+/** The results of one endpoint that are not written yet. */
 interface Line {
   endpointId: string;
   results: HealthResult[];
-  /** A step whose answer was lost, and what it was computed from. */
+  /** A step whose answer was lost, and the health that it was computed from. */
   unsure?: { before: Health; step: HealthStep } | undefined;
 }
 
 /** Another transaction holds the endpoint's row, or has just changed it. That is usual, and is not logged. */
 class RowTakenError extends Error {}
 
-/** Endpoints written at once: connections that this takes. */
+/** Endpoints that are written at once, each on a connection. */
 const MAX_RUNNING = 2;
 
 /**
- * Each endpoint has its own line of results, written in their order, one statement at a time. A row that is locked, or that
- * another dispatcher has just changed, is tried again after a pause, in which its place serves other endpoints. So nothing
- * waits for an endpoint's row but that endpoint's health.
+ * Writes what settled attempts mean for the health of their endpoints.
+ *
+ * Each endpoint has its own line of results, written in their order, one statement at a time. A row that is locked, or that another dispatcher has
+ * just changed, is tried again after a pause, in which its place serves other endpoints. So only the endpoint's own health waits for its row.
  */
-export function createHealthQueue(
-  { queries, clock, metrics, log, signal }: Parts,
-  thresholds: HealthThresholds,
-): HealthQueue {
+export function createHealthQueue({ queries, clock, metrics, log, signal }: Parts, thresholds: HealthThresholds) {
   const lines = new Map<string, Line>();
   const writing = new Set<Promise<void>>();
   const inTurn = batcher(async ([line]: Line[]) => [await writeStep(line as Line)], {
@@ -68,7 +58,7 @@ export function createHealthQueue(
     const { endpointId, results } = line;
     while (results.length > 0 && !signal.aborted) {
       await retry(() => inTurn(line), {
-        // The same may be refused for ever, but then so would be any other statement of this endpoint.
+        // The same may be refused for ever, but then so would any other statement of this endpoint.
         shouldRetry() {
           metrics.healthRetries.inc();
           return true;
@@ -84,7 +74,7 @@ export function createHealthQueue(
     lines.delete(endpointId);
   }
 
-  /** Uses results up. @throws where nothing could be written */
+  /** Uses results up. @throws if nothing could be written */
   async function writeStep(line: Line): Promise<void> {
     const { endpointId, results, unsure } = line;
     const before = await readHealth(queries, endpointId);
@@ -106,7 +96,8 @@ export function createHealthQueue(
   }
 
   return {
-    add(endpointId, result) {
+    /** Takes a result of an endpoint, in the order in which results were settled. */
+    add(endpointId: string, result: HealthResult): void {
       const results = lines.get(endpointId)?.results;
       if (results) {
         const last = results.at(-1);
@@ -120,8 +111,10 @@ export function createHealthQueue(
       const written = write(line).finally(() => writing.delete(written));
       writing.add(written);
     },
-    has: (endpointId) => lines.has(endpointId),
-    async drained() {
+    /** Whether results of this endpoint are not written yet. */
+    has: (endpointId: string) => lines.has(endpointId),
+    /** Resolves when all is written, or when the signal ends the waiting. */
+    async drained(): Promise<void> {
       const aborted = once(signal, "abort");
       while (writing.size > 0 && !signal.aborted) await Promise.race([Promise.all(writing), aborted]);
     },

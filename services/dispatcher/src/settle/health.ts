@@ -2,7 +2,7 @@ import type { FailureKind } from "@herald/contracts";
 import { afterFailure, endOf, type FailureRun } from "../admission/failure-run.ts";
 import type { Settlement } from "../sql/settle.ts";
 
-/** What an endpoint's row says of its failures. */
+/** The failures in an endpoint's row. */
 interface StoredRun {
   /** The attempts of the run of failures since the last success, oldest first, each as "<delivery id>/<attempt number>". */
   failureRun: readonly string[];
@@ -10,9 +10,9 @@ interface StoredRun {
   failedAt: Date | null;
   /** Until when the endpoint rests between two attempts; null without a run. */
   pausedUntil: Date | null;
-  /** Whether the product was told of this run that the endpoint is failing; false without a run. */
+  /** Whether this run had a notice that the endpoint is failing; false without a run. */
   failingTold: boolean;
-  /** When the last attempt ended with which the product was told that the endpoint is failing, of this run or of one before; null: never. */
+  /** When the attempt ended that caused the last notice that the endpoint is failing, in this run or one before; null without a notice. */
   failingToldAt: Date | null;
 }
 
@@ -22,53 +22,56 @@ export interface Health extends StoredRun {
   enabled: boolean;
 }
 
-/** After a notice that an endpoint is failing, and for so long, there is no other one: a receiver that comes and goes would make a flood of them. */
+/** There is no second notice that an endpoint is failing within this time: a receiver that comes and goes would cause a flood of them. */
 const FAILING_PERIOD_MS = 60 * 60_000;
 
 /** Consecutive failures that have consequences. */
 export interface HealthThresholds {
   /** The pause after the first failure, after the second, ...; the last one is that of all others. In milliseconds. */
   pausesMs: readonly number[];
-  /** The product is told that the endpoint is failing, and of its recovery. Where this is not less than `disableAfter`, the product is told of the disabling only. */
+  /**
+   * There is a notice that the endpoint is failing, and one of its recovery. If this is not less than `disableAfter`, there is only the notice of the
+   * disabling.
+   */
   failingAfter: number;
-  /** The endpoint is disabled, and the product told so (SPEC 3.1). */
+  /** The endpoint is disabled, with a notice (SPEC 3.1). */
   disableAfter: number;
 }
 
-/** What a settled attempt means for its endpoint. */
+/** The part of a settled attempt that matters for its endpoint's health. */
 export type HealthResult = Pick<
   Settlement,
   "deliveryId" | "attempt" | "revision" | "succeeded" | "startedAt" | "durationMs" | "retryAfterMs" | "manual"
 >;
 
 /**
- * Whether a failure of this kind is the endpoint's. An attempt that was never made is not, and one without an answer from a
- * name server, or without a way through the egress proxy, says nothing of the receiver.
+ * Whether a failure of this kind is the endpoint's. An attempt that was never made is not, and one without an answer from a name server, or without a
+ * way through the egress proxy, says nothing about the receiver.
  */
 export function isEndpointsFailure(kind: FailureKind | null): boolean {
   return kind !== "interrupted" && kind !== "resolver_failed" && kind !== "proxy_failed";
 }
 
-/** What some results change, to be written at once. */
+/** The changes by some results, to be written at once. */
 export interface HealthStep extends StoredRun {
-  /** How many results it takes in; more, once this step is written, make the next step. */
+  /** The number of results in it; further ones make the next step, once this one is written. */
   used: number;
   /** Whether there is anything to write. */
   changed: boolean;
   disabled: boolean;
   notice: "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | null;
-  /** The run of failures behind the notice; of a recovery, the run that it ends. Empty without a notice. */
+  /** The run of failures behind the notice; for a recovery, the run that it ends. Empty without a notice. */
   noticeRun: readonly string[];
 }
 
 /**
- * What follows for an endpoint from results, in their order, up to the first one that needs a notice: a step has one notice
- * at the most, and a step with a notice always changes the run, by which it can be told whether it was written.
+ * Applies results to an endpoint's health, in their order, up to the first one that needs a notice: a step has at most one notice, and a step with a
+ * notice always changes the run, so the run shows whether the step was written.
  *
  * - A success ends the run of failures. A run that reaches a threshold has a notice, once (SPEC 3.1).
- * - Of runs that begin within an hour, one is told to be failing. The time is that of the attempts, not of the writing, so that the
- *   same results bring the same notices whenever they are written.
- * - The end of a run that was told to be failing has a notice too. The end of another one has none: nobody heard of it.
+ * - Runs that begin within an hour have one notice of failing. The time is that of the attempts, not of the writing, so that the same results bring
+ *   the same notices whenever they are written.
+ * - The end of a run that had a notice of failing has a notice too. The end of another run has none, since the product does not know of it.
  * - A failure that follows no other, since their attempts overlapped, does not count (failure-run.ts).
  * - A result of another revision, from before an edit, leaves the endpoint alone; so does any result while it is disabled.
  * - A failure that is in the run already is not counted twice.
@@ -118,7 +121,7 @@ export function nextHealth(
   return step(results.length, null);
 }
 
-/** Whether a step is what `health` says: then it has been written. */
+/** Whether `health` is the result of a step: then the step has been written. */
 export function isWritten(step: HealthStep, before: Health, health: Health): boolean {
   return (
     isSame(step, health) &&

@@ -7,27 +7,22 @@ import type { Settlement } from "../sql/settle.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** Endpoints' hours of one statement, at the most. */
+/** Endpoints' hours of one statement. */
 const MAX_HOURS = 2_000;
 
 type Sums = HourOfAttempts & { durations: number[] };
+type CountedAttempt = Pick<Settlement, "endpointId" | "startedAt" | "durationMs" | "succeeded">;
 
-/** Adds up how attempts end, by endpoint and hour, and writes the sums again and again. */
-export interface Rates {
-  /** Counts an attempt whose settlement is written. */
-  add(settlement: Pick<Settlement, "endpointId" | "startedAt" | "durationMs" | "succeeded">): void;
-  /** Writes what is not written, and ends. */
-  stop(): Promise<void>;
-}
+export type Rates = ReturnType<typeof startRates>;
 
 /**
- * A crash loses what was not written since the last interval. A statement whose answer is lost may be counted twice. The history stays exact.
- * No attempt waits for it.
+ * Counts the outcomes of attempts by endpoint and hour, and writes the sums in intervals. A crash loses the sums since the last interval. A statement
+ * whose answer is lost may be counted twice. The history stays exact. No attempt waits for it.
  */
 export function startRates(
   { queries, log }: { queries: Queries; log: Pick<Log, "warn"> },
   { intervalMs }: { intervalMs: number },
-): Rates {
+) {
   /** By the hour's beginning, and then by endpoint. */
   let gathered = new Map<number, Map<string, Sums>>();
 
@@ -75,7 +70,8 @@ export function startRates(
     log.warn("endpoints' rates can't be written; they are kept for later", { error });
   const writing = repeat(write, { intervalMs, onFailure });
   return {
-    add({ endpointId, startedAt, durationMs, succeeded }) {
+    /** Counts an attempt whose settlement is written. */
+    add({ endpointId, startedAt, durationMs, succeeded }: CountedAttempt): void {
       const ms = startedAt.getTime();
       const sums = sumsOf(ms - (ms % HOUR_MS), endpointId);
       if (succeeded) sums.succeeded++;
@@ -84,7 +80,8 @@ export function startRates(
       const index = bucket < 0 ? DURATION_BOUNDS_MS.length - 1 : bucket;
       sums.durations[index] = (sums.durations[index] ?? 0) + 1;
     },
-    async stop() {
+    /** Writes the sums that are not written, and ends. */
+    async stop(): Promise<void> {
       await writing.stop();
       await write().catch(onFailure);
     },

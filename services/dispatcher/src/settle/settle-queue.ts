@@ -21,21 +21,14 @@ interface Parts {
   signal: AbortSignal;
 }
 
-/** Settlements of one statement, at the most. */
+/** Settlements of one statement. */
 const MAX_BATCH = 500;
 
 /**
- * Nobody waits for a settlement, but for that of a manual delivery. Single ones would cost PostgreSQL and this process a wake-up
- * each, and the disk a flush. Publishers wait longer than this with an event that they have handed over when it arrived.
+ * Only the settlement of a manual delivery is waited for. Single settlements would each cost PostgreSQL and this process a wake-up, and the disk a
+ * flush. Publishers hold an event that they have handed over on arrival for longer than this.
  */
 const GATHER = { items: 100, forMs: 40, isAwaited: ({ settlement }: Ended) => settlement.manual };
-
-export interface SettleQueue {
-  /** Rejects where a settlement can't be written. Its delivery stays due. */
-  settle(settlement: Settlement, endsFailures: boolean): Promise<void>;
-  /** Whether PostgreSQL takes settlements now, as far as is known. */
-  isWriting(): boolean;
-}
 
 /** An attempt to be settled. */
 interface Ended {
@@ -45,11 +38,11 @@ interface Ended {
 }
 
 /**
- * Settles attempts in batches, in the order in which they ended: one statement at a time, so that a later result of an
- * endpoint is never counted before an earlier one. While PostgreSQL is out of reach it waits and tries again; a statement
- * that is too much for PostgreSQL is made smaller, so that it holds up nobody for long.
+ * Settles attempts in batches, in the order in which they ended: one statement at a time, so that a later result of an endpoint is never counted
+ * before an earlier one. While PostgreSQL is out of reach it waits and tries again; a statement that is too much for PostgreSQL is made smaller, so
+ * that it delays the others only shortly.
  */
-export function createSettleQueue({ queries, metrics, health, rates, log, signal }: Parts): SettleQueue {
+export function createSettleQueue({ queries, metrics, health, rates, log, signal }: Parts) {
   let isWriting = true;
   const inBatches = shrinkingBatches<Ended, never>(settleBatch, {
     max: MAX_BATCH,
@@ -93,8 +86,8 @@ export function createSettleQueue({ queries, metrics, health, rates, log, signal
   }
 
   /**
-   * A healthy endpoint's success changes nothing. It does where a failure before it is not written yet. An attempt that
-   * another dispatcher has repeated is not the endpoint's fault.
+   * A healthy endpoint's success changes nothing, unless a failure before it is not written yet. A failure of an attempt that another dispatcher has
+   * repeated is not the endpoint's fault.
    */
   function concernsHealth({ settlement, endsFailures }: Ended, late: ReadonlySet<Settlement>): boolean {
     const { endpointId, succeeded, failureKind } = settlement;
@@ -103,10 +96,12 @@ export function createSettleQueue({ queries, metrics, health, rates, log, signal
   }
 
   return {
-    async settle(settlement, endsFailures) {
+    /** Rejects if a settlement can't be written. Its delivery stays due. */
+    async settle(settlement: Settlement, endsFailures: boolean): Promise<void> {
       const outcome = await queued({ settlement, endsFailures });
       if ("error" in outcome) throw outcome.error;
     },
+    /** Whether PostgreSQL takes settlements now, as far as is known. */
     isWriting: () => isWriting,
   };
 }

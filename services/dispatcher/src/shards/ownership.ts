@@ -1,9 +1,9 @@
 import type { HeartbeatAnswer } from "../sql/heartbeat.ts";
 
-/** A dispatcher lives so long after a heartbeat, by PostgreSQL's clock. Then its shards are free for others. */
+/** A dispatcher lives this long after a heartbeat, by PostgreSQL's clock. Then its shards are free for others. */
 export const ALIVE_MS = 6_000;
 
-/** So long after a heartbeat was sent, its dispatcher begins nothing more, by its own clock. Less than {@link ALIVE_MS}. */
+/** A dispatcher begins nothing more this long after it sent a heartbeat, by its own clock. Less than {@link ALIVE_MS}. */
 export const LAPSE_MS = 4_000;
 
 /** A shard that this dispatcher has taken. `crashed`: its owner died, and may have had attempts in flight. */
@@ -12,47 +12,16 @@ export interface TakenShard {
   crashed: boolean;
 }
 
-/** What an answer changes. */
+/** The changes by an answer. */
 export interface OwnershipChange {
   taken: TakenShard[];
   /** Shards that others have taken, or could have. */
   lost: number[];
-  /** The answer came so late that others may have taken over meanwhile what it says is owned. It has to be asked for again, at once. */
+  /** The answer came so late that others may have taken shards meanwhile that it calls owned. A new one has to be asked for at once. */
   uncertain: boolean;
 }
 
-/**
- * What a dispatcher knows of the shards that it owns. A shard is free, taken, or being released: then nothing begins in it any more, and
- * it becomes free when nothing of it is in flight.
- *
- * Two dispatchers never begin attempts in one shard at the same time. Others take a shard only when {@link ALIVE_MS} have passed since
- * PostgreSQL got its owner's last heartbeat, and the owner begins nothing {@link LAPSE_MS} after it sent that one. The exception is a
- * machine that is stopped as a whole, so that its own clock stands still too: it learns of it with its next heartbeat.
- *
- * Pure: answers and times are arguments. Times are of a clock that never goes back.
- */
-export interface Ownership {
-  heard(answer: HeartbeatAnswer, times: { sentMs: number; answeredMs: number }): OwnershipChange;
-  /** In which epoch this dispatcher owns the shard and may begin an attempt there; undefined where it may not. */
-  epochOf(shard: number, nowMs: number): number | undefined;
-  /**
-   * Begins to release what is beyond the fair share, and what was stopped; of the others those with the least in flight.
-   *
-   * @param inFlightOf how many attempts of the shard are not settled
-   */
-  releaseSurplus(inFlightOf: (shard: number) => number): void;
-  releaseAll(): void;
-  /** Those that are being released. */
-  releasing(): number[];
-  isReleasing(shard: number): boolean;
-  /** For how long this dispatcher has known of the shard; 0 where it does not own it. */
-  ownedMs(shard: number, nowMs: number): number;
-  /** They have been released. */
-  released(shards: readonly number[]): void;
-  /** All that it owns, those that are being released included. */
-  shards(): number[];
-  hasLapsed(nowMs: number): boolean;
-}
+export type Ownership = ReturnType<typeof createOwnership>;
 
 interface Owned {
   epoch: number;
@@ -61,17 +30,27 @@ interface Owned {
   sinceMs: number;
 }
 
-export function createOwnership(): Ownership {
+/**
+ * The shards that a dispatcher owns, as far as it knows. A shard is free, taken, or being released: then nothing begins in it any more, and it becomes
+ * free when nothing of it is in flight.
+ *
+ * Two dispatchers never begin attempts in one shard at the same time. Others take a shard only when {@link ALIVE_MS} have passed since PostgreSQL got
+ * its owner's last heartbeat, and the owner begins nothing {@link LAPSE_MS} after it sent that one. The exception is a machine that is stopped as a
+ * whole, so that its own clock stands still too: it learns of it with its next heartbeat.
+ *
+ * Pure: answers and times are arguments. Times are of a clock that never goes back.
+ */
+export function createOwnership() {
   const owned = new Map<number, Owned>();
   let heardMs = Number.NEGATIVE_INFINITY;
-  /** When the last heartbeat was sent that was answered, in time or not. */
+  /** When the last answered heartbeat was sent, whether the answer came in time or not. */
   let sentBeforeMs: number | undefined;
   let fair = 0;
 
   const hasLapsed = (nowMs: number) => nowMs - heardMs > LAPSE_MS;
 
   return {
-    heard(answer, { sentMs, answeredMs }) {
+    heard(answer: HeartbeatAnswer, { sentMs, answeredMs }: { sentMs: number; answeredMs: number }): OwnershipChange {
       // PostgreSQL may have counted this dispatcher as dead when it got the heartbeat, and others may take its shards at that moment.
       const uncertain = sentBeforeMs !== undefined && answeredMs - sentBeforeMs > ALIVE_MS;
       sentBeforeMs = sentMs;
@@ -88,7 +67,7 @@ export function createOwnership(): Ownership {
       for (const { shard, epoch, stopped } of answer.owned) {
         const known = owned.get(shard);
         if (known) known.stopped = stopped;
-        // Taken by a heartbeat whose answer was lost: nothing is known of its owner before.
+        // Taken by a heartbeat whose answer was lost: nothing is known about its owner before.
         else taken.push({ shard, crashed: true });
         if (!known) owned.set(shard, { epoch, stopped, releasing: false, sinceMs: answeredMs });
       }
@@ -97,11 +76,17 @@ export function createOwnership(): Ownership {
       }
       return { taken, lost, uncertain };
     },
-    epochOf(shard, nowMs) {
+    /** The epoch in which this dispatcher owns the shard and may begin an attempt there; undefined if it may not. */
+    epochOf(shard: number, nowMs: number): number | undefined {
       const known = owned.get(shard);
       return known === undefined || known.releasing || known.stopped || hasLapsed(nowMs) ? undefined : known.epoch;
     },
-    releaseSurplus(inFlightOf) {
+    /**
+     * Begins to release stopped shards, and those beyond the fair share, the ones with the least in flight first.
+     *
+     * @param inFlightOf attempts of the shard that are not settled
+     */
+    releaseSurplus(inFlightOf: (shard: number) => number): void {
       const kept: number[] = [];
       for (const [shard, each] of owned) {
         if (each.stopped) each.releasing = true;
@@ -113,15 +98,18 @@ export function createOwnership(): Ownership {
       kept.sort((one, other) => (load.get(one) ?? 0) - (load.get(other) ?? 0));
       for (const shard of kept.slice(0, surplus)) (owned.get(shard) as Owned).releasing = true;
     },
-    releaseAll() {
+    releaseAll(): void {
       for (const each of owned.values()) each.releasing = true;
     },
     releasing: () => [...owned].filter(([, { releasing }]) => releasing).map(([shard]) => shard),
-    isReleasing: (shard) => owned.get(shard)?.releasing ?? false,
-    ownedMs: (shard, nowMs) => nowMs - (owned.get(shard)?.sinceMs ?? nowMs),
-    released(shards) {
+    isReleasing: (shard: number) => owned.get(shard)?.releasing ?? false,
+    /** For how long this dispatcher has known that it owns the shard; 0 if it does not own it. */
+    ownedMs: (shard: number, nowMs: number) => nowMs - (owned.get(shard)?.sinceMs ?? nowMs),
+    /** These shards have been released. */
+    released(shards: readonly number[]): void {
       for (const shard of shards) owned.delete(shard);
     },
+    /** All owned shards, those that are being released included. */
     shards: () => [...owned.keys()],
     hasLapsed,
   };

@@ -10,18 +10,18 @@ import { declareDead, endLife, heartbeat, releaseShards } from "../sql/heartbeat
 import { ALIVE_MS, createOwnership, type TakenShard } from "./ownership.ts";
 
 /**
- * What a dispatcher tells of itself to the others of its machine or pod: that it lives. By PostgreSQL alone, one that is started again after a crash
- * would wait for six seconds for its predecessor, which may only be slow.
+ * Shows the other dispatchers of a machine or pod that this one lives. By PostgreSQL alone, a dispatcher that is started again after a crash would
+ * wait six seconds for its predecessor, which may only be slow.
  */
 export interface Presence {
-  /** Where it runs. Who has the same place can ask {@link isAlive}. Null where the system can't say it. */
+  /** Where it runs: dispatchers with the same place can ask {@link isAlive}. Null if the system can't tell it. */
   readonly place: string | null;
   close(): void;
 }
 
 /**
- * Listens on an abstract socket: it has no file, belongs to a network namespace, and is gone in the moment in which its process ends, however that
- * ends. A process that is frozen keeps it.
+ * Listens on an abstract socket: it has no file, belongs to a network namespace, and is gone at the moment when its process ends in any way. A
+ * process that is frozen keeps it.
  */
 export async function openPresence(id: string): Promise<Presence> {
   const place = placeOf();
@@ -44,14 +44,14 @@ function isAlive(id: string): Promise<boolean> {
       resolve(is);
     };
     socket.once("connect", () => answer(true));
-    // Whatever else may be wrong: only where nobody listens has it ended for sure.
+    // Any other error may have another cause: only a refused connection proves that the process has ended.
     socket.once("error", ({ code }: NodeJS.ErrnoException) => answer(code !== "ECONNREFUSED"));
   });
 }
 
 const addressOf = (id: string) => `\0herald-dispatcher-${id}`;
 
-/** A network namespace of a machine since it was started. */
+/** A network namespace of a machine since its start. */
 function placeOf(): string | null {
   try {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
@@ -68,7 +68,7 @@ interface Parts {
 }
 
 export interface ShardsOptions {
-  /** Of this process's row. */
+  /** The id of this process's row. */
   id: string;
   /** Whether this process can make attempts. One that can't owns nothing while another one can. */
   isAble: () => boolean;
@@ -76,44 +76,27 @@ export interface ShardsOptions {
   outageSince: () => Date | null;
 }
 
-/** Who makes the attempts of the shards. */
+/** The part that makes the attempts of the shards. */
 export interface ShardsUser {
-  /** How many attempts of the shard are not settled. */
+  /** Attempts of the shard that are not settled. */
   inFlightOf: (shard: number) => number;
-  /** From now on, attempts may begin there: what is due has to be read. */
+  /** From now on, attempts may begin there: due deliveries have to be read. */
   onTaken: (shards: readonly TakenShard[]) => void;
-  /** What is known of these shards is to be forgotten. */
+  /** Everything about these shards must be forgotten. */
   onLost: (shards: readonly number[]) => void;
   /** After a time without an answer of PostgreSQL, attempts may begin again. */
   onReturn: () => void;
 }
 
-/** The shards that this dispatcher owns: see ownership.ts. */
-export interface Shards {
-  /** Begins to take shards. */
-  start(user: ShardsUser): void;
-  /** In which epoch this dispatcher owns the shard and may begin an attempt there now; undefined where it may not. */
-  epochOf(shard: number): number | undefined;
-  /** For how long this dispatcher has had the shard, in milliseconds; 0 where it does not own it. */
-  ownedMs(shard: number): number;
-  owned(): number[];
-  /** Nothing of the shard is in flight any more. */
-  becameIdle(shard: number): void;
-  /** Resolves with the first answer of PostgreSQL. */
-  readonly begun: Promise<void>;
-  hasBegun(): boolean;
-  /** Begins to release everything: nothing begins any more. */
-  release(): void;
-  /** Frees what is still owned. Never rejects: others take the shards of a dispatcher that ended without it a few seconds later. */
-  end(): Promise<void>;
-}
+export type Shards = ReturnType<typeof createShards>;
 
 const INTERVAL_MS = 1_000;
 
 /** A stop doesn't wait longer than this for PostgreSQL. */
 const END_TIMEOUT_MS = 1_000;
 
-export function createShards({ queries, metrics, log }: Parts, options: ShardsOptions): Shards {
+/** The shards that this dispatcher owns: see ownership.ts. */
+export function createShards({ queries, metrics, log }: Parts, options: ShardsOptions) {
   const { id, isAble, outageSince } = options;
   const ownership = createOwnership();
   // In real time: others go by PostgreSQL's clock, which no test steers.
@@ -128,8 +111,8 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
     announceBegun = resolve;
   });
 
-  /** Ends the lives of those that were killed in this place, which PostgreSQL would wait for. Returns whether there were any. */
-  async function bury(neighbours: readonly string[]): Promise<boolean> {
+  /** Declares dispatchers dead that were killed in this place, so that PostgreSQL does not wait for them. Returns whether there were any. */
+  async function reap(neighbours: readonly string[]): Promise<boolean> {
     const alive = await Promise.all(neighbours.map(isAlive));
     const dead = neighbours.filter((_, index) => !alive[index]);
     if (dead.length === 0) return false;
@@ -168,7 +151,7 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
     metrics.shardsOwned.set(ownership.shards().length);
     if (taken.length > 0 && !isEnding) user.onTaken(taken);
     if (hadLapsed) user.onReturn();
-    if (await bury(answer.neighbours)) return await sendHeartbeat(user);
+    if (await reap(answer.neighbours)) return await sendHeartbeat(user);
     if (!isBegun) {
       isBegun = true;
       announceBegun();
@@ -192,34 +175,41 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
     failed = true;
   }
 
-  async function tell(): Promise<void> {
+  async function free(): Promise<void> {
     await heartbeats?.stop();
     await endLife(queries, id);
   }
 
   return {
-    start(user) {
+    /** Begins to take shards. */
+    start(user: ShardsUser): void {
       heartbeats = repeat(() => sendHeartbeat(user), { intervalMs: INTERVAL_MS, onFailure });
     },
-    epochOf: (shard) => ownership.epochOf(shard, elapsedMs()),
-    ownedMs: (shard) => ownership.ownedMs(shard, elapsedMs()),
+    /** The epoch in which this dispatcher owns the shard and may begin an attempt there now; undefined if it may not. */
+    epochOf: (shard: number) => ownership.epochOf(shard, elapsedMs()),
+    /** For how long this dispatcher has had the shard, in milliseconds; 0 if it does not own it. */
+    ownedMs: (shard: number) => ownership.ownedMs(shard, elapsedMs()),
     owned: () => ownership.shards(),
-    becameIdle(shard) {
-      // With the next heartbeat, which comes at once: others wait for it.
+    /** Nothing of the shard is in flight any more. */
+    becameIdle(shard: number): void {
+      // The next heartbeat releases it. It comes at once, since others wait for it.
       if (ownership.isReleasing(shard)) heartbeats?.wake();
     },
+    /** Resolves with the first answer of PostgreSQL. */
     begun,
     hasBegun: () => isBegun,
-    release() {
+    /** Begins to release everything: nothing begins any more. */
+    release(): void {
       isEnding = true;
       ownership.releaseAll();
       heartbeats?.wake();
     },
-    async end() {
-      const told = tell().catch((error) =>
+    /** Frees the shards that are still owned. Never rejects: without it, others take the shards a few seconds later. */
+    async end(): Promise<void> {
+      const freed = free().catch((error) =>
         log.warn("the shards couldn't be freed; others take them in a moment", { error }),
       );
-      await Promise.race([told, sleep(END_TIMEOUT_MS, undefined, { ref: false })]);
+      await Promise.race([freed, sleep(END_TIMEOUT_MS, undefined, { ref: false })]);
       presence?.close();
     },
   };

@@ -1,55 +1,54 @@
 import { firstIdAt, lastIdAt, timeOf } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 
-/** A row of `due`: an unfinished delivery, by its place in the order of its endpoint. */
+/** A row of `due`: an unfinished delivery, with its place in the order of its endpoint. */
 export interface DueRow {
   endpointId: string;
   dueAt: Date;
   deliveryId: string;
   /** Attempts that have ended. */
   attempts: number;
-  /** How often its owner died when the delivery may have been in flight. They do not count as attempts. */
+  /** How often its owner died while the delivery may have been in flight. These do not count as attempts. */
   interruptions: number;
 }
 
-/** An unfinished delivery in its owner's memory, with all that one attempt needs but its endpoint's configuration. */
+/** An unfinished delivery in its owner's memory, with everything that an attempt needs except the endpoint's configuration. */
 export interface Delivery extends DueRow {
   organizationId: string;
   eventType: string;
-  /** The request body, byte for byte; null where it is large: it is read when the delivery's turn comes. */
+  /** The request body, byte for byte; null if it is large: then it is read when the delivery's turn comes. */
   body: Body | null;
   /** The body's length in UTF-8. */
   bodyBytes: number;
   /** The event whose body it is; null for a manual delivery, which has its own. */
   eventKey: string | null;
-  /** The trace context of the event, or of the request for a manual delivery; null where there is none. */
+  /** The trace context of the event, or of the request for a manual delivery; null if there is none. */
   traceparent: string | null;
   createdAt: Date;
-  /** Where its event has only arrived: PostgreSQL may not have it yet. */
+  /** Set if its event is perhaps not stored yet. */
   arrived?: Arrived | undefined;
 }
 
-/** What holds for a delivery that was handed over when its event arrived. */
+/** Conditions of a delivery that was handed over when its event arrived. */
 export interface Arrived {
-  /** The only revision of its endpoint by which it may be attempted, as a decimal number. With another one, it may be none of the endpoint's. */
+  /** The only endpoint revision with which it may be attempted, as a decimal number. With another one, the endpoint may not get it at all. */
   revision: string;
 }
 
-/** A large one as its bytes, which are what is sent. */
+/** A large body as its bytes, as it is sent. */
 export type Body = string | Buffer;
 
-/** Bodies up to this length are read with their rows: most are, and a statement more would cost more than their memory. */
+/** Bodies up to this length are read with their rows: most are, and another statement would cost more than their memory. */
 export const SMALL_BODY_BYTES = 8 * 1024;
 
 type Row = Omit<Delivery, keyof DueRow> & { position: number; isPending: boolean };
 
 /**
- * Reads what attempts of due rows need, in their order. This is a statement of its own, since their ids are known now: with the bounds
- * beside them, a cached plan leaves out all other days at its start. Else it would open every partition each time, which costs
- * more than the rest. `offset 0` keeps the planner from joining otherwise than row by row. The length of a large body is known without
- * reading it.
+ * Reads the data that attempts of due rows need, in their order. This is a statement of its own, since their ids are known now: with the bounds
+ * beside them, a cached plan leaves out all other days at its start. Else it would open every partition each time, which costs more than the rest.
+ * `offset 0` keeps the planner from joining otherwise than row by row. The length of a large body is known without reading it.
  *
- * Rows whose delivery has ended, or is gone, are deleted: a success may count that an earlier owner made, after the row was moved.
+ * Rows whose delivery has ended, or is gone, are deleted: a success of an earlier owner may count after the row was moved.
  *
  * Locks nothing else. Walks delivery_pkey and business_event_pkey.
  */
@@ -101,7 +100,7 @@ async function forget(queries: Queries, due: readonly DueRow[]): Promise<void> {
       and due.due_at = ended.due_at and due.delivery_id = ended.delivery_id`;
 }
 
-/** Where a body is stored: with its event, or in a manual delivery's own row. */
+/** The place of a body: with its event, or in a manual delivery's own row. */
 export interface BodySource {
   organizationId: string;
   eventKey: string | null;
@@ -109,7 +108,7 @@ export interface BodySource {
 }
 
 /**
- * Reads bodies, in the order of their sources; undefined for one that is gone.
+ * Reads bodies, in the order of their sources; undefined for a body that is gone.
  *
  * Locks nothing. Walks business_event_pkey and delivery_pkey. The bounds let a cached plan leave out all other days at its start.
  */

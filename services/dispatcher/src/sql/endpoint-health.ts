@@ -3,7 +3,7 @@ import type { Queries } from "@herald/common/database/queries";
 import { changeId, settingsOf } from "@herald/common/database/update-endpoint";
 import type { Health, HealthStep } from "../settle/health.ts";
 
-/** An endpoint's health as it is stored; undefined where the endpoint is deleted. Locks nothing. Walks webhook_endpoint_pkey. */
+/** An endpoint's stored health; undefined if the endpoint is deleted. Locks nothing. Walks webhook_endpoint_pkey. */
 export async function readHealth(queries: Queries, endpointId: string): Promise<Health | undefined> {
   const [health] = await queries.$queryRaw<Health[]>`
     select revision, enabled, failure_run as "failureRun", failed_at as "failedAt", paused_until as "pausedUntil",
@@ -13,11 +13,10 @@ export async function readHealth(queries: Queries, endpointId: string): Promise<
 }
 
 /**
- * Writes a step of an endpoint's health, and with it its notice, and the change where it disables the endpoint, so that no crash comes between them. Returns false where
- * nothing was written: the endpoint is not as `before` any more, or another transaction holds its row. The caller reads again.
+ * Writes a step of an endpoint's health, and with it its notice, and the change if it disables the endpoint, so that no crash comes between them.
+ * Returns false if nothing was written: the endpoint is not as `before` any more, or another transaction holds its row. The caller reads again.
  *
- * Locks that endpoint's row; does not wait for it, and then writes the very version that it locked (`ctid`). Walks
- * webhook_endpoint_pkey.
+ * Locks that endpoint's row; does not wait for it, and then writes the very version that it locked (`ctid`). Walks webhook_endpoint_pkey.
  */
 export async function writeHealth(
   queries: Queries,
@@ -71,8 +70,8 @@ export async function writeHealth(
 }
 
 /**
- * Writes down since when no dispatcher could open the signing secret of endpoints, or that one can again. What stands there already
- * stays: of a quarantine that goes on, its first time.
+ * Writes since when no dispatcher could open the signing secret of endpoints, or that one can again. An existing time stays: the beginning of a
+ * quarantine.
  *
  * Locks the endpoints' rows that change, and skips those that others lock. Walks webhook_endpoint_pkey.
  *
@@ -94,18 +93,18 @@ export async function writeQuarantine(
     )`;
 }
 
-/** How attempts of one endpoint ended that began within one hour. */
+/** The outcomes of one endpoint's attempts that began within one hour. */
 export interface HourOfAttempts {
   endpointId: string;
   hour: Date;
   succeeded: number;
   failed: number;
-  /** How many took so long, by `DURATION_BOUNDS_MS`. */
+  /** The number of attempts by duration, in the buckets of `DURATION_BOUNDS_MS`. */
   durations: readonly number[];
 }
 
 /**
- * Adds to endpoints' hours. Each endpoint and hour may be there once. Of deleted endpoints nothing is written.
+ * Adds to endpoints' hours. Each endpoint and hour may be there once. Deleted endpoints are left out.
  *
  * Locks these rows of endpoint_hour, in the order of their key, so that two dispatchers do not deadlock. Walks endpoint_hour_pkey,
  * webhook_endpoint_pkey.

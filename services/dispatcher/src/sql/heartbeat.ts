@@ -2,9 +2,9 @@ import type { Queries } from "@herald/common/database/queries";
 import { SHARDS } from "@herald/common/database/shards";
 
 export interface Heartbeat {
-  /** Of the dispatcher's process. */
+  /** The id of the dispatcher's process. */
   id: string;
-  /** For so long the dispatcher lives without a further heartbeat. */
+  /** The dispatcher lives this long without a further heartbeat. */
   aliveMs: number;
   /** Whether it can make attempts. */
   able: boolean;
@@ -12,29 +12,29 @@ export interface Heartbeat {
   outageSince: Date | null;
   /** Whether it wants shards; false while it ends. */
   wanting: boolean;
-  /** Where it runs; null where nobody could tell from there whether it does. */
+  /** Where it runs; null if no dispatcher there could tell whether it lives. */
   place: string | null;
 }
 
 export interface HeartbeatAnswer {
-  /** The shards that the dispatcher owned before, with the epochs in which it does. */
+  /** The shards that the dispatcher owned before, with their epochs. */
   owned: { shard: number; epoch: number; stopped: boolean }[];
-  /** Those that it owns from now on. `crashed`: their owner died without giving them up. */
+  /** The shards that it owns from now on. `crashed`: their owner died without giving them up. */
   taken: { shard: number; epoch: number; crashed: boolean }[];
-  /** So many shards are its fair share: what it owns beyond, it is to give up. */
+  /** Its fair share of shards: it must give up those beyond. */
   fair: number;
-  /** The other dispatchers of its place that PostgreSQL takes to be alive. */
+  /** The other dispatchers of its place that live by PostgreSQL's clock. */
   neighbours: string[];
 }
 
 /**
- * Prolongs a dispatcher's life, takes shards for it that nobody alive owns, up to its fair share, and returns what it owns. Those who are
- * able share out all shards; where nobody is, all do. Stopped shards are taken by nobody.
+ * Prolongs a dispatcher's life, takes shards for it whose owner does not live, up to its fair share, and returns its shards. The able dispatchers
+ * share all shards; if none is able, all dispatchers do. No dispatcher takes a stopped shard.
  *
- * Two heartbeats at once: each takes a shard only in the epoch that it has seen, and taking raises the epoch, so only one of them takes
- * it. One that is stopped meanwhile is asked for again when its row is locked, and not taken. Whether an owner is alive, PostgreSQL's
- * clock alone decides; a life that lasts longer than any heartbeat makes it is of a clock that was set back since, and of a dispatcher that sent
- * none since. Rows of processes that ended long ago are deleted.
+ * If two heartbeats come at once, each takes a shard only in the epoch that it has seen, and taking raises the epoch, so only one of them takes it.
+ * Whether a shard was stopped meanwhile is checked again when its row is locked. PostgreSQL's clock alone decides whether an owner lives. A life that
+ * is longer than any heartbeat makes it comes from a clock that was set back since, and from a dispatcher that sent no heartbeat since. Rows of
+ * processes that ended long ago are deleted.
  *
  * Locks its own row of `process`, and the shards that it takes; skips what others lock. Reads both tables, which are small.
  */
@@ -105,7 +105,7 @@ export async function heartbeat(
 }
 
 /**
- * Ends the lives of dispatchers that were killed: the shards that they own are left by a crash.
+ * Ends the lives of dispatchers that were killed: their shards count as left by a crash.
  *
  * Locks their rows. Walks process_pkey.
  */
@@ -124,7 +124,7 @@ export async function releaseShards(queries: Queries, id: string, shards: readon
 }
 
 /**
- * Ends a dispatcher's life: whatever it owns is free.
+ * Ends a dispatcher's life, and frees all its shards.
  *
  * Locks its row, and its shards'. Walks process_pkey, and reads the shards.
  */

@@ -1,7 +1,7 @@
 import type { Queries } from "@herald/common/database/queries";
 import type { EndpointWithWork } from "./sweep.ts";
 
-/** What attempts take of their endpoint, and how it fares. */
+/** An endpoint's settings and health, as far as attempts need them. */
 export interface Configuration {
   url: string;
   sealedSecret: string;
@@ -21,7 +21,7 @@ export interface TimedConfiguration {
 }
 
 /**
- * Reads how endpoints are configured now, in the order of their ids; undefined for one that is disabled or deleted.
+ * Reads the current configuration of endpoints, in the order of their ids; undefined for one that is disabled or deleted.
  *
  * Locks nothing. Walks webhook_endpoint_pkey.
  */

@@ -7,21 +7,21 @@ export type Cursor = Pick<DueRow, "dueAt" | "deliveryId">;
 /** The first place of all. */
 export const BEGINNING: Cursor = { dueAt: new Date(0), deliveryId: "00000000-0000-0000-0000-000000000000" };
 
-/** Rows of an endpoint that its owner wants. */
+/** The rows of an endpoint that its owner wants. */
 export interface Demand {
   endpointId: string;
   shard: number;
-  /** In which the owner has the shard. */
+  /** The epoch in which the owner has the shard. */
   epoch: number;
   count: number;
-  /** Nothing up to here is wanted. */
+  /** Rows up to here are not wanted. */
   after: Cursor;
 }
 
 /**
- * Reads up to `count` rows of each endpoint in `demands`, in the order of their times, also those that are not due yet: the
- * first of these says when to look again. Each endpoint has its own limit, so that a large backlog of one hides no other's.
- * Nothing where the shard has another owner since, or was stopped: also on a database that was put back to a backup meanwhile.
+ * Reads up to `count` rows of each endpoint in `demands`, in the order of their times, also those that are not due yet: the first of these says when
+ * to look again. Each endpoint has its own limit, so that a large backlog of one hides no other's. Reads nothing if the shard has another owner
+ * since, or was stopped: also in a database that was restored from a backup meanwhile.
  *
  * Locks nothing. Walks shard_pkey, and due_pkey once an endpoint, from the cursor on.
  */
@@ -48,7 +48,7 @@ export async function readDue(queries: Queries, demands: readonly Demand[]): Pro
 }
 
 /**
- * Reads the row of one delivery, as {@link readDue} does; undefined where it has ended, or its time was moved.
+ * Reads the row of one delivery, as {@link readDue} does; undefined if it has ended, or its time was moved.
  *
  * Locks nothing. Walks due_pkey and shard_pkey.
  */
@@ -67,11 +67,11 @@ export async function readDueRow(
 }
 
 /**
- * Counts one more interruption for the oldest due rows of endpoints, so many of each as may have been in flight when their owner died.
+ * Counts one more interruption for the oldest due rows of endpoints, for as many rows of each as may have been in flight when their owner died.
  *
  * Locks these rows. Walks due_pkey once an endpoint.
  *
- * @returns how many rows
+ * @returns the number of rows
  */
 export async function markInterrupted(
   queries: Queries,

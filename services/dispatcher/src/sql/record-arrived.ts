@@ -14,17 +14,17 @@ import {
 export type ArrivedSettlement = Settlement & { unstored: ArrivedDelivery };
 
 /**
- * Stores deliveries together with the results of their first attempts, where the publisher has not stored them yet. Its statement
- * (store-events.ts) leaves alone what it finds, so whichever comes first, the delivery is the same row; and it is due only where it has not ended.
+ * Stores deliveries together with the results of their first attempts, if the publisher has not stored them yet. Its statement (store-events.ts)
+ * leaves existing rows alone, so whichever comes first, the delivery is the same row; and it is due only if it has not ended.
  *
  * A failure counts only in the epoch in which its attempt began: else the publisher makes the delivery, and it is due. Nothing is stored for an
  * endpoint that was deleted meanwhile.
  *
- * Locks: what it inserts; a publisher's statement with the same delivery is waited for. Walks delivery_pkey and due_pkey to insert,
+ * Locks: what it inserts; waits for a publisher's statement with the same delivery. Walks delivery_pkey and due_pkey to insert,
  * webhook_endpoint_pkey, shard_pkey.
  *
- * @returns those that are stored. The others have to be settled like any (settle.ts), by a statement of its own, which sees what this
- * one has waited for
+ * @returns those that are stored. The others have to be settled like any (settle.ts), by a statement of its own, which sees the rows that this one
+ *   has waited for
  */
 export async function recordArrived(
   queries: Queries,
@@ -53,7 +53,7 @@ export async function recordArrived(
         on endpoint.id = result.endpoint_id and endpoint.organization_id = result.organization_id
       join shard on shard.id = shard_of(result.endpoint_id)
       where succeeded or shard.epoch = result.epoch
-      -- In the order in which publishers make deliveries, so that of two statements one waits for the other, and they do not deadlock.
+      -- In the order in which publishers make deliveries, so that two statements wait for each other and do not deadlock.
       order by result.organization_id, result.event_key, result.endpoint_id
       on conflict (id) do nothing
       returning id, endpoint_id, state, attempted_at as started_at, next_attempt_at

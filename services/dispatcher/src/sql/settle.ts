@@ -6,11 +6,11 @@ import type { FailureKind } from "@herald/contracts";
 export interface Settlement {
   deliveryId: string;
   endpointId: string;
-  /** In which this dispatcher owned the endpoint's shard when the attempt began. */
+  /** The epoch in which this dispatcher owned the endpoint's shard when the attempt began. */
   epoch: number;
   /** Its number among the attempts of its delivery, from 1 on. */
   attempt: number;
-  /** The endpoint's revision that the attempt went by. */
+  /** The endpoint's revision that the attempt used. */
   revision: bigint;
   startedAt: Date;
   durationMs: number;
@@ -19,15 +19,15 @@ export interface Settlement {
   errorSummary: string | null;
   failureKind: FailureKind | null;
   responseExcerpt: string | null;
-  /** The trace context that was sent, where it was not the event's. */
+  /** The trace context that was sent, if it was not the event's. */
   traceparent: string | null;
   /** When the delivery is due again if it failed; null when this was its last attempt. */
   nextAttemptAt: Date | null;
-  /** How long the receiver asks to be left alone; null where it does not. For the endpoint's health. */
+  /** How long the receiver asks to be left alone; null if it does not. For the endpoint's health. */
   retryAfterMs: number | null;
   /** Whether an admin waits for it, so that it did not wait for a pause. For the endpoint's health. */
   manual: boolean;
-  /** Its delivery, where that may not be stored yet. */
+  /** Its delivery, if that may not be stored yet. */
   unstored?: ArrivedDelivery | undefined;
 }
 
@@ -40,21 +40,21 @@ export interface ArrivedDelivery {
 }
 
 /**
- * Writes down how attempts ended, and what follows for their deliveries. Endpoints are only read: no settlement waits for
- * an endpoint's row. Their health is written behind it (endpoint-health.ts).
+ * Writes how attempts ended, and the consequences for their deliveries. Endpoints are only read: no settlement waits for an endpoint's row. Their
+ * health is written later (endpoint-health.ts).
  *
- * - An attempt is known by its number: a failure counts only as the one that follows the delivery's last, and only in the epoch in which it
- *   began. Then the delivery waits for its next attempt, or is exhausted, of which the product is told (notices.ts). The time of a delivery
- *   is no fence: two publishers that get one event have two.
- * - A success ends its delivery whatever else happened to it meanwhile, also a failure in the same call. Only one that was given up stays so (SPEC
- *   3.2): it is exhausted or has expired, and the product was told. The success still counts for the endpoint's health.
- * - The row of `due` is found by the delivery's own time, whoever owns the shard by now.
+ * - An attempt is known by its number: a failure counts only as the one that follows the delivery's last, and only in the epoch in which it began.
+ *   Then the delivery waits for its next attempt, or is exhausted, with a notice (notices.ts). The time of a delivery is no fence: it differs if two
+ *   publishers get the same event.
+ * - A success ends its delivery whatever else happened to it meanwhile, also a failure in the same call. Only a delivery that was given up stays so
+ *   (SPEC 3.2): it is exhausted or has expired, and the notice was made. The success still counts for the endpoint's health.
+ * - The row of `due` is found by the delivery's own time, whichever dispatcher owns the shard by now.
  * - The latest attempt is in the delivery's row; the one before it moves to delivery_attempt.
  * - Deliveries that were erased meanwhile, with their endpoint or with their days, are skipped.
  * - The same settlements, written again, change nothing: a caller that got no answer cannot know whether they were written.
  *
- * Locks these rows of `delivery` and `due`. Walks delivery_pkey, due_pkey, delivery_attempt_pkey, shard_pkey.
- * `between` lets a cached plan leave out the partitions in which nothing is settled.
+ * Locks these rows of `delivery` and `due`. Walks delivery_pkey, due_pkey, delivery_attempt_pkey, shard_pkey. `between` lets a cached plan leave out
+ * the partitions in which nothing is settled.
  *
  * @returns the results that came too late: the shard has had another owner since, the delivery had succeeded, or it was gone. They changed nothing
  */
@@ -131,7 +131,7 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
   return settlements.filter((each) => !written.has(each));
 }
 
-/** What a delivery's row keeps of its latest attempt, and `delivery_attempt` of the ones before, under the same names. */
+/** The columns of an attempt that a delivery's row has for its latest one, and `delivery_attempt` for the ones before, under the same names. */
 export const ANSWER_COLUMNS = Prisma.sql`duration_ms, status_code, error_summary, failure_kind, response_excerpt, traceparent`;
 
 /** The columns of {@link resultArrays}. */
@@ -156,7 +156,10 @@ export function resultArrays(results: readonly Settlement[]): Prisma.Sql {
         ${column((each) => each.traceparent)}::text[]`;
 }
 
-/** What was given up is told with it (the rows of `settled`), so that no crash comes between them. Most settlements give up nothing, and have no need of this. */
+/**
+ * Rows for the notice of what was given up (the rows of `settled`), in the same statement, so that no crash comes between them. Most settlements give
+ * up nothing, and do not need this.
+ */
 export const TELL_EXHAUSTED = Prisma.sql`, given_up as (
       insert into exhaustion
         (endpoint_id, state, organization_id, endpoint_name, endpoint_url, deliveries, first_at, last_at)
@@ -170,7 +173,10 @@ export function isLast({ succeeded, nextAttemptAt }: Settlement): boolean {
   return !succeeded && nextAttemptAt === null;
 }
 
-/** Of several results of one delivery a success wins, and one success is enough. In the order of ids, so that two dispatchers seldom wait for each other. */
+/**
+ * If a delivery has several results, a success wins, and one success is enough. In the order of ids, so that two dispatchers seldom wait for each
+ * other.
+ */
 function onePerDelivery(settlements: readonly Settlement[]): Settlement[] {
   const successes = new Map<string, Settlement>();
   for (const each of settlements) if (each.succeeded) successes.set(each.deliveryId, each);

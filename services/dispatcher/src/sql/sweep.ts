@@ -13,8 +13,8 @@ export interface EndpointWithWork {
 }
 
 /**
- * Finds the enabled endpoints of some shards that have rows which are due by a time, with the first row of each. It steps from endpoint to
- * endpoint, so its cost follows unfinished work, and neither the rows of an endpoint nor the number of all endpoints.
+ * Finds the enabled endpoints of some shards that have rows which are due by a time, with the first row of each. It steps from endpoint to endpoint,
+ * so its cost depends on the endpoints with work, and neither on the rows of an endpoint nor on the number of all endpoints.
  *
  * Locks nothing. Walks due_pkey, once an endpoint with work, and webhook_endpoint_pkey.
  */
