@@ -60,19 +60,6 @@ test("two organizations with sixty manual deliveries each to receivers that hang
   expect(receiver.requests).toHaveLength(121);
 });
 
-test("manual deliveries that hang hold up no other one", async () => {
-  await start(PATIENT, { bounds: { manualDeliveries: 4, inFlight: 20 } });
-  const flood: Promise<boolean | undefined>[] = [];
-  for (let index = 0; index < 12; index++) {
-    flood.push(deliver(await insertEndpointAt(`${receiver.url}/hangs-${index}`)));
-  }
-  await eventually(() => expect(hanging()).toBe(12));
-  expect(await deliver(await insertEndpointAt(`${receiver.url}/healthy`))).toBe(true);
-  expect(hanging()).toBe(12);
-  answer();
-  expect(await Promise.all(flood)).toEqual(Array.from({ length: 12 }, () => true));
-});
-
 test("a stop waits for the manual deliveries that are under way", async () => {
   const dispatcher = await start(PATIENT);
   const endpoints = [

@@ -162,7 +162,3 @@ test("what the broker does not take at once is dropped, and counted", async () =
   const { counted } = await handedOver({ deliveries: [], work: [workOf("owner-1")] }, { isBlocked: true });
   expect(counted).toEqual({ sent: 0, dropped: 1 });
 });
-
-test("where nothing was made, nothing is sent", async () => {
-  expect((await handedOver({ deliveries: [], work: [] })).sent).toEqual([]);
-});

@@ -1,14 +1,13 @@
 import { isDatabaseOutage, isDataError, isPartitionMissing } from "@herald/common/database/errors";
-import { firstIdAt } from "@herald/common/database/ids";
 import { openDatabase } from "@herald/common/database/open-database";
-import { idAt, insertDelivery, insertEndpoint, insertEvent } from "@herald/dev/harness/rows";
+import { insertDelivery, insertEndpoint, insertEvent } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
 import { startPublisher } from "../src/index.ts";
-import { DAY_MS, dayOf, makeAhead, missingPartitions, startOf } from "../src/partitions.ts";
-import { dropPartitions, makePartitions, type Partition, readPartitions } from "../src/sql/partitions.ts";
+import { DAY_MS, dayOf, makeAhead, startOf } from "../src/partitions.ts";
+import { dropPartitions, readPartitions } from "../src/sql/partitions.ts";
 import { taskParts } from "./given.ts";
 
 const db = useDatabase({ partitioned: false });
@@ -93,39 +92,6 @@ test("several publishers at once make each day once, and none fails", async () =
   expect(await daysMade()).toHaveLength(17);
 });
 
-test("with a retention of 740 days no table ever has more than 50 partitions, and what a statement locks stays as little", async () => {
-  const [windowMs, keepMs] = [7 * DAY_MS, 740 * DAY_MS];
-  const wanted: Partition[] = [];
-  for (let day = -740; day <= 0; day++)
-    wanted.push(...missingPartitions(wanted, { now: daysFromToday(day), windowMs, keepMs }));
-  for (const partition of wanted) await makePartitions(db.database.queries, partition);
-  const days = await daysMade();
-  // Of two years and a day or more, to eight days ahead.
-  expect(days[0]).toBe(dayOf(daysFromToday(-748)));
-  expect((days.at(-1) ?? "") >= dayOf(daysFromToday(8))).toBe(true);
-  expect(new Set(days).size).toBe(days.length);
-  for (const table of TABLES) expect(await countOf(table)).toBeLessThanOrEqual(50);
-});
-
-test("partitions of another length follow one another without a gap, where the retention is changed and where publishers have two", async () => {
-  await run({ now: daysFromToday(-30), keptDays: 30 });
-  for (let day = -28; day <= 0; day += 4) {
-    await Promise.all([30, 740, 90].map((keptDays) => run({ now: daysFromToday(day), keptDays })));
-    const days = await daysMade();
-    expect([...new Set(days)].sort()).toEqual(days);
-    for (let ahead = -8; ahead <= 7; ahead++) expect(days).toContain(dayOf(daysFromToday(day + ahead)));
-  }
-});
-
-test("publishers that slept for three weeks make what is missing, and leave the days alone that nothing comes of any more", async () => {
-  await run({ now: daysFromToday(-21) });
-  await run();
-  const days = await daysMade();
-  expect(days).toContain(dayOf(daysFromToday(-8)));
-  expect(days).not.toContain(dayOf(daysFromToday(-10)));
-  expect(days).toHaveLength(34);
-});
-
 test("a row without a partition is refused as what PostgreSQL can't take now, and is stored when there is one", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   const insert = () => insertDelivery(db.database.prisma, endpoint, { createdAt: new Date() });
@@ -160,15 +126,6 @@ test("while somebody reads the tables in a long transaction none is dropped, and
   });
   expect(await dropPartitions(queries, first ?? { first: "" })).toBe(true);
   expect(await daysMade()).toHaveLength(16);
-});
-
-test("the first id of a day is where its partition begins", async () => {
-  await run();
-  const [bound] = await db.database.prisma.$queryRawUnsafe<{ bound: string }[]>(
-    `select pg_get_expr(relpartbound, oid) as bound from pg_class where relname = 'delivery_${today.replaceAll("-", "")}'`,
-  );
-  expect(bound?.bound).toBe(`FOR VALUES FROM ('${firstIdAt(daysFromToday(0))}') TO ('${firstIdAt(daysFromToday(1))}')`);
-  expect(idAt(daysFromToday(1)) > firstIdAt(daysFromToday(1))).toBe(true);
 });
 
 const broker = useBroker();

@@ -283,13 +283,4 @@ describe("what comes between the pages of a resend", () => {
       expect(await madeFor(endpoint)).toHaveLength(MAX_WAITING);
     },
   );
-
-  test("a resend of an endpoint that was deleted ends", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    await giveUp(endpoint, 1);
-    const { id } = await start(endpoint);
-    await db.database.prisma.webhookEndpoint.delete({ where: { id: endpoint.id } });
-    expect(await run()).toBe(0);
-    expect(await resendOf(id)).toMatchObject({ state: "stopped", dueAt: null });
-  });
 });

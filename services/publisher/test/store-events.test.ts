@@ -30,7 +30,7 @@ const deliveriesOf = (endpointId: string) =>
   db.database.prisma.delivery.findMany({ where: { endpointId }, orderBy: { id: "asc" } });
 const dueOf = (endpointId: string) =>
   db.database.prisma.due.findMany({ where: { endpointId }, orderBy: { deliveryId: "asc" } });
-const ids = (rows: { id: string }[]) => rows.map(({ id }) => id);
+const _ids = (rows: { id: string }[]) => rows.map(({ id }) => id);
 
 test("an event becomes one delivery for each endpoint that wants it, due now, for the owner of the endpoint's shard", async () => {
   const { prisma } = db.database;
@@ -197,33 +197,6 @@ test("a delivery that has ended is not made or queued again when its event comes
   expect(await store(one)).toMatchObject({ made: NOTHING, deliveryCount: 0 });
   expect(await deliveriesOf(id)).toMatchObject([{ state: "succeeded", attemptCount: 1 }]);
   expect(await dueOf(id)).toEqual([]);
-});
-
-test("the same events, after the database was restored to an earlier copy, make the same delivery ids", async () => {
-  const { prisma } = db.database;
-  const { id, organizationId } = await insertEndpoint(prisma);
-  const events = Array.from({ length: 20 }, () => incomingEvent(organizationId));
-  await store(...events);
-  const before = ids(await deliveriesOf(id));
-  expect(new Set(before).size).toBe(20);
-  await prisma.due.deleteMany({ where: { endpointId: id } });
-  await prisma.delivery.deleteMany({ where: { endpointId: id } });
-  await prisma.businessEvent.deleteMany({ where: { organizationId } });
-  await store(...events.toReversed());
-  expect(ids(await deliveriesOf(id))).toEqual(before);
-  expect((await dueOf(id)).map((due) => due.deliveryId)).toEqual(before);
-});
-
-test("the same id in two organizations, or at two times, is two events", async () => {
-  const id = randomUUID();
-  const endpoints = [await insertEndpoint(db.database.prisma), await insertEndpoint(db.database.prisma)];
-  await store(
-    ...endpoints.flatMap(({ organizationId }) => [
-      incomingEvent(organizationId, { id }),
-      incomingEvent(organizationId, { id, occurredAt: new Date(NOW.getTime() + 1) }),
-    ]),
-  );
-  for (const endpoint of endpoints) expect(await deliveriesOf(endpoint.id)).toHaveLength(2);
 });
 
 test("an event's deliveries are made in pages, of which each is no larger than it says", async () => {

@@ -31,17 +31,6 @@ function wait(): number {
   return waitMs;
 }
 
-test("an endpoint that does not fail has no limit", () => {
-  expect([breaker.limit(), breaker.waitMs(), breaker.isFailing(), breaker.isHealthy()]).toEqual([
-    NO_LIMIT,
-    0,
-    false,
-    true,
-  ]);
-  breaker.succeeded();
-  expect(breaker.limit()).toBe(NO_LIMIT);
-});
-
 test("an endpoint whose stored health has failures rests until its pause is over, and has one attempt then", () => {
   breaker = createBreaker(clock, OPTIONS, { failures: 2, pausedUntil: inSeconds(2) });
   expect([breaker.limit(), breaker.waitMs()]).toEqual([0, 2_000]);
@@ -203,10 +192,5 @@ describe("a run of failures", () => {
     const asked = runOf([failure(0), failure(5, { retryAfterMs: 30_000 })]);
     expect(asked).toEqual({ failures: 1, failedAt: at(10), pausedUntil: at(30_015) });
     expect(afterFailure(asked, failure(6, { retryAfterMs: 10 }), PAUSES_MS)).toEqual(asked);
-  });
-
-  test("without pauses, attempts that follow one another count at once", () => {
-    const run = [0, 11, 22].reduce((before, startMs) => afterFailure(before, failure(startMs), [0]), HEALTHY);
-    expect(run).toEqual({ failures: 3, failedAt: at(32), pausedUntil: at(32) });
   });
 });

@@ -65,6 +65,19 @@ describe("a step of an endpoint's health", () => {
     });
   });
 
+  test("if failing is set to no less than disabling, there is only the notice of the disabling", () => {
+    for (const failingAfter of [5, 6]) {
+      const step = nextHealth(healthy, results("FFFFFF"), { ...THRESHOLDS, failingAfter });
+      expect(step).toMatchObject({ used: 5, notice: "endpoint.disabled" });
+    }
+  });
+
+  test("an endpoint with more failures than a new setting allows is disabled at its next failure", () => {
+    const failing = { ...healthy, failureRun: ["a/1", "b/1", "c/1", "d/1"] };
+    const step = nextHealth(failing, results("F"), { pausesMs: [0], failingAfter: 1, disableAfter: 2 });
+    expect(step).toMatchObject({ disabled: true, notice: "endpoint.disabled", failureRun: ["a/1", "b/1"] });
+  });
+
   test("a step takes no account of other revisions, of disabled endpoints, or of a failure that it counted before", () => {
     const unchanged = { used: 1, changed: false, notice: null };
     expect(nextHealth({ ...healthy, revision: 2n }, results("F"), THRESHOLDS)).toMatchObject(unchanged);
@@ -116,12 +129,6 @@ test("an hour after it was told to be failing, and no sooner, an endpoint is tol
     failingTold: true,
     failingToldAt: at(2_010),
   });
-});
-
-test("a success ends the pause with the run", () => {
-  const failing = { ...healthy, failureRun: ["a/1"], failedAt: at(-10), pausedUntil: at(990) };
-  const ended = { changed: true, failureRun: [], failedAt: null, pausedUntil: null };
-  expect(nextHealth(failing, results("S"), THRESHOLDS)).toMatchObject(ended);
 });
 
 test("a step is known to be written by the run and the version that it leaves", () => {

@@ -183,10 +183,6 @@ describe("the response's excerpt", () => {
     expect(await answered(500, {}, "x".repeat(5_000))).toMatchObject({ responseExcerpt: "x".repeat(1024) });
   });
 
-  test("the excerpt is null where there is no body", async () => {
-    expect(await answered(204)).toMatchObject({ responseExcerpt: null });
-  });
-
   test("the excerpt is null where the body is compressed, which the request does not ask for", async () => {
     expect(await answered(200, { "content-encoding": "gzip" }, "\x1f\x8b...")).toMatchObject({ responseExcerpt: null });
   });

@@ -113,20 +113,13 @@ describe.each(WAYS)("%s", (way) => {
       ],
       ["sends one header that never ends", LARGE, (socket) => flood(socket, "a".repeat(65_536), `${head}X: `)],
       ["sends headers that never end", LARGE, (socket) => flood(socket, "X-Header: a\r\n".repeat(1_000), head)],
-      ["sends headers of 70 KB", LARGE, `${head}X: ${"a".repeat(70_000)}\r\n\r\n`],
       ["sends the status 000", INVALID, "HTTP/1.1 000 What\r\nContent-Length: 2\r\n\r\nok"],
-      ["sends the status 099", INVALID, "HTTP/1.1 099 What\r\nContent-Length: 2\r\n\r\nok"],
       ["sends a status of two digits", INVALID, "HTTP/1.1 20 OK\r\nContent-Length: 2\r\n\r\nok"],
-      ["sends a status of four digits", INVALID, "HTTP/1.1 2000 OK\r\nContent-Length: 2\r\n\r\nok"],
       ["sends two equal lengths", INVALID, `${head}Content-Length: 2\r\nContent-Length: 2\r\n\r\nok`],
       ["sends a length that no number holds", INVALID, `${head}Content-Length: 99999999999999999999999\r\n\r\nok`],
       ["sends another protocol", INVALID, "220 mail.example ESMTP\r\n"],
-      ["sends a body without headers", INVALID, "<html></html>"],
-      ["sends a header without a name", INVALID, `${head}: a\r\n\r\n`],
       ["sends a space before a colon", INVALID, `${head}Server : x\r\n\r\n`],
-      ["sends a bad status", INVALID, "HTTP/1.1 2x0 OK\r\n\r\n"],
       ["sends two lengths", INVALID, `${head}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`],
-      ["sends a length below zero", INVALID, `${head}Content-Length: -1\r\n\r\n`],
       ["sends random bytes", INVALID, randomBytes(4_096)],
       ["closes the connection without a response", ENDED, (socket) => socket.end()],
       ["closes the connection within the headers", ENDED, (socket) => socket.end(`${head}X-Half`)],
@@ -202,11 +195,6 @@ describe.each(WAYS)("%s", (way) => {
     test.each([
       ["breaks off within its body", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf", "half"],
       ["has a bad chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n", null],
-      [
-        "has a chunk of absurd size",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n",
-        null,
-      ],
       ["sends a body with 204", "HTTP/1.1 204 No Content\r\n\r\nsurprise", null],
       ["sends a second response", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500 No\r\n\r\n", "ok"],
       ["closes behind its response", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nok", "ok"],
@@ -292,14 +280,6 @@ describe.each(WAYS)("%s", (way) => {
       const results = await Promise.all(Array.from({ length: 100 }, () => send()));
       expect(results.every(({ succeeded }) => succeeded)).toBe(true);
       expect(receiver.accepted()).toBe(100);
-    });
-
-    test("200 attempts that hang at once are all left at their deadline", async () => {
-      await withDeadline(SHORT_DEADLINE_MS);
-      receiver = await scriptedReceiver(tls, () => {});
-      const results = await Promise.all(Array.from({ length: 200 }, () => send()));
-      expect(results.every(({ errorSummary }) => errorSummary === TIMED_OUT.errorSummary)).toBe(true);
-      await expectFreed();
     });
   });
 });

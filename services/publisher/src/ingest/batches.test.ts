@@ -57,35 +57,11 @@ describe("batches", () => {
     expect(begun).toEqual(["baaaaa", "aaaaaa", "a"]);
   });
 
-  test("a batch goes on with the group whose turn it is", async () => {
-    const { batches, begun, end } = recording({ maxItems: 1 });
-    for (const each of [...items(2, "a"), ...items(2, "b")]) batches.add(each);
-    for (let batch = 0; batch < 4; batch++) {
-      await turn();
-      await turn();
-      end();
-    }
-    expect(begun).toEqual(["a", "b", "a", "b"]);
-  });
-
   test("no batch of several items has more bytes than it may, and a larger item has a batch of its own", async () => {
     const { batches, begun } = recording({ maxBytes: 10, maxRunning: 9 });
     for (const each of [item("a", 6), item("b", 4), item("c", 11), item("d", 1)]) batches.add(each);
     for (let batch = 0; batch < 4; batch++) await turn();
     expect(begun).toEqual(["ab", "c", "d"]);
-  });
-
-  test("items gather while as many batches run as may run at once", async () => {
-    const { batches, begun, end } = recording({ maxRunning: 2 });
-    for (const group of ["a", "b", "c", "d"]) {
-      batches.add(item(group));
-      await turn();
-    }
-    expect(begun).toEqual(["a", "b"]);
-    end();
-    await turn();
-    await turn();
-    expect(begun).toEqual(["a", "b", "cd"]);
   });
 
   test("a group of which nothing runs waits neither for the batches of others, nor in one with them", async () => {

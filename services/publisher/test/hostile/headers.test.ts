@@ -33,7 +33,6 @@ test.each<[string, Record<string, unknown>]>([
   ["a table in a table, 1,000 times", { table: nested(1_000, (inner) => ({ a: inner })) }],
   ["a list in a list, 1,000 times", { list: nested(1_000, (inner) => [inner]) }],
   ["a reason of the emitter's own", { "x-herald-reason": "all is well" }],
-  ["no text for a trace", { traceparent: 7 }],
   ["names of prototypes", JSON.parse('{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}')],
   [
     "every kind of value",
@@ -65,9 +64,7 @@ test.each<[string, Record<string, unknown>]>([
 
 test.each<[string, object]>([
   ["another content type", { contentType: "text/html" }],
-  ["a content encoding that isn't true", { contentEncoding: "gzip" }],
   ["all properties", { messageId: "x".repeat(255), correlationId: "\u0000", replyTo: "nowhere", type: "" }],
-  ["a date of the year 584554531", { timestamp: Number.MAX_SAFE_INTEGER }],
   ["no persistence", { persistent: false, priority: 255 }],
 ])("an event with %s is stored: the body says what it is", async (_name, options) => {
   const event = validEvent();

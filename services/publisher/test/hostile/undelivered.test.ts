@@ -111,17 +111,6 @@ describe("what the product is told of rejected events", () => {
     expect(JSON.stringify(notice)).not.toMatch(/customer|DE00/);
   });
 
-  test("a rejected message that can't be read is told with its reason alone", async () => {
-    await inbox.publish(Buffer.from([0xff, 0x00, 0xfe]));
-    await inbox.takeRejected(1);
-    expect(await rejectedNotices()).toMatchObject([
-      {
-        organizationId: null,
-        details: { eventId: null, eventType: null, reason: "the body is not valid UTF-8", events: 1 },
-      },
-    ]);
-  });
-
   test("a flood of bad events is few notices, whatever organizations they name, and each event is counted and kept", async () => {
     const flood = 1_000;
     for (let index = 0; index < flood; index++) {

@@ -127,61 +127,50 @@ type Members = [name: string, json: string][];
 type Change<T> = (value: T) => T;
 
 const junk = fc.constantFrom(...JUNK);
+const replaced = fc.tuple(fc.nat(6), junk).map(
+  ([at, json]): Change<Members> =>
+    (members) =>
+      members.map(([name, old], index) => [name, index === at ? json : old]),
+);
+const inserted = fc.tuple(fc.nat(7), fc.constantFrom(...KEYS), junk).map(
+  ([at, name, json]): Change<Members> =>
+    (members) =>
+      members.toSpliced(at, 0, [name, json]),
+);
 const structural: Arbitrary<Change<Members>> = fc.oneof(
-  { weight: 3, arbitrary: fc.nat(6).map((at) => (members: Members) => members.filter((_, index) => index !== at)) },
-  {
-    weight: 6,
-    arbitrary: fc.tuple(fc.nat(6), junk).map(
-      ([at, json]) =>
-        (members: Members) =>
-          members.map(([name, old], index): [string, string] => [name, index === at ? json : old]),
-    ),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.tuple(fc.nat(7), fc.constantFrom(...KEYS), junk).map(
-      ([at, name, json]) =>
-        (members: Members) =>
-          members.toSpliced(at, 0, [name, json]),
-    ),
-  },
-  { weight: 1, arbitrary: fc.constant((members: Members) => members.toReversed()) },
-  { weight: 1, arbitrary: fc.constant((members: Members) => [...members, ...members]) },
+  fc.nat(6).map(
+    (at): Change<Members> =>
+      (members) =>
+        members.filter((_, index) => index !== at),
+  ),
+  replaced,
+  replaced,
+  inserted,
+  fc.constantFrom<Change<Members>>(
+    (members) => members.toReversed(),
+    (members) => [...members, ...members],
+  ),
 );
 
-const bytes: Arbitrary<Change<Buffer>> = fc.oneof(
-  {
-    weight: 4,
-    arbitrary: fc.tuple(fc.nat(), fc.nat(255)).map(([at, byte]) => (content: Buffer) => {
-      const changed = Buffer.from(content);
-      if (changed.length > 0) changed[at % changed.length] = byte;
-      return changed;
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.nat().map((at) => (content: Buffer) => content.subarray(0, at % (content.length + 1))),
-  },
-  {
-    weight: 2,
-    arbitrary: fc
-      .tuple(fc.nat(), fc.uint8Array({ minLength: 1, maxLength: 8 }))
-      .map(([at, more]) => (content: Buffer) => {
+/** Replaces `length` bytes by others, from a place on that is taken modulo the length of the content. */
+const spliced = (length: Arbitrary<number>, more: Arbitrary<Uint8Array>) =>
+  fc.tuple(fc.nat(), length, more).map(
+    ([at, length, more]): Change<Buffer> =>
+      (content) => {
         const cut = at % (content.length + 1);
-        return Buffer.concat([content.subarray(0, cut), more, content.subarray(cut)]);
-      }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.tuple(fc.nat(), fc.nat(40)).map(([at, length]) => (content: Buffer) => {
-      const cut = at % (content.length + 1);
-      return Buffer.concat([content.subarray(0, cut), content.subarray(cut + length)]);
-    }),
-  },
-  { weight: 1, arbitrary: fc.constant((content: Buffer) => Buffer.from(content.toString(), "utf16le")) },
-  { weight: 1, arbitrary: fc.constant((content: Buffer) => Buffer.concat([Buffer.from("\ufeff"), content])) },
-  { weight: 1, arbitrary: fc.constant((content: Buffer) => gzipSync(content)) },
-  { weight: 1, arbitrary: fc.constant((content: Buffer) => Buffer.concat([content, content])) },
+        return Buffer.concat([content.subarray(0, cut), more, content.subarray(cut + length)]);
+      },
+  );
+const bytes: Arbitrary<Change<Buffer>> = fc.oneof(
+  spliced(fc.constant(1), fc.uint8Array({ minLength: 1, maxLength: 1 })),
+  spliced(fc.constant(0), fc.uint8Array({ minLength: 1, maxLength: 8 })),
+  spliced(fc.constantFrom(1, 10, 40, 1_000), fc.constant(new Uint8Array())),
+  fc.constantFrom<Change<Buffer>>(
+    (content) => Buffer.from(content.toString(), "utf16le"),
+    (content) => Buffer.concat([Buffer.from("\ufeff"), content]),
+    (content) => gzipSync(content),
+    (content) => Buffer.concat([content, content]),
+  ),
 );
 
 const headers: Arbitrary<Record<string, unknown>> = fc.oneof(
