@@ -10,7 +10,7 @@ test("§8/timeout §8/attempts §8/delays §8/pass §8/polling §8/disabling SPE
     AMQP_URL: "amqp://localhost",
     ...newSealingKeys("k1"),
   };
-  // Retries have timers; what no timer or message tells of is found by a sweep. SPEC allows a minute.
+  // Retries have timers; a sweep finds work without a timer or message. SPEC allows a minute.
   expect(DISPATCHER_TUNING.sweepIntervalMs).toBeLessThan(60_000);
   const config = readConfig(dispatcherSettings, environment);
   expect(config).toMatchObject({

@@ -12,8 +12,8 @@ import { settle } from "../src/sql/settle.ts";
 import { findEndpointsWithWork } from "../src/sql/sweep.ts";
 
 /**
- * What each hot statement reads of the tables that grow: the indexes that its file names, and never a whole table,
- * whatever PostgreSQL believes to be in there.
+ * Each hot statement reads growing tables by the indexes that its file names, and never a whole table,
+ * whatever PostgreSQL's statistics are.
  */
 // Storing the history takes long on a busy machine.
 const db = useDatabase({ statementTimeoutMs: 600_000 });
@@ -22,7 +22,7 @@ const NOW = new Date();
 const LATER = new Date(NOW.getTime() + 30_000);
 const EPOCH = 0;
 const DUE = ["due_pkey"];
-/** What the history of one partition is read by. */
+/** The indexes by which the history of one partition is read. */
 const HISTORY = ["business_event_pkey", "delivery_pkey"];
 
 /** Statements that find nothing: a plan is no row that the next statement could work with. */

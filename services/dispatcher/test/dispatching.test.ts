@@ -8,7 +8,7 @@ import { SECRET_KEYS, useDispatchers } from "./dispatchers.ts";
 
 const { db, receiver, start, stop, insertEndpointAt, insertDeliveries } = useDispatchers();
 
-test("what is due is attempted, once", async () => {
+test("each due delivery is attempted once", async () => {
   const endpoint = await insertEndpointAt(receiver.url);
   const ids = await insertDeliveries(endpoint, 50);
   await start();
@@ -27,7 +27,7 @@ test("with a rate, all dispatchers together begin no more attempts a second to a
   await Promise.all([start(settings), start(settings)]);
   await eventually(async () => expect(await prisma.delivery.count({ where: { state: "succeeded" } })).toBe(50));
   const { attemptedAt } = await prisma.delivery.findFirstOrThrow({ orderBy: { attemptedAt: "desc" } });
-  // At once the tokens of a second; and perhaps once more, where its shard changed hands. The others come at ten a second.
+  // The tokens of a second come at once, and perhaps again if the shard changed hands. The others come at ten a second.
   expect(Number(attemptedAt) - begun).toBeGreaterThanOrEqual(((50 - 20) / 10) * 1_000);
 });
 
@@ -153,7 +153,7 @@ describe("dispatching that an operator has stopped", () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  test("no row is read of a shard that is stopped, or that another dispatcher has taken since, also where its owner has not heard of it", async () => {
+  test("no row is read of a shard that is stopped, or that another dispatcher has taken since, even if its owner does not know it", async () => {
     const { prisma, queries } = db.database;
     const endpoint = await insertEndpoint(prisma);
     await insertDelivery(prisma, endpoint);

@@ -52,7 +52,7 @@ test("§3.1/success any success resets the count", async () => {
   expect(await endpointOf(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 4 });
 });
 
-test("the endpoint's changes tell that Herald disabled it, and nothing of failures before", async () => {
+test("the endpoint's changes show that Herald disabled it, and no failures before", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   const changes = () => db.database.prisma.endpointChange.findMany({ where: { endpointId: endpoint.id } });
   await settleRun(endpoint, [false, false, false, false]);
@@ -202,7 +202,7 @@ test("a settlement that fails leaves no notice, and its repetition leaves one", 
 });
 
 test("an endpoint's health and its notices follow the order in which attempts ended, however they are batched (property)", async () => {
-  // Mostly failures, since it is their runs that matter; and any others.
+  // Mostly failures, since their runs matter; and any others.
   const failsMostly = fc.nat(4).map((number) => number === 0);
   await fc.assert(
     fc.asyncProperty(
@@ -246,22 +246,22 @@ function model(results: readonly boolean[], minutes: number) {
   return { enabled: true, consecutiveFailures, notices };
 }
 
-/** What is told of an endpoint's deliveries: of one settlement each. */
-const toldOf = ({ id }: Endpoint) =>
+/** The rows for notices of an endpoint's deliveries: one for each settlement. */
+const recordedOf = ({ id }: Endpoint) =>
   db.database.prisma.exhaustion.findMany({ where: { endpointId: id }, orderBy: { firstAt: "asc" } });
 
 /** The last attempt of a delivery, which fails. */
 const last = (endpoint: Endpoint, current: UnderWay) =>
   settlement(endpoint, current, { succeeded: false, nextAttemptAt: null, startedAt: nextStart() });
 
-test("§3.2/exhausted a settlement tells how many deliveries of each endpoint it gave up, and from when to when", async () => {
+test("§3.2/exhausted a settlement records how many deliveries of each endpoint it gave up, and from when to when", async () => {
   const [one, other] = [await insertEndpoint(db.database.prisma), await insertEndpoint(db.database.prisma)];
   const ofOne = [last(one, await underWay(one, 5)), last(one, await underWay(one, 5))];
   const ofOther = last(other, await underWay(other, 5));
   const goesOn = settlement(other, await underWay(other, 4), { succeeded: false, startedAt: nextStart() });
   const succeeded = settlement(other, await underWay(other, 5), { startedAt: nextStart() });
   await settleAll([...ofOne, ofOther, goesOn, succeeded]);
-  expect(await toldOf(one)).toMatchObject([
+  expect(await recordedOf(one)).toMatchObject([
     {
       organizationId: one.organizationId,
       endpointName: one.name,
@@ -271,10 +271,12 @@ test("§3.2/exhausted a settlement tells how many deliveries of each endpoint it
       lastAt: ofOne[1]?.startedAt,
     },
   ]);
-  expect(await toldOf(other)).toMatchObject([{ deliveries: 1, firstAt: ofOther.startedAt, lastAt: ofOther.startedAt }]);
+  expect(await recordedOf(other)).toMatchObject([
+    { deliveries: 1, firstAt: ofOther.startedAt, lastAt: ofOther.startedAt },
+  ]);
 });
 
-test("a delivery whose settlement is written again, since its answer was lost, is told once", async () => {
+test("a given-up delivery whose settlement is written again, since its answer was lost, is recorded once", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   const { settle, health } = dispatcher(
     {},
@@ -282,12 +284,12 @@ test("a delivery whose settlement is written again, since its answer was lost, i
   );
   await settle(last(endpoint, await underWay(endpoint, 5)));
   await health.drained();
-  expect(await toldOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
+  expect(await recordedOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
 });
 
-test("two dispatchers that settle one delivery tell of it once", async () => {
+test("two dispatchers that settle one delivery record it once", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   const exhausted = last(endpoint, await underWay(endpoint, 5));
   await Promise.all([settleAll([exhausted]), settleAll([exhausted])]);
-  expect(await toldOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
+  expect(await recordedOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
 });

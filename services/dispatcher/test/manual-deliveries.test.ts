@@ -22,7 +22,7 @@ beforeEach(() => {
 /** Attempts that hang end long after the test. */
 const PATIENT = { ATTEMPT_TIMEOUT_SECONDS: "60" };
 
-/** When a manual delivery is due where nobody attempts it for its request: later than the test takes. */
+/** When a manual delivery is due that is not attempted for its request: later than the test takes. */
 const DUE_AT = new Date(Date.now() + 3_600_000);
 
 /** Stores manual deliveries, as the API does. */
@@ -53,7 +53,7 @@ test("two organizations with sixty manual deliveries each to receivers that hang
   expect(await deliver(third)).toBe(true);
   expect(hanging()).toBe(20);
 
-  // What was refused is due, and is attempted in the ordinary way.
+  // The refused deliveries are due, and are attempted in the ordinary way.
   answer();
   await Promise.all(flood);
   await eventually(async () => expect(await succeeded()).toBe(121));
@@ -108,7 +108,7 @@ test.each(["due", "manual"])(
       if (kind === "manual") asked.push(askForManual(endpoint, id, dueAt));
     }
     const waiting = { endpointId: { in: endpoints.map(({ id }) => id) } };
-    // They are at hand, and no byte is free for them. What can be seen of it is that nothing is sent.
+    // A fixed wait, to show an absence: they are in memory, no byte is free for them, and nothing is sent.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect(receiver.requests.map(({ path }) => path)).toEqual(Array.from({ length: 4 }, () => "/hangs-with-bytes"));
 
@@ -118,7 +118,7 @@ test.each(["due", "manual"])(
     await prisma.webhookEndpoint.update({ where: replaced, data: { sealedSecret, revision } });
     await prisma.webhookEndpoint.update({ where: paused, data: { enabled: false, revision } });
     await prisma.webhookEndpoint.delete({ where: deleted });
-    // What was read may be half a second old.
+    // A configuration that is half a second old may still be used.
     await new Promise((resolve) => setTimeout(resolve, 600));
     answer();
 

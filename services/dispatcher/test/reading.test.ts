@@ -46,7 +46,7 @@ describe("reading a backlog", () => {
     expect([idsOf(large.id), idsOf(small.id)]).toEqual([ofLarge.slice(0, 3), ofSmall]);
   });
 
-  test("goes on behind the cursor, and ends with what is due later", async () => {
+  test("reading a backlog goes on behind the cursor, and ends with rows that are due later", async () => {
     const { prisma, queries } = db.database;
     const endpoint = await insertEndpoint(prisma);
     const ids = await insertDeliveries(endpoint, 5);
@@ -67,7 +67,7 @@ describe("reading a backlog", () => {
     expect((await prisma.due.findMany()).map(({ deliveryId }) => deliveryId)).toEqual([waiting]);
   });
 
-  test("brings small bodies, and of large ones their length", async () => {
+  test("reading a backlog brings small bodies, and the length of large ones", async () => {
     const { prisma, queries } = db.database;
     const endpoint = await insertEndpoint(prisma);
     const large = JSON.stringify("é".repeat(5_000));
@@ -81,7 +81,7 @@ describe("reading a backlog", () => {
   });
 });
 
-test("of endpoints whose owner died, the oldest due deliveries count an interruption, so many as may have been in flight", async () => {
+test("the oldest due deliveries of endpoints whose owner died count an interruption, as many as may have been in flight", async () => {
   const { prisma, queries } = db.database;
   const [one, other] = [await insertEndpoint(prisma), await insertEndpoint(prisma)];
   const ids = [...(await insertDeliveries(one, 4)), ...(await insertDeliveries(other, 1))];
@@ -92,7 +92,7 @@ test("of endpoints whose owner died, the oldest due deliveries count an interrup
 });
 
 describe("a sweep", () => {
-  test("§6.3 §8/pass finds every enabled endpoint of its shards with a due delivery, however large other backlogs are", async () => {
+  test("§6.3 §8/pass a sweep finds every enabled endpoint of its shards with a due delivery, however large other backlogs are", async () => {
     const { prisma, queries } = db.database;
     const endpoints = await Promise.all(Array.from({ length: 40 }, () => insertEndpoint(prisma)));
     const [busy, paused] = endpoints as [(typeof endpoints)[0], (typeof endpoints)[0]];

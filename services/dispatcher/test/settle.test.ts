@@ -33,7 +33,7 @@ describe("an endpoint's rates", () => {
     db.database.prisma.endpointHour.findMany({ where: { endpointId }, orderBy: { hour: "asc" } });
   const hourOf = (time: Date) => new Date(Math.floor(time.getTime() / 3_600_000) * 3_600_000);
 
-  test("they are what its attempts add up to, by the hours in which they began, whichever dispatcher made them", async () => {
+  test("an endpoint's rates are the sums of its attempts, by the hours in which they began, whichever dispatcher made them", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const nextHour = after(3_600_000);
     for (const [durationMs, succeeded, startedAt] of [
@@ -50,7 +50,7 @@ describe("an endpoint's rates", () => {
     ]);
   });
 
-  test("a result that comes too late is not counted, and of a deleted endpoint nothing is written", async () => {
+  test("a result that comes too late is not counted, and nothing is written for a deleted endpoint", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const { settle, writeRates } = dispatcher();
     await settle(settlement(endpoint, { ...(await underWay(endpoint)), epoch: EARLIER }, { succeeded: false }));
@@ -62,7 +62,7 @@ describe("an endpoint's rates", () => {
     expect(await hoursOf(deleted.id)).toEqual([]);
   });
 
-  test("what PostgreSQL does not take now is written later", async () => {
+  test("rates that PostgreSQL does not take now are written later", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     let isDown = true;
     const warnings: unknown[] = [];

@@ -27,9 +27,9 @@ export interface UnderWay {
   attempt: number;
 }
 
-/** Nobody has taken a shard in these tests, but where they say so. */
+/** The epoch of every shard in these tests: no dispatcher has taken one. */
 export const EPOCH = 0;
-/** Of an owner before. */
+/** The epoch of an owner before. */
 export const EARLIER = -1;
 
 /** Deliveries whose attempts are under way, and how they end. */
@@ -86,7 +86,7 @@ export function settling(db: TestDatabase) {
     return new Date(NOW.getTime() + elapsedMs);
   }
 
-  /** From now on, an attempt begins so long after the one before. */
+  /** From now on, an attempt begins this long after the one before. */
   function pace(ms: number): void {
     paceMs = ms;
   }

@@ -21,7 +21,7 @@ const beat = (id: string, override: Partial<Heartbeat> = {}) =>
     ...override,
   });
 
-/** From now on, nobody has heard of it for too long. */
+/** From now on, its last heartbeat is too long ago. */
 const die = (id: string) =>
   db.database.prisma.process.update({ where: { id }, data: { aliveUntil: new Date(Date.now() - 1_000) } });
 
@@ -34,13 +34,13 @@ beforeEach(async () => {
 });
 
 describe("a heartbeat", () => {
-  test("of one that is alone takes everything at once", async () => {
+  test("a heartbeat of a dispatcher that is alone takes everything at once", async () => {
     const { owned, taken, fair } = await beat(randomUUID());
     expect([owned.length, taken.length, fair]).toEqual([0, 256, 256]);
     expect(taken.every(({ crashed }) => !crashed)).toBe(true);
   });
 
-  test("of a second one takes nothing of what the first one lives by, and says to both what is fair", async () => {
+  test("a heartbeat of a second dispatcher takes none of the first one's shards, and both get their fair share", async () => {
     const [first, second] = [randomUUID(), randomUUID()];
     await beat(first);
     expect(await beat(second)).toMatchObject({ taken: [], fair: 128 });
@@ -56,7 +56,7 @@ describe("a heartbeat", () => {
     expect([await ownedBy(first), await ownedBy(second)]).toEqual([128, 128]);
   });
 
-  test("regression: takes what one owned that died before PostgreSQL's clock was set back by an hour", async () => {
+  test("regression: a heartbeat takes the shards of a dispatcher that died before PostgreSQL's clock was set back by an hour", async () => {
     const [dead, living] = [randomUUID(), randomUUID()];
     await beat(dead);
     const aliveUntil = new Date(Date.now() + 3_600_000);
@@ -64,7 +64,7 @@ describe("a heartbeat", () => {
     expect((await beat(living)).taken).toHaveLength(256);
   });
 
-  test("takes what a dead one owned, says so, and raises the epoch", async () => {
+  test("a heartbeat takes the shards of a dead dispatcher, says so, and raises the epoch", async () => {
     const [dead, living] = [randomUUID(), randomUUID()];
     const before = await beat(dead);
     await die(dead);
@@ -76,7 +76,7 @@ describe("a heartbeat", () => {
     expect(await beat(dead)).toMatchObject({ owned: [], taken: [] });
   });
 
-  test("at the same moment as others': each shard is taken once", async () => {
+  test("heartbeats at the same moment take each shard once", async () => {
     const ids = Array.from({ length: 8 }, () => randomUUID());
     const answers = await Promise.all(ids.map((id) => beat(id)));
     const taken = answers.flatMap((answer) => answer.taken.map(({ shard }) => shard));
@@ -90,7 +90,7 @@ describe("a heartbeat", () => {
     expect(await ownedBy(dead)).toBe(0);
   });
 
-  test("of one that can't make attempts wants nothing while another one can, and its share where nobody can", async () => {
+  test("a dispatcher that can't make attempts wants nothing while another one can, and its share if none can", async () => {
     const [unable, able] = [randomUUID(), randomUUID()];
     await beat(able);
     expect(await beat(unable, { able: false, outageSince: new Date() })).toMatchObject({ fair: 0, taken: [] });
@@ -99,7 +99,7 @@ describe("a heartbeat", () => {
     expect(await beat(unable, { able: false })).toMatchObject({ fair: 128 });
   });
 
-  test("takes nothing that is stopped, and says what of its own is", async () => {
+  test("a heartbeat takes no stopped shard, and says which of its own are", async () => {
     const id = randomUUID();
     await beat(id);
     await db.database.prisma.shard.updateMany({ where: { id: { lt: 100 } }, data: { stoppedAt: new Date() } });
@@ -109,7 +109,7 @@ describe("a heartbeat", () => {
     expect((await beat(randomUUID())).taken).toHaveLength(156);
   });
 
-  test("deletes the rows of processes that ended long ago, and no others", async () => {
+  test("a heartbeat deletes the rows of processes that ended long ago, and no others", async () => {
     const { prisma } = db.database;
     const [old, quiet, living] = [randomUUID(), randomUUID(), randomUUID()];
     const longAgo = new Date(Date.now() - 120_000);
@@ -121,7 +121,7 @@ describe("a heartbeat", () => {
   });
 });
 
-describe("a dispatcher that starts where another one ran", () => {
+describe("a dispatcher that starts after another one", () => {
   const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
   let presence: Presence;
   let shards: Shards;
@@ -136,7 +136,7 @@ describe("a dispatcher that starts where another one ran", () => {
     presence.close();
   });
 
-  /** Of the one before, PostgreSQL knows that it owns all shards, and lives for a minute. */
+  /** By PostgreSQL, the one before owns all shards, and lives for a minute. */
   async function start(neighbour: string, place: string | null): Promise<void> {
     await beat(neighbour, { place });
     shards = createShards(
@@ -149,13 +149,13 @@ describe("a dispatcher that starts where another one ran", () => {
     await shards.begun;
   }
 
-  test("takes its shards at once if it was killed, as those of one that crashed", async () => {
+  test("a new dispatcher takes the shards at once of one that was killed in its place, as after a crash", async () => {
     expect(presence.place).not.toBeNull();
     await start(randomUUID(), presence.place);
     expect([taken.length, taken.every(({ crashed }) => crashed)]).toEqual([256, true]);
   });
 
-  test("takes nothing of it while it runs, though it may be frozen", async () => {
+  test("a new dispatcher takes no shard of one that runs in its place, though it may be frozen", async () => {
     const living = randomUUID();
     const its = await openPresence(living);
     await start(living, its.place);
@@ -163,7 +163,7 @@ describe("a dispatcher that starts where another one ran", () => {
     its.close();
   });
 
-  test("takes nothing of one that ran elsewhere", async () => {
+  test("a new dispatcher takes no shard of one that ran elsewhere", async () => {
     await start(randomUUID(), `another machine ${presence.place}`);
     expect(taken).toEqual([]);
   });

@@ -35,7 +35,7 @@ const deliveryOf = (event: IncomingEvent, owner: string | null): NewDelivery => 
 });
 const workOf = (owner: string | null) => ({ endpointId: randomUUID(), organizationId: "organization-2", owner });
 
-/** Hands over, where the broker takes messages or doesn't, and these dispatchers are of this process. */
+/** Hands over, if `isBlocked` to a broker that takes no messages; the `local` dispatchers are of this process. */
 async function handedOver(
   made: Omit<ForOwners, "stored">,
   { local = [], isBlocked = false }: { local?: string[]; isBlocked?: boolean } = {},
@@ -142,7 +142,7 @@ test("bodies that are more than 256 KiB together go in several messages, each wi
   expect(bodies).toEqual(deliveries.map(({ event }) => event.body));
 });
 
-test("what nobody owns is sent to nobody: who takes the shard reads PostgreSQL", async () => {
+test("deliveries without an owner are not sent: the next owner of the shard reads PostgreSQL", async () => {
   const { sent, counted } = await handedOver({ deliveries: [deliveryOf(eventWith("{}"), null)], work: [workOf(null)] });
   expect(sent).toEqual([]);
   expect(counted).toEqual({ sent: 0, dropped: 2 });
@@ -158,7 +158,7 @@ test("a dispatcher of this process is called, and others get messages", async ()
   expect(counted).toEqual({ sent: 2, dropped: 0 });
 });
 
-test("what the broker does not take at once is dropped, and counted", async () => {
+test("messages that the broker does not take at once are dropped, and counted", async () => {
   const { counted } = await handedOver({ deliveries: [], work: [workOf("owner-1")] }, { isBlocked: true });
   expect(counted).toEqual({ sent: 0, dropped: 1 });
 });

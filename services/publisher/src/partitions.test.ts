@@ -50,7 +50,7 @@ test.each([
 });
 
 describe("with partitions of another length", () => {
-  test("the next one begins where the last one ends", () => {
+  test("the next partition begins where the last one ends, also if it has another length", () => {
     const there = missing([], 30);
     expect(missing(there, 740, later(1))).toEqual([{ first: "2026-11-30", end: "2026-12-17" }]);
     expect(missing([{ first: "2026-11-01", end: "2026-11-28" }], 30)).toEqual([
@@ -59,7 +59,7 @@ describe("with partitions of another length", () => {
     ]);
   });
 
-  test("one that fills a gap ends where the next one begins", () => {
+  test("a partition that fills a gap ends where the next one begins", () => {
     const there = [
       { first: "2026-11-20", end: "2026-11-22" },
       { first: "2026-11-10", end: "2026-11-15" },

@@ -11,7 +11,7 @@ import {
 const ID = "5f0c9a52-3d51-4f0e-8a35-0d9f7c1be111";
 const message = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
 
-test("a rejection says whose event it was, which, of what type and why, and nothing else of it", () => {
+test("a rejection has organization, id and type of its event and the reason, and nothing else of it", () => {
   const event = { organizationId: "acme", id: ID.toUpperCase(), type: "RiskCreated", data: { secret: "payload" } };
   expect(rejectionOf(message(event), "rejected", "/entityId must be a UUID")).toEqual({
     cause: "rejected",
@@ -29,7 +29,7 @@ test.each([
   ["a list", message("[]")],
   ["fields that are something else", message({ organizationId: 7, id: "7", type: "" })],
   ["an organization that could not be stored", message({ organizationId: "a\u0000b" })],
-])("a rejection of %s says the reason alone", (_what, content) => {
+])("a rejection of %s has the reason alone", (_what, content) => {
   const unknown = { organizationId: null, eventId: null, eventType: null };
   expect(rejectionOf(content, "in_future", "broken")).toEqual({ ...unknown, cause: "in_future", reason: "broken" });
 });
@@ -91,7 +91,7 @@ const event = (override: Partial<Rejection> = {}): Rejection => ({
   ...override,
 });
 
-/** How many of so many events are kept. */
+/** How many of these events are kept. */
 function keep(hour: ReturnType<typeof hourly>, events: number, now: Date, organizationOf = (_index: number) => "acme") {
   let kept = 0;
   for (let index = 0; index < events; index++) {
@@ -103,7 +103,7 @@ function keep(hour: ReturnType<typeof hourly>, events: number, now: Date, organi
   return kept;
 }
 
-test("so many events of an organization are kept in an hour, and of all organizations so many", () => {
+test("a bounded number of events is kept in an hour, for one organization and for all", () => {
   const hour = hourly();
   expect(keep(hour, 1_000, NOW)).toBe(KEPT_OF_ORGANIZATION);
   expect(hour.mayKeep(event({ organizationId: "other" }), NOW)).toBe(true);
@@ -111,12 +111,12 @@ test("so many events of an organization are kept in an hour, and of all organiza
   expect(keep(hour, 1_000, NEXT_HOUR)).toBe(KEPT_OF_ORGANIZATION);
 });
 
-test("what nobody could find is not kept", () => {
+test("an event that no search could find is not kept", () => {
   expect(hourly().mayKeep(event({ eventId: null }), NOW)).toBe(false);
   expect(hourly().mayKeep(event({ organizationId: null }), NOW)).toBe(false);
 });
 
-test("an organization's type is told once an hour for each cause, and not for good", () => {
+test("an organization's type has one notice an hour for each cause", () => {
   const hour = hourly();
   expect(hour.mayNotify(event(), NOW)).toBe(true);
   hour.hasNotified(event());
@@ -127,13 +127,13 @@ test("an organization's type is told once an hour for each cause, and not for go
   expect(hour.mayNotify(event(), NEXT_HOUR)).toBe(true);
 });
 
-test("a flood of types is told of some of them", () => {
+test("only some types of a flood have notices", () => {
   const hour = hourly();
   const types = Array.from({ length: 5_000 }, (_, index) => event({ eventType: `Type${index}` }));
-  const told = types.filter((each) => {
+  const noticed = types.filter((each) => {
     const mayNotify = hour.mayNotify(each, NOW);
     if (mayNotify) hour.hasNotified(each);
     return mayNotify;
   });
-  expect(told).toHaveLength(1_000);
+  expect(noticed).toHaveLength(1_000);
 });

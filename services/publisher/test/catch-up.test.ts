@@ -62,7 +62,7 @@ async function insertEvents(organizationId: string, count: number, row: Paramete
 const withPages = (steps: Parameters<typeof queriesAround>[2]) =>
   queriesAround(db.database.queries, "backfilled", steps);
 
-describe("what a catch-up makes", () => {
+describe("the deliveries of a catch-up", () => {
   test("§6.2 a catch-up goes on, page by page, until no event is missing", async () => {
     const endpoint = await insertMarked();
     await insertEvents(endpoint.organizationId, 15, { type: "RiskCreated" });
@@ -148,20 +148,20 @@ describe("what a catch-up makes", () => {
     expect(await versions()).toEqual(before);
   });
 
-  test("each page that made deliveries tells the owner of their endpoint", async () => {
+  test("each page that made deliveries notifies the owner of their endpoint", async () => {
     const endpoint = await insertMarked();
     await insertMarked({ organizationId: endpoint.organizationId, events: ["RiskCreated"] });
     await insertEvents(endpoint.organizationId, 25);
     const owner = randomUUID();
     await ownShards(db.database.prisma, owner);
-    const told: ForOwners[] = [];
-    await run(clock, { handOver: (made) => told.push(made) });
+    const notified: ForOwners[] = [];
+    await run(clock, { handOver: (made) => notified.push(made) });
     const work = [{ endpointId: endpoint.id, organizationId: endpoint.organizationId, owner }];
-    expect(told).toEqual(Array(3).fill({ stored: true, deliveries: [], work }));
+    expect(notified).toEqual(Array(3).fill({ stored: true, deliveries: [], work }));
   });
 });
 
-describe("when it comes", () => {
+describe("the time of a catch-up", () => {
   test("a catch-up is repeated a minute later, which closes the race with a fan-out in flight, and then once a day", async () => {
     const at = clockAt(DAY_MS);
     const againAt = new Date(at.now().getTime() + MINUTE_MS);
@@ -245,7 +245,7 @@ describe("when it comes", () => {
     expect(await run(clock, { queries })).toBe(10);
   });
 
-  test("the catch-up of an endpoint that is gone is removed", async () => {
+  test("the catch-up of a deleted endpoint is removed", async () => {
     const endpoint = await insertMarked();
     await db.database.prisma.webhookEndpoint.delete({ where: { id: endpoint.id } });
     expect(await run()).toBe(0);
@@ -293,7 +293,7 @@ describe("several at once", () => {
     expect([pages, elsewhere]).toEqual([11, 0]);
   });
 
-  test("a catch-up whose every page takes longer than its lease goes on at another publisher where it was, and ends", async () => {
+  test("a catch-up whose pages all take longer than its lease goes on at another publisher from its cursor, and ends", async () => {
     const at = clockAt(DAY_MS);
     const endpoint = await insertMarked();
     await insertEvents(endpoint.organizationId, 60);

@@ -32,15 +32,15 @@ let channel: ConfirmChannel;
 let broker: Broker;
 let consumer: EventsConsumer;
 let registry: Registry;
-/** The second queues take nothing, as where they are full. */
+/** The second queues take nothing, as if they were full. */
 let isBehindFull: boolean;
 let refused: number;
-/** The keys of what was published. */
+/** The routing keys of published messages. */
 let published: string[];
-/** What PostgreSQL is to this test: statements, each of which ends when it is told to. */
+/** PostgreSQL in this test: statements that end when the test ends them. */
 let statements: { items: readonly FanOutItem[]; end(): void }[];
 let isThere: boolean;
-/** Who gets events, as each statement says it. */
+/** The subscriptions in each statement's answer. */
 let subscriptions: Subscription[];
 /** How many events were handed over on arrival. */
 let handedOver: number;
@@ -168,11 +168,11 @@ test("an event of a quiet organization has a statement at once, however many eve
   expect(statements[1]?.items.map(({ event }) => event.organizationId)).toEqual(["quiet"]);
 });
 
-test("a flood goes behind, so that those who emit after it get past it, and all of it is stored once", async () => {
+test("a flood goes behind, so that events of others after it get past it, and all of it is stored once", async () => {
   await emit("neighbour", "WorkItemCompleted.a.0", 1);
   await emit("flood", "WorkItemCompleted.a.0", FLOOD);
   await emit("neighbour", "WorkItemCompleted.a.0", 10);
-  // A quarter: by then so many places are free that the last events, which stay, all have one.
+  // A quarter: by then there are free places for all the last events, which stay.
   await storeUntil("a quarter has gone behind", async () => (await counted("behind")) >= FLOOD / 4);
   // PostgreSQL stores nothing from now on: only what makes way lets the last ones through.
   const [inboxQueue = "", behindQueue = ""] = [names.inboxQueues[10], names.behindQueues[10]];
@@ -186,7 +186,7 @@ test("a flood goes behind, so that those who emit after it get past it, and all 
   const organizations = stored().map(({ organizationId }) => organizationId);
   expect(organizations.lastIndexOf("neighbour")).toBeLessThan(FLOOD / 2);
   expect(new Set(stored().map(({ id }) => id)).size).toBe(FLOOD + 11);
-  // What had been moved was moved no more.
+  // Moved events were not moved again.
   expect(await counted("behind")).toBeLessThan(FLOOD);
   expect(await counted("received")).toBe(FLOOD + 11);
 });
@@ -201,7 +201,7 @@ test("an organization that has a bucket to itself is stored in whole batches, an
   expect(statements.filter(({ items }) => items.length === BATCH_SIZE).length).toBeGreaterThan(FLOOD / BATCH_SIZE / 2);
 });
 
-test("what is handed over on arrival and not stored is bounded: the rest waits, and is handed over as that is stored", async () => {
+test("events that are handed over on arrival and not stored are bounded: the others wait, and are handed over as those are stored", async () => {
   const organizations = Array.from({ length: 7 }, (_, number) => `organization-${number}`);
   subscriptions = organizations.map((organizationId) => ({
     organizationId,
@@ -233,7 +233,7 @@ test("what is handed over on arrival and not stored is bounded: the rest waits, 
   expect(handedOver).toBe(7 * 450);
 });
 
-test("a bundle that comes back again and again is taken apart, so that one of its events alone may reach the delivery limit", async () => {
+test("a bundle that is redelivered again and again is taken apart, so that one of its events alone may reach the delivery limit", async () => {
   const behindQueue = names.behindQueues[10] as string;
   const events = [eventOf("a"), eventOf("b")];
   const entries = events.map((event) => bundleEntry({ content: Buffer.from(JSON.stringify(event)), headers: {} }));
@@ -249,7 +249,7 @@ test("a bundle that comes back again and again is taken apart, so that one of it
   ).toEqual(events.map(({ id }) => id).sort());
 });
 
-test("an event of a bundle that breaks the contract is rejected alone, and what is no bundle is rejected whole", async () => {
+test("an event of a bundle that breaks the contract is rejected alone, and bytes that are no bundle are rejected whole", async () => {
   const behindQueue = names.behindQueues[10] as string;
   const good = bundleEntry({ content: Buffer.from(JSON.stringify(eventOf("a"))), headers: {} });
   const bad = bundleEntry({ content: Buffer.from("{"), headers: { traceparent: "t" } });
@@ -261,7 +261,7 @@ test("an event of a bundle that breaks the contract is rejected alone, and what 
   await until("none is left", async () => (await waiting()) === 0);
 });
 
-test("what can't go behind is stored in its turn", async () => {
+test("events that can't go behind are stored in their turn", async () => {
   isBehindFull = true;
   await emit("neighbour", "WorkItemCompleted.a.0", 1);
   await emit("flood", "WorkItemCompleted.a.0", FLOOD);

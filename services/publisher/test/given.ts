@@ -34,13 +34,13 @@ export function incomingEvent(
   };
 }
 
-/** What happens around a statement, by its values. What it throws, the statement's caller gets. */
+/** Steps around a statement, with its values. The statement's caller gets what a step throws. */
 interface Steps {
   before?: (values: readonly unknown[]) => unknown;
   after?: (values: readonly unknown[]) => unknown;
 }
 
-/** The same queries, with something that happens before each statement whose text has this in it, or after it. */
+/** The same queries, with a step before or after each statement whose text contains `part`. */
 export function queriesAround(queries: Queries, part: string, { before, after }: Steps): Queries {
   return {
     $executeRaw: (...call) => queries.$executeRaw(...call),
@@ -84,7 +84,7 @@ export async function refuseDeliveries(
 
 export const SILENT: Log = { isDebug: false, debug() {}, info() {}, warn() {}, error() {} };
 
-/** What a task works with, and says nothing. */
+/** The parts of a task, with a silent log. */
 export function taskParts(queries: Queries, clock: Clock, registry = new Registry()): TaskParts {
   return { queries, clock, metrics: createMetrics(registry), log: SILENT };
 }

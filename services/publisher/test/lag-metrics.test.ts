@@ -26,7 +26,7 @@ const ENDPOINT_CONCURRENCY = 4;
 // So there is no day ahead.
 beforeAll(() => makePartitions(db.database.queries, { first: "1970-01-01", end: dayAt(1) }));
 
-/** Of the clock, or so many days later. */
+/** The day of the clock, or `days` later. */
 const dayAt = (days: number) => dayOf(new Date(clock.now().getTime() + days * DAY_MS));
 
 /** The exported series and their values. */
@@ -72,7 +72,7 @@ test("the metrics show what is due and since when, what waits, and what waits wi
   await insertDelivery(prisma, enabled, { state: "exhausted" });
   await insertDelivery(prisma, disabled, { due: { dueAt: new Date(ROW_TIME.getTime() - 60_000) } });
   await insertDelivery(prisma, disabled, { due: later });
-  // Of an endpoint that was deleted: its rows are being erased.
+  // A row of a deleted endpoint: its rows are being erased.
   await prisma.due.create({ data: { deliveryId: randomUUID(), endpointId: randomUUID(), dueAt: ROW_TIME } });
   await own([...Array(254).keys()]);
   await prisma.process.create({ data: { id: randomUUID(), service: "dispatcher", aliveUntil: FAR } });
@@ -116,7 +116,7 @@ test("the metrics show what is due and since when, what waits, and what waits wi
 describe("a due delivery", () => {
   const secondsAgo = (seconds: number) => new Date(clock.now().getTime() - seconds * 1_000);
 
-  /** An endpoint alone, with deliveries that have been due for so many seconds, and one whose retry is not due. */
+  /** An endpoint alone, with deliveries that have been due for these seconds, and one whose retry is not due. */
   async function waits(endpoint: Parameters<typeof insertEndpoint>[1], dueForSeconds: number[]) {
     const { prisma } = db.database;
     await prisma.due.deleteMany();
@@ -141,9 +141,9 @@ describe("a due delivery", () => {
 
   const failing = { consecutiveFailures: 2, failedAt: secondsAgo(60) };
   test.each<[string, Parameters<typeof insertEndpoint>[1], number[], [number, number, number, number]]>([
-    ["Herald where its endpoint may have them all in flight", {}, [600, 500, 400, 300], [4, 0, 600, 0]],
+    ["Herald if its endpoint may have them all in flight", {}, [600, 500, 400, 300], [4, 0, 600, 0]],
     [
-      "its receiver where its endpoint has more than it may have in flight, but for the first of them",
+      "its receiver if its endpoint has more than it may have in flight, except for the first of them",
       {},
       [600, 500, 400, 300, 200, 100],
       [4, 2, 0, 600],
@@ -166,11 +166,14 @@ describe("a due delivery", () => {
       [600, 500],
       [1, 1, 0, 600],
     ],
-  ])("waits for %s", async (_whom, endpoint, dueForSeconds, [due, receiver, heraldSeconds, receiverSeconds]) => {
-    expect(await waits(endpoint, dueForSeconds)).toEqual({ due, receiver, heraldSeconds, receiverSeconds });
-  });
+  ])(
+    "a due delivery waits for %s",
+    async (_whom, endpoint, dueForSeconds, [due, receiver, heraldSeconds, receiverSeconds]) => {
+      expect(await waits(endpoint, dueForSeconds)).toEqual({ due, receiver, heraldSeconds, receiverSeconds });
+    },
+  );
 
-  test("waits for Herald, however many there are, where no living dispatcher owns the endpoint's shard", async () => {
+  test("all due deliveries wait for Herald if no living dispatcher owns the endpoint's shard", async () => {
     const { prisma } = db.database;
     const many = { due: 4, receiver: 1, heraldSeconds: 600, receiverSeconds: 0 };
     await prisma.process.updateMany({ data: { aliveUntil: new Date(0) } });
@@ -179,7 +182,7 @@ describe("a due delivery", () => {
     expect(await waits({}, [600, 500, 400, 300, 200])).toEqual(many);
   });
 
-  test("counts at each of many endpoints, in whatever shards they are", async () => {
+  test("due deliveries are counted at each of many endpoints, in whatever shards they are", async () => {
     const { prisma } = db.database;
     await prisma.due.deleteMany();
     for (let number = 0; number < 20; number++) {

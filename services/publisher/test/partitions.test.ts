@@ -102,7 +102,7 @@ test("a row without a partition is refused as what PostgreSQL can't take now, an
   expect(await placeOf("delivery", "id", id)).toMatch(/_\d{8}$/);
 });
 
-test("partitions are made while somebody reads the tables in a long transaction, and nobody waits", async () => {
+test("partitions are made while a long transaction reads the tables, and no statement waits", async () => {
   const { prisma } = db.database;
   await run({ now: daysFromToday(-1) });
   const endpoint = await insertEndpoint(prisma);
@@ -114,7 +114,7 @@ test("partitions are made while somebody reads the tables in a long transaction,
   });
 });
 
-test("while somebody reads the tables in a long transaction none is dropped, and nobody waits", async () => {
+test("no partition is dropped while a long transaction reads the tables, and no statement waits", async () => {
   const { prisma, queries } = db.database;
   await run();
   const [first] = await made();

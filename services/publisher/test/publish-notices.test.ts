@@ -65,7 +65,7 @@ async function countOf(result: string): Promise<number> {
 
 const waiting = () => db.database.prisma.notice.findMany({ orderBy: { id: "asc" } });
 
-/** What a product gets that has bound a queue of its own. */
+/** The notices of a product that has bound a queue of its own. */
 async function listen(pattern: string): Promise<Notice[]> {
   const channel = await product.createChannel();
   const { queue } = await channel.assertQueue("", { exclusive: true });
@@ -94,7 +94,7 @@ async function insertNotice(row: Partial<Prisma.NoticeUncheckedCreateInput> = {}
   });
 }
 
-test("a notice says whose endpoint it is, why, and which attempts are behind it, as its schema has it", async () => {
+test("a notice has endpoint, reason and the attempts behind it, as its schema says", async () => {
   const { prisma } = db.database;
   const endpoint = await insertEndpoint(prisma);
   const failures = [
@@ -123,7 +123,7 @@ test("a notice says whose endpoint it is, why, and which attempts are behind it,
     type: "endpoint.failing",
     occurredAtUtc: ROW_TIME.toISOString(),
     organizationId: endpoint.organizationId,
-    // Of https://receiver.test/hooks: the rest of a URL may hold a token.
+    // The URL is https://receiver.test/hooks: the rest of a URL may hold a token.
     endpoint: { id: endpoint.id, name: endpoint.name, origin: "https://receiver.test" },
     reason: "3 attempts in a row failed (the latest: connection refused).",
     consecutiveFailures: 3,
@@ -133,7 +133,7 @@ test("a notice says whose endpoint it is, why, and which attempts are behind it,
   expect(await waiting()).toEqual([]);
 });
 
-test("a notice outlives its endpoint, and tells what is still known", async () => {
+test("a notice outlives its endpoint, with everything that is still known", async () => {
   const { prisma } = db.database;
   const endpoint = await insertEndpoint(prisma);
   const delivery = await insertDelivery(prisma, endpoint);
@@ -241,7 +241,7 @@ const rejected = {
 };
 const ofNoEndpoint = { endpointId: null, endpointName: null, endpointUrl: null };
 
-test("a notice of every type is as its schema has it, with its reason in words", async () => {
+test("a notice of every type is as its schema says, with its reason in words", async () => {
   const failureRun = [`${randomUUID()}/1`, `${randomUUID()}/1`, `${randomUUID()}/2`];
   const rows: Partial<Prisma.NoticeUncheckedCreateInput>[] = [
     { type: "failing", failureRun },
@@ -314,32 +314,32 @@ describe("digests of what was given up", () => {
   };
 
   /** The deliveries of an endpoint's notices, in the order of these. */
-  async function toldOf(endpointId: string): Promise<number[]> {
+  async function countsOf(endpointId: string): Promise<number[]> {
     const notices = await db.database.prisma.notice.findMany({ where: { endpointId }, orderBy: { occurredAt: "asc" } });
     expect(notices.every(({ type }) => type === "exhausted")).toBe(true);
     return notices.map(({ details }) => (details as { deliveries: number }).deliveries);
   }
 
-  test("an endpoint's first exhausted deliveries are told at once, and those that follow an hour later together", async () => {
+  test("an endpoint's first exhausted deliveries have a notice at once, and later ones a common notice an hour later", async () => {
     const [endpoint, other] = [randomUUID(), randomUUID()];
     await givenUp(endpoint, 1);
     await digest();
-    expect(await toldOf(endpoint)).toEqual([1]);
+    expect(await countsOf(endpoint)).toEqual([1]);
     for (let minutes = 0; minutes < 59; minutes++) {
       clock.advance(60_000);
       await givenUp(endpoint, 2);
       await digest();
     }
-    expect(await toldOf(endpoint)).toEqual([1]);
+    expect(await countsOf(endpoint)).toEqual([1]);
     await givenUp(other, 3);
     clock.advance(60_000);
     await digest();
-    expect(await toldOf(endpoint)).toEqual([1, 118]);
-    expect(await toldOf(other)).toEqual([3]);
+    expect(await countsOf(endpoint)).toEqual([1, 118]);
+    expect(await countsOf(other)).toEqual([3]);
     expect(await db.database.prisma.exhaustion.count()).toBe(0);
   });
 
-  test("expired deliveries are told apart from exhausted ones, and neither delays the other", async () => {
+  test("expired and exhausted deliveries have notices of their own, and neither delays the other", async () => {
     const endpointId = randomUUID();
     await givenUp(endpointId, 2);
     await givenUp(endpointId, 3, clock.now(), "expired");
@@ -348,9 +348,9 @@ describe("digests of what was given up", () => {
     await givenUp(endpointId, 4, clock.now(), "expired");
     expect([await digest(), await digest(undefined, 100, "expired")]).toEqual([0, 1]);
     const notices = await db.database.prisma.notice.findMany({ where: { endpointId }, orderBy: { id: "asc" } });
-    const told = notices.map(({ type, details }) => [type, (details as { deliveries: number }).deliveries]);
-    expect(told).toHaveLength(3);
-    expect(told).toEqual(
+    const noticed = notices.map(({ type, details }) => [type, (details as { deliveries: number }).deliveries]);
+    expect(noticed).toHaveLength(3);
+    expect(noticed).toEqual(
       expect.arrayContaining([
         ["exhausted", 2],
         ["expired", 3],
@@ -359,7 +359,7 @@ describe("digests of what was given up", () => {
     );
   });
 
-  test("a digest says from when to when, and forgets an endpoint of which an hour long nothing came", async () => {
+  test("a digest says from when to when, and forgets an endpoint after an hour without given-up deliveries", async () => {
     const endpoint = randomUUID();
     await givenUp(endpoint, 1, new Date(ROW_TIME.getTime() - 5_000));
     await givenUp(endpoint, 1, new Date(ROW_TIME.getTime() - 60_000));
@@ -380,12 +380,12 @@ describe("digests of what was given up", () => {
     expect(await db.database.prisma.digest.count()).toBe(0);
   });
 
-  test("publishers that make digests at once tell each delivery once, and of an endpoint once", async () => {
+  test("publishers that make digests at once count each delivery once, and make one notice an endpoint", async () => {
     const endpoints = Array.from({ length: 30 }, () => randomUUID());
     for (const endpoint of endpoints) for (let index = 0; index < 3; index++) await givenUp(endpoint, 2);
     await Promise.all(Array.from({ length: 8 }, () => digest(db.database.queries, 20)));
     while ((await digest()) > 0);
-    for (const endpoint of endpoints) expect(await toldOf(endpoint)).toEqual([6]);
+    for (const endpoint of endpoints) expect(await countsOf(endpoint)).toEqual([6]);
   });
 
   test("a process that is killed while it makes a digest leaves all of it or nothing", async () => {
@@ -393,7 +393,7 @@ describe("digests of what was given up", () => {
     await givenUp(endpoint, 2);
     const dying: Queries = {
       ...db.database.queries,
-      // PostgreSQL carries it out, and nobody hears of it.
+      // PostgreSQL carries it out, and its answer is lost.
       $executeRaw: async (strings, ...values) => {
         await db.database.queries.$executeRaw(strings, ...values);
         throw new Error("killed");
@@ -401,7 +401,7 @@ describe("digests of what was given up", () => {
     };
     await expect(digest(dying)).rejects.toThrow("killed");
     await digest();
-    expect(await toldOf(endpoint)).toEqual([2]);
+    expect(await countsOf(endpoint)).toEqual([2]);
     // A statement that fails undoes all of it: here the notice has no place.
     clock.advance(HOUR_MS);
     await givenUp(endpoint, 3);
@@ -410,10 +410,10 @@ describe("digests of what was given up", () => {
     await expect(digest()).rejects.toThrow("full_up");
     await db.database.prisma.$executeRaw`alter table notice drop constraint full_up`;
     await digest();
-    expect(await toldOf(endpoint)).toEqual([2, 3]);
+    expect(await countsOf(endpoint)).toEqual([2, 3]);
   });
 
-  test("what waits for the next period is not read again and again: one row for each endpoint", async () => {
+  test("rows that wait for the next period are not read again and again: one row is read for each endpoint", async () => {
     const endpointIds = Array.from({ length: 5 }, () => randomUUID());
     for (const endpointId of endpointIds) await givenUp(endpointId, 1);
     expect(await digest()).toBe(5);
@@ -426,6 +426,6 @@ describe("digests of what was given up", () => {
     expect(await pagesRead(db.database.queries, digest)).toBeLessThan(60);
     clock.advance(HOUR_MS);
     expect(await digest()).toBe(5);
-    expect(await toldOf(endpointIds[0] ?? "")).toEqual([1, 2_000]);
+    expect(await countsOf(endpointIds[0] ?? "")).toEqual([1, 2_000]);
   });
 });

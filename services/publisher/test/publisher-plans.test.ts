@@ -18,7 +18,7 @@ import { giveBack } from "../src/sql/work.ts";
 import { incomingEvent } from "./given.ts";
 
 /**
- * What each hot statement reads of the tables that grow: the indexes that its file names, and never a whole table,
+ * Each hot statement reads growing tables by the indexes that its file names, and never a whole table,
  * whatever PostgreSQL believes to be in there.
  */
 // Storing the history takes long on a busy machine.
@@ -51,7 +51,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
         afterEndpointId: FIRST_ENDPOINT,
         maxEndpoints: 20,
       }));
-      // What EXPLAIN says are no rows that it could read.
+      // The rows of EXPLAIN are no rows of the statement.
       return storeEvents(queries, pages, NOW).catch(() => undefined);
     }),
   );
@@ -117,7 +117,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     );
   });
 
-  test("what is unfinished expires by its indexes, and in the partitions that are too old", async () => {
+  test("unfinished deliveries expire by their indexes, and in the partitions that are too old", async () => {
     const page = { after: null, endedBefore: new Date(NOW.getTime() - 4 * DAY_MS), pageSize: 1_000 };
     const expire = (queries: Queries) => expireDue(queries, page);
     await expectWalks(db.database.queries, ["due_pkey", "delivery_pkey"], expire);

@@ -88,7 +88,7 @@ async function toTheEnd(endpoint: Endpoint, id: string): Promise<void> {
 const withPages = (steps: Parameters<typeof queriesAround>[2]) =>
   queriesAround(db.database.queries, "scanned as", steps);
 
-describe("what a resend makes", () => {
+describe("the deliveries of a resend", () => {
   test("a delivery that expired without an attempt is sent again as one that was exhausted, as long as it exists", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await giveUp(endpoint, 1, { state: "expired", attemptCount: 0, attemptedAt: null, statusCode: null });
@@ -135,7 +135,7 @@ describe("what a resend makes", () => {
     expect(await resendOf(id)).toMatchObject({ state: "finished", endedAt: clock.now(), dueAt: null });
   });
 
-  test("only what passes the filter is sent again, of events that the endpoint takes, and nothing of another endpoint", async () => {
+  test("only deliveries that pass the filter are sent again, of events that the endpoint takes, and none of another endpoint", async () => {
     const endpoint = await insertEndpoint(db.database.prisma, { events: ["WorkItemCompleted", "RiskCreated"] });
     const other = await insertEndpoint(db.database.prisma, { organizationId: endpoint.organizationId });
     await giveUp(other, 1);
@@ -155,7 +155,7 @@ describe("what a resend makes", () => {
     expect((await madeFor(endpoint)).map((delivery) => delivery.resendOf).sort()).toEqual([first, second]);
   });
 
-  test("what was sent again is not sent once more; a new delivery that was given up as well stands for the old one", async () => {
+  test("a delivery that was sent again is not sent once more; if its new delivery is given up too, that one is sent again", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await giveUp(endpoint, 3);
     const endId = idAt(new Date(ROW_TIME.getTime() + HOUR_MS));
@@ -189,7 +189,7 @@ describe("how fast a resend goes", () => {
     expect(made.map((delivery) => delivery.resendOf).sort()).toEqual(ids);
   }, 120_000);
 
-  test("where little was given up in a long history, a resend goes through it without resting", async () => {
+  test("a resend goes through a long history with few given-up deliveries without resting", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await db.database.prisma.$executeRaw`
       insert into delivery (id, endpoint_id, organization_id, event_type, body, state, created_at)
@@ -218,7 +218,7 @@ describe("how fast a resend goes", () => {
   });
 });
 
-describe("what comes between the pages of a resend", () => {
+describe("between the pages of a resend", () => {
   test("a process that dies before or after a page leaves none out and makes none twice", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const ids = await giveUp(endpoint, 120);
@@ -251,7 +251,7 @@ describe("what comes between the pages of a resend", () => {
     expect(await resendOf(id)).toMatchObject({ state: "finished" });
   });
 
-  test("a resend that is stopped makes no more, also where a page was about to be made", async () => {
+  test("a resend that is stopped makes no more, even if a page was about to be made", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await giveUp(endpoint, 120);
     const { id } = await start(endpoint);

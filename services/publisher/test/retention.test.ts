@@ -44,7 +44,7 @@ function run({ signal = new AbortController().signal, queries = db.database.quer
 const beforePages = (before: () => unknown) => queriesAround(db.database.queries, "from due", { before });
 
 const daysLeft = async () => (await readPartitions(db.database.queries)).map(({ first }) => first);
-/** Partitions of a day each, that began so many days ago. */
+/** Partitions of a day each, that began these days ago. */
 const makeDays = async (...days: number[]) => {
   for (const day of days) await makeDaysBetween(day, day - 1);
 };
@@ -53,7 +53,7 @@ const makeDaysBetween = (from: number, to: number) =>
 
 const NOTHING = { partition: 0, change: 0, resend: 0, undelivered: 0, rate: 0, expired: 0 };
 
-/** A delivery of so many days ago with one earlier attempt: finished, and attempted then, unless said otherwise. */
+/** A delivery of `days` days ago with one earlier attempt: by default finished, and attempted then. */
 async function delivery(
   endpoint: Endpoint,
   days: number,
@@ -73,7 +73,7 @@ async function delivery(
   return made.id;
 }
 
-/** An event of so many days ago, and its delivery. */
+/** An event of `days` days ago, and its delivery. */
 async function eventAndDelivery(
   endpoint: Endpoint,
   days: number,
@@ -87,15 +87,16 @@ async function eventAndDelivery(
 const stateOf = async (id: string) =>
   (await db.database.prisma.delivery.findUnique({ where: { id }, select: { state: true } }))?.state;
 const dueLeft = () => db.database.prisma.due.count();
-/** What notices will tell of an endpoint's deliveries. */
-const toldOf = (endpoint: Endpoint) => db.database.prisma.exhaustion.findMany({ where: { endpointId: endpoint.id } });
+/** The rows for notices of an endpoint's deliveries. */
+const recordedOf = (endpoint: Endpoint) =>
+  db.database.prisma.exhaustion.findMany({ where: { endpointId: endpoint.id } });
 const deliveriesLeft = async () => (await db.database.prisma.delivery.findMany()).map(({ id }) => id).sort();
 const eventsLeft = async () => (await db.database.prisma.businessEvent.findMany()).map(({ key }) => key).sort();
 const attemptsLeft = async () =>
   (await db.database.prisma.deliveryAttempt.findMany()).map(({ deliveryId }) => deliveryId).sort();
 
 describe("partitions", () => {
-  test("they go whole when their last day has been over for 30 days", async () => {
+  test("partitions go whole when their last day has been over for 30 days", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await makeDays(400, 31, 30, 29);
     await eventAndDelivery(endpoint, 400);
@@ -108,7 +109,7 @@ describe("partitions", () => {
     expect(await attemptsLeft()).toEqual([kept.id]);
   });
 
-  test("one that can't be dropped delays no other, and goes at a later pass", async () => {
+  test("a partition that can't be dropped delays no other, and goes at a later pass", async () => {
     const { prisma } = db.database;
     await makeDays(42, 41, 40);
     await prisma.$transaction(
@@ -123,7 +124,7 @@ describe("partitions", () => {
     expect((await run()).partition).toBe(1);
   });
 
-  test("several publishers at once drop each once, and none fails", async () => {
+  test("several publishers at once drop each partition once, and none fails", async () => {
     await makeDays(44, 43, 42, 41, 40);
     const done = await Promise.all([run(), run(), run()]);
     expect(done.reduce((sum, { partition }) => sum + partition, 0)).toBe(5);
@@ -131,8 +132,8 @@ describe("partitions", () => {
   });
 });
 
-describe("what is unfinished", () => {
-  test("expires when it is 30 days old, is told by endpoint, and goes with its partition, however much of it there is", async () => {
+describe("unfinished deliveries", () => {
+  test("unfinished deliveries expire when they are 30 days old, are counted by endpoint, and go with their partition", async () => {
     const [endpoint, other] = [await insertEndpoint(db.database.prisma), await insertEndpoint(db.database.prisma)];
     await makeDays(41, 40, 30, 29);
     for (let count = 0; count < 25; count++) await eventAndDelivery(endpoint, 41, { state: "pending" });
@@ -144,7 +145,7 @@ describe("what is unfinished", () => {
     expect(await deliveriesLeft()).toEqual([young.id]);
     expect(await stateOf(young.id)).toBe("pending");
     expect(await dueLeft()).toBe(1);
-    const told = await toldOf(endpoint);
+    const told = await recordedOf(endpoint);
     expect(told.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(26);
     const { organizationId, name, url } = endpoint;
     for (const row of told) {
@@ -157,11 +158,11 @@ describe("what is unfinished", () => {
         .sort()
         .at(-1),
     ).toBe(daysAgo(40).getTime());
-    expect(await toldOf(other)).toMatchObject([{ deliveries: 1, firstAt: daysAgo(40), lastAt: daysAgo(40) }]);
+    expect(await recordedOf(other)).toMatchObject([{ deliveries: 1, firstAt: daysAgo(40), lastAt: daysAgo(40) }]);
     expect(await registry.metrics()).toContain("herald_expired_deliveries_total 27");
   });
 
-  test("stays to be looked at as expired, while its partition has days that are not too old", async () => {
+  test("an expired delivery stays while its partition has days that are not too old", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await makeDaysBetween(40, 29);
     const old = await eventAndDelivery(endpoint, 31, { state: "pending", attemptCount: 2 });
@@ -175,41 +176,41 @@ describe("what is unfinished", () => {
     ]);
     expect((await db.database.prisma.due.findMany()).map(({ deliveryId }) => deliveryId)).toEqual([young.id]);
     expect(await run()).toEqual(NOTHING);
-    expect(await toldOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
+    expect(await recordedOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
   });
 
-  test("is told once by several publishers at once", async () => {
+  test("each expired delivery is counted once by several publishers at once", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await makeDaysBetween(40, 29);
     for (let count = 0; count < 60; count++) await eventAndDelivery(endpoint, 35, { state: "pending" });
     const done = await Promise.all([run(), run(), run()]);
     expect(done.reduce((sum, { expired }) => sum + expired, 0)).toBe(60);
-    const told = await toldOf(endpoint);
+    const told = await recordedOf(endpoint);
     expect(told.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(60);
     expect(await dueLeft()).toBe(0);
   });
 
-  test("of an endpoint that was deleted is told to nobody", async () => {
+  test("an expired delivery of a deleted endpoint has no notice", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await makeDays(40);
     await eventAndDelivery(endpoint, 40, { state: "pending" });
     await db.database.prisma.webhookEndpoint.delete({ where: { id: endpoint.id } });
     expect(await run()).toEqual({ ...NOTHING, partition: 1, expired: 1 });
     expect(await dueLeft()).toBe(0);
-    expect(await toldOf(endpoint)).toEqual([]);
+    expect(await recordedOf(endpoint)).toEqual([]);
   });
 
-  test("whose delivery is gone already, since a pass missed it, is ended and told by the next pass", async () => {
+  test("a due row whose delivery is gone, since a pass missed it, is ended and counted by the next pass", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await db.database.prisma.due.create({
       data: { deliveryId: idAt(daysAgo(40)), endpointId: endpoint.id, dueAt: NOW },
     });
     expect(await run()).toEqual({ ...NOTHING, expired: 1 });
     expect(await dueLeft()).toBe(0);
-    expect(await toldOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
+    expect(await recordedOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
   });
 
-  test("that a settlement ends at the same moment is left to it", async () => {
+  test("a delivery that a settlement ends at the same moment is left to the settlement", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
     await makeDaysBetween(41, 29);
@@ -224,10 +225,10 @@ describe("what is unfinished", () => {
     });
     expect(await expiring).toEqual(NOTHING);
     expect(await stateOf(id)).toBe("succeeded");
-    expect(await toldOf(endpoint)).toEqual([]);
+    expect(await recordedOf(endpoint)).toEqual([]);
   });
 
-  test("that a settlement postpones at the same moment ends once, then or at the next pass", async () => {
+  test("a delivery that a settlement postpones at the same moment expires once, then or at the next pass", async () => {
     const { prisma } = db.database;
     const endpoint = await insertEndpoint(prisma);
     await makeDaysBetween(41, 29);
@@ -241,10 +242,10 @@ describe("what is unfinished", () => {
     const first = await expiring;
     expect((first?.expired ?? 0) + (await run()).expired).toBe(1);
     expect(await stateOf(id)).toBe("expired");
-    expect(await toldOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
+    expect(await recordedOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
   });
 
-  test("that can't be ended keeps its partition, but not changes and resends that are old", async () => {
+  test("a delivery that can't expire keeps its partition, but not old changes and resends", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await makeDays(40);
     await eventAndDelivery(endpoint, 40, { state: "pending" });
@@ -256,22 +257,22 @@ describe("what is unfinished", () => {
     expect(await run()).toEqual({ ...NOTHING, partition: 1, expired: 1 });
   });
 
-  test("goes on page by page after a process that was killed: all of it ends, and is told once", async () => {
+  test("expiring goes on page by page after a process that was killed: each delivery expires, and is counted once", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await makeDays(40);
     for (let count = 0; count < 30; count++) await eventAndDelivery(endpoint, 40, { state: "pending" });
     let pages = 0;
-    // PostgreSQL carries the second page out, and nobody hears of it.
+    // PostgreSQL carries the second page out, and its answer is lost.
     const queries = queriesAround(db.database.queries, "from due", {
       after: () => (++pages === 2 ? Promise.reject(new Error("killed")) : undefined),
     });
     expect(await run({ queries })).toEqual({ ...NOTHING, expired: 10 });
     expect(await run()).toEqual({ ...NOTHING, partition: 1, expired: 10 });
-    const told = await toldOf(endpoint);
+    const told = await recordedOf(endpoint);
     expect(told.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(30);
   });
 
-  test("is left where it is by a stop, after the page under way", async () => {
+  test("a stop ends the expiring after the page under way", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await makeDays(40);
     for (let count = 0; count < 30; count++) await delivery(endpoint, 40, { state: "pending" });
@@ -281,7 +282,7 @@ describe("what is unfinished", () => {
     expect(await daysLeft()).toEqual([dayOf(daysAgo(40))]);
   });
 
-  test("a page costs by its size, not by what is kept or waits", async () => {
+  test("a page costs by its size, not by the rows that are kept or wait", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await makeDaysBetween(41, 29);
     await db.database.prisma.$executeRaw`
@@ -351,7 +352,7 @@ test.each([
   [90, 31],
   [30, 30],
   [10, 10],
-])("where deliveries are kept for %d days, endpoints' rates go after %d", async (keptDays, days) => {
+])("if deliveries are kept for %d days, endpoints' rates go after %d", async (keptDays, days) => {
   const { prisma } = db.database;
   const { id: endpointId } = await insertEndpoint(prisma);
   const young = daysAgo(days);
@@ -362,7 +363,7 @@ test.each([
   expect(await prisma.endpointHour.findMany()).toMatchObject([{ hour: young }]);
 });
 
-describe("what deleted endpoints have left", () => {
+describe("the history of deleted endpoints", () => {
   const db = useDatabase();
   const OPTIONS = { pageSize: 10, leaseMs: 2 * MINUTE_MS };
 
@@ -420,7 +421,7 @@ describe("what deleted endpoints have left", () => {
   }
   const erasureOf = ({ id }: Endpoint) => db.database.prisma.erasure.findUnique({ where: { endpointId: id } });
 
-  test("what a deleted endpoint leaves is erased, page by page, and nothing of others", async () => {
+  test("the history of a deleted endpoint is erased, page by page, and nothing of others", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     const other = await insertEndpoint(db.database.prisma, { organizationId: endpoint.organizationId });
     await insertHistory(endpoint, 20, 15);
@@ -437,7 +438,7 @@ describe("what deleted endpoints have left", () => {
     expect(await db.database.prisma.deliveryAttempt.count()).toBe(2);
   });
 
-  test("what a fan-out adds after the endpoint was deleted goes with a last look 15 minutes later, and then the erasure too", async () => {
+  test("deliveries that a fan-out adds after the endpoint was deleted go with a last look 15 minutes later, and then the erasure too", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await insertHistory(endpoint, 2, 2);
     await deleteEndpoint(endpoint);

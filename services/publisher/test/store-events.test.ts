@@ -78,7 +78,7 @@ test("an event becomes one delivery for each endpoint that wants it, due now, fo
   ]);
 });
 
-test("each delivery is for the owner of its own endpoint's shard, and for nobody where none owns it", async () => {
+test("each delivery is for the owner of its own endpoint's shard, or has no owner", async () => {
   const { prisma } = db.database;
   const organizationId = randomUUID();
   const ids = ["00", "01", "ff"].map((shard) => `${randomUUID().slice(0, -2)}${shard}`) as [string, string, string];
@@ -92,7 +92,7 @@ test("each delivery is for the owner of its own endpoint's shard, and for nobody
   expect(ids.map((id) => owners.get(id))).toEqual([OWNER, other, null]);
 });
 
-test("of more than a thousand deliveries each endpoint is named once", async () => {
+test("if a statement makes more than a thousand deliveries, each endpoint is named once", async () => {
   const { prisma } = db.database;
   const organizationId = randomUUID();
   const endpoints = [
@@ -112,7 +112,7 @@ test("of more than a thousand deliveries each endpoint is named once", async () 
   );
 });
 
-test("the body of what comes again is not handed over, since it may not be the stored one", async () => {
+test("the body of an event that comes again is not handed over, since it may not be the stored one", async () => {
   const { prisma } = db.database;
   const { id, organizationId } = await insertEndpoint(prisma);
   await ownShards(prisma, OWNER);
@@ -199,7 +199,7 @@ test("a delivery that has ended is not made or queued again when its event comes
   expect(await dueOf(id)).toEqual([]);
 });
 
-test("an event's deliveries are made in pages, of which each is no larger than it says", async () => {
+test("an event's deliveries are made in pages, none of them larger than its limit", async () => {
   const { queries, prisma } = db.database;
   const organizationId = randomUUID();
   for (let count = 0; count < 7; count++) await insertEndpoint(prisma, { organizationId });
@@ -291,7 +291,7 @@ function fanOut(log = SILENT): FanOut {
   return createFanOut({ queries: db.database.queries, clock, log, signal }, { maxEvents: MAX_EVENTS });
 }
 
-/** An organization with so many endpoints. */
+/** An organization with this many endpoints. */
 async function organizationWith(endpoints: number): Promise<string> {
   const organizationId = randomUUID();
   for (let count = 0; count < endpoints; count++) await insertEndpoint(db.database.prisma, { organizationId });
@@ -302,7 +302,7 @@ const eventsOf = (organizationId: string, count: number): FanOutItem[] =>
   Array.from({ length: count }, () => ({ event: incomingEvent(organizationId) }));
 const countDeliveries = (organizationId: string) => db.database.prisma.delivery.count({ where: { organizationId } });
 
-test("events that are too much for one statement are stored by smaller ones, with those of somebody else among them", async () => {
+test("events that are too much for one statement are stored by smaller ones, with another organization's among them", async () => {
   const wide = await organizationWith(10);
   const other = await organizationWith(1);
   stopRefusing = await refuseDeliveries(db.database.prisma, "(select count(*) from made) > 35", "57014");
@@ -316,7 +316,7 @@ test("events that are too much for one statement are stored by smaller ones, wit
 });
 
 test.each(["57014", "55P03", "40P01"])(
-  "an event that is too much also without others (%s) is set aside, and the others are stored",
+  "an event that is too much even alone (%s) is set aside, and the others are stored",
   async (code) => {
     const locked = await organizationWith(1);
     const other = await organizationWith(1);
@@ -331,7 +331,7 @@ test.each(["57014", "55P03", "40P01"])(
     expect(await countDeliveries(other)).toBe(40);
     expect(await countDeliveries(locked)).toBe(0);
 
-    // Also alone, in pages of one delivery; and once the cause is gone it is stored.
+    // Even alone, in pages of one delivery; and once the cause is gone it is stored.
     expect((await fanOut().alone(bad)).outcomes).toMatchObject([{ kind: "too much" }]);
     await stopRefusing();
     expect((await fanOut().alone(bad)).outcomes).toEqual([{ kind: "stored" }]);
@@ -339,7 +339,7 @@ test.each(["57014", "55P03", "40P01"])(
   },
 );
 
-test("an event of which PostgreSQL can only store a few deliveries at once gets all of them, page by page", async () => {
+test("an event gets all its deliveries page by page if PostgreSQL can only store a few at once", async () => {
   const wide = await organizationWith(10);
   stopRefusing = await refuseDeliveries(db.database.prisma, "(select count(*) from made) > 3", "57014");
   const [item] = eventsOf(wide, 1) as [FanOutItem];
@@ -353,7 +353,7 @@ test("an event of which PostgreSQL can only store a few deliveries at once gets 
   expect(await countDeliveries(wide)).toBe(10);
 });
 
-test("a statement makes 5,000 deliveries at the most, however many endpoints the events have", async () => {
+test("a statement makes at most 5,000 deliveries, however many endpoints the events have", async () => {
   const organizationId = randomUUID();
   await db.database.prisma.webhookEndpoint.createMany({
     data: Array.from({ length: 60 }, () => ({

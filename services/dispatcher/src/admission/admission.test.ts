@@ -23,7 +23,7 @@ test("slow endpoints have half of the permits together, three quarters with quic
   expect(taken).toEqual([10, 5, 5]);
 });
 
-test("those that answer may have all permits, and leave none of another's behind", () => {
+test("those that answer may have all permits, and the settled ones are free for slow ones again", () => {
   const permits = createPermits(20);
   const taken = takeAll(permits, "answering");
   expect(taken).toHaveLength(20);
@@ -48,7 +48,7 @@ test("an attempt that takes long counts with the slow ones, until it is over, an
   expect(permits.mayTake("answering")).toBe(true);
 });
 
-test("however the steps of permits come, all are free again in the end", () => {
+test("all permits are free again in the end, in whatever order their steps come", () => {
   const steps = fc.array(fc.tuple(fc.nat(9), fc.constantFrom("slow", "ended", "settled")), { maxLength: 100 });
   const speeds = fc.array(fc.constantFrom(...SPEEDS), { minLength: 10, maxLength: 10 });
   fc.assert(
@@ -88,7 +88,7 @@ test("attempts that end at the same moment make no endpoint slow, since this pro
   expect(latencies.speedOf("a")).toBe("answering");
 });
 
-test("only so many endpoints' latencies are kept: the one that was attempted longest ago is forgotten", () => {
+test("a bounded number of latencies is kept: the endpoint with the oldest attempt is forgotten", () => {
   const latencies = createLatencies();
   for (let index = 0; index <= 20_000; index++) latencies.took(`e${index}`, 1);
   expect([latencies.speedOf("e0"), latencies.speedOf("e1")]).toEqual(["slow", "answering"]);
@@ -166,7 +166,7 @@ test("organizations take turns, and the endpoints of each", () => {
   expect(turns.next()).toBeUndefined();
 });
 
-test("who waits already keeps its place, and who is removed has no turn", () => {
+test("an endpoint that waits already keeps its place, and a removed one has no turn", () => {
   const turns = createTurns();
   turns.add(taker("a", "1"));
   turns.add(taker("a", "2"));
@@ -176,7 +176,7 @@ test("who waits already keeps its place, and who is removed has no turn", () => 
   expect([turns.next()?.id, turns.next()]).toEqual(["a-1", undefined]);
 });
 
-test("nobody waits for more turns than there are organizations, times the endpoints of its own", () => {
+test("no endpoint waits for more turns than there are organizations, times the endpoints of its own", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(5), fc.nat(5)), { minLength: 1, maxLength: 40 }), (pairs) => {
       const turns = createTurns();

@@ -88,7 +88,7 @@ test("an endpoint that took its deliveries until now has five probes, at growing
   expect(wait()).toBe(1_000 - 10 - 20 - 40 - 80 - 160 - 5);
 });
 
-test("there is one probe at a time, and if nothing is heard of it the pause goes on", () => {
+test("there is one probe at a time, and if it brings no result the pause goes on", () => {
   fail();
   clock.advance(10);
   expect([breaker.limit(), breaker.waitMs()]).toEqual([1, 0]);
@@ -132,7 +132,7 @@ const PAUSES_MS = [1_000, 2_000, 4_000, 8_000];
 const BEGIN_MS = Date.parse("2026-03-01T12:00:00Z");
 const at = (ms: number) => new Date(BEGIN_MS + ms);
 
-/** An attempt that begins so many milliseconds after the beginning, and takes ten. */
+/** An attempt that begins `startMs` milliseconds after the beginning, and takes ten. */
 function failure(startMs: number, override: Partial<Failure> = {}): Failure {
   return { startedAt: at(startMs), durationMs: 10, retryAfterMs: null, manual: false, ...override };
 }
@@ -173,7 +173,7 @@ describe("a run of failures", () => {
     expect(pausesMs).toEqual([1_000, 2_000, 4_000, 8_000, 8_000, 8_000]);
   });
 
-  test("an attempt during the pause counts where it is a manual one, and its pause is added", () => {
+  test("an attempt during the pause counts if it is a manual one, and its pause is added", () => {
     const first = runOf([failure(0)]);
     expect(afterFailure(first, failure(500), PAUSES_MS)).toEqual(first);
     expect(afterFailure(first, failure(500, { manual: true }), PAUSES_MS)).toEqual({
@@ -188,7 +188,7 @@ describe("a run of failures", () => {
     expect(runOf([failure(0, { retryAfterMs: 1 })]).pausedUntil).toEqual(at(1_010));
   });
 
-  test("a failure that does not count makes the pause longer where the receiver asks for it, and never shorter", () => {
+  test("a failure that does not count makes the pause longer if the receiver asks for it, and never shorter", () => {
     const asked = runOf([failure(0), failure(5, { retryAfterMs: 30_000 })]);
     expect(asked).toEqual({ failures: 1, failedAt: at(10), pausedUntil: at(30_015) });
     expect(afterFailure(asked, failure(6, { retryAfterMs: 10 }), PAUSES_MS)).toEqual(asked);

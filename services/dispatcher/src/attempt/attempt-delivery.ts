@@ -58,23 +58,13 @@ export function createAttempts(parts: Parts) {
     traceparent: string | null = null,
   ): Settlement {
     const { deliveryId, endpointId, attempts, arrived, organizationId, eventKey, eventType, createdAt } = delivery;
-    const { succeeded, failureKind, retryAfterMs } = result;
-    const isGivenUp = failureKind === "interrupted";
+    const { reached: _, ...ended } = result;
+    const isOver = ended.succeeded || ended.failureKind === "interrupted";
     const attempt = attempts + 1;
-    const nextAttemptAt = succeeded || isGivenUp ? null : schedule.nextAttemptAt(attempt, endOf(result), retryAfterMs);
+    const nextAttemptAt = isOver ? null : schedule.nextAttemptAt(attempt, endOf(ended), ended.retryAfterMs);
+    const unstored = arrived && eventKey !== null ? { createdAt, organizationId, eventKey, eventType } : undefined;
     const { revision } = configuration;
-    return {
-      deliveryId,
-      endpointId,
-      epoch,
-      attempt,
-      revision,
-      manual,
-      nextAttemptAt,
-      traceparent,
-      ...result,
-      unstored: arrived && eventKey !== null ? { createdAt, organizationId, eventKey, eventType } : undefined,
-    };
+    return { ...ended, deliveryId, endpointId, epoch, attempt, revision, manual, nextAttemptAt, traceparent, unstored };
   }
 
   /** Ends a delivery for good. No receiver failed it, so this does not count for the endpoint's health. */
@@ -126,18 +116,8 @@ export function createAttempts(parts: Parts) {
       // The history has each attempt, and the metrics count them: a tenant whose receiver is dead must not decide how much is logged.
       if (!log.isDebug) return;
       const { deliveryId, endpointId, organizationId, eventType, attempts, traceparent } = delivery;
-      const fields = {
-        deliveryId,
-        endpointId,
-        organizationId,
-        eventType,
-        attempt: attempts + 1,
-        statusCode,
-        errorSummary,
-        failureKind,
-        durationMs,
-        traceparent,
-      };
+      const of = { deliveryId, endpointId, organizationId, eventType, attempt: attempts + 1, traceparent };
+      const fields = { ...of, statusCode, errorSummary, failureKind, durationMs };
       log.debug(succeeded ? "attempt succeeded" : "attempt failed", fields);
     },
   };

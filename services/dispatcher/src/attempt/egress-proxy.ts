@@ -31,14 +31,8 @@ export function createEgressProxy(text: string) {
   function ask(authority: string, timeoutMs: number): Promise<{ statusCode: number; socket: Socket; rest: Buffer }> {
     return new Promise((resolve, reject) => {
       const headers = { Host: authority, ...authorization };
-      const asking: ClientRequest = request({
-        ...place,
-        method: "CONNECT",
-        path: authority,
-        headers,
-        agent: false,
-        timeout: 0,
-      });
+      const options = { ...place, method: "CONNECT", path: authority, headers, agent: false, timeout: 0 } as const;
+      const asking: ClientRequest = request(options);
       const fail = () => {
         clearTimeout(timer);
         reject(proxyFailed("egress proxy did not answer"));

@@ -36,11 +36,11 @@ describe("the failure", () => {
     ["EMFILE", "too many open files", "other", "request failed (EMFILE)"],
     ["not a code", "", "other", "request failed"],
     ["", "", "other", "request failed"],
-  ])("of %s (%p) is %s, %p", (code, message, kind, summary) => {
+  ])("the failure of %s (%p) is %s, %p", (code, message, kind, summary) => {
     expect(failureOf({ code, message }, 15_000)).toEqual({ kind, summary });
   });
 
-  test("has no words of the error's message, which may name the resolved address", () => {
+  test("a failure's summary has no words of the error's message, which may name the resolved address", () => {
     const codes = fc.constantFrom("ECONNREFUSED", "EPROTO", "ERR_SSL_X", "HPE_X", "EX", "ERR_GOT_REQUEST_ERROR", "");
     fc.assert(
       fc.property(codes, fc.ipV4(), (code, ip) => {

@@ -3,7 +3,7 @@ import { secretBox } from "@herald/common/security/secret-box";
 import { expect, test } from "@jest/globals";
 import { keepOpened } from "./opened-secrets.ts";
 
-/** A box that says what it was asked to open, and opens all but what is "broken". */
+/** A box that records what it was asked to open, and opens everything but "broken". */
 function countingBox() {
   const asked: string[] = [];
   const open = (sealed: string, context: string) => {
@@ -14,7 +14,7 @@ function countingBox() {
   return { open, asked };
 }
 
-test("a secret is opened once, and anew where it was replaced or stands in another row", () => {
+test("a secret is opened once, and again if it was replaced or stands in another row", () => {
   const box = countingBox();
   const kept = keepOpened(box, 10);
   for (let attempt = 0; attempt < 3; attempt++) expect(kept.open("a", "endpoint 1")).toBe("secret of a");
@@ -23,7 +23,7 @@ test("a secret is opened once, and anew where it was replaced or stands in anoth
   expect(box.asked).toEqual(["a of endpoint 1", "b of endpoint 1", "a of endpoint 2"]);
 });
 
-test("of more secrets than may be kept, the one that was asked for longest ago is opened again", () => {
+test("if there are more secrets than may be kept, the one that was used longest ago is opened again", () => {
   const box = countingBox();
   const kept = keepOpened(box, 2);
   for (const sealed of ["a", "b", "a", "c", "a", "b"]) kept.open(sealed, "endpoint");

@@ -17,21 +17,21 @@ describe("response excerpt", () => {
     ["an encoded surrogate", [0xed, 0xa0, 0x80], "\uFFFD\uFFFD\uFFFD"],
     ["a byte order mark", [0xef, 0xbb, 0xbf, 0x61], "a"],
     ["nothing but a cut character", [0xf0, 0x9f], null],
-  ])("of %s", (_title, body, excerpt) => {
+  ])("the excerpt of %s", (_title, body, excerpt) => {
     expect(excerptOf(body)).toBe(excerpt);
   });
 
-  test("leaves out a character that the limit cuts", () => {
+  test("the excerpt leaves out a character that the limit cuts", () => {
     expect(excerptOf(`${"a".repeat(1022)}€`)).toBe("a".repeat(1022));
     expect(excerptOf(`${"a".repeat(1021)}€€`)).toBe(`${"a".repeat(1021)}€`);
   });
 
-  test("joins characters that chunks cut", () => {
+  test("the excerpt joins characters that chunks cut", () => {
     const bytes = Buffer.from("€🚀");
     expect(responseExcerpt([...bytes].map((byte) => Uint8Array.of(byte)))).toBe("€🚀");
   });
 
-  test("is storable text of at most 1,024 characters, whatever comes", () => {
+  test("the excerpt is storable text of at most 1,024 characters, whatever the bytes are", () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 700 }), { maxLength: 4 }), (chunks) => {
         const excerpt = responseExcerpt(chunks) ?? "";
@@ -69,11 +69,11 @@ describe("Retry-After", () => {
     ["soon", null],
     ["", null],
     [undefined, null],
-  ])("%p asks for %p ms", (header, ms) => {
+  ])("Retry-After %p asks for %p ms", (header, ms) => {
     expect(retryAfterMs(header, NOW)).toBe(ms);
   });
 
-  test("never asks for more than a quarter of an hour, whatever it says", () => {
+  test("Retry-After never asks for more than a quarter of an hour, whatever it says", () => {
     const headers = fc.oneof(
       fc.string(),
       fc.bigInt().map(String),

@@ -17,18 +17,18 @@ describe("target", () => {
     ["https://0x7f.1/", "127.0.0.1", 443, "/", "127.0.0.1"],
     ["https://[2606:4700::1111]:8443/", "2606:4700::1111", 8443, "/", "[2606:4700::1111]:8443"],
     ["https://[::ffff:10.0.0.1]/", "::ffff:a00:1", 443, "/", "[::ffff:a00:1]"],
-  ])("of %s", (url, host, port, path, hostHeader) => {
+  ])("the target of %s", (url, host, port, path, hostHeader) => {
     expect(createTargets()(url)).toMatchObject({ host, port, path, hostHeader });
   });
 
   test.each(["http://example.com", "https://a@example.com", "https://:b@example.com", "https://", "example.com", ""])(
-    "there is none of %p",
+    "%p is no target",
     (url) => {
       expect(createTargets()(url)).toBeNull();
     },
   );
 
-  test("is made once for each URL", () => {
+  test("a target is made once for each URL", () => {
     const targetOf = createTargets();
     expect(targetOf("https://example.com/a")).toBe(targetOf("https://example.com/a"));
     expect(targetOf("https://example.com/a")).not.toBe(targetOf("https://example.com/b"));

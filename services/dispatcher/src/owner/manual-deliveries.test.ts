@@ -12,7 +12,7 @@ describe("the caps of manual deliveries", () => {
     expect(times(60, () => caps.enter("b-1", "b"))).toBe(10);
   });
 
-  test("what has ended makes room for as many others", () => {
+  test("each manual delivery that has ended makes room for another one", () => {
     const caps = manualCaps(20);
     expect(times(5, () => caps.enter("a-1", "a"))).toBe(2);
     caps.leave("a-1", "a");

@@ -29,26 +29,16 @@ export function consumeMessages(ownerId: string, { broker, handedOver, changed, 
     message.reply(Buffer.from(JSON.stringify(reply)));
   }
 
-  function handle(message: IncomingMessage): void {
-    const content = readJson<HandOver & EndpointChanged & ManualRequest>(message.content);
-    const { exchange } = message;
-    if (exchange === dispatchExchange && isHandOver(content)) handedOver(content);
-    else if (exchange === requestsExchange && isChange(content)) changed(content);
-    else if (exchange === requestsExchange && isManual(content)) void answer(content, message);
-    else refuse(exchange);
-  }
-
-  function refuse(exchange: string): void {
-    log.warn("a message can't be read, or came by another way than the one that sends it, and was dropped", {
-      exchange,
-    });
-  }
-
   return broker.consumeAsOwner(ownerId, {
     prefetch: PREFETCH,
     handle(message) {
       message.ack();
-      handle(message);
+      const content = readJson<HandOver & EndpointChanged & ManualRequest>(message.content);
+      const { exchange } = message;
+      if (exchange === dispatchExchange && isHandOver(content)) handedOver(content);
+      else if (exchange === requestsExchange && isChange(content)) changed(content);
+      else if (exchange === requestsExchange && isManual(content)) void answer(content, message);
+      else log.warn("a message was dropped: it can't be read, or came through a wrong exchange", { exchange });
     },
   });
 }

@@ -34,7 +34,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
   const clock = steeredClock(START);
   const rows = new Map<string, DueRow>();
   const made = new Map<string, number>();
-  /** Of each first attempt, whether its delivery had waited for its receiver. */
+  /** For each first attempt, whether its delivery had waited for its receiver. */
   const waited: boolean[] = [];
   const inFlight = new Map<string, Begun>();
   const ofEndpoint = new Map<string, number>();
@@ -47,7 +47,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
   let revision = 1n;
   /** Deliveries that PostgreSQL has, or has had. */
   const stored = new Set<string>();
-  /** What tests change. */
+  /** Values that tests change. */
   const set = {
     readMs: 2,
     ownedMs: Number.POSITIVE_INFINITY,
@@ -259,8 +259,8 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
   };
 }
 
-describe("what an owner is handed over", () => {
-  test("is attempted without being read from PostgreSQL", async () => {
+describe("a hand-over", () => {
+  test("a delivery that is handed over is attempted without being read from PostgreSQL", async () => {
     const { owner, store, pass, made, statements } = world();
     for (let round = 0; round < 10; round++) {
       owner.handedOver(store(endpointId(1), 2));
@@ -269,14 +269,14 @@ describe("what an owner is handed over", () => {
     expect([made.size, statements()]).toEqual([20, 0]);
   });
 
-  test("is left to PostgreSQL where there is too much of it, and read from there", async () => {
+  test("a hand-over of too many deliveries is left to PostgreSQL, and read from there", async () => {
     const { owner, store, pass, rows, made } = world();
     owner.handedOver(store(endpointId(1), 1_000));
     await pass(3_000);
     expect([rows.size, made.size]).toEqual([0, 1_000]);
   });
 
-  test("is read from PostgreSQL where the message comes so late that an attempt may be forgotten", async () => {
+  test("deliveries are read from PostgreSQL if their message comes so late that an attempt may be forgotten", async () => {
     const { owner, store, pass, made, rows } = world();
     const attempted = store(endpointId(1));
     owner.handedOver(attempted);
@@ -294,7 +294,7 @@ describe("what an owner is handed over", () => {
     expect([[...made.values()], rows.size]).toEqual([[1, 1, 1, 1, 1], 0]);
   });
 
-  test("is dropped where another dispatcher owns the shard", async () => {
+  test("a hand-over is dropped if another dispatcher owns the shard", async () => {
     const { owner, store, pass, made, lost } = world();
     lost.add(shardOf(endpointId(1)));
     owner.handedOver(store(endpointId(1), 1));
@@ -302,7 +302,7 @@ describe("what an owner is handed over", () => {
     expect(made.size).toBe(0);
   });
 
-  test("is dropped where its endpoint was disabled meanwhile, though it was stored before", async () => {
+  test("a hand-over is dropped if its endpoint was disabled meanwhile, though it was stored before", async () => {
     const { owner, store, pass, made, disabled, rows } = world();
     owner.handedOver(store(endpointId(1)));
     await pass(20);
@@ -316,10 +316,10 @@ describe("what an owner is handed over", () => {
   });
 });
 
-describe("a first attempt is late for its receiver's sake", () => {
+describe("a late first attempt", () => {
   const count = (waited: boolean[]) => waited.filter(Boolean).length;
 
-  test("where its endpoint had as many attempts as it may have, and not where it comes when there is room again", async () => {
+  test("a first attempt waits for its receiver if the endpoint is full, and not if there is room again", async () => {
     const { owner, store, pass, waited } = world({ tookMs: () => 200 });
     owner.handedOver(store(endpointId(1)));
     await pass(300);
@@ -331,7 +331,7 @@ describe("a first attempt is late for its receiver's sake", () => {
     expect([waited.length, count(waited)]).toEqual([15, 6]);
   });
 
-  test("where its endpoint was resumed after it was made", async () => {
+  test("a first attempt waited for its receiver if the endpoint was resumed after the delivery was made", async () => {
     const { owner, store, pass, waited, sweep } = world();
     store(endpointId(1));
     await pass(10);
@@ -341,7 +341,7 @@ describe("a first attempt is late for its receiver's sake", () => {
     expect(waited).toEqual([true]);
   });
 
-  test("and not where all of the dispatcher's permits are taken", async () => {
+  test("a first attempt does not wait for its receiver while all of the dispatcher's permits are taken", async () => {
     const { owner, store, pass, waited } = world({ tookMs: () => 500 });
     for (let index = 0; index < 20; index++) owner.handedOver(store(endpointId(index), 4));
     await pass(3_000);
@@ -350,7 +350,7 @@ describe("a first attempt is late for its receiver's sake", () => {
 });
 
 test.each(["the message says so", "a sweep finds its new revision"])(
-  "an endpoint that was resumed while it rested is asked at once, where %s",
+  "an endpoint that was resumed while it rested gets an attempt at once, if %s",
   async (how) => {
     const { owner, store, sweep, pass, made, edit, inFlight, clock, set } = world();
     set.ending = ({ deliveryId }) => {
@@ -373,7 +373,7 @@ test.each(["the message says so", "a sweep finds its new revision"])(
 );
 
 describe("retries", () => {
-  test("come at their time by a timer, and without a sweep", async () => {
+  test("retries come at their time by a timer, without a sweep", async () => {
     const { owner, store, pass, made, rows, set } = world();
     set.ending = ({ attempts }) => (attempts < 2 ? "failed" : "succeeded");
     owner.handedOver(store(endpointId(1)));
@@ -430,7 +430,7 @@ test("an endpoint that answers goes on, though all that were quick before hang a
 test.each([
   { come: "are handed over", isHandedOver: true },
   { come: "are read", isHandedOver: false },
-])("of a thousand deliveries that $come at once, few attempts begin in one turn of the event loop", async (row) => {
+])("few attempts begin in one turn of the event loop, if a thousand deliveries $come at once", async (row) => {
   const { owner, store, sweep, pass, made, most } = world({
     options: { concurrency: 10, bounds: { inFlight: 2_000, bodiesBytes: 1024 ** 2 } },
     tookMs: () => 50,
@@ -451,7 +451,7 @@ test.each([
   expect(most.inTurn).toBeLessThanOrEqual(16);
 });
 
-describe("an endpoint of which three attempts of four hang", () => {
+describe("an endpoint with three hanging attempts of four", () => {
   async function threeHang() {
     const all = world({ tookMs: () => 60_000 });
     // The first one finds out the endpoint's health.
@@ -463,7 +463,7 @@ describe("an endpoint of which three attempts of four hang", () => {
     return all;
   }
 
-  test("has the fourth one that a sweep finds behind them", async () => {
+  test("an endpoint with three hanging attempts gets the fourth one that a sweep finds behind them", async () => {
     const { pass, store, inFlight } = await threeHang();
     await pass(2_000);
     store(endpointId(1), 3);
@@ -471,7 +471,7 @@ describe("an endpoint of which three attempts of four hang", () => {
     expect(inFlight.size).toBe(4);
   });
 
-  test("has the fourth one without a sweep, as soon as they are known to hang", async () => {
+  test("an endpoint with three hanging attempts gets the fourth one without a sweep, once they count as slow", async () => {
     const { owner, pass, store, inFlight, statements } = await threeHang();
     const { deliveries } = store(endpointId(1), 3);
     owner.handedOver({ stored: true, events: [], deliveries: [], work: deliveries });
@@ -481,7 +481,7 @@ describe("an endpoint of which three attempts of four hang", () => {
   });
 });
 
-describe("what an owner is handed over on arrival", () => {
+describe("a hand-over on arrival", () => {
   /** An owner that knows the endpoint. */
   async function known() {
     const all = world();
@@ -490,7 +490,7 @@ describe("what an owner is handed over on arrival", () => {
     return all;
   }
 
-  test("is attempted before it is stored", async () => {
+  test("a delivery of an event that has just arrived is attempted before it is stored", async () => {
     const { arrive, pass, made, rows, statements } = await known();
     const before = statements();
     const [id] = arrive(endpointId(1), 1, 100);
@@ -503,13 +503,13 @@ describe("what an owner is handed over on arrival", () => {
   test.each<[string, (all: Awaited<ReturnType<typeof known>>) => void]>([
     ["while PostgreSQL takes no results", ({ set }) => void Object.assign(set, { isWriting: false })],
     [
-      "by an owner of a few seconds, who can't know what the one before it sent",
+      "if the owner is new, and can't know what the owner before it sent",
       ({ set }) => void Object.assign(set, { ownedMs: 14_999 }),
     ],
-    ["of an endpoint that was edited, whose message was lost", ({ edit }) => edit()],
-  ])("waits until it is stored %s", async (_name, change) => {
+    ["if the endpoint was edited and the message about it was lost", ({ edit }) => edit()],
+  ])("a delivery of an event that has just arrived waits until it is stored %s", async (_name, change) => {
     const all = await known();
-    // What was read of the endpoint is too old to go by.
+    // The endpoint's configuration is too old to be used.
     await all.pass(600);
     change(all);
     const [id] = all.arrive(endpointId(1), 1, 100);
@@ -519,7 +519,7 @@ describe("what an owner is handed over on arrival", () => {
     expect(all.made.get(`${id}/0`)).toBe(1);
   });
 
-  test("is like any other once it is stored: it waits for its turn, and is not read", async () => {
+  test("a delivery of an event that arrived is like any other once it is stored: it waits for its turn, and is not read", async () => {
     let tookMs = 5;
     const all = world({ tookMs: () => tookMs });
     all.owner.handedOver(all.store(endpointId(1)));
@@ -532,7 +532,7 @@ describe("what an owner is handed over on arrival", () => {
     expect([all.rows.size, all.statements() - before]).toEqual([0, 0]);
   });
 
-  test("is not attempted where it waited for more than a second and nobody stored it", async () => {
+  test("a delivery of an event that arrived is not attempted if it is not stored for more than a second", async () => {
     const { arrive, pass, made, set } = await known();
     // As in an outage.
     set.ending = () => "put back";
@@ -546,7 +546,7 @@ describe("what an owner is handed over on arrival", () => {
   });
 });
 
-test("what was in flight at two deaths goes one at a time, and waits for no endpoint that rests or is gone", async () => {
+test("deliveries that were in flight at two crashes go one at a time, and wait for no endpoint that rests or is gone", async () => {
   const resting = endpointId(0);
   const ids = [resting, endpointId(1), endpointId(2)];
   const { owner, store, sweep, pass, rows, disabled, set, inFlight } = world();
@@ -591,7 +591,7 @@ const step = fc.record({
 });
 const endings = fc.array(fc.constantFrom<Ending>("succeeded", "succeeded", "failed", "put back"), { minLength: 1 });
 
-test("whatever comes in whatever order, no attempt is made twice, no bound is exceeded, and nothing is left out", async () => {
+test("no attempt is made twice, no bound is exceeded, and no delivery is left out, in whatever order steps come", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), endings, fc.nat(40), async (steps, ends, readMs) => {
       jest.useFakeTimers({ now: 0 });
@@ -636,7 +636,7 @@ test("whatever comes in whatever order, no attempt is made twice, no bound is ex
         }
       }
       set.ending = () => "succeeded";
-      // What has arrived is stored by then.
+      // All events that arrived are stored by then.
       await pass(150);
       for (let round = 0; round < 40 && rows.size > 0; round++) await pass(500, { sweepEveryMs: 100 });
       expect([rows.size, inFlight.size]).toEqual([0, 0]);

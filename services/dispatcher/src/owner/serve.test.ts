@@ -20,7 +20,7 @@ const EPOCH = 7;
 const secrets = secretBox(newSealingKeys("test").SECRET_KEYS);
 const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
 
-/** Makes one attempt, and tells what was done. */
+/** Makes one attempt, and returns what happened. */
 async function serveOne({
   statusCode = 200,
   retryAfterMs = null as number | null,
@@ -36,7 +36,7 @@ async function serveOne({
   refused = false,
 } = {}) {
   const clock = steeredClock(NOW);
-  const seen = { sentTo: [] as string[], settled: [] as Settlement[], told: [] as string[] };
+  const seen = { sentTo: [] as string[], settled: [] as Settlement[], calls: [] as string[] };
   const serve = createServe({
     attempts: createAttempts({
       sender: {
@@ -56,8 +56,8 @@ async function serveOne({
     }),
     log,
     quarantine: {
-      begin: (id) => void seen.told.push(`quarantine of ${id} begins`),
-      end: (id) => void seen.told.push(`quarantine of ${id} ends`),
+      begin: (id) => void seen.calls.push(`quarantine of ${id} begins`),
+      end: (id) => void seen.calls.push(`quarantine of ${id} ends`),
     },
     epochOf: () => epoch ?? undefined,
     mayBegin: () => true,
@@ -65,7 +65,7 @@ async function serveOne({
     async settle(settlement, endsFailures) {
       if (refused) throw new Error("refused");
       seen.settled.push(settlement);
-      if (endsFailures) seen.told.push("ends failures");
+      if (endsFailures) seen.calls.push("ends failures");
     },
   });
   const endpoint = newEndpoint(ID, "organization", undefined);
@@ -106,16 +106,16 @@ async function serveOne({
       endpoint.breaker ??= breaker;
       return configuration ?? Promise.resolve(undefined);
     },
-    over: (durationMs) => void seen.told.push(`over after ${durationMs}`),
+    over: (durationMs) => void seen.calls.push(`over after ${durationMs}`),
   });
   return { ...seen, served, isFailing: breaker.isFailing() };
 }
 
 test("an attempt is sent as its endpoint is configured, and settled in the epoch in which it began", async () => {
-  const { sentTo, settled, served, told } = await serveOne();
+  const { sentTo, settled, served, calls } = await serveOne();
   expect(sentTo).toEqual(["https://receiver.test/ secret"]);
   expect(settled).toMatchObject([{ epoch: EPOCH, revision: 3n, attempt: 1, nextAttemptAt: null }]);
-  expect([served, told]).toEqual([{ kind: "settled", nextAttemptAt: null }, ["over after 2500"]]);
+  expect([served, calls]).toEqual([{ kind: "settled", nextAttemptAt: null }, ["over after 2500"]]);
 });
 
 test("§8/delays a retry is due its delay after the end of the attempt", async () => {
@@ -128,34 +128,34 @@ test("a receiver that asks for it makes the wait for the retry longer", async ()
   expect(settled).toMatchObject([{ nextAttemptAt: new Date(NOW.getTime() + 2_500 + 300_000) }]);
 });
 
-test("the breaker hears of an attempt before the receiver is free for the next one, and a success ends failures", async () => {
+test("the breaker knows an attempt before the receiver is free for the next one, and a success ends failures", async () => {
   expect((await serveOne({ statusCode: 500 })).isFailing).toBe(true);
-  const { isFailing, told } = await serveOne({ failures: 1, manual: true });
-  expect([isFailing, told]).toEqual([false, ["over after 2500", "ends failures"]]);
+  const { isFailing, calls } = await serveOne({ failures: 1, manual: true });
+  expect([isFailing, calls]).toEqual([false, ["over after 2500", "ends failures"]]);
 });
 
-describe("nothing is sent, and the delivery is attempted later,", () => {
-  test("where another dispatcher has taken the shard meanwhile", async () => {
+describe("nothing is sent", () => {
+  test("nothing is sent if another dispatcher has taken the shard meanwhile", async () => {
     const { sentTo, served } = await serveOne({ epoch: null });
     expect([sentTo, served]).toEqual([[], { kind: "put back", restMs: 0 }]);
   });
 
-  test("where the shard was lost while the configuration was read, though it is owned again", async () => {
+  test("nothing is sent if the shard was lost while the configuration was read, though it is owned again", async () => {
     const { sentTo, served } = await serveOne({ isLost: true });
     expect([sentTo, served]).toEqual([[], { kind: "put back", restMs: 0 }]);
   });
 
-  test("where the endpoint's health was read only now, and it rests; a manual delivery is sent", async () => {
+  test("nothing is sent if the endpoint's health was read only now, and it rests; a manual delivery is sent", async () => {
     const resting = { isHealthKnown: false, failures: 2 };
     expect(await serveOne(resting)).toMatchObject({ sentTo: [], served: { kind: "put back" } });
     expect(await serveOne({ ...resting, manual: true })).toMatchObject({ served: { kind: "settled" } });
   });
 
-  test("where the endpoint is disabled or deleted", async () => {
+  test("nothing is sent if the endpoint is disabled or deleted", async () => {
     expect(await serveOne({ configuration: null })).toMatchObject({ sentTo: [], served: { kind: "not ours" } });
   });
 
-  test("where its body is not stored any more", async () => {
+  test("nothing is sent if the body is not stored any more", async () => {
     const { sentTo, served } = await serveOne({ delivery: { body: null }, stored: null });
     expect([sentTo, served]).toEqual([[], { kind: "left" }]);
   });
@@ -182,8 +182,8 @@ test("a delivery that was interrupted nineteen times is sent, and one that was t
 
 test("a secret that can't be opened puts its endpoint under quarantine", async () => {
   const damaged = await serveOne({ configuration: { sealedSecret: "damaged" } });
-  expect(damaged).toMatchObject({ sentTo: [], told: [`quarantine of ${ID} begins`], settled: [] });
+  expect(damaged).toMatchObject({ sentTo: [], calls: [`quarantine of ${ID} begins`], settled: [] });
 });
 test("a secret that opens again ends the quarantine", async () => {
-  expect((await serveOne({ configuration: { quarantined: true } })).told).toContain(`quarantine of ${ID} ends`);
+  expect((await serveOne({ configuration: { quarantined: true } })).calls).toContain(`quarantine of ${ID} ends`);
 });

@@ -54,14 +54,8 @@ const OUTAGE_MS = 1_000;
 export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
   const { attempts, log, quarantine, epochOf, mayBegin, readBody, settle } = parts;
 
-  async function serve({
-    endpoint,
-    delivery,
-    manual,
-    waitedForReceiver,
-    configuration: currentOf,
-    over,
-  }: Begun): Promise<Served> {
+  async function serve(begun: Begun): Promise<Served> {
+    const { endpoint, delivery, manual, waitedForReceiver, over } = begun;
     const isHealthKnown = endpoint.breaker !== undefined;
     const body: Body | undefined = delivery.body ?? (await readBody(delivery));
     if (body === undefined) {
@@ -69,7 +63,7 @@ export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
       log.warn("a delivery was erased before its attempt, with its endpoint or by its age", { deliveryId, endpointId });
       return { kind: "left" };
     }
-    const configuration = await currentOf();
+    const configuration = await begun.configuration();
     if (configuration === undefined) return { kind: "not ours" };
     const { arrived } = delivery;
     if (arrived && arrived.revision !== String(configuration.revision)) return { kind: "unsure" };
@@ -89,12 +83,8 @@ export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
     }
     if (outcome.kind === "no secret") {
       const { id: endpointId, organizationId } = endpoint;
-      const { error } = outcome;
-      log.error("an endpoint's signing secret can't be opened, so nothing is sent to it", {
-        endpointId,
-        organizationId,
-        error,
-      });
+      const fields = { endpointId, organizationId, error: outcome.error };
+      log.error("an endpoint's signing secret can't be opened, so nothing is sent to it", fields);
       // The whole endpoint, since else each delivery of its backlog would be tried.
       quarantine.begin(endpointId);
       return { kind: "put back", restMs: 0 };
@@ -119,12 +109,8 @@ export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
       return await serve(begun);
     } catch (error) {
       const { deliveryId, endpointId, attempts } = begun.delivery;
-      log.error("an attempt could not be settled; its delivery comes again in a minute", {
-        deliveryId,
-        endpointId,
-        attempt: attempts + 1,
-        error,
-      });
+      const fields = { deliveryId, endpointId, attempt: attempts + 1, error };
+      log.error("an attempt could not be settled; its delivery comes again in a minute", fields);
       return { kind: "left" };
     }
   };

@@ -6,14 +6,7 @@ import { retry } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { DispatcherMetrics } from "../metrics.ts";
 import { readHealth, writeHealth } from "../sql/endpoint-health.ts";
-import {
-  type Health,
-  type HealthResult,
-  type HealthStep,
-  type HealthThresholds,
-  isWritten,
-  nextHealth,
-} from "./health.ts";
+import { type Health, type HealthResult, type HealthStep, isWritten, nextHealth, type Thresholds } from "./health.ts";
 
 interface Parts {
   queries: Queries;
@@ -46,7 +39,7 @@ const MAX_RUNNING = 2;
  * Each endpoint has its own line of results, written in their order, one statement at a time. A row that is locked, or that another dispatcher has
  * just changed, is tried again after a pause, in which its place serves other endpoints. So only the endpoint's own health waits for its row.
  */
-export function createHealthQueue({ queries, clock, metrics, log, signal }: Parts, thresholds: HealthThresholds) {
+export function createHealthQueue({ queries, clock, metrics, log, signal }: Parts, thresholds: Thresholds) {
   const lines = new Map<string, Line>();
   const writing = new Set<Promise<void>>();
   const inTurn = batcher(async ([line]: Line[]) => [await writeStep(line as Line)], {

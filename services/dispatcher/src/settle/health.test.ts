@@ -99,9 +99,15 @@ test("attempts that overlap are one failure in a step, and what the receiver ask
   expect(isWritten(longer, failing, { ...failing, pausedUntil: at(30_015) })).toBe(true);
 });
 
-test("a success after a run that was told to be failing has a notice of the run that it ends", () => {
-  const told = { failingTold: true, failingToldAt: at(-10) };
-  const failing = { ...healthy, failureRun: ["a/1", "b/1", "c/1"], failedAt: at(-10), pausedUntil: at(990), ...told };
+test("a success after a run with a notice of failing has a notice of the run that it ends", () => {
+  const noticed = { failingTold: true, failingToldAt: at(-10) };
+  const failing = {
+    ...healthy,
+    failureRun: ["a/1", "b/1", "c/1"],
+    failedAt: at(-10),
+    pausedUntil: at(990),
+    ...noticed,
+  };
   const recovered = { used: 1, changed: true, failureRun: [], pausedUntil: null, disabled: false, failingTold: false };
   expect(nextHealth(failing, results("SF"), THRESHOLDS)).toMatchObject({
     ...recovered,
@@ -110,21 +116,21 @@ test("a success after a run that was told to be failing has a notice of the run 
   });
 });
 
-test("a success after failures of which nobody was told has no notice", () => {
+test("a success after failures without a notice has no notice", () => {
   const unsettled = { ...healthy, failureRun: ["a/1", "b/1", "c/1"], failedAt: at(-10), pausedUntil: at(990) };
   expect(nextHealth(unsettled, results("S"), THRESHOLDS)).toMatchObject({ notice: null, noticeRun: [] });
 });
 
-test("an hour after it was told to be failing, and no sooner, an endpoint is told to be failing again", () => {
+test("an endpoint has a second notice of failing an hour after the first one, and no sooner", () => {
   const HOUR_MS = 60 * 60_000;
   // The third failure ends 2,010 ms after the beginning.
-  const toldAt = (ms: number) => ({ ...healthy, failingToldAt: at(2_010 - ms) });
-  expect(nextHealth(toldAt(HOUR_MS - 1), results("FFF"), THRESHOLDS)).toMatchObject({
+  const noticedAt = (ms: number) => ({ ...healthy, failingToldAt: at(2_010 - ms) });
+  expect(nextHealth(noticedAt(HOUR_MS - 1), results("FFF"), THRESHOLDS)).toMatchObject({
     notice: null,
     failingTold: false,
     failingToldAt: at(2_011 - HOUR_MS),
   });
-  expect(nextHealth(toldAt(HOUR_MS), results("FFF"), THRESHOLDS)).toMatchObject({
+  expect(nextHealth(noticedAt(HOUR_MS), results("FFF"), THRESHOLDS)).toMatchObject({
     notice: "endpoint.failing",
     failingTold: true,
     failingToldAt: at(2_010),
@@ -161,7 +167,7 @@ test("§3.2/exhausted there is no attempt after the fifth", () => {
   expect(schedule.nextAttemptAt(5, new Date())).toBeNull();
 });
 
-test("a receiver that asks for it makes the delay longer, up to fifteen minutes, and never shorter", () => {
+test("a receiver that asks for more makes the delay longer, up to fifteen minutes, and never shorter", () => {
   const endedAt = new Date("2026-03-01T12:00:00.000Z");
   const at = (attempt: number, retryAfterMs: number) =>
     schedule.nextAttemptAt(attempt, endedAt, retryAfterMs)?.toISOString();

@@ -26,7 +26,7 @@ export interface Health extends StoredRun {
 const FAILING_PERIOD_MS = 60 * 60_000;
 
 /** Consecutive failures that have consequences. */
-export interface HealthThresholds {
+export interface Thresholds {
   /** The pause after the first failure, after the second, ...; the last one is that of all others. In milliseconds. */
   pausesMs: readonly number[];
   /**
@@ -80,7 +80,7 @@ export interface HealthStep extends StoredRun {
 export function nextHealth(
   health: Health,
   results: readonly HealthResult[],
-  { pausesMs, failingAfter, disableAfter }: HealthThresholds,
+  { pausesMs, failingAfter, disableAfter }: Thresholds,
 ): HealthStep {
   let attempts = health.failureRun;
   let run: Omit<FailureRun, "failures"> = health;

@@ -60,7 +60,7 @@ const step = fc.record({
   ms: fc.nat(9_000),
 });
 
-test("owners that come, go, freeze and die never begin in one shard at the same time, and all is owned again in the end", () => {
+test("owners that come, go, freeze and die never begin in one shard at the same time, and all shards are owned again in the end", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
       const database = postgres();
@@ -145,7 +145,7 @@ test("owners that come, go, freeze and die never begin in one shard at the same 
   );
 });
 
-describe("what a dispatcher makes of an answer", () => {
+describe("the answer to a heartbeat", () => {
   const answer = (override: Partial<HeartbeatAnswer> = {}): HeartbeatAnswer => ({
     owned: [],
     neighbours: [],
@@ -154,7 +154,7 @@ describe("what a dispatcher makes of an answer", () => {
     ...override,
   });
 
-  test("it begins nothing four seconds after its last heartbeat was sent", () => {
+  test("a dispatcher begins nothing four seconds after its last answered heartbeat was sent", () => {
     const ownership = createOwnership();
     ownership.heard(answer({ taken: [{ shard: 3, epoch: 7, crashed: false }] }), { sentMs: 0, answeredMs: 10 });
     expect([ownership.epochOf(3, LAPSE_MS), ownership.epochOf(3, LAPSE_MS + 1), ownership.epochOf(4, 0)]).toEqual([
@@ -164,7 +164,7 @@ describe("what a dispatcher makes of an answer", () => {
     ]);
   });
 
-  test("a shard that another one has taken meanwhile is lost, also where this one owns it again in another epoch", () => {
+  test("a shard that another dispatcher has taken meanwhile is lost, even if this one owns it again in another epoch", () => {
     const ownership = createOwnership();
     const owned = [3, 4].map((shard) => ({ shard, epoch: 1, stopped: false }));
     ownership.heard(answer({ taken: owned.map((each) => ({ ...each, crashed: false })) }), {
@@ -176,7 +176,7 @@ describe("what a dispatcher makes of an answer", () => {
     expect([lost.sort(), taken, ownership.epochOf(4, 1_001)]).toEqual([[3, 4], [{ shard: 4, crashed: true }], 3]);
   });
 
-  test("an answer that came so late that others may have counted it as dead has to be asked for again", () => {
+  test("a dispatcher asks again if its answer came so late that others may have counted it as dead", () => {
     const ownership = createOwnership();
     const owned = [{ shard: 3, epoch: 1, stopped: false }];
     ownership.heard(answer({ taken: [{ shard: 3, epoch: 1, crashed: false }] }), { sentMs: 0, answeredMs: 1 });
@@ -186,7 +186,7 @@ describe("what a dispatcher makes of an answer", () => {
     expect([next.uncertain, ownership.epochOf(3, ALIVE_MS + 3)]).toEqual([false, 1]);
   });
 
-  test("of what is beyond its fair share, it gives up what has least in flight, and nothing begins there from then on", () => {
+  test("a dispatcher gives up the shards beyond its fair share, those with the least in flight first, and begins nothing there from then on", () => {
     const ownership = createOwnership();
     const taken = [0, 1, 2].map((shard) => ({ shard, epoch: 1, crashed: false }));
     ownership.heard(answer({ taken, fair: 2 }), { sentMs: 0, answeredMs: 1 });

@@ -126,15 +126,8 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
     const sentMs = elapsedMs();
     const since = outageSince();
     const able = !isEnding && isAble() && since === null;
-    const { place } = presence;
-    const answer = await heartbeat(queries, {
-      id,
-      aliveMs: ALIVE_MS,
-      able,
-      outageSince: since,
-      wanting: !isEnding,
-      place,
-    });
+    const own = { id, aliveMs: ALIVE_MS, able, outageSince: since, wanting: !isEnding, place: presence.place };
+    const answer = await heartbeat(queries, own);
     const answeredMs = elapsedMs();
     const hadLapsed = isBegun && ownership.hasLapsed(answeredMs);
     const { taken, lost, uncertain } = ownership.heard(answer, { sentMs, answeredMs });

@@ -1,9 +1,9 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
-import type { FailureKind } from "@herald/contracts";
+import type { AttemptResult } from "../attempt/sender.ts";
 
 /** An attempt that has ended. */
-export interface Settlement {
+export interface Settlement extends Omit<AttemptResult, "reached"> {
   deliveryId: string;
   endpointId: string;
   /** The epoch in which this dispatcher owned the endpoint's shard when the attempt began. */
@@ -12,19 +12,10 @@ export interface Settlement {
   attempt: number;
   /** The endpoint's revision that the attempt used. */
   revision: bigint;
-  startedAt: Date;
-  durationMs: number;
-  statusCode: number;
-  succeeded: boolean;
-  errorSummary: string | null;
-  failureKind: FailureKind | null;
-  responseExcerpt: string | null;
   /** The trace context that was sent, if it was not the event's. */
   traceparent: string | null;
   /** When the delivery is due again if it failed; null when this was its last attempt. */
   nextAttemptAt: Date | null;
-  /** How long the receiver asks to be left alone; null if it does not. For the endpoint's health. */
-  retryAfterMs: number | null;
   /** Whether an admin waits for it, so that it did not wait for a pause. For the endpoint's health. */
   manual: boolean;
   /** Its delivery, if that may not be stored yet. */

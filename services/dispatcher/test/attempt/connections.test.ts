@@ -60,7 +60,7 @@ describe("idle connections", () => {
 });
 
 describe("trust", () => {
-  // Node takes NODE_TLS_REJECT_UNAUTHORIZED for it where nothing is said.
+  // Node's default is NODE_TLS_REJECT_UNAUTHORIZED.
   test("no environment variable can switch the check of certificates off", () => {
     connections = createConnections(guard, extraCa);
     expect(connections.reused.options.rejectUnauthorized).toBe(true);

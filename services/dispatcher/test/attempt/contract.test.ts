@@ -95,7 +95,7 @@ describe("the request", () => {
     expect((await received({ traceparent })).headers.traceparent).toBe(traceparent);
   });
 
-  test("a request is not sent at all where a header could not be written", async () => {
+  test("a request is not sent at all if a header could not be written", async () => {
     receiver = await wellBehavedReceiver(tls);
     sending = sender({ extraCa });
     const url = `https://receiver.test:${receiver.port}/`;
@@ -183,7 +183,7 @@ describe("the response's excerpt", () => {
     expect(await answered(500, {}, "x".repeat(5_000))).toMatchObject({ responseExcerpt: "x".repeat(1024) });
   });
 
-  test("the excerpt is null where the body is compressed, which the request does not ask for", async () => {
+  test("the excerpt is null if the body is compressed, which the request does not ask for", async () => {
     expect(await answered(200, { "content-encoding": "gzip" }, "\x1f\x8b...")).toMatchObject({ responseExcerpt: null });
   });
 });

@@ -46,13 +46,13 @@ describe("through an egress proxy", () => {
     expect(await send(urlOf(), "other.test")).toMatchObject({ errorSummary: "certificate is for another name" });
   });
 
-  test("the proxy may be where no receiver may", async () => {
+  test("the proxy may have a private address, and receivers may not", async () => {
     sending = sender({ addresses: addressRules({}), proxy: createEgressProxy(urlOf()) });
     expect(await send()).toMatchObject({ failureKind: "address_blocked" });
     expect(proxy.asked).toEqual([]);
   });
 
-  test("the next address of a name is tried where the proxy does not reach the first", async () => {
+  test("the next address of a name is tried if the proxy does not reach the first", async () => {
     const addresses = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8" });
     const resolve = async () => ["127.0.0.2", "127.0.0.1"].map((address) => ({ address, family: 4 }));
     sending = sender({ extraCa, addresses, resolve, proxy: createEgressProxy(urlOf()), deadlineMs: 60_000 });
@@ -82,7 +82,7 @@ describe("through an egress proxy", () => {
   });
 
   test.each([150, 6_000, 15_000, 60_000])(
-    "a proxy that says nothing is told from a receiver that says nothing, before an attempt's %d ms are over",
+    "a silent proxy differs from a silent receiver before an attempt's %d ms are over",
     async (deadlineMs) => {
       proxy.answerWith("");
       jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "queueMicrotask"] });
@@ -98,7 +98,7 @@ describe("through an egress proxy", () => {
     },
   );
 
-  test("a proxy that is not there is a fault of Herald's, and its probe says so until it is back", async () => {
+  test("a proxy that is down is a fault of Herald's, and its probe fails until it is back", async () => {
     const gone = await connectProxy();
     await gone.close();
     expect(await send(`http://user:hunter2@127.0.0.1:${gone.port}`)).toMatchObject(ours);

@@ -22,7 +22,7 @@ describe.each(WAYS)("%s", (way) => {
     tls = await authority.issue({ names: ["receiver.test"] });
   });
 
-  // Of a machine so slow that only what never ends reaches it.
+  // Even a slow machine reaches this deadline only if a receiver never ends.
   beforeEach(() => withDeadline(60_000));
 
   afterEach(async () => {
@@ -229,7 +229,7 @@ describe.each(WAYS)("%s", (way) => {
     const head = "HTTP/1.1 200 OK\r\n";
     const end = "Content-Length: 2\r\n\r\nok";
     const chunked = "\r\n\r\n2\r\nok\r\n0\r\n\r\n";
-    /** What is not as HTTP has it, and so is the last of its connection. */
+    /** Answers that break HTTP, after which the connection is closed. */
     test.each<[string, string]>([
       ["ends its lines with LF alone", "HTTP/1.1 200 OK\nContent-Length: 2\n\nok"],
       ["ends one header with LF alone", `${head}X-A: b\n${end}`],

@@ -28,7 +28,7 @@ describe("a probe", () => {
     ["refused", "failed"],
     ["silence", "failed"],
     ["unknown", "unclear"],
-  ])("of names that gets %p is %p", async (answer, result) => {
+  ])("a probe of names that gets %p is %p", async (answer, result) => {
     names.answerWith(answer);
     expect(await probe.reach("names", { host: "a.example", port: receiver.port })).toBe(result);
     expect(receiver.accepted()).toBe(0);
@@ -39,14 +39,14 @@ describe("a probe", () => {
     ["failed", true],
     ["refused", true],
     ["silence", false],
-  ])("name servers that say %p to a name that nobody has: answered is %p", async (answer, isAnswered) => {
+  ])("name servers that say %p to a name that does not exist: answered is %p", async (answer, isAnswered) => {
     names.answerWith(answer);
     expect(await probe.areNamesAnswered()).toBe(isAnswered);
     await names.die();
     expect(await probe.areNamesAnswered()).toBe(false);
   });
 
-  test("of names that are answered only when they are asked again has failed: an outage may have ended between the two", async () => {
+  test("a probe of names fails if only a second question is answered: an outage may have ended between the two", async () => {
     const secondTime = (): NameAnswer => (names.questions.length > 2 ? ["127.0.0.1"] : "silence");
     names.answerWith(secondTime);
     expect(await probe.reach("names", { host: "a.example", port: 443 })).toBe("failed");
@@ -54,7 +54,7 @@ describe("a probe", () => {
     expect(await probe.areNamesAnswered()).toBe(false);
   });
 
-  test("of names asks each time", async () => {
+  test("a probe of names asks each time", async () => {
     const target = { host: "a.example", port: 443 };
     expect(await probe.reach("names", target)).toBe("reached");
     await names.die();
@@ -68,11 +68,11 @@ describe("a probe", () => {
     ["a receiver's name", "a.example", "reached"],
     ["a network without a route", NO_ROUTE, "failed"],
     ["an address that is not allowed", "10.0.0.1", "unclear"],
-  ])("of a connection to %s, %p, is %p", async (_title, host, result) => {
+  ])("a probe of a connection to %s, %p, is %p", async (_title, host, result) => {
     expect(await probe.reach("connections", { host, port: receiver.port })).toBe(result);
   });
 
-  test("of a connection that is refused has failed, and one that was made is closed", async () => {
+  test("a probe of a connection that is refused fails", async () => {
     const { port } = receiver;
     expect(await probe.reach("connections", { host: "127.0.0.1", port })).toBe("reached");
     await receiver.close();

@@ -12,7 +12,7 @@ export interface Receiver {
   /** Connections that there ever were. */
   accepted(): number;
   /**
-   * Reads from now on whatever comes, also from connections whose handshake ends later: a socket that nobody reads does not
+   * Reads all bytes from now on, also from connections whose handshake ends later: a socket that is not read does not
    * notice that the other side has closed it.
    */
   drain(): void;
@@ -85,13 +85,13 @@ export async function wellBehavedReceiver(
 }
 
 export interface ConnectProxy extends Receiver {
-  /** What it was asked for, in its order: where to, and with which credentials. */
+  /** Its requests in their order: the target, and the credentials. */
   asked: { authority: string; authorization: string | undefined }[];
   /** Answers with these bytes, and makes no tunnel; undefined ends that. */
   answerWith(text: string | undefined): void;
 }
 
-/** An HTTP proxy that makes tunnels, and does with names what it likes: it refuses them. */
+/** An HTTP proxy that makes tunnels to addresses, and refuses names. */
 export async function connectProxy(): Promise<ConnectProxy> {
   const asked: ConnectProxy["asked"] = [];
   let answer: string | undefined;
@@ -120,7 +120,7 @@ export async function connectProxy(): Promise<ConnectProxy> {
 
 async function listen(server: Server, host = "127.0.0.1", port = 0): Promise<Receiver> {
   const sockets = new Set<Socket>();
-  /** What scripts read and write: the TLS sockets on top, where there are such. */
+  /** The streams of scripts: TLS sockets, if there are any. */
   const streams = new Set<Socket>();
   let accepted = 0;
   server.on("connection", (socket: Socket) => {

@@ -30,7 +30,7 @@ const send = (overrides: Partial<AttemptRequest> = {}) =>
 
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/** Answers the first request of the first connection, then does as told. */
+/** Answers the first request of the first connection, then calls `later`. */
 async function failsLater(
   later: (socket: Parameters<Parameters<typeof scriptedReceiver>[1]>[0], nth: number) => void,
   options: TestSenderOptions = {},
@@ -54,7 +54,7 @@ describe("connections", () => {
     expect(receiver.accepted()).toBe(1);
   });
 
-  // Under load most receivers do: what they need to decide is in the head, or their answer overtakes the news that all was written.
+  // Under load most receivers do: the head is enough for their decision, or their answer overtakes the end of the request.
   test("regression: a connection is kept whose receiver answers before it has read the whole request", async () => {
     receiver = await scriptedReceiver(tls, (socket) => socket.write(OK));
     sending = sender({ extraCa });
@@ -79,7 +79,7 @@ describe("connections", () => {
     expect(await send({ url: other })).toMatchObject({ errorSummary: "certificate is for another name" });
   });
 
-  test("a connection goes to a name's next address where the first refuses", async () => {
+  test("a connection goes to a name's next address if the first refuses", async () => {
     receiver = await wellBehavedReceiver(tls);
     const addresses = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8" });
     const answer = ["127.0.0.2", "127.0.0.1"].map((address) => ({ address, family: 4 }));
@@ -154,7 +154,7 @@ describe("a connection that was closed while it was idle", () => {
     expect(again?.replace("Connection: close", "Connection: keep-alive")).toBe(cut);
   });
 
-  test("an attempt fails where the fresh connection is reset too", async () => {
+  test("an attempt fails if the fresh connection is reset too", async () => {
     const { requests } = await failsLater((socket) => receiver.reset(socket));
     expect(await send()).toMatchObject({ statusCode: 503, errorSummary: "connection reset" });
     expect(requests()).toBe(3);

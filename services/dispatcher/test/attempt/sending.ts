@@ -39,7 +39,7 @@ export function request(overrides: Partial<AttemptRequest> = {}): AttemptRequest
 }
 
 export interface TestSenderOptions extends Partial<SenderOptions> {
-  /** It is always {@link NOW} by it where absent. */
+  /** By default its time is always {@link NOW}. */
   clock?: Clock;
 }
 
@@ -76,7 +76,7 @@ export async function through(way: (typeof WAYS)[number], overrides: TestSenderO
   return sender({ ...overrides, proxy: { ...proxy, open: (target, guard) => proxy.open(target, guard, 60_000) } });
 }
 
-/** Counts calls of connect(2), whoever makes them and to wherever. */
+/** Counts all calls of connect(2) in this process. */
 export async function countConnects(action: () => Promise<unknown>): Promise<number> {
   let connects = 0;
   const hook = createHook({

@@ -5,7 +5,7 @@ import { useDispatchers } from "../dispatchers.ts";
 
 const { db, receiver, ...dispatchers } = useDispatchers();
 
-/** Small ones: only that they are many matters. */
+/** Small dispatchers: only their number matters. */
 const LIGHT = { DATABASE_POOL_SIZE: "2", ENDPOINT_CONCURRENCY: "10" };
 
 const start = (count: number): Promise<Service[]> =>
@@ -19,7 +19,7 @@ test("twenty dispatchers together never have more attempts to an endpoint than i
   receiver.answerWith(async () => {
     most = Math.max(most, ++inFlight);
     await released;
-    // Now and then one that is slower, so that those who come must wait for it.
+    // Now and then a slower one, so that new dispatchers must wait for it.
     await new Promise((resolve) => setTimeout(resolve, answers++ % 20 === 0 ? 300 : 20));
     inFlight--;
     return { status: 200 };
@@ -28,7 +28,7 @@ test("twenty dispatchers together never have more attempts to an endpoint than i
   const first = await start(17);
   const deliveryIds = await dispatchers.insertDeliveries(endpoint, 500);
   await eventually(() => expect(inFlight).toBe(10));
-  // They come while ten attempts wait for their answer, and get shards only when nothing of those is in flight.
+  // New dispatchers come while ten attempts wait for their answer, and get shards only when none of these is in flight.
   const [, ...others] = await Promise.all([
     ...first.slice(0, 2).map(dispatchers.stop),
     start(1),
@@ -47,7 +47,7 @@ test("twenty dispatchers together never have more attempts to an endpoint than i
   expect(received.sort()).toEqual([...deliveryIds].sort());
 
   async function releaseLater(): Promise<void> {
-    // A fixed wait, to show an absence: nobody who came meanwhile begins an eleventh attempt.
+    // A fixed wait, to show an absence: no new dispatcher begins an eleventh attempt.
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     expect(inFlight).toBe(10);
     release();

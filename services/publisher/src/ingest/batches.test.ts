@@ -64,7 +64,7 @@ describe("batches", () => {
     expect(begun).toEqual(["ab", "c", "d"]);
   });
 
-  test("a group of which nothing runs waits neither for the batches of others, nor in one with them", async () => {
+  test("a group without a running batch waits neither for the batches of others, nor in one with them", async () => {
     const { batches, begun, end } = recording({ maxItems: 3, maxRunning: 2, maxApart: 1 });
     for (const each of items(20, "a")) batches.add(each);
     for (let each = 0; each < 3; each++) await turn();
@@ -82,7 +82,7 @@ describe("batches", () => {
     expect(begun.slice(3)).toEqual(["c"]);
   });
 
-  test("what is dropped does not run, and what runs is waited for", async () => {
+  test("dropped items do not run, and running batches are waited for", async () => {
     const { batches, begun, end } = recording();
     batches.add(item("a"));
     await turn();

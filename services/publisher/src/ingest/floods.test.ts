@@ -46,7 +46,7 @@ describe("floods", () => {
     expect(await arrive("flooder", 10, OTHER_QUEUE)).toBe(0);
   });
 
-  test("a burst stays where it is, and costs no look before there are many of it", async () => {
+  test("a burst stays in its queue, and costs no look before it has many messages", async () => {
     await arrive("neighbour", 1);
     depths[QUEUE] = FLOOD - 1;
     await arrive("bursting", LOOK_EVERY - 2);
@@ -56,7 +56,7 @@ describe("floods", () => {
     expect(new Set(looks)).toEqual(new Set([QUEUE]));
   });
 
-  test("an organization that has the queue to itself stays, until others come", async () => {
+  test("an organization that is alone in its queue stays there, until others come", async () => {
     depths[QUEUE] = 100 * FLOOD;
     await arrive("alone");
     expect(await arrive("alone")).toBe(0);
@@ -65,7 +65,7 @@ describe("floods", () => {
     expect(await arrive("alone")).toBe(LOOK_EVERY);
   });
 
-  test("who emitted long ago is no neighbour", async () => {
+  test("an organization that emitted long ago is no neighbour", async () => {
     await arrive("neighbour", 1);
     nowMs += NEIGHBOUR_MS;
     depths[QUEUE] = 100 * FLOOD;

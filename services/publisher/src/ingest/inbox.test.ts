@@ -28,7 +28,7 @@ test("headers that instruct RabbitMQ do not come along", () => {
   expect(unbundle(bundle(message))).toEqual([{ content: Buffer.from("x"), headers: { traceparent: "t" } }]);
 });
 
-test("what is no bundle is refused", () => {
+test("bytes that are no bundle are refused", () => {
   const whole = bundle({ content: Buffer.from("event"), headers: {} });
   for (let bytes = 1; bytes < whole.byteLength; bytes++) expect(() => unbundle(whole.subarray(0, bytes))).toThrow();
   expect(() => unbundle(Buffer.from('{"organizationId":"acme"}'))).toThrow();
@@ -77,7 +77,7 @@ function earlyEvents({ most = 100 } = {}) {
   return { early, gone };
 }
 
-test("the oldest takes along all that have waited long enough, and the others wait for their own time", () => {
+test("the oldest event goes on with all that have waited long enough, and the others wait for their own time", () => {
   const { early, gone } = earlyEvents();
   early.add(1);
   jest.advanceTimersByTime(60);
@@ -92,7 +92,7 @@ test("the oldest takes along all that have waited long enough, and the others wa
   ]);
 });
 
-test("what is dropped goes on no more", () => {
+test("dropped events do not go on", () => {
   const { early, gone } = earlyEvents();
   early.add(1);
   expect(early.drop()).toEqual([1]);
@@ -102,7 +102,7 @@ test("what is dropped goes on no more", () => {
   expect(gone.map(([item]) => item)).toEqual([2]);
 });
 
-test("there is room again when one of those on their way is over, stored or dropped", async () => {
+test("there is room again when an event on its way is over, stored or dropped", async () => {
   const { early } = earlyEvents({ most: 2 });
   let rooms = 0;
   const ask = () => void early.room().then(() => rooms++);
@@ -128,7 +128,7 @@ function waitOf({ early, gone }: ReturnType<typeof earlyEvents>, items: readonly
   return (gone[0] as [number, number])[1] - sinceMs;
 }
 
-test("where many are on their way and some have no result in time they wait longer, within bounds, and shorter again by and by", () => {
+test("a crowd with events that have no result in time waits longer, within bounds, and gradually shorter again", () => {
   const world = earlyEvents({ most: 1 });
   const { early } = world;
   const crowd = [1];
@@ -143,7 +143,7 @@ test("where many are on their way and some have no result in time they wait long
   expect(waitOf(world, crowd)).toBe(130);
 });
 
-test("where few are on their way, what has no result in time is a receiver's slowness, and nothing waits longer for it", () => {
+test("few events on their way do not wait longer if some have no result in time: a receiver is slow", () => {
   const world = earlyEvents({ most: 4 });
   expect(waitOf(world, [1])).toBe(190);
   for (let more = 0; more < 100; more++) world.early.stored({ count: 1, late: 1 });

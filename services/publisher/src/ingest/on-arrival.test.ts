@@ -40,7 +40,7 @@ function world() {
     };
   }
 
-  /** A statement that says who gets such events. */
+  /** A statement whose answer has the endpoints of such events. */
   async function stored(endpoints: SubscribedEndpoint[]): Promise<void> {
     const read = endpoints.map((endpoint) => ({ ...endpoint, readAt: clock.now() }));
     const subscriptions = [{ organizationId: "organization-1", type: "RiskCreated", endpoints: read }];
@@ -58,7 +58,7 @@ function world() {
   return { clock, handedOver, onArrival, arrives, eventOf, stored };
 }
 
-test("an event is handed over once a statement has said who gets such events", async () => {
+test("an event is handed over once a statement has told which endpoints get such events", async () => {
   const { arrives, eventOf, stored, handedOver } = world();
   expect(arrives(eventOf())).toBe(false);
   const endpoints = [endpointOf(), endpointOf({ owner: "owner-2" })];
@@ -76,7 +76,7 @@ test("an event is handed over once a statement has said who gets such events", a
   expect(handedOver).toEqual([{ stored: false, deliveries, work: [] }]);
 });
 
-test("an event that nobody wants is handed over to nobody, and waits with the others", async () => {
+test("an event without endpoints is not handed over, and waits with the others", async () => {
   const { arrives, eventOf, stored, handedOver } = world();
   await stored([]);
   expect(arrives(eventOf())).toBe(true);
@@ -97,9 +97,9 @@ test.each<[string, { endpoints?: SubscribedEndpoint[]; event?: Partial<IncomingE
   ["an event of more than ten seconds ago", { event: { occurredAt: new Date(START.getTime() - 10_001) } }],
   ["an event of an emitter whose clock is ahead", { event: { occurredAt: new Date(START.getTime() + 1_001) } }],
   ["a large body", { event: { body: "x".repeat(8 * 1024 + 1) } }],
-  ["an endpoint that nobody owns", { endpoints: [endpointOf(), endpointOf({ owner: null })] }],
+  ["an endpoint without an owner", { endpoints: [endpointOf(), endpointOf({ owner: null })] }],
   ["many endpoints", { endpoints: Array.from({ length: 21 }, () => endpointOf()) }],
-])("what is unusual is stored first: %s", async (_name, { endpoints = [endpointOf()], event = {} }) => {
+])("an unusual event is stored first: %s", async (_name, { endpoints = [endpointOf()], event = {} }) => {
   const { arrives, eventOf, stored, handedOver } = world();
   await stored(endpoints);
   expect(arrives(eventOf())).toBe(endpoints.length === 1);
@@ -108,7 +108,7 @@ test.each<[string, { endpoints?: SubscribedEndpoint[]; event?: Partial<IncomingE
   expect(handedOver).toEqual([]);
 });
 
-test("what was said a minute ago counts for nothing", async () => {
+test("a subscription that was read a minute ago is not used", async () => {
   const { clock, arrives, eventOf, stored } = world();
   await stored([endpointOf()]);
   clock.advance(60_000);

@@ -19,7 +19,7 @@ const OCCURRED_AT = Date.parse(event.occurredAtUtc);
 const HOUR_MS = 60 * 60_000;
 const WINDOW_MS = 7 * 24 * HOUR_MS;
 
-/** @param now when it is read; a second after the event where absent */
+/** @param now when it is read; by default a second after the event */
 function read(content: unknown, now = OCCURRED_AT + 1_000): ReturnType<typeof readEvent> {
   const bytes = Buffer.isBuffer(content)
     ? content
@@ -117,7 +117,7 @@ describe("an event's key", () => {
 const text = JSON.stringify(event);
 const changes = Array.from({ length: 5_000 }, (_, index) => [`f${index}`, { oldValue: null, newValue: "1" }]);
 const manyChanges = Object.fromEntries([...changes, ["last", 1]]);
-/** An event of exactly so many bytes. */
+/** An event of exactly this many bytes. */
 const sized = (bytes: number) => ({ ...event, data: { text: "x".repeat(bytes - textOf("").length) } });
 const textOf = (text: string) => JSON.stringify({ ...event, data: { text } });
 
@@ -189,7 +189,7 @@ describe("rawMember", () => {
     );
   });
 
-  test("rawMember throws where the member is missing", () => {
+  test("rawMember throws if the member is missing", () => {
     expect(() => rawMember('{"x":{"data":1}}', "data")).toThrow('no member "data"');
   });
 });

@@ -46,7 +46,7 @@ function publishFrames(channel: number, exchange: string, table: Buffer, body: s
     shortText("WorkItemCompleted"),
     Buffer.from([0]),
   ]);
-  // Of all properties only the headers.
+  // The headers alone among all properties.
   const header = Buffer.concat([
     Buffer.from([0, 60, 0, 0]),
     uint32(0),

@@ -9,7 +9,7 @@ const inbox = useInbox();
 const text = (override: object = {}) => JSON.stringify({ ...validEvent(), ...override });
 /** A valid event whose data is this JSON, as it stands. */
 const withData = (data: string) => text({ data: {} }).replace(/"data":\{\}/, `"data":${data}`);
-/** A valid event of exactly so many bytes. */
+/** A valid event of exactly this many bytes. */
 function sized(bytes: number): string {
   const envelope = Buffer.byteLength(text({ data: { text: "" } }));
   return text({ data: { text: "x".repeat(bytes - envelope) } });

@@ -81,7 +81,7 @@ test("an event that expires in the inbox is set aside, not gone", async () => {
   if (stored === 0) expect((await inbox.takeRejected(1))[0]?.content.toString()).toBe(JSON.stringify(event));
 });
 
-// What amqplib can't write, another client can: nothing but nesting, in as large a frame as deploy/docker/rabbitmq.conf allows.
+// Another client can write what amqplib can't: nothing but nesting, in as large a frame as deploy/docker/rabbitmq.conf allows.
 // RabbitMQ's own limit of 128 KiB takes 25,000 lists, which amqplib can't read: each such message would end the
 // publisher's connection, twenty times over, and take all that it holds with it.
 test("headers nested as deep as a frame of 16 KiB can hold do not end the publisher's connection", async () => {

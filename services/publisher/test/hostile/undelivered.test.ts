@@ -17,7 +17,7 @@ beforeEach(() => {
   organizationId = `acme-${randomUUID()}`;
 });
 
-test("each event that is not taken is known by id, type and cause, and nothing of its data", async () => {
+test("each event that is not taken has a row with id, type and cause, without its data", async () => {
   const events = [
     { ...validEvent({ organizationId, type: "A.unknown" }) },
     { ...validEvent({ organizationId, occurredAtUtc: at(-8 * 24 * HOUR_MS) }) },
@@ -44,7 +44,7 @@ test("each event that is not taken is known by id, type and cause, and nothing o
   expect(JSON.stringify(await rowsOf(organizationId))).not.toContain("customer");
 });
 
-test("an organization's misspelt type is one notice in an hour, and so many rows; the rest is counted", async () => {
+test("an organization's misspelt type has one notice in an hour, and a bounded number of rows; the rest is counted", async () => {
   const before = await inbox.unkept();
   const count = KEPT_OF_ORGANIZATION + 100;
   const ignored = await inbox.counted("ignored");
@@ -61,7 +61,7 @@ test("an organization's misspelt type is one notice in an hour, and so many rows
   await inbox.storeValid();
 });
 
-test("an event that comes again is known once, as it came first", async () => {
+test("an event that comes again has one row, of its first coming", async () => {
   const event = validEvent({ organizationId, type: "WorkItemCompletd" });
   const ignored = await inbox.counted("ignored");
   for (let times = 0; times < 3; times++) await inbox.publish(JSON.stringify(event));
@@ -84,7 +84,7 @@ test("while PostgreSQL takes no row, an event of no known type waits, and then i
   expect(await rowsOf(organizationId)).toMatchObject([{ eventId: event.id }]);
 });
 
-describe("what the product is told of rejected events", () => {
+describe("notices of rejected events", () => {
   const rejectedNotices = () => inbox.prisma.notice.findMany({ where: { type: "eventRejected" } });
   const counted = async () => {
     const details = (await rejectedNotices()).map((notice) => notice.details as { events: number });
@@ -95,7 +95,7 @@ describe("what the product is told of rejected events", () => {
     await inbox.prisma.notice.deleteMany();
   });
 
-  test("the product is told of a rejected event by the time it is in the rejected queue, and nothing of its data", async () => {
+  test("a rejected event has a notice by the time it is in the rejected queue, without its data", async () => {
     const event = { ...validEvent({ organizationId: "acme", type: "RiskCreated" }), entityId: "customer 4711" };
     await inbox.publish(JSON.stringify({ ...event, data: { iban: "DE00" } }));
     await inbox.takeRejected(1);
@@ -119,9 +119,9 @@ describe("what the product is told of rejected events", () => {
     }
     expect((await inbox.takeRejected(flood)).length).toBe(flood);
     await eventually(async () => expect(await counted()).toBe(flood));
-    // This publisher's clock stands still: all of it is told in one second.
-    const told = new Set((await rejectedNotices()).map(({ organizationId }) => organizationId));
-    expect(told.size).toBeLessThanOrEqual(21);
+    // This publisher's clock stands still: all notices are of one second.
+    const named = new Set((await rejectedNotices()).map(({ organizationId }) => organizationId));
+    expect(named.size).toBeLessThanOrEqual(21);
     await inbox.storeValid();
   });
 

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, expect } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, type ConsumeMessage, connect, type Options } from "amqplib";
 import { startPublisher } from "../../src/index.ts";
 
-/** What the publisher of these tests takes for now: the time of its valid events. */
+/** The time of the publisher's clock in these tests, and of its valid events. */
 export const INBOX_TIME = new Date("2026-03-01T12:00:00.123Z");
 
 export const WINDOW_MS = 7 * 24 * 60 * 60_000;
@@ -45,7 +45,8 @@ export function useInbox(brokerOptions: TestBrokerOptions = {}) {
         OPERATIONS_PORT: String(port),
         LOG_LEVEL: "error",
       },
-      { clock: { ...machineClock, now: () => INBOX_TIME } },
+      // Notices are not published, so that tests can count them.
+      { clock: { ...machineClock, now: () => INBOX_TIME }, tuning: { noticeIntervalMs: 3_600_000 } },
     );
     connection = await connect(broker.url);
     connection.on("error", () => {});
@@ -77,7 +78,7 @@ export function useInbox(brokerOptions: TestBrokerOptions = {}) {
           (error) => (error ? reject(error) : resolve()),
         );
       }),
-    /** Takes everything out of the rejected queue, as soon as so many are there; never many more than that. */
+    /** Takes everything out of the rejected queue, as soon as this many are there; never many more than that. */
     async takeRejected(count: number): Promise<ConsumeMessage[]> {
       await eventually(
         async () => {
@@ -108,7 +109,7 @@ export function useInbox(brokerOptions: TestBrokerOptions = {}) {
     async counted(result: "received" | "stale" | "ignored" | "rejected"): Promise<number> {
       return Number(new RegExp(`herald_events_total\\{result="${result}"[^}]*\\} (\\d+)`).exec(await metrics())?.[1]);
     },
-    /** How many events the publisher neither took nor wrote down. */
+    /** Events that the publisher neither took nor wrote a row of. */
     async unkept(): Promise<number> {
       return Number(/herald_undelivered_events_unkept_total\S* (\d+)/.exec(await metrics())?.[1]);
     },

@@ -92,7 +92,7 @@ interface Mutant {
   headers: Record<string, unknown>;
 }
 
-/** JSON texts to put where something else belongs. */
+/** JSON texts to put in the place of others. */
 const JUNK = [
   "null",
   "true",
