@@ -52,20 +52,13 @@ export function exportLag(
   ofLag(
     "herald_oldest_due_delivery_age_seconds",
     "For how long the delivery has been due that waits longest for Herald, and the one that waits longest for its own receiver.",
-    ({ oldestForHeraldAt, oldestForReceiverAt }) => ({
-      herald: secondsSince(oldestForHeraldAt),
-      receiver: secondsSince(oldestForReceiverAt),
-    }),
+    (lag) => ({ herald: secondsSince(lag.oldestForHeraldAt), receiver: secondsSince(lag.oldestForReceiverAt) }),
     "waits_for",
   );
   ofLag(
     "herald_shards",
     "Shards that a living dispatcher owns; that no dispatcher owns, so that their deliveries wait; and in which an operator has stopped dispatching.",
-    ({ shardsOwned, shardsUnowned, shardsStopped }) => ({
-      owned: shardsOwned,
-      unowned: shardsUnowned,
-      stopped: shardsStopped,
-    }),
+    (lag) => ({ owned: lag.shardsOwned, unowned: lag.shardsUnowned, stopped: lag.shardsStopped }),
     "state",
   );
   ofLag(

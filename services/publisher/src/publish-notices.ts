@@ -37,8 +37,7 @@ const DIGEST_PERIOD_MS: Record<GivenUp, number> = { exhausted: 60 * 60_000, expi
  */
 export async function publishNotices(parts: Parts, signal: AbortSignal): Promise<void> {
   const { queries, clock, log } = parts;
-  await makeAllDigests(parts, "exhausted", signal);
-  await makeAllDigests(parts, "expired", signal);
+  for (const state of ["exhausted", "expired"] as const) await makeAllDigests(parts, state, signal);
   while (!signal.aborted) {
     const now = clock.now();
     const leasedUntil = new Date(now.getTime() + LEASE_MS);

@@ -15,9 +15,6 @@ export interface RejectedGroup extends Rejection {
   events: number;
 }
 
-const OTHER_REASONS =
-  "events were rejected for more reasons than are listed one by one; the queue of rejected events has each";
-
 const MAX_REASON = 300;
 const MAX_TYPE = 128;
 
@@ -56,7 +53,7 @@ const OTHERS: Rejection = {
   organizationId: null,
   eventId: null,
   eventType: null,
-  reason: OTHER_REASONS,
+  reason: "events were rejected for more reasons than are listed one by one; the queue of rejected events has each",
 };
 
 export function keyOf({ organizationId, eventType, reason }: Omit<Rejection, "eventId" | "cause">): string {

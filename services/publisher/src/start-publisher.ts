@@ -62,11 +62,8 @@ export async function startPublisher(
   const makePartitions = (signal: AbortSignal) => makeAhead(parts, { windowMs, keepMs }, signal);
   await makePartitions(AbortSignal.timeout(PARTITIONS_TIMEOUT_MS)).catch(failed("partitions", noPartitions));
 
-  exportLag(
-    registry,
-    { log, queries, inspector: broker.inspector(), names, clock },
-    { endpointConcurrency: config.ENDPOINT_CONCURRENCY },
-  );
+  const inspector = broker.inspector();
+  exportLag(registry, { ...parts, inspector, names }, { endpointConcurrency: config.ENDPOINT_CONCURRENCY });
   const sender = broker.sender();
   const { localOwners } = service;
   const handOver = (made: ForOwners) => handOverTo({ localOwners, sender, names, metrics }, made);

@@ -142,30 +142,10 @@ describe("a due delivery", () => {
   const failing = { consecutiveFailures: 2, failedAt: secondsAgo(60) };
   test.each<[string, Parameters<typeof insertEndpoint>[1], number[], [number, number, number, number]]>([
     ["Herald if its endpoint may have them all in flight", {}, [600, 500, 400, 300], [4, 0, 600, 0]],
-    [
-      "its receiver if its endpoint has more than it may have in flight, except for the first of them",
-      {},
-      [600, 500, 400, 300, 200, 100],
-      [4, 2, 0, 600],
-    ],
-    [
-      "its receiver while its endpoint is paused",
-      { ...failing, pausedUntil: secondsAgo(-1) },
-      [600, 500],
-      [0, 2, 0, 600],
-    ],
-    [
-      "Herald since the pause of its endpoint has ended",
-      { ...failing, pausedUntil: secondsAgo(3) },
-      [600],
-      [1, 0, 3, 0],
-    ],
-    [
-      "its receiver behind the one attempt of an endpoint that fails",
-      { ...failing, pausedUntil: secondsAgo(3) },
-      [600, 500],
-      [1, 1, 0, 600],
-    ],
+    ["its receiver if its endpoint is full, but for the first", {}, [600, 500, 400, 300, 200, 100], [4, 2, 0, 600]],
+    ["its receiver during a pause", { ...failing, pausedUntil: secondsAgo(-1) }, [600, 500], [0, 2, 0, 600]],
+    ["Herald since a pause has ended", { ...failing, pausedUntil: secondsAgo(3) }, [600], [1, 0, 3, 0]],
+    ["its receiver behind a single attempt", { ...failing, pausedUntil: secondsAgo(3) }, [600, 500], [1, 1, 0, 600]],
   ])(
     "a due delivery waits for %s",
     async (_whom, endpoint, dueForSeconds, [due, receiver, heraldSeconds, receiverSeconds]) => {

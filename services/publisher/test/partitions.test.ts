@@ -12,7 +12,6 @@ import { taskParts } from "./given.ts";
 
 const db = useDatabase({ partitioned: false });
 const noSignal = new AbortController().signal;
-const TABLES = ["business_event", "delivery", "delivery_attempt"];
 // PostgreSQL's clock can't be steered, so the tests are of today.
 const today = dayOf(new Date());
 const daysFromToday = (days: number) => new Date(startOf(today).getTime() + days * DAY_MS);
@@ -37,12 +36,6 @@ const daysMade = async () =>
       dayOf(new Date(startOf(first).getTime() + day * DAY_MS)),
     ),
   );
-/** How many partitions a table has. */
-async function countOf(table: string): Promise<number> {
-  const [row] = await db.database.prisma.$queryRaw<{ count: number }[]>`
-    select count(*)::int as "count" from pg_inherits where inhparent = ${table}::text::regclass`;
-  return row?.count ?? 0;
-}
 
 /** The table that a row lies in. */
 async function placeOf(table: string, column: string, id: string): Promise<string | undefined> {
@@ -51,14 +44,6 @@ async function placeOf(table: string, column: string, id: string): Promise<strin
   );
   return row?.place;
 }
-
-test("days have partitions from a day before the window to eight days ahead", async () => {
-  await run();
-  const days = await daysMade();
-  expect(days).toHaveLength(17);
-  expect([days[0], days.at(-1)]).toEqual([dayOf(daysFromToday(-8)), dayOf(daysFromToday(8))]);
-  for (const table of TABLES) expect(await countOf(table)).toBe(17);
-});
 
 test("a row lies in the partition of its id's day in UTC, and its delivery has room on the page", async () => {
   await run();

@@ -23,15 +23,6 @@ test("slow endpoints have half of the permits together, three quarters with quic
   expect(taken).toEqual([10, 5, 5]);
 });
 
-test("those that answer may have all permits, and the settled ones are free for slow ones again", () => {
-  const permits = createPermits(20);
-  const taken = takeAll(permits, "answering");
-  expect(taken).toHaveLength(20);
-  for (const permit of taken.slice(0, 12)) permit.settled();
-  expect(takeAll(permits, "slow")).toHaveLength(10);
-  expect(takeAll(permits, "quick")).toHaveLength(2);
-});
-
 test("an attempt that takes long counts with the slow ones, until it is over, and takes room until it is settled", () => {
   const permits = createPermits(4);
   const answering = permits.take("answering");

@@ -1,6 +1,6 @@
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
-import type { Tracing } from "@herald/common/telemetry/tracing";
+import type { SpanEnd, TraceSpan, Tracing } from "@herald/common/telemetry/tracing";
 import { endOf } from "../admission/failure-run.ts";
 import type { DispatcherMetrics } from "../metrics.ts";
 import type { Outage } from "../outage/outage.ts";
@@ -8,7 +8,6 @@ import type { RetrySchedule } from "../settle/retry-schedule.ts";
 import type { Body, Delivery } from "../sql/describe-deliveries.ts";
 import type { Configuration } from "../sql/read-configuration.ts";
 import type { Settlement } from "../sql/settle.ts";
-import { spanEndOf, startAttemptSpan } from "../tracing.ts";
 import type { OpenedSecrets } from "./opened-secrets.ts";
 import type { AttemptResult, Sender } from "./sender.ts";
 
@@ -120,5 +119,42 @@ export function createAttempts(parts: Parts) {
       const fields = { ...of, statusCode, errorSummary, failureKind, durationMs };
       log.debug(succeeded ? "attempt succeeded" : "attempt failed", fields);
     },
+  };
+}
+
+function startAttemptSpan(tracing: Tracing, delivery: Delivery, url: string): TraceSpan {
+  const { deliveryId, endpointId, organizationId, eventType, attempts, traceparent } = delivery;
+  return tracing.startSpan("POST", {
+    kind: "client",
+    // The first attempt is a part of the event's trace. A retry, minutes or days later, begins a trace of its own that links to it, because tracing
+    // systems close a trace much earlier.
+    ...(attempts === 0 ? { parent: traceparent } : { link: traceparent }),
+    attributes: {
+      "http.request.method": "POST",
+      ...serverOf(url),
+      ...(attempts > 0 && { "http.request.resend_count": attempts }),
+      "herald.delivery.id": deliveryId,
+      "herald.endpoint.id": endpointId,
+      "herald.organization.id": organizationId,
+      "herald.event.type": eventType,
+    },
+  });
+}
+
+function spanEndOf({ statusCode, errorSummary, failureKind }: AttemptResult): SpanEnd {
+  const answered = { attributes: { "http.response.status_code": statusCode } };
+  if (failureKind === null) return answered;
+  if (failureKind === "http_status") return { ...answered, errorType: String(statusCode) };
+  return { errorType: failureKind, error: errorSummary ?? undefined };
+}
+
+/** Not `url.full`, which the conventions ask for: a receiver's path may hold a secret. */
+function serverOf(text: string) {
+  const url = URL.parse(text);
+  if (url === null) return {};
+  return {
+    "url.scheme": url.protocol.slice(0, -1),
+    "server.address": url.hostname.replace(/^\[|\]$/g, ""),
+    "server.port": url.port === "" ? 443 : Number(url.port),
   };
 }

@@ -383,33 +383,6 @@ describe("retries", () => {
   });
 });
 
-test("quick endpoints keep half of the permits, however many are slow", async () => {
-  let quickMade = 0;
-  const { owner, store, sweep, pass, inFlight, set } = world({
-    options: { bounds: { inFlight: 24, bodiesBytes: 64 * 1024 } },
-    tookMs: () => 5,
-  });
-  // Endpoint 0 is known to be quick.
-  owner.handedOver(store(endpointId(0), 1));
-  await pass(20);
-  // The others never answer.
-  set.ending = ({ endpointId: id }) => {
-    if (id === endpointId(0)) quickMade++;
-    return "succeeded";
-  };
-  const hanging = Array.from({ length: 40 }, (_, index) => endpointId(index + 1));
-  for (const id of hanging) store(id, 20);
-  const never = new Set(hanging);
-  const inFlightOfHanging = () =>
-    [...inFlight.values()].filter(({ delivery }) => never.has(delivery.endpointId)).length;
-  sweep();
-  await pass(1);
-  owner.handedOver(store(endpointId(0), 40));
-  await pass(400);
-  expect(quickMade).toBe(40);
-  expect(inFlightOfHanging()).toBeLessThanOrEqual(12);
-});
-
 test("an endpoint that answers goes on, though all that were quick before hang at the same moment", async () => {
   let tookMs = (_id: string) => 5;
   const { owner, store, pass, made } = world({ tookMs: (id) => tookMs(id) });

@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { type Health, type HealthResult, isWritten, nextHealth } from "./health.ts";
 import { retrySchedule } from "./retry-schedule.ts";
 
+const THREE = ["d0/1", "d1/1", "d2/1"];
 const THRESHOLDS = { pausesMs: [0], failingAfter: 3, disableAfter: 5 };
 const healthy: Health = {
   revision: 1n,
@@ -35,15 +36,7 @@ describe("a step of an endpoint's health", () => {
     ["S", { used: 1, changed: false, failureRun: [], notice: null }],
     ["FS", { used: 2, changed: false, failureRun: [], notice: null }],
     ["FSF", { used: 3, changed: true, failureRun: ["d2/1"], notice: null }],
-    [
-      "FFFFF",
-      {
-        used: 3,
-        failureRun: ["d0/1", "d1/1", "d2/1"],
-        noticeRun: ["d0/1", "d1/1", "d2/1"],
-        notice: "endpoint.failing",
-      },
-    ],
+    ["FFFFF", { used: 3, failureRun: THREE, noticeRun: THREE, notice: "endpoint.failing" }],
     ["FFSFFFS", { used: 6, failureRun: ["d3/1", "d4/1", "d5/1"], notice: "endpoint.failing" }],
   ])("a step from healthy takes in %s up to the first notice", (outcomes, step) => {
     expect(nextHealth(healthy, results(outcomes), THRESHOLDS)).toMatchObject({ disabled: false, ...step });

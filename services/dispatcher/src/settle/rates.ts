@@ -31,13 +31,8 @@ export function startRates(
     gathered.set(hourMs, ofHour);
     let sums = ofHour.get(endpointId);
     if (sums === undefined) {
-      sums = {
-        endpointId,
-        hour: new Date(hourMs),
-        succeeded: 0,
-        failed: 0,
-        durations: DURATION_BOUNDS_MS.map(() => 0),
-      };
+      const durations = DURATION_BOUNDS_MS.map(() => 0);
+      sums = { endpointId, hour: new Date(hourMs), succeeded: 0, failed: 0, durations };
       ofHour.set(endpointId, sums);
     }
     return sums;

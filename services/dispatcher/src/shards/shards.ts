@@ -13,11 +13,7 @@ import { ALIVE_MS, createOwnership, type TakenShard } from "./ownership.ts";
  * Shows the other dispatchers of a machine or pod that this one lives. By PostgreSQL alone, a dispatcher that is started again after a crash would
  * wait six seconds for its predecessor, which may only be slow.
  */
-export interface Presence {
-  /** Where it runs: dispatchers with the same place can ask {@link isAlive}. Null if the system can't tell it. */
-  readonly place: string | null;
-  close(): void;
-}
+export type Presence = Awaited<ReturnType<typeof openPresence>>;
 
 /**
  * Listens on an abstract socket: it has no file, belongs to a network namespace, and is gone at the moment when its process ends in any way. A
@@ -32,7 +28,11 @@ export async function openPresence(id: string): Promise<Presence> {
     server.listen(addressOf(id), () => resolve(true));
   });
   server.unref();
-  return { place: isListening ? place : null, close: () => void server.close() };
+  return {
+    /** Where it runs: dispatchers with the same place can ask {@link isAlive}. Null if the system can't tell it. */
+    place: isListening ? place : null,
+    close: () => void server.close(),
+  };
 }
 
 /** Whether a dispatcher that had the same place still runs. */
@@ -133,9 +133,8 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
     const { taken, lost, uncertain } = ownership.heard(answer, { sentMs, answeredMs });
     if (isEnding) ownership.releaseAll();
     if (lost.length > 0) {
-      log.warn("other dispatchers have taken shards that this one owned: it was silent for too long", {
-        shards: lost.length,
-      });
+      const fields = { shards: lost.length };
+      log.warn("other dispatchers have taken shards that this one owned: it was silent for too long", fields);
       user.onLost(lost);
     }
     if (uncertain) return await sendHeartbeat(user);

@@ -232,13 +232,4 @@ describe("TLS", () => {
       await close();
     });
   });
-
-  test("a closed port has its own error summary", async () => {
-    receiver = await tcpReceiver(() => {});
-    await receiver.close();
-    sending = sender();
-    const result = await sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
-    await expectRefused("connection refused", result);
-    receiver = await tcpReceiver(() => {});
-  });
 });

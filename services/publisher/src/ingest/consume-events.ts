@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { Broker, Consumer, IncomingMessage, Publisher } from "@herald/common/broker/broker";
 import { carriedHeaders } from "@herald/common/broker/carried-headers";
 import type { Names } from "@herald/common/broker/topology";
@@ -281,7 +282,8 @@ export function consumeEvents(
     if (oldestAgeMs() < holdMs) return;
     log.error("events can't be stored for long; they go back to RabbitMQ until PostgreSQL takes some again");
     await consumer.close({ drainTimeoutMs: 0 });
-    await Promise.race([Promise.all([together.idle(), alone.idle()]), aborted(signal)]);
+    const idle = Promise.all([together.idle(), alone.idle()]);
+    if (!signal.aborted) await Promise.race([idle, once(signal, "abort")]);
     if (signal.aborted) return;
     log.info("events are taken again");
     consumer = consume();
@@ -300,9 +302,4 @@ export function consumeEvents(
       await inspector.close();
     },
   };
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 }
