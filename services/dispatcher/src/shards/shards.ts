@@ -19,7 +19,7 @@ export type Presence = Awaited<ReturnType<typeof openPresence>>;
  * Listens on an abstract socket: it has no file, belongs to a network namespace, and is gone at the moment when its process ends in any way. A
  * process that is frozen keeps it.
  */
-export async function openPresence(id: string): Promise<Presence> {
+export async function openPresence(id: string) {
   const place = placeOf();
   const server = createServer((socket) => socket.destroy());
   const isListening = await new Promise<boolean>((resolve) => {
