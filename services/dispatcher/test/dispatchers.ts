@@ -134,7 +134,7 @@ export function useDispatchers({ names = ["127.0.0.1"] } = {}) {
     const request: ManualRequest = { kind: "manual", deliveryId, endpointId: id, organizationId, dueAtUtc };
     const reply = await api.requester.request({
       exchange: api.broker.names.requestsExchange,
-      routingKey: (await ownerOf(db.database.queries, id)) ?? "nobody",
+      routingKey: (await ownerOf(db.database.queries, id)) ?? "no owner",
       content: Buffer.from(JSON.stringify(request)),
       timeoutMs: 80_000,
     });

@@ -145,15 +145,15 @@ describe("unfinished deliveries", () => {
     expect(await deliveriesLeft()).toEqual([young.id]);
     expect(await stateOf(young.id)).toBe("pending");
     expect(await dueLeft()).toBe(1);
-    const told = await recordedOf(endpoint);
-    expect(told.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(26);
+    const recorded = await recordedOf(endpoint);
+    expect(recorded.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(26);
     const { organizationId, name, url } = endpoint;
-    for (const row of told) {
+    for (const row of recorded) {
       expect(row).toMatchObject({ state: "expired", organizationId, endpointName: name, endpointUrl: url });
     }
-    expect(told.map(({ firstAt }) => firstAt.getTime()).sort()[0]).toBe(daysAgo(41).getTime());
+    expect(recorded.map(({ firstAt }) => firstAt.getTime()).sort()[0]).toBe(daysAgo(41).getTime());
     expect(
-      told
+      recorded
         .map(({ lastAt }) => lastAt.getTime())
         .sort()
         .at(-1),
@@ -185,8 +185,8 @@ describe("unfinished deliveries", () => {
     for (let count = 0; count < 60; count++) await eventAndDelivery(endpoint, 35, { state: "pending" });
     const done = await Promise.all([run(), run(), run()]);
     expect(done.reduce((sum, { expired }) => sum + expired, 0)).toBe(60);
-    const told = await recordedOf(endpoint);
-    expect(told.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(60);
+    const recorded = await recordedOf(endpoint);
+    expect(recorded.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(60);
     expect(await dueLeft()).toBe(0);
   });
 
@@ -268,8 +268,8 @@ describe("unfinished deliveries", () => {
     });
     expect(await run({ queries })).toEqual({ ...NOTHING, expired: 10 });
     expect(await run()).toEqual({ ...NOTHING, partition: 1, expired: 10 });
-    const told = await recordedOf(endpoint);
-    expect(told.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(30);
+    const recorded = await recordedOf(endpoint);
+    expect(recorded.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(30);
   });
 
   test("a stop ends the expiring after the page under way", async () => {

@@ -88,8 +88,8 @@ export function nextHealth(
   const step = (used: number, notice: HealthStep["notice"], noticeRun: readonly string[] = []): HealthStep => {
     const disabled = notice === "endpoint.disabled";
     const { failedAt, pausedUntil } = run;
-    const told = { failingTold, failingToldAt };
-    const after = { failureRun: attempts, failedAt, pausedUntil: disabled ? null : pausedUntil, ...told };
+    const noticed = { failingTold, failingToldAt };
+    const after = { failureRun: attempts, failedAt, pausedUntil: disabled ? null : pausedUntil, ...noticed };
     return { used, changed: !isSame(after, health), ...after, disabled, notice, noticeRun };
   };
   for (const [index, result] of results.entries()) {

@@ -123,7 +123,7 @@ describe("batches of any items, whose ends come at any time (property)", () => {
     before: number;
   }
 
-  /** What the items went through: items as they were added, and the batches that began, in their order. */
+  /** The course of all items: items as they were added, and the batches that began, in their order. */
   async function play(steps: readonly Step[], limits: { maxItems: number; maxRunning: number; maxApart: number }) {
     const log: ({ added: Added } | { begun: readonly Added[] })[] = [];
     const ends: (() => void)[] = [];

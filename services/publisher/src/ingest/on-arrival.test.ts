@@ -58,7 +58,7 @@ function world() {
   return { clock, handedOver, onArrival, arrives, eventOf, stored };
 }
 
-test("an event is handed over once a statement has told which endpoints get such events", async () => {
+test("an event is handed over once a statement has answered which endpoints get such events", async () => {
   const { arrives, eventOf, stored, handedOver } = world();
   expect(arrives(eventOf())).toBe(false);
   const endpoints = [endpointOf(), endpointOf({ owner: "owner-2" })];
