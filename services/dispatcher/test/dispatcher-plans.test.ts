@@ -67,7 +67,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     }));
 
   test.each([1, 250])("marking what %d endpoints may have had in flight walks its index", (count) =>
-    expectWalks(db.database.queries, DUE, (queries) =>
+    expectWalks(db.database.queries, ["due_pkey", "delivery_pkey"], (queries) =>
       markInterrupted(queries, stored.endpointIds.slice(0, count), { perEndpoint: 10, now: NOW }),
     ),
   );

@@ -63,27 +63,6 @@ test("an endpoint never has more attempts in flight than its cap, and its backlo
   );
 });
 
-test("deliveries that were interrupted twice are attempted one at a time, each with its first attempt", async () => {
-  const { prisma } = db.database;
-  let inFlight = 0;
-  let most = 0;
-  receiver.answerWith(async () => {
-    most = Math.max(most, ++inFlight);
-    // Longer than another attempt needs to begin.
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    inFlight--;
-    return { status: 200 };
-  });
-  const endpointId = await endpointWith("suspect", 12);
-  await prisma.due.updateMany({ where: { endpointId }, data: { interruptions: 2 } });
-  await start({ ENDPOINT_CONCURRENCY: "10" });
-  await eventually(async () =>
-    expect(await prisma.delivery.count({ where: { endpointId, state: "succeeded", attemptCount: 1 } })).toBe(12),
-  );
-  expect(countOf("suspect")).toBe(12);
-  expect(most).toBe(1);
-});
-
 test("an endpoint whose secret can't be opened is left alone, and its row says so until one opens it", async () => {
   const { prisma } = db.database;
   const endpointId = await endpointWith("sealed", 40);

@@ -91,6 +91,22 @@ test("the oldest due deliveries of endpoints whose owner died count an interrupt
   expect(marked.map(({ deliveryId }) => deliveryId).sort()).toEqual([ids[0], ids[1], ids[4]].sort());
 });
 
+test("deliveries that were interrupted before spread over the next minutes, and their attempts are settled as any", async () => {
+  const { prisma, queries } = db.database;
+  const endpoint = await insertEndpoint(prisma);
+  const ids = await insertDeliveries(endpoint, 40);
+  await prisma.due.updateMany({ where: { endpointId: endpoint.id }, data: { interruptions: 2 } });
+  expect(await markInterrupted(queries, [endpoint.id], { perEndpoint: 40, now: at(100) })).toBe(40);
+  const rows = await prisma.due.findMany({ where: { endpointId: endpoint.id }, orderBy: { dueAt: "asc" } });
+  const times = rows.map(({ dueAt }) => dueAt.getTime());
+  expect(times.every((time) => time >= at(100).getTime() && time <= at(220).getTime())).toBe(true);
+  expect(new Set(times).size).toBeGreaterThan(30);
+  // A settlement finds its row of due by the delivery's own time.
+  const deliveries = await prisma.delivery.findMany({ where: { id: { in: ids } } });
+  const dueById = new Map(rows.map(({ deliveryId, dueAt }) => [deliveryId, dueAt]));
+  for (const { id, nextAttemptAt } of deliveries) expect(nextAttemptAt).toEqual(dueById.get(id));
+});
+
 describe("a sweep", () => {
   test("§6.3 §8/pass a sweep finds every enabled endpoint of its shards with a due delivery, however large other backlogs are", async () => {
     const { prisma, queries } = db.database;

@@ -2,7 +2,7 @@ import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { OwnedEndpoint } from "./endpoint.ts";
 
 /** New deliveries of an endpoint that are kept at most. */
-export const MAX_READY = 500;
+const MAX_READY = 500;
 
 /** The deliveries in memory whose attempts have not begun, in the line of each endpoint. Small bodies are in memory too, and bounded together. */
 export function createAtHand(known: ReturnType<typeof createKnownDeliveries>, maxBytes: number) {

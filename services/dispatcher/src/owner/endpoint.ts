@@ -20,8 +20,6 @@ export interface OwnedEndpoint extends TurnTaker {
   rate: Rate | undefined;
   /** Deliveries in memory whose attempts have not begun, in their order. */
   ready: Delivery[];
-  /** Deliveries in memory that wait until no other suspect is in flight. */
-  suspects: Delivery[];
   /** Attempts that are not over, and the slow ones among them. */
   inFlight: number;
   slowInFlight: number;
@@ -31,8 +29,6 @@ export interface OwnedEndpoint extends TurnTaker {
   cursor: Cursor;
   /** Rows are being read. */
   reading: boolean;
-  /** Deliveries that were handed over while rows are read. */
-  stash: Delivery[];
   /** Rows were stored meanwhile that the reading may have missed. */
   again: boolean;
   /** Permits for rows that are being read. */
@@ -61,13 +57,11 @@ export function newEndpoint(id: string, organizationId: string, rate: Rate | und
     breaker: undefined,
     rate,
     ready: [],
-    suspects: [],
     inFlight: 0,
     slowInFlight: 0,
     hasMore: false,
     cursor: BEGINNING,
     reading: false,
-    stash: [],
     again: false,
     reserved: [],
     nextDueMs: undefined,
@@ -81,9 +75,8 @@ export function newEndpoint(id: string, organizationId: string, rate: Rate | und
 
 /** Whether everything in it can be read again. */
 function isIdle(endpoint: OwnedEndpoint): boolean {
-  const { ready, suspects, inFlight, hasMore, reading, reserved, breaker, nextDueMs } = endpoint;
-  const isAtHand = ready.length + suspects.length + reserved.length > 0;
-  const isWaiting = isAtHand || hasMore || reading || nextDueMs !== undefined;
+  const { ready, inFlight, hasMore, reading, reserved, breaker, nextDueMs } = endpoint;
+  const isWaiting = ready.length + reserved.length > 0 || hasMore || reading || nextDueMs !== undefined;
   return !isWaiting && inFlight === 0 && (breaker?.isHealthy() ?? true);
 }
 

@@ -519,30 +519,6 @@ describe("a hand-over on arrival", () => {
   });
 });
 
-test("deliveries that were in flight at two crashes go one at a time, and wait for no endpoint that rests or is gone", async () => {
-  const resting = endpointId(0);
-  const ids = [resting, endpointId(1), endpointId(2)];
-  const { owner, store, sweep, pass, rows, disabled, set, inFlight } = world();
-  let most = 0;
-  let rests = 0;
-  set.ending = ({ endpointId: id }) => {
-    most = Math.max(most, inFlight.size);
-    if (id !== resting) return "succeeded";
-    rests++;
-    return "put back";
-  };
-  for (const id of ids) store(id, 4);
-  for (const row of rows.values()) row.interruptions = 2;
-  sweep();
-  while (rests === 0) await pass(1);
-  await pass(50);
-  disabled.add(resting);
-  owner.changed({ kind: "changed", endpointId: resting, organizationId: organizationOf(resting) });
-  await pass(500, { sweepEveryMs: 100 });
-  expect([...rows.values()].map(({ endpointId: id }) => id)).toEqual(Array(4).fill(resting));
-  expect(most).toBe(1);
-});
-
 const STEPS = [
   "arrive",
   "edit",
@@ -550,7 +526,6 @@ const STEPS = [
   "hand over late",
   "lose the message",
   "work",
-  "interrupt",
   "changed",
   "sweep",
   "lose the shard",
@@ -586,10 +561,6 @@ test("no attempt is made twice, no bound is exceeded, and no delivery is left ou
         if (what === "work") {
           store(id, count);
           owner.handedOver({ stored: true, events: [], deliveries: [], work: [target] });
-        }
-        if (what === "interrupt") {
-          store(id, count);
-          for (const row of [...rows.values()].slice(-count)) row.interruptions = 2;
         }
         if (what === "changed") owner.changed({ kind: "changed", ...target });
         if (what === "sweep") sweep();

@@ -13,12 +13,11 @@ import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { Configuration, TimedConfiguration } from "../sql/read-configuration.ts";
 import { BEGINNING } from "../sql/read-due.ts";
 import type { EndpointWithWork } from "../sql/sweep.ts";
-import { createAtHand, createKnownDeliveries, MAX_READY, REMEMBERED_MS } from "./at-hand.ts";
+import { createAtHand, createKnownDeliveries, REMEMBERED_MS } from "./at-hand.ts";
 import type { BacklogDemand, BacklogPage } from "./backlog.ts";
 import { createEndpoints, type OwnedEndpoint } from "./endpoint.ts";
 import type { Quarantine } from "./quarantine.ts";
 import type { Begun, Served } from "./serve.ts";
-import { createSuspects } from "./suspects.ts";
 
 interface Parts {
   clock: Clock;
@@ -117,7 +116,6 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     withRows.remove(endpoint);
     waitingForBytes.delete(endpoint);
     if (!endpoint.reading) giveBack(endpoint);
-    for (const delivery of suspects.drop(endpoint)) known.forget(delivery);
     atHand.drop(endpoint);
   });
   const permits = createPermits(bounds.inFlight);
@@ -132,7 +130,6 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   const withRows = createTurns<OwnedEndpoint>();
   /** Endpoints whose next body waits for bytes. */
   const waitingForBytes = new Set<OwnedEndpoint>();
-  const suspects = createSuspects({ hasRoom: (endpoint) => roomOf(endpoint) > 0, offer });
   const inFlight = new Map<number, number>();
   const serving = new Set<Promise<void>>();
   let scheduled = false;
@@ -144,8 +141,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   /** An endpoint with a hanging attempt counts as slow. */
   const speedOf = ({ id, slowInFlight }: OwnedEndpoint): Speed => (slowInFlight > 0 ? "slow" : latencies.speedOf(id));
 
-  const isAtHand = (endpoint: OwnedEndpoint) => endpoint.ready.length > 0 || suspects.hasNext(endpoint);
-  const hasWork = (endpoint: OwnedEndpoint) => isAtHand(endpoint) || (endpoint.hasMore && !endpoint.reading);
+  const hasWork = ({ ready, hasMore, reading }: OwnedEndpoint) => ready.length > 0 || (hasMore && !reading);
 
   const isOurs = (endpointId: string) => epochOf(shardOf(endpointId)) !== undefined;
 
@@ -177,7 +173,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     // For few rows a statement is not worth it while an attempt will soon end or turn slow: both offer the endpoint again.
     const endsSoon = endpoint.inFlight > endpoint.slowInFlight;
     const isFresh = endpoint.reserved.length === 0;
-    if (!isAtHand(endpoint) && isFresh && endsSoon && 2 * room < limitOf(endpoint)) return;
+    if (endpoint.ready.length === 0 && isFresh && endsSoon && 2 * room < limitOf(endpoint)) return;
     turns[speedOf(endpoint)].add(endpoint);
     schedule();
   }
@@ -273,8 +269,6 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       setTimer(endpoint);
       return;
     }
-    const suspect = suspects.hasNext(endpoint) && suspects.next(endpoint);
-    if (suspect) atHand.put(endpoint, [suspect], "first");
     if (endpoint.ready.length > 0) {
       if (!begin(endpoint)) return;
     } else if (endpoint.hasMore && !endpoint.reading) {
@@ -310,12 +304,6 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       permit?.settled();
       return true;
     }
-    if (suspects.mustWait(delivery)) {
-      atHand.take(endpoint);
-      suspects.wait(endpoint, delivery);
-      permit?.settled();
-      return true;
-    }
     if (!takeBytes(endpoint, delivery)) {
       waitingForBytes.add(endpoint);
       permit?.settled();
@@ -337,7 +325,6 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
 
   function start(endpoint: OwnedEndpoint, delivery: Delivery, permit: Permit, source: Source): Promise<Served> {
     const { shard } = endpoint;
-    const isHarmless = suspects.begin(delivery);
     begun++;
     let isOver = false;
     let isSlow = false;
@@ -348,8 +335,6 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       endpoint.slowInFlight++;
       isSlow = true;
       permit.slow();
-      // A slow attempt does not delay other suspects.
-      isHarmless();
       offer(endpoint);
       schedule();
     }, SLOW_MS);
@@ -373,7 +358,6 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       permit.settled();
       settled();
       serving.delete(done);
-      isHarmless();
       if (delivery.body === null) giveBytes(endpoint, delivery);
       after(endpoint, delivery, outcome);
       const left = (inFlight.get(shard) ?? 1) - 1;
@@ -458,11 +442,6 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     const fresh = page.deliveries.filter((delivery) => !known.has(delivery));
     for (const delivery of fresh) known.add(delivery);
     atHand.put(endpoint, fresh);
-    // Behind a backlog they are read in their turn.
-    if (isAll) {
-      for (const delivery of endpoint.stash) if (!endpoint.hasMore) keep(endpoint, delivery);
-    }
-    endpoint.stash = [];
     withRows.add(endpoint);
     schedule();
   }
@@ -542,8 +521,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
           arrived: stored ? undefined : { revision },
         };
         if (stored) known.stored(delivery);
-        if (endpoint.reading && endpoint.stash.length < MAX_READY) endpoint.stash.push(delivery);
-        else if (endpoint.reading) endpoint.again = true;
+        if (endpoint.reading) endpoint.again = true;
         // Behind a backlog it is read in its turn.
         else if (!endpoint.hasMore) keep(endpoint, delivery);
         offered.add(endpoint);

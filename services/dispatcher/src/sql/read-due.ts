@@ -67,9 +67,14 @@ export async function readDueRow(
 }
 
 /**
- * Counts one more interruption for the oldest due rows of endpoints, for as many rows of each as may have been in flight when their owner died.
+ * Counts one more interruption for the oldest due rows of endpoints, for as many rows of each as may have been in flight when their owner died. From
+ * the second one on, a row's time moves into the next minutes, one more each time, by chance: so a poisonous delivery, which ends its dispatcher each
+ * time, is soon alone in flight.
  *
- * Locks these rows. Walks due_pkey once an endpoint.
+ * The first statement finds the rows. The second one moves them in both tables; both walk keys that they are given, so that a cached plan leaves out
+ * all other days. No one else changes these rows meanwhile: a shard has one owner.
+ *
+ * Locks these rows of `due` and `delivery`. Walks due_pkey once an endpoint, and delivery_pkey.
  *
  * @returns the number of rows
  */
@@ -78,15 +83,39 @@ export async function markInterrupted(
   endpointIds: readonly string[],
   { perEndpoint, now }: { perEndpoint: number; now: Date },
 ): Promise<number> {
-  return await queries.$executeRaw`
-    update due set interruptions = due.interruptions + 1
+  const rows = await queries.$queryRaw<Pick<DueRow, "endpointId" | "dueAt" | "deliveryId">[]>`
+    select due.endpoint_id as "endpointId", due.due_at as "dueAt", due.delivery_id as "deliveryId"
     from unnest(${endpointIds}::uuid[]) as endpoint (id)
     cross join lateral (
-      select shard, endpoint_id, due_at, delivery_id from due
+      select endpoint_id, due_at, delivery_id from due
       where due.shard = shard_of(endpoint.id) and due.endpoint_id = endpoint.id and due_at <= ${now}::timestamptz
       order by due_at, delivery_id
       limit ${perEndpoint}
-    ) as oldest
-    where due.shard = oldest.shard and due.endpoint_id = oldest.endpoint_id and due.due_at = oldest.due_at
-      and due.delivery_id = oldest.delivery_id`;
+    ) as due`;
+  if (rows.length === 0) return 0;
+  const ids = rows.map(({ deliveryId }) => deliveryId).sort();
+  const [marked] = await queries.$queryRaw<{ count: number }[]>`
+    with marked as (
+      update due
+      set interruptions = due.interruptions + 1,
+        due_at = case
+          when due.interruptions = 0 then due.due_at
+          else ${now}::timestamptz + due.interruptions * random() * interval '1 minute'
+        end
+      from unnest(
+        ${rows.map(({ endpointId }) => endpointId)}::uuid[],
+        ${rows.map(({ dueAt }) => dueAt)}::timestamptz[],
+        ${rows.map(({ deliveryId }) => deliveryId)}::uuid[]
+      ) as row (endpoint_id, due_at, delivery_id)
+      where due.shard = shard_of(row.endpoint_id) and due.endpoint_id = row.endpoint_id and due.due_at = row.due_at
+        and due.delivery_id = row.delivery_id
+      returning due.delivery_id, due.due_at, due.interruptions
+    ), moved as (
+      update delivery set next_attempt_at = marked.due_at
+      from marked
+      where delivery.id = any (${ids}::uuid[]) and delivery.id between ${ids[0]}::uuid and ${ids.at(-1)}::uuid
+        and delivery.id = marked.delivery_id and marked.interruptions > 1
+    )
+    select count(*)::int as "count" from marked`;
+  return marked?.count ?? 0;
 }
