@@ -16,7 +16,6 @@ import { errorsPage, managementApiSettings, openApiDocument, published } from "@
 import { publisherSettings } from "@herald/publisher";
 import { withBlock, withBlocks } from "./blocks.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
-import { layersTable } from "./layers.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
 
 /** What a person types to write every generated document. `pnpm docs` alone is a command of pnpm itself. */
@@ -51,7 +50,6 @@ export function documents(): Record<string, string> {
     }),
     "packages/emitter/sql/outbox.sql": outboxTable(),
     "packages/listen/src/samples.ts": sampleEvents(),
-    "docs/architecture.md": withBlock(read("docs/architecture.md"), "layers", layersTable()),
   };
 }
 
