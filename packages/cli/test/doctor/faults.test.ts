@@ -598,7 +598,7 @@ describe("of a broker", () => {
   });
 
   test.each(SERVICE_FAULTS)("the doctor finds what the broker user of a %s lacks", (service, lacked) => {
-    expect(found.get(service)).toContainEqual(only(inProbe(lacked, /rights\.json/))[0]);
+    expect(found.get(service)).toContainEqual(only(inProbe(lacked, /definitions\.json/))[0]);
   });
 
   test("the doctor finds that the broker takes no messages", async () => {
