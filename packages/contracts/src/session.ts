@@ -48,8 +48,6 @@ export type EventTypeInfo = Static<typeof EventTypeInfo>;
 export interface PageProduct {
   /** What the page calls the service that sends. */
   name: string;
-  /** Where the link back to the product leads; null where there is none. */
-  url: string | null;
   /** A colour as #1a73e8; null for the page's own. */
   accent: string | null;
   /** Whether `logo`, beside the page, is the product's. */

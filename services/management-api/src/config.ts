@@ -44,11 +44,6 @@ const ownSettings = {
     pattern: "^[^\\p{C}]{1,40}$",
     description: "What the admin page calls the service that sends.",
   },
-  PAGE_PRODUCT_URL: {
-    type: "string",
-    pattern: "^(https?://[^\\s]+|/[^\\s]*)$",
-    description: "Where the admin page's link back to the product leads; there is none where it isn't set.",
-  },
   PAGE_ACCENT_COLOR: {
     type: "string",
     pattern: "^#[0-9a-fA-F]{6}$",

@@ -24,7 +24,7 @@ export function Shell({ children }: { children: ReactNode }) {
         <nav className={css.trail} aria-label="You are here">
           {product.hasLogo ? <Logo /> : <Mark />}
           <ol>
-            <li>{product.url === null ? "Integrations" : <a href={product.url}>{product.name}</a>}</li>
+            <li>Integrations</li>
             <li>
               <Link href="/">Webhooks</Link>
             </li>
@@ -44,9 +44,8 @@ export function Shell({ children }: { children: ReactNode }) {
   );
 }
 
-/** It has words where the name doesn't stand beside it. */
 function Logo() {
-  return <img className={css.logo} src="logo" alt={product.url === null ? product.name : ""} height="22" />;
+  return <img className={css.logo} src="logo" alt={product.name} height="22" />;
 }
 
 function Mark() {

@@ -1,6 +1,6 @@
 import type { PageProduct } from "@herald/contracts";
 
-const OWN: PageProduct = { name: "Herald", url: null, accent: null, hasLogo: false };
+const OWN: PageProduct = { name: "Herald", accent: null, hasLogo: false };
 
 /** What the server wrote into the page; Herald's own looks where it wrote nothing (the server of development), or there is no page (unit tests). */
 function readProduct(): PageProduct {

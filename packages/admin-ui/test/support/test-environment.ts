@@ -78,7 +78,7 @@ export function useTestEnvironment({
     const { url: amqpUrl, namespace } = broker;
     const place = { databaseUrl: db.url, amqpUrl, namespace, caFile: join(folder, "ca.pem") };
     const clock = steeredClock(new Date());
-    const settings = { BASE_PATH, SIGN_IN_LINKS: "true", ...options.settings };
+    const settings = { BASE_PATH, ...options.settings };
     // Five failures that follow one another come before the first retry.
     const tuning = { pausesMs: [1_000, 2_000, 4_000, 8_000], ratesIntervalMs: 100, ...options.tuning };
     const herald = await startHerald(place, { ...options, clock, settings, tuning });

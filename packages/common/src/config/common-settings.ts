@@ -37,21 +37,12 @@ const telemetrySettings = {
     type: "string",
     pattern: "^(https?://.+)?$",
     description:
-      "OTLP/HTTP collector, as http://host:4318; without it nothing is traced. Metrics go there too where OTEL_METRICS_EXPORTER says so.",
+      "OTLP/HTTP collector, as http://host:4318; without it nothing is traced. OpenTelemetry reads OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES besides, which win over Herald's own attributes.",
   },
   OTEL_EXPORTER_OTLP_HEADERS: {
     type: "string",
     secret: true,
     description: "Headers for the collector, as name=value,name=value.",
-  },
-  OTEL_SERVICE_NAME: {
-    type: "string",
-    description: "service.name of traces and metrics; herald-publisher and the like where it isn't set.",
-  },
-  OTEL_RESOURCE_ATTRIBUTES: {
-    type: "string",
-    description:
-      "Attributes of the process in traces and metrics, as name=value,name=value with percent-encoded values; they win over Herald's own.",
   },
   OTEL_TRACES_SAMPLER: {
     type: "string",

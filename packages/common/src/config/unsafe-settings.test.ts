@@ -46,7 +46,6 @@ const REFUSED: readonly Row[] = [
   ["AUTH_JWKS_URL", "http://127.0.0.1.example.com/jwks", {}, /sign tokens for every organization/],
   ["AUTH_JWKS_URL", "http://10.0.0.7/jwks", {}, /sign tokens for every organization/],
   ["AUTH_JWKS_URL", "http://", {}, /sign tokens for every organization/],
-  ["SIGN_IN_LINKS", true, {}, /sign another person in/],
   ["PUBLIC_ORIGIN", "http://herald.example.com", {}, /Put TLS in front/],
   ["ALLOWED_PRIVATE_NETWORKS", "0.0.0.0/0,::/0", {}, /0\.0\.0\.0\/0, ::\/0 opens/],
   ["ALLOWED_PRIVATE_NETWORKS", "10.0.0.0/8,128.0.0.0/1", {}, /128\.0\.0\.0\/1 opens/],
@@ -86,7 +85,6 @@ const TAKEN: readonly (readonly [string, string | boolean, SettingValues])[] = [
   ["AUTH_JWKS_URL", "http://127.0.0.1:8080/jwks", {}],
   ["AUTH_JWKS_URL", "http://[::1]/jwks", {}],
   ["AUTH_JWKS_URL", "http://localhost/jwks", {}],
-  ["SIGN_IN_LINKS", false, {}],
   ["PUBLIC_ORIGIN", "https://herald.example.com", {}],
   ["PUBLIC_ORIGIN", "http://localhost:8080", {}],
   ["ALLOWED_PRIVATE_NETWORKS", "", {}],
@@ -109,8 +107,8 @@ describe("what production refuses", () => {
   });
 
   test("all faults are told at once, also two of one setting", () => {
-    const problems = unsafeSettings({ AMQP_URL: "amqp://guest:guest@mq", SIGN_IN_LINKS: true });
-    expect(problems.map((problem) => problem.split(" ")[0])).toEqual(["AMQP_URL", "AMQP_URL", "SIGN_IN_LINKS"]);
+    const problems = unsafeSettings({ AMQP_URL: "amqp://guest:guest@mq", PUBLIC_ORIGIN: "http://herald.example.com" });
+    expect(problems.map((problem) => problem.split(" ")[0])).toEqual(["AMQP_URL", "AMQP_URL", "PUBLIC_ORIGIN"]);
   });
 
   test("no fault shows a secret", () => {

@@ -26,7 +26,6 @@ const RULES: Readonly<Record<string, readonly Judge[]>> = {
   SECRET_KEYS: [trivialKeys],
   AUTH_JWT_SECRET: [weakSecret, anybodysTokens],
   AUTH_JWKS_URL: [replaceableKeys],
-  SIGN_IN_LINKS: [signInByLink],
   PUBLIC_ORIGIN: [plaintextPage],
   PAGE_FRAME_ANCESTORS: [anybodysFrame],
   ALLOWED_PRIVATE_NETWORKS: [openGuard, openMachine],
@@ -170,11 +169,6 @@ function anybodysTokens(_secret: string, settings: SettingValues): string | unde
 function replaceableKeys(text: string): string | undefined {
   if (!isPlainHttp(text)) return undefined;
   return "whoever is on the way can put keys of their own into the answer, and sign tokens for every organization. Write https://.";
-}
-
-function signInByLink(value: string): string | undefined {
-  if (value !== "true") return undefined;
-  return "the maker of such a link can sign another person in under the maker's own name. Remove it.";
 }
 
 function plaintextPage(text: string): string | undefined {
