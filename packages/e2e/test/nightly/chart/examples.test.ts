@@ -80,7 +80,7 @@ async function run(url: string, statements: readonly string[]): Promise<void> {
 }
 
 test("the commands beside the examples make each Secret that the examples want, for the users that they name, before they apply them", () => {
-  expect(commands.applied).toEqual(["postgres.yaml", "rabbitmq.yaml"]);
+  expect(commands.applied).toEqual(["deploy/helm/examples/postgres.yaml", "deploy/helm/examples/rabbitmq.yaml"]);
   for (const [name, user] of [
     [initdb.secret.name, initdb.owner],
     ...roles.map((role) => [role.passwordSecret.name, role.name]),
