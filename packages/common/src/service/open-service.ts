@@ -193,7 +193,7 @@ export function exportConnections(
   });
   new Gauge({
     name: "herald_clock_difference_seconds",
-    help: "By how much the machine's clock is ahead of PostgreSQL's, which Herald goes by; negative where it is behind.",
+    help: "Seconds by which the machine's clock is ahead of PostgreSQL's, which Herald uses; negative if it is behind.",
     registers: [registry],
     collect() {
       // Absent until PostgreSQL has said its time.
