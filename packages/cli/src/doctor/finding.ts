@@ -1,5 +1,5 @@
 import { sqlStateOf } from "@herald/common/database/errors";
-import { reasonOf } from "../connections.ts";
+import { explain, reasonOf, type Server } from "@herald/common/security/connection-fault";
 import { plural, printable, table } from "../output.ts";
 
 /**
@@ -23,6 +23,17 @@ export const ok = (what: string): Finding => ({ status: "ok", what, remedy: null
 export const skipped = (what: string): Finding => ({ status: "skipped", what, remedy: null });
 export const warning = (what: string, remedy: string): Finding => ({ status: "warning", what, remedy });
 export const fault = (what: string, remedy: string): Finding => ({ status: "fault", what, remedy });
+
+/** Those of some warnings that hold. */
+export function warningsOf(all: readonly (readonly [isSo: boolean, what: string, remedy: string])[]): Finding[] {
+  return all.flatMap(([isSo, what, remedy]) => (isSo ? [warning(what, remedy)] : []));
+}
+
+/** Why the server at `url` takes no connection, and what to do. */
+export function refusal(error: unknown, server: Server, url: string): Finding {
+  const { what, remedy } = explain(error, server, url);
+  return fault(what, remedy);
+}
 
 /** Looks at one thing, and leaves nothing changed. */
 export interface Check<Subject> {

@@ -18,7 +18,7 @@ export const keyRing: Check<DatabaseSubject> = {
     if (first === undefined) return ok(`${secrets} opened, ${resealed} by an older key.`);
     return fault(
       `${unreadable.length} of ${secrets} can't be opened, so nothing is sent to their endpoints. The first: ${first.reason}.`,
-      "Put the missing key back into SECRET_KEYS, behind the newest. Where it is lost, the admins have to replace these secrets.",
+      "Put the missing key back into SECRET_KEYS, behind the newest. If it is lost, the admins have to replace these secrets.",
     );
   },
 };

@@ -1,5 +1,5 @@
 import { NEEDED_RIGHTS, SERVICE_USERS, USER_OF_ALL } from "@herald/common/database/rights";
-import { type Check, type Finding, fault, ok, warning } from "./finding.ts";
+import { type Check, fault, ok, warningsOf } from "./finding.ts";
 import type { DatabaseSubject } from "./postgres.ts";
 
 interface UserRights {
@@ -34,7 +34,7 @@ export const rights: Check<DatabaseSubject> = {
     if (!usesSchema)
       return fault(
         `${user} may not use the schema public.`,
-        `As an administrator: grant usage on schema public to ${user}`,
+        `As an administrator: \`grant usage on schema public to ${user}\``,
       );
     const needed = rightsOf(service ? NEEDED_RIGHTS[service] : Object.values(NEEDED_RIGHTS).flat());
     // What is not there at all lacks no right: the schema's check names it.
@@ -52,11 +52,11 @@ export const rights: Check<DatabaseSubject> = {
       const more = lacks.length > NAMED_AT_MOST ? `, and ${lacks.length - NAMED_AT_MOST} more` : "";
       return fault(
         `${user} lacks: ${lacks.slice(0, NAMED_AT_MOST).map(nameOf).join("; ")}${more}.`,
-        "Run herald migrate as the owner of the tables: it gives the users of deploy/postgres/roles.sql and service-roles.sql their " +
+        "Run `herald migrate` as the owner of the tables: it gives the users of deploy/postgres/roles.sql and service-roles.sql their " +
           `rights.${role === user ? "" : ` Another user becomes a member of one of them: grant ${role} to ${user}`}`,
       );
     }
-    const warnings: [isSo: boolean, what: string, remedy: string][] = [
+    const findings = warningsOf([
       [
         isSuperuser || ownsTables,
         `${user} ${isSuperuser ? "is a superuser" : "owns the tables"}: a break-in into a service could drop or change them.`,
@@ -65,15 +65,14 @@ export const rights: Check<DatabaseSubject> = {
       [
         !seesOthers && (service ?? "publisher") === "publisher",
         `${user} can't see the transactions of others, so herald_oldest_transaction_age_seconds and herald lag tell too little.`,
-        `As an administrator: grant pg_read_all_stats to ${user}`,
+        `As an administrator: \`grant pg_read_all_stats to ${user}\``,
       ],
       [
         temporaryForAll,
-        "Everybody may make temporary tables in this database, which Herald never does.",
-        `As the owner of the database: revoke temporary on database "${database}" from public`,
+        "Every user may make temporary tables in this database, which Herald never does.",
+        `As the owner of the database: \`revoke temporary on database "${database}" from public\``,
       ],
-    ];
-    const findings: Finding[] = warnings.flatMap(([isSo, what, remedy]) => (isSo ? [warning(what, remedy)] : []));
+    ]);
     if (findings.length > 0) return findings;
     return ok(`${user} may do what ${service ?? "the services"} need${service ? "s" : ""}.`);
   },

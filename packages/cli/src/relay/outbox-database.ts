@@ -1,9 +1,9 @@
 import { ConfigError } from "@herald/common/config/read-config";
+import { hostOf, reasonOf } from "@herald/common/security/connection-fault";
 import { readCaFile } from "@herald/common/security/server-certificate";
 import type { OutboxPool } from "@herald/emitter/outbox";
 import { createPool, type SslOptions } from "mysql2/promise";
 import pg from "pg";
-import { hostOf, reasonOf } from "../connections.ts";
 
 /** A product service's database, which holds an outbox. */
 interface OutboxDatabase {

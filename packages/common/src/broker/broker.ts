@@ -128,7 +128,7 @@ export interface Broker {
 export function connectBroker(brokerOptions: BrokerOptions): Broker {
   const { url, namespace, cell = WHOLE, side, name, log, probeMs = PROBE_MS, ...options } = brokerOptions;
   assertTls(url, options.ca);
-  const outages = outagesInWords(logOutages(log, { broker: URL.canParse(url) ? new URL(url).host : undefined }));
+  const outages = outagesInWords(logOutages(log, { broker: URL.canParse(url) ? new URL(url).host : undefined }), url);
   const declare = (channel: Channel) => declareTopology(channel, namespace, cell, side);
   // Two connections, since a broker that is short of memory or disk stops reading from the connections that publish.
   // Acknowledgements, which free the broker's memory, must not wait behind the messages.

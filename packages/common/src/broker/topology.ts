@@ -62,6 +62,9 @@ export function foreignInboxOf(namespace: string, { buckets }: Cell, organizatio
   return buckets.includes(bucket) ? undefined : inboxQueueOf(namespace, bucket);
 }
 
+/** The header of a message that is no event: `herald doctor` sends it through the inbox, and a publisher drops it. */
+export const PROBE_HEADER = "x-herald-probe";
+
 /**
  * How often a message may come back before the broker takes it out of its queue. This is RabbitMQ 4's default; RabbitMQ 3
  * has none, and a message that ends its consumer would come back for ever. A requeue counts, and so does the death of a
