@@ -475,7 +475,12 @@ test.each<[string, Change, RegExp]>([
 
 test("the doctor finds that name servers can't be asked, and one of them as a warning", async () => {
   const { DNS_SERVERS = "" } = settings();
-  expect(await complaintsOf("PostgreSQL", { settings: { DNS_SERVERS: "127.0.0.1:3" } })).toEqual([
+  expect(
+    await complaintsOf("PostgreSQL", {
+      settings: { DNS_SERVERS: "127.0.0.1:3" },
+      args: ["--url", "https://receiver.example/"],
+    }),
+  ).toEqual([
     ...only(/^fault, name servers: .*127\.0\.0\.1:3 \(ECONNREFUSED\).* -> .*DNS_SERVERS/),
     ...only(/^fault, way out: .*name servers do not say.* -> .*DNS_SERVERS/),
   ]);
