@@ -21,7 +21,7 @@ import {
   commit,
   connections,
   type DatabaseSubject,
-  dispatchers,
+  dispatching,
   PUBLISHERS,
   partitions,
   server,
@@ -88,7 +88,7 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
     return { ...address, poolSize, statementTimeoutMs: seconds * 1_000 };
   });
   const broker = read(() => brokerAddress({ environment }));
-  const identity = read(() => readSome(environment, "AUTH_JWKS_URL"));
+  const jwksUrl = read(() => readSome(environment, "AUTH_JWKS_URL").AUTH_JWKS_URL);
   const outside = read(() => {
     const networks = ["ALLOWED_PRIVATE_NETWORKS", "DENIED_NETWORKS", "NAT64_PREFIXES"] as const;
     const config = readSome(environment, "DNS_SERVERS", "EGRESS_PROXY_URL", "EXTRA_CA_FILE", ...networks);
@@ -107,7 +107,7 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   const facts = read(() => factsOfEnvironment(environment, service)) ?? {};
   const ofOutside = (async () => [
     ...(await runChecks([sealingKey], { sealer, secretBox: box }, onCheck)),
-    ...(identity ? await runChecks([jwks], identity.AUTH_JWKS_URL, onCheck) : []),
+    ...(await runChecks([jwks], jwksUrl, onCheck)),
     ...(outside && (service ?? "dispatcher") === "dispatcher"
       ? await runChecks([nameServers, egressProxy, wayOut], outside, onCheck)
       : []),
@@ -134,7 +134,7 @@ const OF_POSTGRES = [
   schema,
   partitions,
   settingsAlike,
-  dispatchers,
+  dispatching,
   keyRing,
 ];
 
@@ -176,7 +176,6 @@ async function diagnoseBroker(
       connection,
       names: names(namespace, cell),
       namespace,
-      cell,
       vhost: virtualHostOf(url),
       user,
     };

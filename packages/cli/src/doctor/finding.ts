@@ -24,9 +24,13 @@ export const skipped = (what: string): Finding => ({ status: "skipped", what, re
 export const warning = (what: string, remedy: string): Finding => ({ status: "warning", what, remedy });
 export const fault = (what: string, remedy: string): Finding => ({ status: "fault", what, remedy });
 
-/** Those of some warnings that hold. */
-export function warningsOf(all: readonly (readonly [isSo: boolean, what: string, remedy: string])[]): Finding[] {
-  return all.flatMap(([isSo, what, remedy]) => (isSo ? [warning(what, remedy)] : []));
+/** Those of some warnings that hold, or else what is right. */
+export function warningsOr(
+  right: Finding,
+  all: readonly (readonly [isSo: boolean, what: string, remedy: string])[],
+): Finding[] {
+  const found = all.flatMap(([isSo, what, remedy]) => (isSo ? [warning(what, remedy)] : []));
+  return found.length > 0 ? found : [right];
 }
 
 /** Why the server at `url` takes no connection, and what to do. */

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { OLDEST_POSTGRES, type Session } from "@herald/common/database/client";
-import { createDatabaseClock } from "@herald/common/database/database-clock";
 import { databaseDefaults } from "@herald/common/database/database-defaults";
 import { sqlStateOf } from "@herald/common/database/errors";
 import { daysAhead, PARTITIONS_OF_HISTORY } from "@herald/common/database/partitions";
@@ -12,7 +11,7 @@ import { reasonOf } from "@herald/common/security/connection-fault";
 import type { SecretBox } from "@herald/common/security/secret-box";
 import { differencesOf, type Facts, type Process, SILENT_SECONDS } from "@herald/common/service/processes";
 import { plural } from "../output.ts";
-import { type Check, type Finding, fault, ok, skipped, warning, warningsOf } from "./finding.ts";
+import { type Check, type Finding, fault, ok, skipped, warning, warningsOr } from "./finding.ts";
 
 /** The database as checks find it, and what they hold it against. */
 export interface DatabaseSubject {
@@ -259,32 +258,25 @@ export const connections = asked<
   },
 );
 
-export const clocks: Check<DatabaseSubject> = {
-  name: "clocks",
-  async examine({ session, machineClock }) {
-    const clock = createDatabaseClock(machineClock);
-    const askedMs = clock.monotonicMs();
-    const [row] = await session.query<{ ms: number }>(
-      "select extract(epoch from clock_timestamp())::float8 * 1000 as ms",
-    );
-    clock.update({ askedMs, databaseMs: (row as { ms: number }).ms, answeredMs: clock.monotonicMs() });
-    return clockFinding(clock.machineAheadMs());
-  },
-};
-
 /** From this difference of clocks on, logs of several machines can't be read side by side. */
 const FAR_OFF_S = 60;
 
-/** @param aheadMs by how much this machine's clock is ahead of PostgreSQL's */
-export function clockFinding(aheadMs: number): Finding {
-  const offSeconds = Math.round(Math.abs(aheadMs) / 1_000);
-  const what = `This machine's clock is ${offSeconds} s ${aheadMs > 0 ? "ahead of" : "behind"} PostgreSQL's, which Herald goes by.`;
-  if (offSeconds < FAR_OFF_S) return ok(what);
-  return warning(
-    `${what} Logs bear this machine's time, and certificates are judged by it.`,
-    "Have both follow a time server (chrony, systemd-timesyncd); check with: timedatectl",
-  );
-}
+export const clocks: Check<DatabaseSubject> = {
+  name: "clocks",
+  async examine({ session, machineClock }) {
+    const [row] = await session.query<{ ms: number }>(
+      "select extract(epoch from clock_timestamp())::float8 * 1000 as ms",
+    );
+    const aheadMs = machineClock.now().getTime() - (row?.ms ?? 0);
+    const seconds = Math.round(Math.abs(aheadMs) / 1_000);
+    const what = `This machine's clock is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} PostgreSQL's, which Herald goes by.`;
+    if (seconds < FAR_OFF_S) return ok(what);
+    return warning(
+      `${what} Logs bear this machine's time, and certificates are judged by it.`,
+      "Have both follow a time server (chrony, systemd-timesyncd); check with: timedatectl",
+    );
+  },
+};
 
 /** Publishers make eight days ahead, and look all the time. */
 const FEW_DAYS = 4;
@@ -344,28 +336,24 @@ export const settingsAlike = asked<Process>(
 export const PUBLISHERS = `select count(*)::int as publishers from public.process
   where service = 'publisher' and said_at > now() - interval '${SILENT_SECONDS} seconds'`;
 
-export const dispatchers = asked<Dispatching>("dispatchers", DISPATCHING, (found) => {
-  // There is always one row.
-  const { stoppedSince, shardsStopped, shardsOwned, shardsUnowned, dispatchersAble, dispatchersUnable } =
-    found[0] as Dispatching;
-  const warnings: [isSo: boolean, what: string, remedy: string][] = [
+export const dispatching = asked<Dispatching>("dispatching", DISPATCHING, ([found]) => {
+  const {
+    stoppedSince = null,
+    shardsStopped,
+    dispatchersUnable = 0,
+    shardsUnowned = 0,
+    dispatchersAble = 0,
+  } = found ?? {};
+  return warningsOr(ok(`${plural(dispatchersAble, "dispatcher")} at work.`), [
     [
       stoppedSince !== null,
       `Dispatching is stopped since ${stoppedSince?.toISOString()}: no attempt begins in ${shardsStopped} of ${SHARDS} shards.`,
       "When it is done what it was stopped for, such as closing the gap of a restore: `herald dispatch start`",
     ],
     [
-      dispatchersUnable > 0,
-      `${plural(dispatchersUnable, "dispatcher")} can make no attempts; ${dispatchersAble} can.`,
-      "Read their logs: they can reach no receiver at all, or lack a key.",
+      dispatchersUnable > 0 || (shardsUnowned > 0 && dispatchersAble > 0),
+      `${plural(dispatchersUnable, "dispatcher")} can make no attempts, and ${shardsUnowned} of ${SHARDS} shards have no owner.`,
+      "Ask again: shards are taken within seconds. Otherwise read the dispatchers' logs: they reach no receiver, or lack a key.",
     ],
-    [
-      shardsUnowned > 0 && dispatchersAble > 0,
-      `${shardsUnowned} of ${SHARDS} shards have no owner, so that their deliveries wait.`,
-      "Ask again: a dispatcher takes them within seconds. If none does, read their logs.",
-    ],
-  ];
-  const findings = warningsOf(warnings);
-  if (findings.length > 0) return findings;
-  return ok(`${plural(dispatchersAble, "dispatcher")} at work own ${shardsOwned} shards.`);
+  ]);
 });

@@ -1,18 +1,9 @@
 import { NEEDED_RIGHTS, SERVICE_USERS, USER_OF_ALL } from "@herald/common/database/rights";
-import { type Check, fault, ok, warningsOf } from "./finding.ts";
+import { type Check, fault, ok, warningsOr } from "./finding.ts";
 import type { DatabaseSubject } from "./postgres.ts";
 
-interface UserRights {
+interface UserRights extends Record<"usesSchema" | "isSuperuser" | "ownsTables" | "seesOthers", boolean> {
   user: string;
-  database: string;
-  /** True where the user may use the schema `public` at all. */
-  usesSchema: boolean;
-  isSuperuser: boolean;
-  ownsTables: boolean;
-  /** True where the user sees how old the transactions of others are. */
-  seesOthers: boolean;
-  /** True where every user may make temporary objects. */
-  temporaryForAll: boolean;
 }
 
 const NAMED_AT_MOST = 5;
@@ -21,16 +12,12 @@ export const rights: Check<DatabaseSubject> = {
   name: "user's rights",
   async examine({ session, service }) {
     const [found] = await session.query<UserRights>(
-      `select current_user as user, current_database() as database, has_schema_privilege('public', 'usage') as "usesSchema",
+      `select current_user as user, has_schema_privilege('public', 'usage') as "usesSchema",
          (select rolsuper from pg_roles where rolname = current_user) as "isSuperuser",
          coalesce(pg_has_role((select relowner from pg_class where oid = to_regclass('public.webhook_endpoint')), 'usage'), false) as "ownsTables",
-         pg_has_role('pg_read_all_stats', 'usage') as "seesOthers",
-         exists (
-           select from pg_database, aclexplode(coalesce(datacl, acldefault('d', datdba)))
-           where datname = current_database() and grantee = 0 and privilege_type = 'TEMPORARY'
-         ) as "temporaryForAll"`,
+         pg_has_role('pg_read_all_stats', 'usage') as "seesOthers"`,
     );
-    const { user, database, usesSchema, isSuperuser, ownsTables, seesOthers, temporaryForAll } = found as UserRights;
+    const { user, usesSchema, isSuperuser, ownsTables, seesOthers } = found as UserRights;
     if (!usesSchema)
       return fault(
         `${user} may not use the schema public.`,
@@ -56,7 +43,7 @@ export const rights: Check<DatabaseSubject> = {
           `rights.${role === user ? "" : ` Another user becomes a member of one of them: grant ${role} to ${user}`}`,
       );
     }
-    const findings = warningsOf([
+    return warningsOr(ok(`${user} may do what ${service ?? "the services"} need${service ? "s" : ""}.`), [
       [
         isSuperuser || ownsTables,
         `${user} ${isSuperuser ? "is a superuser" : "owns the tables"}: a break-in into a service could drop or change them.`,
@@ -67,14 +54,7 @@ export const rights: Check<DatabaseSubject> = {
         `${user} can't see the transactions of others, so herald_oldest_transaction_age_seconds and herald lag tell too little.`,
         `As an administrator: \`grant pg_read_all_stats to ${user}\``,
       ],
-      [
-        temporaryForAll,
-        "Every user may make temporary tables in this database, which Herald never does.",
-        `As the owner of the database: \`revoke temporary on database "${database}" from public\``,
-      ],
     ]);
-    if (findings.length > 0) return findings;
-    return ok(`${user} may do what ${service ?? "the services"} need${service ? "s" : ""}.`);
   },
 };
 
