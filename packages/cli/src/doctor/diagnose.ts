@@ -12,7 +12,7 @@ import { readCaFile } from "@herald/common/security/server-certificate";
 import { createEgressProxy } from "@herald/dispatcher";
 import { type CommandContext, UsageError } from "../command.ts";
 import { type BrokerAddress, brokerAddress, closeBroker, databaseAddress, openBroker } from "../connections.ts";
-import { BLOCKED, brokerFinding, greetingOf, isBlocked, probe, queues } from "./broker.ts";
+import { BLOCKED, brokerFinding, greetingOf, inbox, isBlocked, probe } from "./broker.ts";
 import { type Finding, fault, type NamedFinding, type OnCheck, refusal, runChecks } from "./finding.ts";
 import { keyRing, sealingKey } from "./keys.ts";
 import { egressProxy, jwks, nameServers, wayOut } from "./outside.ts";
@@ -73,14 +73,14 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   read(() => unwise(context.environment).forEach(ofSettings));
   // What is not safe is among the findings by now, and can be looked at all the same.
   const environment = { ...context.environment, HERALD_ENV: "development" };
-  const box = read(() => {
-    const { SECRET_KEYS } = readSome(environment, "SECRET_KEYS");
-    return SECRET_KEYS ? readSetting("SECRET_KEYS", () => secretBox(SECRET_KEYS)) : undefined;
-  });
-  const sealer = read(() => {
-    const { SECRET_SEALING_KEY } = readSome(environment, "SECRET_SEALING_KEY");
-    return SECRET_SEALING_KEY ? readSetting("SECRET_SEALING_KEY", () => secretSealer(SECRET_SEALING_KEY)) : undefined;
-  });
+  /** What a key is for; undefined if it is not set, or can't be used. */
+  const keyed = <Key>(name: "SECRET_KEYS" | "SECRET_SEALING_KEY", open: (text: string) => Key) =>
+    read(() => {
+      const text = readSome(environment, name)[name];
+      return text ? readSetting(name, () => open(text)) : undefined;
+    });
+  const box = keyed("SECRET_KEYS", secretBox);
+  const sealer = keyed("SECRET_SEALING_KEY", secretSealer);
   const database = read(() => {
     const address = databaseAddress({ environment });
     const config = readSome(environment, "DATABASE_POOL_SIZE", "DATABASE_TIMEOUT_SECONDS");
@@ -179,7 +179,7 @@ async function diagnoseBroker(
       vhost: virtualHostOf(url),
       user,
     };
-    const found = await runChecks([probe, queues], subject, onCheck);
+    const found = await runChecks([probe, inbox], subject, onCheck);
     return [{ check, ...brokerFinding(greetingOf(connection)) }, ...found];
   } finally {
     await closeBroker(connection);

@@ -24,13 +24,9 @@ export const skipped = (what: string): Finding => ({ status: "skipped", what, re
 export const warning = (what: string, remedy: string): Finding => ({ status: "warning", what, remedy });
 export const fault = (what: string, remedy: string): Finding => ({ status: "fault", what, remedy });
 
-/** Those of some warnings that hold, or else what is right. */
-export function warningsOr(
-  right: Finding,
-  all: readonly (readonly [isSo: boolean, what: string, remedy: string])[],
-): Finding[] {
-  const found = all.flatMap(([isSo, what, remedy]) => (isSo ? [warning(what, remedy)] : []));
-  return found.length > 0 ? found : [right];
+/** Those of some warnings that hold. */
+export function warningsOf(all: readonly (readonly [isSo: boolean, what: string, remedy: string])[]): Finding[] {
+  return all.flatMap(([isSo, what, remedy]) => (isSo ? [warning(what, remedy)] : []));
 }
 
 /** Why the server at `url` takes no connection, and what to do. */
@@ -43,6 +39,7 @@ export function refusal(error: unknown, server: Server, url: string): Finding {
 export interface Check<Subject> {
   /** The name of the check in the report. */
   name: string;
+  /** @returns nothing if nothing is wrong */
   examine(subject: Subject): Promise<Finding | Finding[]>;
 }
 
@@ -58,8 +55,9 @@ export async function runChecks<Subject>(
   const findings: NamedFinding[] = [];
   for (const { name, examine } of checks) {
     onCheck(name);
-    const found = await examine(subject).catch(unfinished);
-    findings.push(...[found].flat().map((finding) => ({ ...finding, check: name })));
+    const found = [await examine(subject).catch(unfinished)].flat();
+    if (found.length === 0) found.push(ok("As it should be."));
+    findings.push(...found.map((finding) => ({ ...finding, check: name })));
   }
   return findings;
 }

@@ -49,7 +49,6 @@ export const sealingKey: Check<SealingSubject> = {
         "Put the private key of that pair into SECRET_KEYS of all dispatchers, or give the management API the SECRET_SEALING_KEY that was made with theirs.",
       );
     }
-    const which = secretBox.isSealedWithNewest(sealed) ? "The newest" : "An older";
-    return ok(`${which} key of SECRET_KEYS opens what is sealed to it.`);
+    return [];
   },
 };

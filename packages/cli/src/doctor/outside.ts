@@ -73,21 +73,20 @@ export const jwks: Check<string | undefined> = {
 };
 
 export function keysFinding({ host, status, text }: { host: string; status: number; text: string }): Finding {
-  const remedy = "Correct AUTH_JWKS_URL: the provider names it as jwks_uri in /.well-known/openid-configuration.";
-  if (status !== 200) return fault(`${host} answers ${status} instead of keys.`, remedy);
   let keys: unknown;
   try {
     ({ keys } = JSON.parse(text));
   } catch {
     // As an answer without keys.
   }
-  if (!Array.isArray(keys)) return fault(`What ${host} answers is no JSON with keys.`, remedy);
+  if (status !== 200 || !Array.isArray(keys))
+    return fault(
+      `${host} answers ${status}, and not with keys.`,
+      "Correct AUTH_JWKS_URL: the provider names it as jwks_uri in /.well-known/openid-configuration.",
+    );
   const usable = keys.filter(isUsable).length;
   if (usable > 0) return ok(`${host} has ${plural(usable, "key")} for signatures.`);
-  return fault(
-    `${host} has ${plural(keys.length, "key")}, and none for signatures.`,
-    "Have the provider publish the one that it signs with.",
-  );
+  return fault(`${host} has no key for signatures.`, "Have the provider publish the one that it signs with.");
 }
 
 function isUsable(jwk: JsonWebKey): boolean {
@@ -133,7 +132,7 @@ export const nameServers: Check<WayOutSubject> = {
         return code === "" || ANSWERS.includes(code) ? [] : [`${server} (${code})`];
       }),
     ).then((all) => all.flat());
-    if (silent.length === 0) return ok(`${plural(servers.length, "server")} of names answered.`);
+    if (silent.length === 0) return [];
     const what = `Name servers that do not answer: ${silent.join(", ")}.`;
     return silent.length === servers.length ? fault(what, NAMES_REMEDY) : warning(what, NAMES_REMEDY);
   },
@@ -142,8 +141,7 @@ export const nameServers: Check<WayOutSubject> = {
 export const egressProxy: Check<WayOutSubject> = {
   name: "egress proxy",
   async examine({ proxy }) {
-    if (proxy === undefined) return ok("None: dispatchers connect to receivers directly.");
-    if (await proxy.works()) return ok("It answers.");
+    if (proxy === undefined || (await proxy.works())) return [];
     return fault("The egress proxy does not answer, or refuses its user.", PROXY_REMEDY);
   },
 };

@@ -11,7 +11,7 @@ import { reasonOf } from "@herald/common/security/connection-fault";
 import type { SecretBox } from "@herald/common/security/secret-box";
 import { differencesOf, type Facts, type Process, SILENT_SECONDS } from "@herald/common/service/processes";
 import { plural } from "../output.ts";
-import { type Check, type Finding, fault, ok, skipped, warning, warningsOr } from "./finding.ts";
+import { type Check, type Finding, fault, ok, skipped, warning, warningsOf } from "./finding.ts";
 
 /** The database as checks find it, and what they hold it against. */
 export interface DatabaseSubject {
@@ -131,7 +131,7 @@ export const sessionSettings: Check<DatabaseSubject> = {
        from pg_settings where name = any($1::text[])`,
       [Object.keys({ ...SESSION_SETTINGS, ...defaults })],
     );
-    const findings = found.flatMap((each) => {
+    return found.flatMap((each) => {
       const { name, setting, source, hasTables } = each;
       const [right, otherwise] = SESSION_SETTINGS[name] ?? [];
       if (right && !right.test(setting)) return [fault(`${name} is ${setting}: ${otherwise}.`, resetOf(each))];
@@ -140,7 +140,6 @@ export const sessionSettings: Check<DatabaseSubject> = {
       const what = `${name} is ${setting} and not ${wanted}, so statements take longer, end too early, or have no limit.`;
       return [warning(what, source.includes("user") ? resetOf(each) : MIGRATE)];
     });
-    return findings.length > 0 ? findings : ok("They are those that Herald's statements are made for.");
   },
 };
 
@@ -164,7 +163,7 @@ export const commit: Check<DatabaseSubject> = {
         (error: unknown) => ({ error }),
       );
       const result = await Promise.race([written, sleep(COMMIT_MS, "hangs" as const, { ref: false })]);
-      if (result === "written") return ok("A row can be written, and a commit ends.");
+      if (result === "written") return [];
       if (result === "hangs") return await hanging(session, server?.pid);
       const state = sqlStateOf(result.error);
       // Why it is so, other checks say.
@@ -312,8 +311,7 @@ export const partitions = asked<{ all: number; ahead: number; gaps: { partition:
       findings.push(fault("No day ahead has partitions: from midnight in UTC on nothing can be stored.", remedy));
     else if (all > 0 && ahead < FEW_DAYS)
       findings.push(warning(`Only ${plural(ahead, "day")} ahead ${ahead === 1 ? "has" : "have"} partitions.`, remedy));
-    if (findings.length > 0) return findings;
-    return ok(all === 0 ? "None yet; a publisher makes them when it starts." : `${ahead} days ahead have theirs.`);
+    return findings;
   },
 );
 
@@ -323,10 +321,8 @@ export const settingsAlike = asked<Process>(
   `select id, service, name, facts from process where said_at > now() - interval '${SILENT_SECONDS} seconds'`,
   (living, { facts }) => {
     const differences = differencesOf([{ id: "", service: "this", name: "environment", facts }, ...living]);
-    if (living.length === 0) return ok("No service is at work.");
-    if (differences.length === 0)
-      return ok(`${plural(living.length, "service")} at work and this environment agree in what they share.`);
-    return differences.map(({ what }) =>
+    // What this environment has of its own, other checks try.
+    return (living.length === 0 ? [] : differences).map(({ what }) =>
       warning(what, "Give all of them the right value, and restart those that have another one."),
     );
   },
@@ -344,7 +340,7 @@ export const dispatching = asked<Dispatching>("dispatching", DISPATCHING, ([foun
     shardsUnowned = 0,
     dispatchersAble = 0,
   } = found ?? {};
-  return warningsOr(ok(`${plural(dispatchersAble, "dispatcher")} at work.`), [
+  return warningsOf([
     [
       stoppedSince !== null,
       `Dispatching is stopped since ${stoppedSince?.toISOString()}: no attempt begins in ${shardsStopped} of ${SHARDS} shards.`,

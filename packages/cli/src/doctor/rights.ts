@@ -1,5 +1,5 @@
 import { NEEDED_RIGHTS, SERVICE_USERS, USER_OF_ALL } from "@herald/common/database/rights";
-import { type Check, fault, ok, warningsOr } from "./finding.ts";
+import { type Check, fault, warningsOf } from "./finding.ts";
 import type { DatabaseSubject } from "./postgres.ts";
 
 interface UserRights extends Record<"usesSchema" | "isSuperuser" | "ownsTables" | "seesOthers", boolean> {
@@ -43,7 +43,7 @@ export const rights: Check<DatabaseSubject> = {
           `rights.${role === user ? "" : ` Another user becomes a member of one of them: grant ${role} to ${user}`}`,
       );
     }
-    return warningsOr(ok(`${user} may do what ${service ?? "the services"} need${service ? "s" : ""}.`), [
+    return warningsOf([
       [
         isSuperuser || ownsTables,
         `${user} ${isSuperuser ? "is a superuser" : "owns the tables"}: a break-in into a service could drop or change them.`,

@@ -33,8 +33,7 @@ export const schema: Check<DatabaseSubject> = {
     if (problem) return problem;
     const newer = applied.length - migrations.length;
     if (newer > 0) return ok(`Up to date, and ${plural(newer, "migration")} newer than this Herald.`);
-    const changed = await changesOf(session, migrations);
-    return changed.length > 0 ? changed : ok("Up to date, and its tables are as Herald needs them.");
+    return await changesOf(session, migrations);
   },
 };
 

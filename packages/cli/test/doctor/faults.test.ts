@@ -506,7 +506,7 @@ test("the doctor finds that the key server has no usable key", async () => {
   answerKeys('{"keys":[]}');
   const found = await complaints().finally(() => answerKeys());
   expect(found.map(inWords)).toEqual(
-    only(/^fault, identity provider's keys: .*none for signatures.* -> Have the provider/),
+    only(/^fault, identity provider's keys: .*has no key for signatures.* -> Have the provider/),
   );
 });
 
