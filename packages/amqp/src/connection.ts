@@ -19,6 +19,11 @@ export interface Connection {
   openConfirmChannel(): Promise<ConfirmChannel>;
   /** Calls the listener after each change of `isUp` and `isBlocked`, until the function that it returns is called. */
   onChange(listener: () => void): () => void;
+  /**
+   * Stops to read what the broker sends, or goes on. Meanwhile it waits in the socket and with the broker, which sends no more than both have
+   * room for. A connection that has recovered reads.
+   */
+  rest(isResting: boolean): void;
   close(): Promise<void>;
 }
 
@@ -36,6 +41,8 @@ export interface ConnectionOptions {
 
 /** A dead peer is noticed after two to three heartbeats. RabbitMQ's own suggestion of 60 s would hide a dead peer for minutes. */
 const HEARTBEAT_SECONDS = 10;
+/** While a connection rests. Less than the shortest heartbeat, of a second. */
+const SIGN_OF_LIFE_MS = 500;
 /** The time limit for the TCP, TLS and AMQP handshakes together. */
 const CONNECT_TIMEOUT_MS = 10_000;
 /** The pauses between two tries to connect. They are at most five seconds, so that a broker that is back is found soon. */
@@ -51,6 +58,7 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
   let blocked = false;
   let closing = false;
   let problem = "no connection yet";
+  let resting: NodeJS.Timeout | undefined;
   const listeners = new Set<() => void>();
   const publishing = `${name}: publishing`;
 
@@ -65,11 +73,13 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
   }).then((model) => {
     model.on("connect", (opened) => {
       live = opened;
+      makeRestable(opened);
       outages.up(name);
       changed();
     });
     model.on("disconnect", (error) => {
       destroySocket(live);
+      rest(false);
       live = undefined;
       // The broker blocks each connection separately: where the next one is blocked too, the broker sends a new notification.
       blocked = false;
@@ -103,6 +113,27 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
     for (const listener of listeners) listener();
   }
 
+  /** amqplib has no flow control for what comes in. It reads its socket when that says that it is readable. */
+  function makeRestable(model: ChannelModel): void {
+    const socket = socketOf(model);
+    if (socket === undefined) return;
+    const read = socket.read.bind(socket);
+    socket.read = (size) => (resting === undefined ? read(size) : null);
+  }
+
+  function rest(isResting: boolean): void {
+    if (isResting === (resting !== undefined)) return;
+    clearInterval(resting);
+    resting = undefined;
+    if (isResting) {
+      // The broker's heartbeats wait with the rest, so amqplib would take it for dead.
+      const peer = live?.connection as { recvSinceLastCheck?: boolean } | undefined;
+      resting = setInterval(() => {
+        if (peer) peer.recvSinceLastCheck = true;
+      }, SIGN_OF_LIFE_MS);
+    } else socketOf(live)?.emit("readable");
+  }
+
   function current(): ChannelModel {
     if (live === undefined) throw new Error("the broker is not connected");
     return live;
@@ -133,8 +164,10 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
+    rest,
     close: async () => {
       closing = true;
+      rest(false);
       const last = live;
       live = undefined;
       problem = "the connection is closed";

@@ -44,10 +44,10 @@ export interface ConsumerOptions {
   /** How many messages of each queue may be unsettled at once; a function, where queues differ. Quorum queues are at their best from about 250. */
   prefetch: number | ((queue: string) => number);
   /**
-   * Prefetch counts messages, and no bytes. With this, a queue has another one for as long as its messages are small: after so many small ones as
-   * `prefetch` has, until the next large one. A large one may have `bytes` or more.
+   * How many bytes of unsettled messages it may hold, since a prefetch counts messages and no bytes. While it holds more, its connection is not
+   * read, so the connection has to be its own. It may go past this by what one read brings, some 64 KiB, and a message.
    */
-  whileSmall?: { prefetch: (queue: string) => number; bytes: number };
+  maxBytes?: number;
   /** Called when the channel has ended. Messages that were handed out and are not settled come again, on another channel. */
   lost?(): void;
   /**
@@ -74,6 +74,7 @@ export interface Consumer {
 }
 
 const DRAIN_TIMEOUT_MS = 10_000;
+const NOTHING = Buffer.alloc(0);
 /** So many acknowledgements wait for no more. */
 const ENOUGH_ACKS = 125;
 /** The pauses between two tries of a handler with the same message. */
@@ -103,7 +104,7 @@ const HOLD_MS = 20 * 60_000;
  */
 export function startConsumer(
   scope: BrokerScope,
-  { queue: wanted, prefetch, whileSmall, handle, lost }: ConsumerOptions,
+  { queue: wanted, prefetch, maxBytes, handle, lost }: ConsumerOptions,
   { log, reply }: ConsumerContext,
 ): Consumer {
   const queues = typeof wanted === "string" ? [wanted] : wanted;
@@ -128,6 +129,8 @@ export function startConsumer(
       const own = settleOn(fresh, {
         // They are sent long before the broker has used up the prefetch, so that the broker never waits for them.
         enough: Math.min(ENOUGH_ACKS, Math.ceil(Math.max(...queues.map(prefetchOf)) / 2)),
+        // A consumer that ends reads on, since the broker's answer comes behind the messages.
+        ...(maxBytes !== undefined && { onBytes: (bytes) => scope.connection.rest(!closing && bytes > maxBytes) }),
       });
       settlements = own;
       retries = new AbortController();
@@ -137,13 +140,17 @@ export function startConsumer(
       consumers = queues.map((name) =>
         consumeQueue(fresh, name, {
           prefetch: prefetchOf(name),
-          wide: whileSmall && { prefetch: whileSmall.prefetch(name), bytes: whileSmall.bytes },
           got(delivery) {
             if (!delivery) return invalidate(new Error(`the broker cancelled the consumer: ${name} is gone`));
-            own.add(delivery);
-            // The broker had sent it before it read the cancellation.
-            if (closing) giveBack(delivery, own);
-            else void pass(delivery, name, own, signal);
+            if (!closing) {
+              own.add(delivery);
+              void pass(delivery, name, own, signal);
+              return;
+            }
+            // The broker had sent it before it read the cancellation. It goes back, for which its content is not needed.
+            const returned = { ...delivery, content: NOTHING };
+            own.add(returned);
+            giveBack(returned, own);
           },
         }),
       );
@@ -157,6 +164,7 @@ export function startConsumer(
     },
     beforeClose: async () => {
       closing = true;
+      scope.connection.rest(false);
       late = [];
       retries.abort();
       // Messages come, and are settled, while the channel is still being set up.
@@ -261,48 +269,15 @@ interface QueueConsumer {
 
 interface QueueConsumerOptions {
   prefetch: number;
-  /** The other prefetch, while messages have fewer than so many bytes. */
-  wide: { prefetch: number; bytes: number } | undefined;
   /** Gets null where the broker has cancelled the consumer. */
   got: (delivery: ConsumeMessage | null) => void;
 }
 
-function consumeQueue(channel: Channel, queue: string, { prefetch, wide, got }: QueueConsumerOptions): QueueConsumer {
-  let number = 0;
-  let isCancelled = false;
-  let isWide = false;
-  /** Small messages since the last large one. */
-  let small = 0;
-
-  const tag = () => `${queue} ${number}`;
-
-  function consume(count: number): Promise<unknown> {
-    number += 1;
-    // The prefetch of a channel is that of each consumer which starts after it. Requests are sent in the order of these calls.
-    return Promise.all([channel.prefetch(count), channel.consume(queue, deliver, { consumerTag: tag() })]);
-  }
-
-  function deliver(delivery: ConsumeMessage | null): void {
-    if (delivery && wide && !isCancelled) suit(delivery.content.byteLength, wide);
-    got(delivery);
-  }
-
-  /** Consumes with the prefetch that suits the latest messages. What the broker has sent by the one before counts no more for this one. */
-  function suit(size: number, { prefetch: most, bytes }: { prefetch: number; bytes: number }): void {
-    small = size < bytes ? small + 1 : 0;
-    const fits = most > prefetch && small >= (isWide ? 1 : prefetch);
-    if (fits === isWide) return;
-    isWide = fits;
-    // Whoever opened the channel handles its end.
-    channel.cancel(tag()).catch(() => {});
-    consume(isWide ? most : prefetch).catch(() => {});
-  }
-
+function consumeQueue(channel: Channel, queue: string, { prefetch, got }: QueueConsumerOptions): QueueConsumer {
+  const consumerTag = queue;
   return {
-    started: consume(prefetch),
-    cancel() {
-      isCancelled = true;
-      return channel.cancel(tag());
-    },
+    // The prefetch of a channel is that of each consumer which starts after it. Requests are sent in the order of these calls.
+    started: Promise.all([channel.prefetch(prefetch), channel.consume(queue, got, { consumerTag })]),
+    cancel: () => channel.cancel(consumerTag),
   };
 }

@@ -24,7 +24,7 @@ function brokerSide() {
     frames: () => frames,
     deliver(tag: number): ConsumeMessage {
       outstanding.add(tag);
-      return { fields: { deliveryTag: tag } } as ConsumeMessage;
+      return { content: Buffer.alloc(tag), fields: { deliveryTag: tag } } as ConsumeMessage;
     },
     channel: {
       ack: ({ fields }: Message, allUpTo = false) => end(fields.deliveryTag, allUpTo, "acknowledged"),

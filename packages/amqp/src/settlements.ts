@@ -22,23 +22,32 @@ const GATHER_MS = 20;
 export interface SettlementOptions {
   /** This many acknowledgements wait no longer: they are sent at the end of the current turn of the event loop. */
   enough: number;
+  /** Learns how many bytes the unsettled messages have together, after each change. */
+  onBytes?: (bytes: number) => void;
 }
 
 /**
  * Acknowledgements are sent together, as one frame where they can be: a quorum queue writes every acknowledgement frame to its
  * log, and each frame wakes the broker. They gather for some milliseconds, or until they are `enough`.
  */
-export function settleOn(channel: Pick<Channel, "ack" | "nack">, { enough }: SettlementOptions): Settlements {
+export function settleOn(channel: Pick<Channel, "ack" | "nack">, { enough, onBytes }: SettlementOptions): Settlements {
   // Sets keep the order of insertion: the first is the oldest.
   const unsettled = new Set<ConsumeMessage>();
   let acknowledged: ConsumeMessage[] = [];
   let gathering: NodeJS.Timeout | undefined;
   let flushing: NodeJS.Immediate | undefined;
   let onDrained: (() => void) | undefined;
+  let bytes = 0;
+
+  function count(change: number): void {
+    bytes += change;
+    onBytes?.(bytes);
+  }
 
   function settle(message: ConsumeMessage, how: () => void): void {
     if (!unsettled.delete(message)) return;
     how();
+    count(-message.content.byteLength);
     if (unsettled.size === 0) onDrained?.();
   }
 
@@ -61,7 +70,10 @@ export function settleOn(channel: Pick<Channel, "ack" | "nack">, { enough }: Set
   }
 
   return {
-    add: (message) => void unsettled.add(message),
+    add(message) {
+      unsettled.add(message);
+      count(message.content.byteLength);
+    },
     isUnsettled: (message) => unsettled.has(message),
     ack: (message) =>
       settle(message, () => {
@@ -81,6 +93,7 @@ export function settleOn(channel: Pick<Channel, "ack" | "nack">, { enough }: Set
     },
     abandon: () => {
       unsettled.clear();
+      count(-bytes);
       acknowledged = [];
       stopWaiting();
       onDrained?.();

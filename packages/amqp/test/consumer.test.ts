@@ -54,35 +54,49 @@ describe("consumer", () => {
     await until("all are in the other one again", async () => (await environment.waitingIn(otherQueue)) === 2);
   });
 
-  test("while its messages are small a queue has another prefetch, until the next large one", async () => {
+  test("regression: a consumer holds no more bytes than it may, whatever its prefetch, and its connection stays open", async () => {
     const { queue } = environment.names;
+    const [size, maxBytes, total] = [16 * 1_024, 256 * 1_024, 200];
+    // What one read brings may come on top, the rest of a message before it, and a message.
+    const mostAtOnce = (maxBytes + 2 * 64 * 1_024) / size + 2;
     const unsettled: IncomingMessage[] = [];
-    let count = 0;
-    const { consumer } = await environment.consuming({
-      prefetch: 2,
-      whileSmall: { prefetch: () => 5, bytes: 10 },
+    const came: string[] = [];
+    const url = new URL(server.url);
+    url.searchParams.set("heartbeat", "1");
+    const broker = environment.connect({ url: url.href });
+    broker.consume({
+      queue,
+      prefetch: 500,
+      maxBytes,
       handle: (message) => {
         unsettled.push(message);
-        count++;
+        came.push(message.content.toString("utf8", 0, 4));
       },
     });
-    const came = (wanted: number) => until(`${wanted} came`, () => count === wanted);
-    // Two begin; then five more may come.
-    for (let number = 0; number < 10; number++) await environment.put(queue, "small");
-    await came(7);
-    for (const message of unsettled.splice(0)) message.ack();
-    await came(10);
-    for (const message of unsettled.splice(0)) message.ack();
-    for (let number = 0; number < 9; number++) await environment.put(queue, "a large message");
-    // At the most five by the prefetch for small ones, and two by the other.
-    await until("no more come", async () => (await environment.waitingIn(queue)) >= 2);
-    for (const message of unsettled.splice(0)) message.ack();
-    await until("the last ones come two at a time", async () => {
-      if (unsettled.length > 2) throw new Error(`${unsettled.length} came at once`);
-      for (const message of unsettled.splice(0)) message.ack();
-      return count === 19;
+    await broker.ready();
+    const body = (number: number) => String(number).padStart(4, "0").padEnd(size, ".");
+    for (let number = 0; number < total; number++) await environment.put(queue, body(number));
+    await until("it holds what it may", () => unsettled.length > maxBytes / size);
+    // A fixed wait only proves an absence: of more messages, and of an end of the connection, which three heartbeats would bring.
+    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    expect(unsettled.length).toBeLessThan(mostAtOnce);
+    expect(environment.logged.filter(({ level }) => level === "warn")).toEqual([]);
+    await until("all came", () => {
+      if (unsettled.length > mostAtOnce) throw new Error(`it holds ${unsettled.length} messages`);
+      unsettled.shift()?.ack();
+      return came.length === total;
     });
-    await consumer.close();
+    for (const message of unsettled) message.ack();
+    expect(came).toEqual(Array.from({ length: total }, (_, number) => body(number).slice(0, 4)));
+  });
+
+  test("a consumer that holds as many bytes as it may can be closed, and leaves the rest to its queue", async () => {
+    const { queue } = environment.names;
+    const { consumer, got } = await environment.consuming({ prefetch: 100, maxBytes: 10 });
+    for (let number = 0; number < 50; number++) await environment.put(queue, `message ${number}`.padEnd(16_384, "."));
+    await until("some came", () => got.messages.length > 0);
+    await consumer.close({ drainTimeoutMs: 0 });
+    await until("all are in their queue again", async () => (await environment.waitingIn(queue)) === 50);
   });
 
   test("a consumer takes from all of its queues again after one of them was deleted", async () => {

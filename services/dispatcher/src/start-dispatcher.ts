@@ -7,6 +7,7 @@ import { type DispatcherTuning, dispatcherSettings, FAILING_AFTER_FAILURES, read
 import { createMetrics } from "./metrics.ts";
 import { createOutage } from "./outage/outage.ts";
 import { someReceivers } from "./outage/some-receivers.ts";
+import { watchStandstill } from "./outage/standstill.ts";
 import { createReadBacklog } from "./owner/backlog.ts";
 import { createReadBody } from "./owner/bodies.ts";
 import { createReadConfiguration } from "./owner/configurations.ts";
@@ -47,7 +48,8 @@ export async function startDispatcher(
   const parts = { queries, clock, metrics, tracing, log, signal: stopping.signal };
   const { ENDPOINT_CONCURRENCY: concurrency, DISABLE_AFTER_FAILURES: disableAfter } = config;
 
-  const outage = createOutage({ ...parts, probe, others: someReceivers(parts) });
+  const standstill = watchStandstill();
+  const outage = createOutage({ ...parts, probe, standstill, others: someReceivers(parts) });
   const shards = createShards(parts, { id, isAble: () => !secrets.isKeyMissing(), outageSince: outage.since });
   const quarantine = createQuarantine(parts);
   const health = createHealthQueue(parts, { pausesMs, failingAfter: FAILING_AFTER_FAILURES, disableAfter });
@@ -106,6 +108,7 @@ export async function startDispatcher(
       await Promise.all([outage.stop(), sweep.stop(), messages.close(), owner.idle()]);
       await Promise.all([shards.end(), health.drained(), rates.stop()]);
       clearTimeout(timeout);
+      standstill.stop();
       stopping.abort();
       await sender.close();
       await service.close();

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { eventually } from "@herald/dev/harness/eventually";
 import { insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
-import { useDatabase } from "@herald/dev/harness/use-database";
+import { lockWaiters, useDatabase } from "@herald/dev/harness/use-database";
 import { describe, expect, test } from "@jest/globals";
 import { startRates } from "../src/settle/rates.ts";
 import { settle } from "../src/sql/settle.ts";
@@ -225,6 +225,30 @@ describe("a settled delivery", () => {
     ]);
   });
 
+  test("a late success that waits for another dispatcher's failure of the same delivery ends it, and both are in the history", async () => {
+    const { prisma, queries } = db.database;
+    const endpoint = await insertEndpoint(prisma);
+    const current = await underWay(endpoint);
+    const id = current.deliveryId;
+    let settling: Promise<unknown> | undefined;
+    await prisma.$transaction(async (transaction) => {
+      await transaction.delivery.update({
+        where: { id },
+        data: { attemptCount: 1, attemptedAt: NOW, durationMs: 9, statusCode: 500, nextAttemptAt: RETRY_AT },
+      });
+      await transaction.due.updateMany({ where: { deliveryId: id }, data: { dueAt: RETRY_AT, attempts: 1 } });
+      settling = settle(queries, [settlement(endpoint, { ...current, epoch: EARLIER }, { startedAt: after(1) })]);
+      await eventually(async () => expect(await lockWaiters(prisma)).toBe(1));
+    });
+    expect(await settling).toEqual([]);
+    expect(await deliveryOf(id)).toMatchObject({ state: "succeeded", attemptCount: 2 });
+    expect(await dueOf(id)).toBeNull();
+    expect((await attemptsOf(id)).map(({ number, statusCode }) => [number, statusCode])).toEqual([
+      [1, 500],
+      [2, 204],
+    ]);
+  });
+
   test.each([
     ["first", 2],
     ["last", 2],
@@ -267,7 +291,7 @@ describe("a settled delivery", () => {
     const gone = await insertEndpoint(db.database.prisma);
     await db.database.prisma.webhookEndpoint.delete({ where: { id: gone.id } });
     const current = await underWay(endpoint);
-    const deleted = { deliveryId: randomUUID(), dueAt: NOW, epoch: EPOCH, attempt: 1 };
+    const deleted = { deliveryId: randomUUID(), epoch: EPOCH, attempt: 1 };
     await settleAll([settlement(gone, deleted, { succeeded: false }), settlement(endpoint, current)]);
     await settleAll([settlement(gone, deleted)]);
     expect((await deliveryOf(current.deliveryId)).state).toBe("succeeded");

@@ -23,7 +23,6 @@ export type Endpoint = Awaited<ReturnType<typeof insertEndpoint>>;
 /** An attempt under way, as its settlement names it. */
 export interface UnderWay {
   deliveryId: string;
-  dueAt: Date;
   epoch: number;
   attempt: number;
 }
@@ -50,7 +49,7 @@ export function settling(db: TestDatabase) {
       ...ended,
       due: { dueAt: NOW },
     });
-    return { deliveryId: id, dueAt: NOW, epoch: EPOCH, attempt };
+    return { deliveryId: id, epoch: EPOCH, attempt };
   }
 
   /** The queues of one dispatcher, on the test's database or on another way to it. */

@@ -56,6 +56,14 @@ describe("a heartbeat", () => {
     expect([await ownedBy(first), await ownedBy(second)]).toEqual([128, 128]);
   });
 
+  test("regression: takes what one owned that died before PostgreSQL's clock was set back by an hour", async () => {
+    const [dead, living] = [randomUUID(), randomUUID()];
+    await beat(dead);
+    const aliveUntil = new Date(Date.now() + 3_600_000);
+    await db.database.prisma.process.update({ where: { id: dead }, data: { aliveUntil } });
+    expect((await beat(living)).taken).toHaveLength(256);
+  });
+
   test("takes what a dead one owned, says so, and raises the epoch", async () => {
     const [dead, living] = [randomUUID(), randomUUID()];
     const before = await beat(dead);

@@ -159,8 +159,8 @@ describe("a request that was not done", () => {
   test("a request that was refused may come again with its key", async () => {
     const { endpoint } = await create(client, { enabled: false });
     const key = newKey();
-    await deliverWith(key, endpoint.id).expect(409, /endpoint_disabled/);
-    await deliverWith(key, endpoint.id).expect(409, /endpoint_disabled/);
+    await deliverWith(key, endpoint.id).expect(400, /endpoint_disabled/);
+    await deliverWith(key, endpoint.id).expect(400, /endpoint_disabled/);
     await client.put(`/webhooks/${endpoint.id}`, settings({ version: endpoint.version })).expect(200);
     await deliverWith(key, endpoint.id).expect(200);
     expect(await deliveryCount(endpoint.id)).toBe(1);

@@ -144,7 +144,7 @@ describe("starting a resend", () => {
   test("an endpoint that is disabled takes no resend", async () => {
     await giveUp(1);
     await ana.put(`/webhooks/${id}`, settings({ enabled: false, version: endpoint.version })).expect(200);
-    expect((await start().expect(409)).body.code).toBe("endpoint_disabled");
+    expect((await start().expect(400)).body.code).toBe("endpoint_disabled");
     expect(await count()).toBe(0);
   });
 

@@ -1,4 +1,5 @@
 import { ConfigError } from "@herald/common/config/read-config";
+import { SessionClient } from "@herald/common/database/client";
 import { hostOf, reasonOf } from "@herald/common/security/connection-fault";
 import { readCaFile } from "@herald/common/security/server-certificate";
 import type { OutboxPool } from "@herald/emitter/outbox";
@@ -58,6 +59,7 @@ const ANSWER_TIMEOUT_MS = 60_000;
 /** It needs no setting of PostgreSQL, so that it works behind a pooler. */
 function openPostgresql({ url, onConnectionLost }: OutboxDatabaseOptions): OutboxDatabase {
   const pool = new pg.Pool({
+    Client: SessionClient,
     connectionString: url,
     max: CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,

@@ -108,7 +108,8 @@ export interface Broker {
   isBlocked(): boolean;
   /** Resolves once `isReady()`. @throws where it is closed before */
   ready(): Promise<void>;
-  consume(options: ConsumerOptions): Consumer;
+  /** Takes business events, over a connection of their own: one that holds as many bytes as it may rests (`maxBytes`), and holds up nothing else. */
+  consumeEvents(options: ConsumerOptions): Consumer;
   /** Consumes a dispatcher's own queue, by the id of its process: what publishers hand over, and what the management API asks for. */
   consumeAsOwner(ownerId: string, options: Omit<ConsumerOptions, "queue">): Consumer;
   publisher(options?: PublisherOptions): Publisher;
@@ -126,14 +127,16 @@ export interface Broker {
  * @throws where the URL is not an AMQP URL, or asks for no TLS although there is a `ca`
  */
 export function connectBroker(brokerOptions: BrokerOptions): Broker {
-  const { url, namespace, cell = WHOLE, side, name, log, probeMs = PROBE_MS, ...options } = brokerOptions;
-  assertTls(url, options.ca);
+  const { url, namespace, cell = WHOLE, side, name, log, probeMs = PROBE_MS, ...others } = brokerOptions;
+  assertTls(url, others.ca);
   const outages = outagesInWords(logOutages(log, { broker: URL.canParse(url) ? new URL(url).host : undefined }), url);
   const declare = (channel: Channel) => declareTopology(channel, namespace, cell, side);
-  // Two connections, since a broker that is short of memory or disk stops reading from the connections that publish.
-  // Acknowledgements, which free the broker's memory, must not wait behind the messages.
-  const receiving = openBrokerScope({ url, name: `${name} (receiving)`, outages, declare, ...options });
-  const sending = openBrokerScope({ url, name: `${name} (sending)`, outages, declare, ...options });
+  // A connection to publish has nothing else, since a broker that is short of memory or disk stops reading from it: acknowledgements, which free
+  // the broker's memory, must not wait behind the messages.
+  const receiving = openBrokerScope({ url, name: `${name} (receiving)`, outages, declare, ...others });
+  const sending = openBrokerScope({ url, name: `${name} (sending)`, outages, declare, ...others });
+  let events: BrokerScope | undefined;
+  const scopes = () => [receiving, sending, ...(events ? [events] : [])];
   const own = names(namespace, cell);
   let reply: Reply | undefined;
 
@@ -146,7 +149,7 @@ export function connectBroker(brokerOptions: BrokerOptions): Broker {
   const probed = side ? probedBy[side] : own.dispatchExchange;
   const stopProbing = probeForAlarms(sending.connection, probed, probeMs);
 
-  const isReady = () => receiving.isReady() && sending.isReady();
+  const isReady = () => scopes().every((scope) => scope.isReady());
 
   return {
     names: own,
@@ -154,9 +157,12 @@ export function connectBroker(brokerOptions: BrokerOptions): Broker {
     isReady,
     isBlocked: () => sending.connection.isBlocked(),
     ready: async () => {
-      while (!isReady()) await Promise.all([receiving.ready(), sending.ready()]);
+      while (!isReady()) await Promise.all(scopes().map((scope) => scope.ready()));
     },
-    consume: (options) => startConsumer(receiving, options, { log }),
+    consumeEvents(options) {
+      events ??= openBrokerScope({ url, name: `${name} (events)`, outages, declare, ...others });
+      return startConsumer(events, options, { log });
+    },
     consumeAsOwner: (ownerId, options) => {
       reply ??= startReplier(sending, log);
       const scope = { ...receiving, declare: (channel: Channel) => declareOwnerQueue(channel, namespace, ownerId) };
@@ -169,6 +175,7 @@ export function connectBroker(brokerOptions: BrokerOptions): Broker {
     inspector: () => startInspector(receiving),
     close: async () => {
       stopProbing();
+      await events?.close();
       await receiving.close();
       await sending.close();
     },
@@ -187,7 +194,7 @@ export function partOfBroker(broker: Broker): Broker {
   };
   return {
     ...broker,
-    consume: (options) => own(broker.consume(options)),
+    consumeEvents: (options) => own(broker.consumeEvents(options)),
     consumeAsOwner: (ownerId, options) => own(broker.consumeAsOwner(ownerId, options)),
     publisher: (options) => own(broker.publisher(options)),
     sender: () => own(broker.sender()),

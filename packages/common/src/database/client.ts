@@ -2,8 +2,23 @@ import pg from "pg";
 import { ConfigError } from "../config/read-config.ts";
 import { explain, isTlsFault, NO_TLS_CODE, POSTGRES } from "../security/connection-fault.ts";
 
-/** pg's client. Where TLS fails, its error keeps its code and says what to do. A connection that breaks fails the statement under way. */
-export class Client extends pg.Client {
+/**
+ * Settings that change how values are written. A role or a database may have others, which pg can't read: it makes null of a time that is
+ * not in ISO's form. These are the ones that every pooler takes at the start of a session.
+ */
+const SESSION_SETTINGS = { DateStyle: "ISO, MDY", TimeZone: "UTC", standard_conforming_strings: "on" };
+
+/** pg's client, in whose sessions values are written as pg reads them. */
+export class SessionClient extends pg.Client {
+  /** What the server learns at the start of the session. pg calls this; its types don't have it. */
+  getStartupConf(): Record<string, string> {
+    const own = (pg.Client.prototype as unknown as SessionClient).getStartupConf.call(this);
+    return { ...SESSION_SETTINGS, ...own };
+  }
+}
+
+/** The client for Herald's own database. Where TLS fails, its error keeps its code and says what to do. A connection that breaks fails the statement under way. */
+export class Client extends SessionClient {
   constructor(config?: pg.ClientConfig) {
     super(config);
     // Besides, a connection that breaks emits "error", which would end the process if it had no listener. A pool listens to idle

@@ -86,7 +86,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     Client,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: (options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS) + ANSWER_GRACE_MS,
-    // Nothing else is asked for at the start, since poolers refuse it: the database has its defaults (`applyDefaults`).
+    // Our client asks for what every pooler takes. Other settings are defaults of the database (`applyDefaults`).
     application_name: options.applicationName ?? "herald",
   };
   const pool = new pg.Pool({ ...settings, max: options.poolSize ?? 10 });
@@ -127,14 +127,20 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   };
 }
 
-/** The time that connecting takes is none of the round trip. */
+/** The time that connecting takes is none of the round trip. The time is a whole number: `extra_float_digits` can round others to days. */
 async function readTime(pool: pg.Pool, { monotonicMs }: Clock): Promise<TimeReading> {
   const client = await pool.connect();
   let failure: Error | undefined;
   try {
     const askedMs = monotonicMs();
-    const { rows } = await client.query("select extract(epoch from clock_timestamp())::float8 as seconds");
-    return { askedMs, databaseMs: (rows[0] as { seconds: number }).seconds * 1_000, answeredMs: monotonicMs() };
+    const { rows } = await client.query(
+      "select (extract(epoch from clock_timestamp()) * 1000000)::bigint::text as microseconds",
+    );
+    return {
+      askedMs,
+      databaseMs: Number((rows[0] as { microseconds: string }).microseconds) / 1_000,
+      answeredMs: monotonicMs(),
+    };
   } catch (error) {
     failure = error as Error;
     throw error;

@@ -263,6 +263,36 @@ describe("lookup of the guard", () => {
     }
   });
 
+  test("a link-local address beside good ones is left out, and alone it blocks", async () => {
+    const linkLocal = { address: "fe80::1", family: 6 };
+    await expect(lookup([linkLocal, V4, V6])).resolves.toEqual([V4, V6]);
+    await expect(lookup([linkLocal, { address: "10.0.0.1", family: 4 }])).rejects.toMatchObject(BLOCKED);
+    await expect(lookup([linkLocal])).rejects.toMatchObject(BLOCKED);
+  });
+
+  test.each([
+    [4_000, 4_000, 4, 4],
+    [4_000, 0, 8, 0],
+    [0, 4_000, 0, 8],
+    [9, 1, 7, 1],
+    [2, 9, 2, 6],
+  ])(
+    "regression: of %d addresses of IPv4 and %d of IPv6, %d and %d are tried, and all are judged",
+    async (many4, many6, tried4, tried6) => {
+      const ipv4 = Array.from({ length: many4 }, (_, index) => ({
+        address: `8.8.${index >> 8}.${index & 255}`,
+        family: 4,
+      }));
+      const ipv6 = Array.from({ length: many6 }, (_, index) => ({
+        address: `2606:4700::${index.toString(16)}`,
+        family: 6,
+      }));
+      const expected = [...ipv4.slice(0, tried4), ...ipv6.slice(0, tried6)];
+      await expect(lookup([...ipv4, ...ipv6])).resolves.toEqual(expected);
+      await expect(lookup([...ipv4, ...ipv6, { address: "10.0.0.1", family: 4 }])).rejects.toMatchObject(BLOCKED);
+    },
+  );
+
   test("no address at all is not an allowed one", async () => {
     await expect(lookup([])).rejects.toMatchObject(BLOCKED);
   });

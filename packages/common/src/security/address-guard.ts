@@ -22,12 +22,18 @@ export class BlockedAddressError extends Error {
   }
 }
 
+/**
+ * Addresses of a name that are tried. A name server may answer with thousands, of other people's machines: one attempt would open a connection to
+ * each.
+ */
+export const MOST_ADDRESSES = 8;
+
 /** Checks a host before each connection to it. */
 export interface AddressGuard {
   /** For host literals, which Node connects to without any lookup: the error to fail with, or null for names and allowed addresses. */
   checkLiteral(host: string): BlockedAddressError | null;
   /**
-   * The `lookup` of a socket: all addresses of the name, each of them allowed. The socket connects to what this
+   * The `lookup` of a socket: addresses of the name, at most {@link MOST_ADDRESSES}, each of them allowed. The socket connects to what this
    * returned and looks nothing up again, so a name whose answer changes meanwhile cannot lead it elsewhere.
    */
   lookup: LookupFunction;
@@ -45,11 +51,14 @@ export function createAddressGuard(rules: AddressRules, resolve: Resolve): Addre
   ].filter(({ address }) => isAllowed(address));
 
   async function allowedAddresses(hostname: string): Promise<LookupAddress[]> {
-    const addresses = isLocalhostName(hostname) ? loopback : await resolve(hostname);
+    const all = isLocalhostName(hostname) ? loopback : await resolve(hostname);
+    // A name may have a link-local address besides: it leads nowhere from here, and says nothing against the others.
+    const addresses = all.filter(({ address }) => !LINK_LOCAL.test(address));
+    // All are judged, also those that are not tried.
     if (addresses.length === 0 || !addresses.every(({ address }) => isAllowed(address))) {
       throw new BlockedAddressError();
     }
-    return [...addresses];
+    return ofBothFamilies(addresses, MOST_ADDRESSES);
   }
 
   return {
@@ -83,6 +92,19 @@ export function isAllowedAddress(ip: string, { allowed, denied, nat64Prefixes }:
   const address = unwrap(given, nat64Prefixes);
   if (contains(denied, given) || contains(denied, address)) return false;
   return isPublicUnicast(address) || contains(allowed, address);
+}
+
+/** fe80::/10, as a resolver writes it. That of IPv4 is where clouds tell secrets, so a name that has one is not left to its other addresses. */
+const LINK_LOCAL = /^fe[89ab][0-9a-f]:/i;
+
+/** The first ones, in their order; where there are more than `most`, some of each family. */
+function ofBothFamilies(addresses: readonly LookupAddress[], most: number): LookupAddress[] {
+  if (addresses.length <= most) return [...addresses];
+  const of = (family: number) => addresses.filter((address) => address.family === family).slice(0, most);
+  const [ipv4, ipv6] = [of(4), of(6)];
+  const fourths = Math.max(most / 2, most - ipv6.length);
+  const chosen = new Set([...ipv4.slice(0, fourths), ...ipv6.slice(0, most - Math.min(fourths, ipv4.length))]);
+  return addresses.filter((address) => chosen.has(address));
 }
 
 /** True for the names that mean this machine: `localhost` and everything under it (RFC 6761). */

@@ -1,7 +1,11 @@
-import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Gauge, Registry } from "prom-client";
+import { createBoundedServer } from "../runtime/bounded-server.ts";
+
+/** Orchestrators, monitoring and a few people ask. */
+const MAX_CONNECTIONS = 100;
 
 export interface OperationsServer {
   port: number;
@@ -29,7 +33,9 @@ export interface OperationsOptions {
  */
 export async function startOperationsServer(options: OperationsOptions): Promise<OperationsServer> {
   for (const registry of options.registries) exportDependencies(registry, options.checks);
-  const server = createServer(async (request, response) => {
+  const server = createBoundedServer(answer, { maxConnections: MAX_CONNECTIONS });
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url?.split("?")[0];
     try {
       if (path === "/healthz") {
@@ -52,7 +58,7 @@ export async function startOperationsServer(options: OperationsOptions): Promise
       if (response.headersSent) return;
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     }
-  });
+  }
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(options.port, options.host, resolve);

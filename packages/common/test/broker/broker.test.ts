@@ -9,15 +9,15 @@ const environment = useBrokerEnvironment(() => server.url);
 
 const lines = (wanted: string) => environment.logged.filter(({ level }) => level === wanted);
 
-test("a broker waits for one that is not there yet, and says so once for each of its two connections", async () => {
+test("a broker waits for one that is not there yet, and says so once for each of its three connections", async () => {
   environment.proxy.refuse();
   const broker = environment.connect();
   const got = inbox();
-  broker.consume({ queue: environment.inboxQueue, prefetch: 10, handle: got.handle });
+  broker.consumeEvents({ queue: environment.inboxQueue, prefetch: 10, handle: got.handle });
   const sent = broker.publisher({ timeoutMs: 100_000 }).publish(messageTo(environment.inboxQueue, "early"));
   await until("it was tried a few times", () => lines("debug").length >= 4);
   expect(broker.isReady()).toBe(false);
-  expect(lines("warn")).toHaveLength(2);
+  expect(lines("warn")).toHaveLength(3);
 
   environment.proxy.accept();
   await broker.ready();
@@ -27,7 +27,7 @@ test("a broker waits for one that is not there yet, and says so once for each of
   expect(lines("info").map(({ fields }) => fields.what)).toEqual(
     expect.arrayContaining(["test (receiving)", "test (sending)"]),
   );
-  expect(lines("warn")).toHaveLength(2);
+  expect(lines("warn")).toHaveLength(3);
 });
 
 test("an inspector says how many messages wait, and for how many consumers", async () => {
@@ -41,7 +41,7 @@ test("an inspector says how many messages wait, and for how many consumers", asy
     "both are counted",
     async () => (await inspector.depthOf(environment.names.rejectedQueue)).messages === 2,
   );
-  broker.consume({ queue: environment.inboxQueue, prefetch: 10, handle: () => {} });
+  broker.consumeEvents({ queue: environment.inboxQueue, prefetch: 10, handle: () => {} });
   await until("the consumer is counted", async () => {
     return (await inspector.depthOf(environment.inboxQueue)).consumers === 1;
   });
@@ -73,13 +73,13 @@ test("a part of a broker that closes ends what was started on it, and leaves the
   const [first, second] = [partOfBroker(broker), partOfBroker(broker)];
   const [ended, going] = [inbox(), inbox()];
   const { inboxQueue } = environment;
-  first.consume({ queue: inboxQueue, prefetch: 10, handle: ended.handle });
+  first.consumeEvents({ queue: inboxQueue, prefetch: 10, handle: ended.handle });
   const refused = first.publisher();
   await first.ready();
   await first.close();
   await expect(refused.publish(messageTo(inboxQueue, "late"))).rejects.toThrow("closed");
 
-  second.consume({ queue: inboxQueue, prefetch: 10, handle: going.handle });
+  second.consumeEvents({ queue: inboxQueue, prefetch: 10, handle: going.handle });
   await second.ready();
   await second.publisher().publish(messageTo(inboxQueue, "on"));
   await until("the message came", () => going.messages.length === 1);

@@ -46,7 +46,7 @@ describe("Herald's topology", () => {
   test("moves an event that comes back too often to the rejected queue, whole", async () => {
     const broker = environment.connect();
     const got = inbox();
-    broker.consume({
+    broker.consumeEvents({
       queue: environment.inboxQueue,
       prefetch: 10,
       handle: (message) => {

@@ -28,6 +28,39 @@ test("a ping doesn't wait for the connections that work holds", async () => {
   }
 });
 
+test.each([
+  ["datestyle", "German, DMY"],
+  ["datestyle", "SQL, DMY"],
+  ["datestyle", "Postgres, MDY"],
+  ["timezone", "Asia/Kolkata"],
+  ["intervalstyle", "sql_standard"],
+  ["bytea_output", "escape"],
+  ["standard_conforming_strings", "off"],
+  ["extra_float_digits", "-15"],
+])(
+  "regression: a database whose sessions have %s = %s gives the values that were stored, and its time",
+  async (setting, value) => {
+    const admin = stored.database.prisma;
+    const [row] = await admin.$queryRaw<{ name: string }[]>`select current_database() as name`;
+    const alter = `alter database ${row?.name}`;
+    await admin.$executeRawUnsafe(`${alter} set ${setting} = '${value}'`);
+    const database = openDatabase(stored.url);
+    try {
+      const at = new Date("2026-02-03T04:05:06.789Z");
+      const bytes = Buffer.from([0, 92, 255]);
+      const read = await database.queries.$queryRaw<object[]>`
+      select ${at}::timestamptz as at, array[${at}::timestamptz] as times, ${bytes}::bytea as bytes, ${"a\\b"}::text as text`;
+      expect(read).toEqual([{ at, times: [at], bytes, text: "a\\b" }]);
+      await database.ping();
+      // PostgreSQL runs on this machine. A time that was rounded is days off.
+      expect(Math.abs(database.clock.now().getTime() - Date.now())).toBeLessThan(60_000);
+    } finally {
+      await database.close();
+      await admin.$executeRawUnsafe(`${alter} reset ${setting}`);
+    }
+  },
+);
+
 /** The names of the statements that a new connection keeps, of which the one that asks is the first. */
 async function preparedNames(flag: "true" | "false"): Promise<string[]> {
   const url = new URL(stored.url);

@@ -16,15 +16,29 @@ export interface LeafOptions {
   notAfter?: Date;
   /** For servers by default. */
   usage?: "server" | "mail";
+  /** What OpenSSL takes for too weak: a key of RSA with 1,024 bits, or a signature over SHA-1. */
+  weak?: "key" | "signature";
+}
+
+export interface AuthorityOptions {
+  /** The only names that its certificates may have. */
+  permits?: string;
 }
 
 export interface CertificateAuthority extends KeyPair {
   issue(leaf: LeafOptions): Promise<KeyPair>;
   /** An authority below this one: what it issues is trusted where its own certificate is sent along. */
-  issueAuthority(commonName: string): Promise<CertificateAuthority>;
+  issueAuthority(commonName: string, options?: AuthorityOptions): Promise<CertificateAuthority>;
 }
 
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+const WEAK_SIGNATURE = { ...ALGORITHM, hash: "SHA-1" };
+const WEAK_KEY = {
+  name: "RSASSA-PKCS1-v1_5",
+  modulusLength: 1_024,
+  publicExponent: new Uint8Array([1, 0, 1]),
+  hash: "SHA-256",
+};
 const DAY_MS = 86_400_000;
 
 /** Makes a certificate authority that lives for ten years. */
@@ -40,7 +54,8 @@ export async function openAuthority(pair: KeyPair): Promise<CertificateAuthority
   return {
     ...pair,
     issue: (leaf) => certify(leaf.names[0] ?? "", leafExtensions(leaf), leaf, issuer),
-    issueAuthority: async (name) => openAuthority(await certify(name, authorityExtensions(), {}, issuer)),
+    issueAuthority: async (name, options) =>
+      openAuthority(await certify(name, authorityExtensions(options), {}, issuer)),
   };
 }
 
@@ -53,10 +68,10 @@ export function makeSelfSigned(leaf: LeafOptions): Promise<KeyPair> {
 async function certify(
   commonName: string,
   extensions: x509.Extension[],
-  times: Pick<LeafOptions, "notBefore" | "notAfter"> = {},
+  { notBefore, notAfter, weak }: Pick<LeafOptions, "notBefore" | "notAfter" | "weak"> = {},
   issuer?: { subject: string; key: Awaited<ReturnType<typeof crypto.subtle.importKey>> },
 ): Promise<KeyPair> {
-  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
+  const keys = await crypto.subtle.generateKey(weak === "key" ? WEAK_KEY : ALGORITHM, true, ["sign", "verify"]);
   const subject = `CN=${commonName}`;
   const now = Date.now();
   const certificate = await x509.X509CertificateGenerator.create({
@@ -64,9 +79,9 @@ async function certify(
     subject,
     issuer: issuer?.subject ?? subject,
     // Starts a day ago, since the clock of the side that checks may be late.
-    notBefore: times.notBefore ?? new Date(now - DAY_MS),
-    notAfter: times.notAfter ?? new Date(now + 3_650 * DAY_MS),
-    signingAlgorithm: ALGORITHM,
+    notBefore: notBefore ?? new Date(now - DAY_MS),
+    notAfter: notAfter ?? new Date(now + 3_650 * DAY_MS),
+    signingAlgorithm: weak === "signature" ? WEAK_SIGNATURE : ALGORITHM,
     publicKey: keys.publicKey,
     signingKey: issuer?.key ?? keys.privateKey,
     extensions,
@@ -75,11 +90,19 @@ async function certify(
   return { cert: certificate.toString("pem"), key };
 }
 
-function authorityExtensions(): x509.Extension[] {
+function authorityExtensions({ permits }: AuthorityOptions = {}): x509.Extension[] {
   return [
     new x509.BasicConstraintsExtension(true, undefined, true),
     new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+    ...(permits === undefined ? [] : [nameConstraints(permits)]),
   ];
+}
+
+/** RFC 5280, 4.2.1.10: a list of one permitted name. */
+function nameConstraints(name: string): x509.Extension {
+  const der = (tag: number, content: Buffer) => Buffer.concat([Buffer.from([tag, content.length]), content]);
+  const permitted = der(0xa0, der(0x30, der(0x82, Buffer.from(name))));
+  return new x509.Extension("2.5.29.30", true, new Uint8Array(der(0x30, permitted)));
 }
 
 function leafExtensions(leaf: LeafOptions): x509.Extension[] {

@@ -69,7 +69,6 @@ function ended({ key, organizationId, type }: Event, endpoint: Endpoint, ending:
   return {
     deliveryId: deliveryId(key, endpoint.id),
     endpointId: endpoint.id,
-    dueAt: NOW,
     // "late": its shard has had another owner since.
     epoch: Number(EPOCH) - (ending === "late" ? 1 : 0),
     attempt: 1,
@@ -78,7 +77,7 @@ function ended({ key, organizationId, type }: Event, endpoint: Endpoint, ending:
     durationMs: 7,
     ...answered(succeeded),
     nextAttemptAt: succeeded || ending === "given up" ? null : RETRY_AT,
-    unstored: { organizationId, eventKey: key, eventType: type },
+    unstored: { createdAt: NOW, organizationId, eventKey: key, eventType: type },
   };
 }
 
@@ -120,6 +119,26 @@ function expectedOf({ key: eventKey }: Event, ending: Ending | undefined) {
       };
   }
 }
+
+test.each(["before", "after"])(
+  "§3.2/retry regression: two publishers get one event at two moments, and the result that is written %s the event is stored counts",
+  async (order) => {
+    const organizationId = randomUUID();
+    const endpoint = await insertEndpoint(db.database.prisma, { organizationId });
+    const events = Array.from({ length: 20 }, () => eventOf(organizationId));
+    // The owner has what the first one handed over, and PostgreSQL what the other one stored.
+    const store40MsLater = () => store(events.map((event) => ({ ...event, receivedAt: new Date(NOW.getTime() + 40) })));
+    const recordAll = () =>
+      record(events.map((event, index) => ended(event, endpoint, index % 2 === 0 ? "failed" : "succeeded")));
+    for (const step of order === "after" ? [store40MsLater, recordAll] : [recordAll, store40MsLater]) await step();
+    for (const [index, event] of events.entries()) {
+      const { delivery, due } = await rowsOf(deliveryId(event.key, endpoint.id));
+      const hasFailed = index % 2 === 0;
+      expect(delivery).toMatchObject({ state: hasFailed ? "pending" : "succeeded", attempts: 1 });
+      expect(due).toEqual(hasFailed ? [{ dueAt: RETRY_AT, attempts: 1 }] : []);
+    }
+  },
+);
 
 const EVENTS = 3;
 const ENDPOINTS = 2;

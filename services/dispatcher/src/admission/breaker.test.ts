@@ -51,6 +51,11 @@ test("an endpoint whose stored health has failures rests until its pause is over
   expect(breaker.limit()).toBe(1);
 });
 
+test("regression: a stored pause is never longer than a quarter of an hour, though PostgreSQL's clock was set back by an hour", () => {
+  breaker = createBreaker(clock, OPTIONS, { failures: 2, pausedUntil: inSeconds(3_610) });
+  expect(breaker.waitMs()).toBe(15 * 60_000);
+});
+
 test("the pauses after failures that follow one another outlast the reboot of a machine, and after the fifth nothing begins", () => {
   const waitsMs: number[] = [];
   // With Retry-After there are no probes.

@@ -41,6 +41,9 @@ export interface BreakerOptions {
   disableAfter: number;
 }
 
+/** No pause is longer (retry-after.ts). A stored one that ends later is of a clock that was set back since. */
+const MAX_PAUSE_MS = 15 * 60_000;
+
 /** A success earns a probe, a probe that fails costs one. */
 const MAX_PROBES = 5;
 
@@ -63,7 +66,9 @@ export function createBreaker(
   let isOpenForGood = false;
   take(stored);
 
-  function take({ failures, pausedUntil }: StoredHealth): void {
+  function take({ failures, pausedUntil: stored }: StoredHealth): void {
+    const latest = new Date(clock.now().getTime() + MAX_PAUSE_MS);
+    const pausedUntil = stored !== null && stored > latest ? latest : stored;
     // The time of the failure itself is not known. Its pause does not end before it.
     run = { failures, failedAt: pausedUntil, pausedUntil };
     probeAtMs = clock.now().getTime() + FIRST_PROBE_MS;

@@ -62,7 +62,7 @@ export function createAttempts(parts: Parts): Attempts {
     result: AttemptResult,
     traceparent: string | null = null,
   ): Settlement {
-    const { deliveryId, endpointId, dueAt, attempts, arrived, organizationId, eventKey, eventType } = delivery;
+    const { deliveryId, endpointId, attempts, arrived, organizationId, eventKey, eventType, createdAt } = delivery;
     const { succeeded, failureKind, retryAfterMs } = result;
     const isGivenUp = failureKind === "interrupted";
     const attempt = attempts + 1;
@@ -71,7 +71,6 @@ export function createAttempts(parts: Parts): Attempts {
     return {
       deliveryId,
       endpointId,
-      dueAt,
       epoch,
       attempt,
       revision,
@@ -79,7 +78,7 @@ export function createAttempts(parts: Parts): Attempts {
       nextAttemptAt,
       traceparent,
       ...result,
-      unstored: arrived && eventKey !== null ? { organizationId, eventKey, eventType } : undefined,
+      unstored: arrived && eventKey !== null ? { createdAt, organizationId, eventKey, eventType } : undefined,
     };
   }
 

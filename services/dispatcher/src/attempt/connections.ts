@@ -10,6 +10,10 @@ export interface Connections {
   reused: Agent;
   /** Opens a connection for each request, and closes it behind it. */
   fresh: Agent;
+  /** Whether the handshake of this connection offered to resume a session. */
+  offersSession(socket: Socket): boolean;
+  /** A handshake that offered a session has failed. From the second one on, the origin is offered none. */
+  resumptionFailed(origin: { host: string; port: number }): void;
   close(): void;
 }
 
@@ -57,6 +61,7 @@ export function createConnections(
   };
   const reused = new Agent({ ...options, keepAlive: true, maxCachedSessions: MAX_SESSIONS });
   const fresh = new Agent({ ...options, keepAlive: false, maxCachedSessions: 0 });
+  const resumption = watchResumption(reused);
   for (const agent of [reused, fresh]) {
     if (proxy) connectThrough(agent, guard, proxy, deadlineMs);
     else admitOnly(agent, guard);
@@ -66,6 +71,7 @@ export function createConnections(
   return {
     reused,
     fresh,
+    ...resumption,
     close() {
       reused.destroy();
       fresh.destroy();
@@ -81,6 +87,43 @@ function withRoots(extraCa: string): string[] {
     throw new Error("The file of extra authorities holds no PEM certificate: check EXTRA_CA_FILE", { cause });
   }
   return [...rootCertificates, extraCa];
+}
+
+/** Handshakes with a session that may fail before an origin is offered none. */
+const MAX_RESUMPTIONS_FAILED = 2;
+
+/**
+ * Some receivers, and balancers before them, break a handshake that offers a session. Node forgets the session then, and keeps that of the next
+ * handshake: each second connection would fail.
+ */
+function watchResumption(agent: Agent): Pick<Connections, "offersSession" | "resumptionFailed"> {
+  const failed = new Map<string, number>();
+  const offering = new WeakSet<Socket>();
+  let isOffered = false;
+  // Node's agent asks for the session while it makes a connection. It is not in Node's types.
+  const sessions = agent as unknown as { _getSession(origin: string): Buffer | undefined };
+  const sessionOf = sessions._getSession;
+  sessions._getSession = function (origin) {
+    const isRefused = (failed.get(origin) ?? 0) >= MAX_RESUMPTIONS_FAILED;
+    const session = isRefused ? undefined : sessionOf.call(this, origin);
+    isOffered = session !== undefined;
+    return session;
+  };
+  const connect = agent.createConnection;
+  agent.createConnection = function (options, callback) {
+    isOffered = false;
+    const socket = connect.call(this, options, callback) as Socket;
+    if (isOffered) offering.add(socket);
+    return socket;
+  };
+  return {
+    offersSession: (socket) => offering.has(socket),
+    resumptionFailed(origin) {
+      const name = nameOf(origin);
+      failed.set(name, (failed.get(name) ?? 0) + 1);
+      if (failed.size > MAX_SESSIONS) failed.delete(failed.keys().next().value as string);
+    },
+  };
 }
 
 /** A socket looks up names only, so literal addresses are judged before there is a socket. */
@@ -123,9 +166,19 @@ function sayConnected(socket: Socket): void {
   });
 }
 
-/** Node's own names list every TLS option, for each request anew; here these are the same for all connections. */
+/** Node's own names list every TLS option, for each request again; here these are the same for all connections. */
 function nameByOrigin(agent: Agent): void {
-  agent.getName = (options) => `${options?.host}:${options?.port}`;
+  agent.getName = (options) => nameOf(options ?? {});
+}
+
+function nameOf({
+  host,
+  port,
+}: {
+  host?: string | null | undefined;
+  port?: number | string | null | undefined;
+}): string {
+  return `${host}:${port}`;
 }
 
 /**

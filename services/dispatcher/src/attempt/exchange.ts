@@ -3,7 +3,8 @@ import { type Agent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import type { Clock } from "@herald/common/runtime/clock";
 import got from "got";
-import { type AttemptError, TIMED_OUT, TOO_MANY_INTERIM } from "./failure.ts";
+import { isByTheBook } from "./by-the-book.ts";
+import { type AttemptError, NO_STATUS, TIMED_OUT, TOO_MANY_INTERIM } from "./failure.ts";
 import { EXCERPT_BYTES } from "./response-excerpt.ts";
 import type { Target } from "./target.ts";
 
@@ -14,6 +15,8 @@ export interface OutgoingRequest {
   headers: string[];
   body: Buffer;
   agent: Agent;
+  /** Whether the handshake of a connection offered to resume a session. */
+  offersSession(socket: Socket): boolean;
   /** For everything up to the response's headers. */
   timeoutMs: number;
 }
@@ -38,6 +41,8 @@ export interface Unanswered {
   error: AttemptError;
   /** The connection had been used before, and broke before it brought a byte of an answer. */
   staleConnection: boolean;
+  /** The handshake of a new connection broke that offered to resume a session: nothing of the request was sent. */
+  resumptionFailed: boolean;
   /** Somebody was there: a connection was made, or one that was used again brought bytes, or was ended by the other side. */
   reached: boolean;
 }
@@ -45,8 +50,8 @@ export interface Unanswered {
 /** What is read of a body so that the connection can be used again; the status has decided before. */
 const MAX_BODY_BYTES = 64 * 1024;
 const MAX_BODY_MS = 1_000;
-/** Node's own default, whatever flags the process was started with. */
-const MAX_HEADER_BYTES = 16 * 1024;
+/** Gateways with single sign-on and long policies send more than the 16 KiB that Node takes by itself. */
+const MAX_HEADER_BYTES = 64 * 1024;
 /** A receiver may say now and then that it is at work (102), but not keep a permit with it. */
 const MAX_INTERIM = 32;
 
@@ -79,27 +84,40 @@ const client = got.extend({
  * got's own timeouts are not used: one timer does, and `timeout.response` would not stop headers that drip.
  */
 export function exchange(
-  { target, headers, body, agent, timeoutMs }: OutgoingRequest,
+  { target, headers, body, agent, offersSession, timeoutMs }: OutgoingRequest,
   clock: Clock,
 ): Promise<Exchange> {
   return new Promise((resolve) => {
     let request: ClientRequest | undefined;
     let bytesReadBefore = 0;
     let connected = false;
+    let secured = false;
     let answer: Answered | undefined;
     let bodyBytes = 0;
     let interim = 0;
+    const head: Buffer[] = [];
+    const keepHead = (chunk: Buffer) => void head.push(chunk);
 
     function send(): Promise<IncomingMessage> {
       const { host, port, path } = target;
-      const sent = httpsRequest({ host, port, path, method: "POST", headers, agent, maxHeaderSize: MAX_HEADER_BYTES });
+      const sent = httpsRequest({
+        ...{ host, port, path, method: "POST", headers, agent },
+        maxHeaderSize: MAX_HEADER_BYTES,
+        // A receiver whose status and length can be read has answered, also by a folded header or one with a control character.
+        insecureHTTPParser: true,
+      });
       request = sent;
       sent.once("socket", (socket) => {
         bytesReadBefore = socket.bytesRead;
+        socket.prependListener("data", keepHead);
+        sent.once("response", () => socket.off("data", keepHead));
         // One that is used again shows nothing about the way, and would keep a listener of each request.
         if (!socket.connecting) return;
         socket.once("connect", () => {
           connected = true;
+        });
+        socket.once("secureConnect", () => {
+          secured = true;
         });
       });
       sent.on("information", () => {
@@ -128,7 +146,13 @@ export function exchange(
     stream.on("response", (response: IncomingMessage) => {
       clearTimeout(timer);
       timer = setTimeout(cutOff, MAX_BODY_MS);
+      if ((response.statusCode ?? 0) < 100) {
+        fail({ code: NO_STATUS, message: "" });
+        return;
+      }
       answer = answerOf(response, clock);
+      // Such a connection may be out of step, and serves no other request. It is not in Node's types.
+      if (!isByTheBook(Buffer.concat(head))) Object.assign(request as ClientRequest, { shouldKeepAlive: false });
     });
     stream.on("data", (chunk: Buffer) => {
       if (bodyBytes < EXCERPT_BYTES) answer?.body.push(chunk);
@@ -157,10 +181,12 @@ export function exchange(
     function fail(error: AttemptError): void {
       clearTimeout(timer);
       const hasAnswered = (request?.socket?.bytesRead ?? 0) > bytesReadBefore;
+      const broke = connected && !secured && error.code !== TIMED_OUT;
       resolve({
         answered: false,
         error,
         staleConnection: wasEnded(error) && request?.reusedSocket === true && !hasAnswered,
+        resumptionFailed: broke && request?.socket != null && offersSession(request.socket),
         reached: connected || hasAnswered || wasEnded(error),
       });
       destroy();

@@ -8,6 +8,8 @@ export interface AttemptError {
 
 export const TIMED_OUT = "ERR_ATTEMPT_TIMED_OUT";
 export const TOO_MANY_INTERIM = "ERR_TOO_MANY_INTERIM_RESPONSES";
+/** A status below 100 is none. */
+export const NO_STATUS = "ERR_RESPONSE_STATUS";
 export const BAD_URL = "ERR_ENDPOINT_URL";
 /** The egress proxy failed, or refused Herald: its message is one that is made here. */
 export const PROXY_FAILED = "ERR_EGRESS_PROXY";
@@ -73,8 +75,6 @@ const FAILURES: Record<UnansweredKind, Record<string, string>> = {
     INVALID_PURPOSE: `${NOT_TRUSTED} (not made for servers)`,
     PATH_LENGTH_EXCEEDED: NOT_TRUSTED,
     CERT_CHAIN_TOO_LONG: NOT_TRUSTED,
-    EE_KEY_TOO_SMALL: `${NOT_TRUSTED} (key too small)`,
-    CA_MD_TOO_WEAK: `${NOT_TRUSTED} (signature too weak)`,
   },
   client_certificate_required: {},
   tls_name_unknown: {},
@@ -82,6 +82,7 @@ const FAILURES: Record<UnansweredKind, Record<string, string>> = {
   timed_out: {},
   response_invalid: {
     HPE_HEADER_OVERFLOW: "response headers too large",
+    [NO_STATUS]: "response is not valid HTTP",
     [TOO_MANY_INTERIM]: "receiver sent no final response, only 1xx",
   },
   other: {},
@@ -120,10 +121,17 @@ export function failureOf({ code = "", message }: AttemptError, deadlineMs: numb
     return LOOKUP_FAILED;
   if (known) return known;
   if (code.startsWith("HPE_")) return { kind: "response_invalid", summary: "response is not valid HTTP" };
+  if (code === "UNSPECIFIED")
+    return { kind: "certificate_untrusted", summary: `${NOT_TRUSTED} (${reasonOf(message)})` };
   if (code === "EPROTO" || code.startsWith("ERR_SSL_") || code.startsWith("ERR_TLS_"))
     return tlsFailure(`${code} ${message}`);
   const isCode = /^[A-Z][A-Z0-9_]{1,63}$/.test(code);
   return { kind: "other", summary: isCode ? `request failed (${code})` : "request failed" };
+}
+
+/** OpenSSL's own reason, which Node hands on as the message of an error without a code of its own: "EE certificate key too weak". */
+function reasonOf(message: string): string {
+  return /^[\w ,.'()/-]{1,100}$/.test(message) ? message : "OpenSSL refuses it";
 }
 
 function tlsFailure(text: string): Failure {
@@ -133,6 +141,7 @@ function tlsFailure(text: string): Failure {
     return { kind: "tls_failed", summary: "receiver does not support TLS 1.2 or later" };
   if (/certificate.required|alert.bad.certificate/i.test(text))
     return { kind: "client_certificate_required", summary: "receiver asks for a client certificate" };
+  if (/no.application.protocol/i.test(text)) return { kind: "tls_failed", summary: "receiver does not speak HTTP/1.1" };
   if (/unrecognized.name/i.test(text))
     return { kind: "tls_name_unknown", summary: "receiver does not know this host name" };
   return { kind: "tls_failed", summary: "TLS handshake failed" };

@@ -86,13 +86,17 @@ export function createSender(options: SenderOptions): Sender {
     const settings = { headerPrefix, standardWebhooks };
     const headers = ["Host", target.hostHeader];
     headers.push(...attemptHeaders({ ...request, startedAt, body }, settings, request.secret));
-    const first = await exchange({ target, headers, body, agent: connections.reused, timeoutMs: deadlineMs }, clock);
+    const { reused, fresh, offersSession } = connections;
+    const outgoing = { target, headers, body, offersSession };
+    const first = await exchange({ ...outgoing, agent: reused, timeoutMs: deadlineMs }, clock);
+    if (first.answered) return first;
     // The receiver may have moved.
-    if (!first.answered && !first.reached) resolve.forget?.(target.host);
-    if (first.answered || !first.staleConnection) return first;
-    // The receiver had closed the connection while it was idle. That does not mean that it refuses deliveries.
+    if (!first.reached) resolve.forget?.(target.host);
+    if (first.resumptionFailed) connections.resumptionFailed(target);
+    if (!first.staleConnection && !first.resumptionFailed) return first;
+    // The receiver had closed the connection while it was idle, or can't resume a session. That does not mean that it refuses deliveries.
     const timeoutMs = deadlineMs - (clock.monotonicMs() - startedMs);
-    return exchange({ target, headers, body, agent: connections.fresh, timeoutMs }, clock);
+    return exchange({ ...outgoing, agent: fresh, timeoutMs }, clock);
   }
 
   return {
@@ -120,7 +124,7 @@ export function createSender(options: SenderOptions): Sender {
 }
 
 function notSent(error: AttemptError): Exchange {
-  return { answered: false, error, staleConnection: false, reached: false };
+  return { answered: false, error, staleConnection: false, resumptionFailed: false, reached: false };
 }
 
 function verdict(

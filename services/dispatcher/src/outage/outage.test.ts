@@ -20,6 +20,8 @@ let isWayOpen: boolean;
 /** Enabled receivers that were not attempted yet. */
 let strangers: ReturnType<typeof delivery>[];
 let probed: string[];
+/** How long ago the process last stood still. */
+let stoodStillMsAgo: number;
 let returns: number;
 /** Ends the probes that have no answer. */
 let endProbes: () => void;
@@ -34,6 +36,7 @@ beforeEach(() => {
   isWayOpen = true;
   strangers = [];
   probed = [];
+  stoodStillMsAgo = Number.POSITIVE_INFINITY;
   returns = 0;
   const metrics = createMetrics(createRegistry("test"));
   outageMetric = async () => (await metrics.outage.get()).values[0]?.value;
@@ -48,6 +51,7 @@ beforeEach(() => {
       isWayOpen: async () => isWayOpen,
     },
     others: async () => strangers,
+    standstill: { within: (lastMs) => lastMs >= stoodStillMsAgo },
     metrics,
     log: { debug() {}, info() {}, warn() {}, error() {}, isDebug: false },
     probeEveryMs: 1,
@@ -206,6 +210,32 @@ describe("whose fault it is that a receiver was not reached", () => {
     expect(await undecided).toBe("theirs");
   });
 
+  test.each<[FailureKind, boolean]>([
+    ["timed_out", false],
+    ["timed_out", true],
+    ["connection_reset", true],
+    ["connection_timed_out", false],
+    ["resolver_failed", false],
+    ["tls_failed", false],
+  ])(
+    "regression: %s (receiver reached: %p) of an attempt in which this process stood still is not the receiver's",
+    async (failureKind, reached) => {
+      await ends(99, null);
+      clock.advance(20_000);
+      stoodStillMsAgo = 1_000;
+      const within = { durationMs: 15_000, failureKind, reached };
+      expect(await outage.judge(delivery(1), within)).toBe("ours");
+      expect(await outage.judge(delivery(2), { ...within, durationMs: 0 })).toBe("theirs");
+      expect(outage.isOn()).toBe(false);
+    },
+  );
+
+  test("an answer is the receiver's own, also if this process stood still before it", async () => {
+    stoodStillMsAgo = 1_000;
+    const answer = { durationMs: 15_000, failureKind: "http_status" as const, reached: true };
+    expect(await outage.judge(delivery(1), answer)).toBe("theirs");
+  });
+
   describe("around an outage that is known", () => {
     /** An attempt that ends now and took so long. */
     const endsAfter = (index: number, durationMs: number, failureKind: FailureKind | null, reached = false) =>
@@ -272,6 +302,42 @@ describe("whose fault it is that a receiver was not reached", () => {
     expect(await undecided).toBe("ours");
     endProbes();
     await stopped;
+  });
+
+  test.each<FailureKind>(["unreachable", "connection_refused", "resolver_failed"])(
+    "regression: an outage by %s ends if those that were reached before stay dead, and another receiver can be reached",
+    async (kind) => {
+      for (let index = 0; index < 64; index++) await ends(index, null);
+      network = () => "failed";
+      await many(10, kind);
+      expect(outage.isOn()).toBe(true);
+      clock.advance(1_000);
+      strangers = [delivery(99)];
+      network = (host) => (host === "99.example" ? "reached" : "failed");
+      await eventually(() => expect(outage.isOn()).toBe(false));
+    },
+  );
+
+  test("regression: an outage of names ends if the name servers answer, be it that none of the names exists", async () => {
+    for (let index = 0; index < 10; index++) await ends(index, null);
+    network = () => "failed";
+    namesAnswered = false;
+    await many(10, "resolver_failed");
+    expect(outage.isOn()).toBe(true);
+    clock.advance(1_000);
+    namesAnswered = true;
+    network = () => "unclear";
+    await eventually(() => expect(outage.isOn()).toBe(false));
+  });
+
+  test("an outage of names stays while a stub says that nobody's name does not exist, and asks for receivers in vain", async () => {
+    for (let index = 0; index < 10; index++) await ends(index, null);
+    network = () => "failed";
+    await many(10, "resolver_failed");
+    const before = probed.length;
+    clock.advance(1_000);
+    await eventually(() => expect(probed.length).toBeGreaterThan(before + 50));
+    expect(outage.isOn()).toBe(true);
   });
 
   test("in an outage, all receivers are probed in turn", async () => {

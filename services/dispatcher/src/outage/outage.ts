@@ -6,6 +6,7 @@ import type { AttemptResult } from "../attempt/sender.ts";
 import { createTargets } from "../attempt/target.ts";
 import type { DispatcherMetrics } from "../metrics.ts";
 import type { KnownReceiver } from "../sql/read-configuration.ts";
+import type { Standstill } from "./standstill.ts";
 import { type Fault, type Receiver, type Watch, watchLayer } from "./watch.ts";
 
 interface Parts {
@@ -13,6 +14,7 @@ interface Parts {
   probe: Probe;
   /** So many enabled receivers at the most, other ones each time. Never rejects. */
   others: (count: number) => Promise<KnownReceiver[]>;
+  standstill: Pick<Standstill, "within">;
   metrics: Pick<DispatcherMetrics, "outage" | "givenBack">;
   log: Log;
   probeEveryMs?: number;
@@ -20,7 +22,7 @@ interface Parts {
 
 /**
  * Knows whether there is an outage of Herald's own: its name servers are dead, it has no route, its way out is closed.
- * An attempt that got no answer and overlaps an outage of Herald's own is nobody's failure.
+ * An attempt that got no answer and overlaps an outage of Herald's own, or a standstill of this process, is no failure of its receiver.
  */
 export interface Outage {
   /** Says whose fault an attempt's result is. Where that can't be told yet, it takes some seconds. Never rejects. */
@@ -60,7 +62,15 @@ const IN_THE_WAY: Partial<Record<FailureKind, { layer: Layer; others: number }>>
  * Names and connections are watched apart: while the name servers are dead, receivers are still reached over connections that
  * were open before.
  */
-export function createOutage({ clock, probe, others, metrics, log, probeEveryMs = PROBE_EVERY_MS }: Parts): Outage {
+export function createOutage({
+  clock,
+  probe,
+  others,
+  standstill,
+  metrics,
+  log,
+  probeEveryMs = PROBE_EVERY_MS,
+}: Parts): Outage {
   const stopping = new AbortController();
   const targetOf = createTargets();
   /** By organization, the last one at the end. */
@@ -77,7 +87,9 @@ export function createOutage({ clock, probe, others, metrics, log, probeEveryMs 
     const some = async (count: number) => (await others(count)).flatMap((each) => receiverOf(each) ?? []);
     const common = { layer, probe: probe.reach, clock, probeEveryMs, onChange, signal: stopping.signal };
     if (layer === "connections") {
-      return watchLayer({ ...common, lately: all, others: some, isDead: async () => !(await probe.isWayOpen()) });
+      // That the egress proxy works says nothing about the way behind it.
+      const isDead = async () => !(await probe.isWayOpen()) || undefined;
+      return watchLayer({ ...common, lately: all, others: some, isDead });
     }
     const areAskedFor = (receivers: Receiver[]) => receivers.filter(({ host }) => isAskedFor(host));
     // However few the receivers are, that the name servers answer nobody is no fault of theirs. It is not looked at where a receiver
@@ -87,7 +99,7 @@ export function createOutage({ clock, probe, others, metrics, log, probeEveryMs 
       return receivers.length > 0 && receivers.every(({ host }) => isAskedFor(host));
     };
     const lately = () => areAskedFor(all());
-    const isDead = async () => (await needNames()) && !(await probe.areNamesAnswered());
+    const isDead = async () => !(await probe.areNamesAnswered()) && (await needNames());
     return watchLayer({ ...common, lately, others: async (count) => areAskedFor(await some(count)), isDead });
   }
 
@@ -134,9 +146,10 @@ export function createOutage({ clock, probe, others, metrics, log, probeEveryMs 
         watches.connections.reached(startedMs);
       }
       if (failureKind === null || failureKind === "http_status") return "theirs";
-      const isLate = startedMs <= endedAtMs;
+      const stoodStill = standstill.within(durationMs);
+      const isLate = startedMs <= endedAtMs || stoodStill;
       const fault = hasReached || isLate ? "theirs" : await faultOf(delivery, failureKind, startedMs);
-      if (fault === "theirs" && !overlapsOutage(startedMs)) return "theirs";
+      if (fault === "theirs" && !stoodStill && !overlapsOutage(startedMs)) return "theirs";
       metrics.givenBack.inc();
       return "ours";
     },

@@ -78,8 +78,8 @@ export function createOutageSense() {
 export interface WatchOptions {
   layer: Layer;
   probe: Probe["reach"];
-  /** Whether this part of the way is dead for everybody, where that can be told without asking for a receiver. */
-  isDead: () => Promise<boolean>;
+  /** Whether this part of the way is dead for all receivers, if that can be told without asking for one; undefined if it can't. */
+  isDead: () => Promise<boolean | undefined>;
   clock: Clock;
   /** Pause between two rounds of probes. */
   probeEveryMs: number;
@@ -172,8 +172,11 @@ export function watchLayer(options: WatchOptions): Watch {
       await sleep(probeEveryMs, undefined, { signal }).catch(() => {});
       for (const one of undecided) if (!isDoubted(one)) one.tell("theirs");
       if (signal.aborted || (undecided.size === 0 && !outage)) return;
+      const startedMs = clock.monotonicMs();
       const [dead, ...results] = await Promise.all([isDead(), ...(await candidates()).map(probeOne)]);
       if (signal.aborted) return;
+      // The way works, and no probe failed in it: the receivers that failed before are gone, and would keep the outage for ever.
+      if (outage && dead === false && !results.includes("failed")) sense.reached(startedMs);
       // What failed since these probes began is for the next round to tell.
       const isNow = (dead || sense.isOn()) && !results.includes("reached");
       if (isNow !== outage) {
@@ -210,7 +213,7 @@ export function watchLayer(options: WatchOptions): Watch {
       { length: Math.min(PROBES, known.length) },
       (_, index) => known[(turn + index) % known.length] as Receiver,
     );
-    const strangers = reachedLately.length < PROBES ? await others(PROBES) : [];
+    const strangers = reachedLately.filter(isAlive).length < PROBES ? await others(PROBES) : [];
     return [...chosen, ...strangers.filter(isAlive)];
   }
 

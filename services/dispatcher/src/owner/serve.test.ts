@@ -114,7 +114,7 @@ async function serveOne({
 test("an attempt is sent as its endpoint is configured, and settled in the epoch in which it began", async () => {
   const { sentTo, settled, served, told } = await serveOne();
   expect(sentTo).toEqual(["https://receiver.test/ secret"]);
-  expect(settled).toMatchObject([{ epoch: EPOCH, revision: 3n, dueAt: NOW, attempt: 1, nextAttemptAt: null }]);
+  expect(settled).toMatchObject([{ epoch: EPOCH, revision: 3n, attempt: 1, nextAttemptAt: null }]);
   expect([served, told]).toEqual([{ kind: "settled", nextAttemptAt: null }, ["over after 2500"]]);
 });
 

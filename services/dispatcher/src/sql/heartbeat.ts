@@ -33,7 +33,8 @@ export interface HeartbeatAnswer {
  *
  * Two heartbeats at once: each takes a shard only in the epoch that it has seen, and taking raises the epoch, so only one of them takes
  * it. One that is stopped meanwhile is asked for again when its row is locked, and not taken. Whether an owner is alive, PostgreSQL's
- * clock alone decides. Rows of processes that ended long ago are deleted.
+ * clock alone decides; a life that lasts longer than any heartbeat makes it is of a clock that was set back since, and of a dispatcher that sent
+ * none since. Rows of processes that ended long ago are deleted.
  *
  * Locks its own row of `process`, and the shards that it takes; skips what others lock. Reads both tables, which are small.
  */
@@ -51,7 +52,9 @@ export async function heartbeat(
       on conflict (id) do update
       set alive_until = excluded.alive_until, able = excluded.able, outage_since = excluded.outage_since, place = excluded.place
     ), other as materialized (
-      select id, able, place from process where id <> ${id}::uuid and alive_until > now()
+      select id, able, place from process
+      where id <> ${id}::uuid and alive_until > now()
+        and alive_until <= now() + ${aliveMs}::float8 * interval '1 millisecond' + interval '1 minute'
     ), share as materialized (
       select case
         when not ${wanting}::boolean then 0

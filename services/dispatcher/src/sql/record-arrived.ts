@@ -36,7 +36,7 @@ export async function recordArrived(
         id, endpoint_id, organization_id, event_key, event_type, created_at, state, attempt_count, attempted_at, next_attempt_at,
         ${ANSWER_COLUMNS}
       )
-      select result.delivery_id, endpoint.id, endpoint.organization_id, event_key, event_type, due_at,
+      select result.delivery_id, endpoint.id, endpoint.organization_id, event_key, event_type, result.created_at,
         case
           when succeeded then 'succeeded'::delivery_state
           when next_attempt_at is null then 'exhausted'
@@ -44,10 +44,11 @@ export async function recordArrived(
         end,
         1, started_at, next_attempt_at, ${ANSWER_COLUMNS}
       from unnest(${resultArrays(settlements)},
+        ${settlements.map(({ unstored }) => unstored.createdAt)}::timestamptz[],
         ${settlements.map(({ unstored }) => unstored.organizationId)}::text[],
         ${settlements.map(({ unstored }) => unstored.eventKey)}::uuid[],
         ${settlements.map(({ unstored }) => unstored.eventType)}::text[]
-      ) as result (${RESULT_COLUMNS}, organization_id, event_key, event_type)
+      ) as result (${RESULT_COLUMNS}, created_at, organization_id, event_key, event_type)
       join webhook_endpoint as endpoint
         on endpoint.id = result.endpoint_id and endpoint.organization_id = result.organization_id
       join shard on shard.id = shard_of(result.endpoint_id)

@@ -6,10 +6,9 @@ import type { FailureKind } from "@herald/contracts";
 export interface Settlement {
   deliveryId: string;
   endpointId: string;
-  /** Of its row of `due`, as the attempt found it. */
-  dueAt: Date;
   /** In which this dispatcher owned the endpoint's shard when the attempt began. */
   epoch: number;
+  /** Its number among the attempts of its delivery, from 1 on. */
   attempt: number;
   /** The endpoint's revision that the attempt went by. */
   revision: bigint;
@@ -32,8 +31,9 @@ export interface Settlement {
   unstored?: ArrivedDelivery | undefined;
 }
 
-/** A delivery as the statement that stores its event makes it too, at the settlement's `dueAt`. */
+/** A delivery as the statement that stores its event makes it too. */
 export interface ArrivedDelivery {
+  createdAt: Date;
   organizationId: string;
   eventKey: string;
   eventType: string;
@@ -43,16 +43,17 @@ export interface ArrivedDelivery {
  * Writes down how attempts ended, and what follows for their deliveries. Endpoints are only read: no settlement waits for
  * an endpoint's row. Their health is written behind it (endpoint-health.ts).
  *
+ * - An attempt is known by its number: a failure counts only as the one that follows the delivery's last, and only in the epoch in which it
+ *   began. Then the delivery waits for its next attempt, or is exhausted, of which the product is told (notices.ts). The time of a delivery
+ *   is no fence: two publishers that get one event have two.
  * - A success ends its delivery whatever else happened to it meanwhile, also a failure in the same call. Only one that was given up stays so (SPEC
  *   3.2): it is exhausted or has expired, and the product was told. The success still counts for the endpoint's health.
- * - Where the shard has another owner by now, that may have attempted the delivery too, and moved its row: a success deletes the moved one.
- * - A failure counts only in the epoch in which its attempt began, and only where its row of `due` is as the attempt found it. Then the
- *   delivery waits for its next attempt, or is exhausted, of which the product is told (notices.ts).
+ * - The row of `due` is found by the delivery's own time, whoever owns the shard by now.
  * - The latest attempt is in the delivery's row; the one before it moves to delivery_attempt.
  * - Deliveries that were erased meanwhile, with their endpoint or with their days, are skipped.
  * - The same settlements, written again, change nothing: a caller that got no answer cannot know whether they were written.
  *
- * Locks these rows of `due` and `delivery`. Walks due_pkey, delivery_pkey, delivery_attempt_pkey, shard_pkey.
+ * Locks these rows of `delivery` and `due`. Walks delivery_pkey, due_pkey, delivery_attempt_pkey, shard_pkey.
  * `between` lets a cached plan leave out the partitions in which nothing is settled.
  *
  * @returns the results that came too late: the shard has had another owner since, the delivery had succeeded, or it was gone. They changed nothing
@@ -61,92 +62,72 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
   const results = onePerDelivery(settlements);
   const ids = results.map(({ deliveryId }) => deliveryId);
   const [first, last] = [ids.at(0), ids.at(-1)];
-  const rows = await queries.$queryRaw<{ position: number }[]>`
+  const rows = await queries.$queryRaw<{ position: number; isOvertaken: boolean }[]>`
     with result as materialized (
       select result.*, shard.epoch = result.epoch as is_current from unnest(${resultArrays(results)}) with ordinality
         as result (${RESULT_COLUMNS}, position)
       join shard on shard.id = shard_of(result.endpoint_id)
-    ), ended as (
-      delete from due using result
-      where due.shard = shard_of(result.endpoint_id) and due.endpoint_id = result.endpoint_id
-        and due.due_at = result.due_at and due.delivery_id = result.delivery_id
-        and (result.succeeded or (result.is_current and result.next_attempt_at is null))
-      returning result.position
-    ), overtaken as (
-      delete from due
-      using (
-        select endpoint_id, delivery_id, delivery.next_attempt_at
-        from result
-        cross join lateral (
-          select next_attempt_at from delivery
-          where id = result.delivery_id and id between ${first}::uuid and ${last}::uuid
-          offset 0
-        ) as delivery
-        where succeeded and not is_current
-      ) as late
-      where due.shard = shard_of(late.endpoint_id) and due.endpoint_id = late.endpoint_id
-        and due.due_at = late.next_attempt_at and due.delivery_id = late.delivery_id
-    ), postponed as (
-      update due
-      set due_at = result.next_attempt_at, attempts = due.attempts + 1
-      from result
-      where due.shard = shard_of(result.endpoint_id) and due.endpoint_id = result.endpoint_id
-        and due.due_at = result.due_at and due.delivery_id = result.delivery_id
-        and not result.succeeded and result.is_current and result.next_attempt_at is not null
-      returning result.position
-    ), counted as materialized (
-      select * from result
-      where succeeded
-        or position in (select position from ended)
-        or position in (select position from postponed)
+    ), before as materialized (
+      select id, state, attempt_count, attempted_at, coalesce(next_attempt_at, created_at) as due_at, ${ANSWER_COLUMNS}
+      from delivery
+      -- By the parameter, and not row by row: PostgreSQL 18.4 passed over the partition of one row in some hundred then (its Append pruned it
+      -- while it ran), and that attempt was gone from the history.
+      where id = any (${ids}::uuid[]) and id between ${first}::uuid and ${last}::uuid
+    ), settled as (
+      update delivery
+      set state = case
+            when result.succeeded then 'succeeded'::delivery_state
+            when result.next_attempt_at is null then 'exhausted'
+            else 'pending'
+          end,
+          attempt_count = delivery.attempt_count + 1,
+          attempted_at = result.started_at,
+          duration_ms = result.duration_ms,
+          status_code = result.status_code,
+          error_summary = result.error_summary,
+          failure_kind = result.failure_kind,
+          response_excerpt = result.response_excerpt,
+          traceparent = result.traceparent,
+          next_attempt_at = result.next_attempt_at
+      from result join before on before.id = result.delivery_id
+      where delivery.id = result.delivery_id
+        and delivery.id between ${first}::uuid and ${last}::uuid
+        and delivery.state = 'pending'
+        and delivery.attempt_count = before.attempt_count
+        and (result.succeeded or (result.is_current and result.attempt = before.attempt_count + 1))
+      returning delivery.id, delivery.endpoint_id, delivery.state, delivery.next_attempt_at, before.due_at, result.started_at, result.position
     ), preceding as (
       insert into delivery_attempt
         (delivery_id, number, started_at, ${ANSWER_COLUMNS})
       select id, attempt_count, attempted_at, ${ANSWER_COLUMNS}
-      from delivery
-      -- By the parameter, and not row by row for what was counted: PostgreSQL 18.4 passed over the partition of one row in some hundred
-      -- then (its Append pruned it while it ran), and that attempt was gone from the history.
-      where id = any (${ids}::uuid[])
-        and id between ${first}::uuid and ${last}::uuid
-        and attempt_count > 0 and state = 'pending'
-        and array[id] <@ (select array_agg(delivery_id) from counted)
+      from before
+      where attempt_count > 0 and id in (select id from settled)
       on conflict (delivery_id, number) do nothing
-    ), settled as (
-      update delivery
-      set state = case
-            when counted.succeeded then 'succeeded'::delivery_state
-            when counted.next_attempt_at is null then 'exhausted'
-            else 'pending'
-          end,
-          attempt_count = delivery.attempt_count + 1,
-          attempted_at = counted.started_at,
-          duration_ms = counted.duration_ms,
-          status_code = counted.status_code,
-          error_summary = counted.error_summary,
-          failure_kind = counted.failure_kind,
-          response_excerpt = counted.response_excerpt,
-          traceparent = counted.traceparent,
-          next_attempt_at = counted.next_attempt_at
-      from counted
-      where delivery.id = counted.delivery_id
-        and delivery.id between ${first}::uuid and ${last}::uuid
-        and delivery.state = 'pending'
-      returning delivery.endpoint_id, delivery.state, counted.started_at
+    ), ended as (
+      delete from due using settled
+      where due.shard = shard_of(settled.endpoint_id) and due.endpoint_id = settled.endpoint_id
+        and due.due_at = settled.due_at and due.delivery_id = settled.id
+        and settled.state <> 'pending'
+    ), postponed as (
+      update due
+      set due_at = settled.next_attempt_at, attempts = due.attempts + 1
+      from settled
+      where due.shard = shard_of(settled.endpoint_id) and due.endpoint_id = settled.endpoint_id
+        and due.due_at = settled.due_at and due.delivery_id = settled.id
+        and settled.state = 'pending'
     )${results.some(isLast) ? TELL_EXHAUSTED : Prisma.empty}
-    select position::int as "position" from counted
-    union all
-    -- Written before, by a statement whose answer was lost.
-    select result.position::int
+    select result.position::int as "position",
+      -- Another dispatcher settled this delivery while this statement waited for its row.
+      result.succeeded and before.state = 'pending' and settled.position is null as "isOvertaken"
     from result
-    cross join lateral (
-      select attempted_at from delivery
-      where id = result.delivery_id and id between ${first}::uuid and ${last}::uuid
-      offset 0
-    ) as delivery
-    where not result.succeeded
-      and result.position not in (select position from counted)
-      and delivery.attempted_at = result.started_at`;
+    left join before on before.id = result.delivery_id
+    left join settled on settled.position = result.position
+    where result.succeeded or settled.position is not null
+      -- Written before, by a statement whose answer was lost.
+      or before.attempted_at = result.started_at`;
   const written = new Set(rows.map(({ position }) => results[position - 1]));
+  const overtaken = rows.filter((row) => row.isOvertaken).map(({ position }) => results[position - 1] as Settlement);
+  if (overtaken.length > 0) await settle(queries, overtaken);
   return settlements.filter((each) => !written.has(each));
 }
 
@@ -154,7 +135,7 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
 export const ANSWER_COLUMNS = Prisma.sql`duration_ms, status_code, error_summary, failure_kind, response_excerpt, traceparent`;
 
 /** The columns of {@link resultArrays}. */
-export const RESULT_COLUMNS = Prisma.sql`delivery_id, endpoint_id, due_at, epoch, started_at, succeeded, next_attempt_at, ${ANSWER_COLUMNS}`;
+export const RESULT_COLUMNS = Prisma.sql`delivery_id, endpoint_id, epoch, attempt, started_at, succeeded, next_attempt_at, ${ANSWER_COLUMNS}`;
 
 /** Results as PostgreSQL unnests them. */
 export function resultArrays(results: readonly Settlement[]): Prisma.Sql {
@@ -162,8 +143,8 @@ export function resultArrays(results: readonly Settlement[]): Prisma.Sql {
   return Prisma.sql`
         ${column((each) => each.deliveryId)}::uuid[],
         ${column((each) => each.endpointId)}::uuid[],
-        ${column((each) => each.dueAt)}::timestamptz[],
         ${column((each) => each.epoch)}::bigint[],
+        ${column((each) => each.attempt)}::int[],
         ${column((each) => each.startedAt)}::timestamptz[],
         ${column((each) => each.succeeded)}::boolean[],
         ${column((each) => each.nextAttemptAt)}::timestamptz[],

@@ -113,15 +113,19 @@ describe.each(WAYS)("%s", (way) => {
       ],
       ["sends one header that never ends", LARGE, (socket) => flood(socket, "a".repeat(65_536), `${head}X: `)],
       ["sends headers that never end", LARGE, (socket) => flood(socket, "X-Header: a\r\n".repeat(1_000), head)],
-      ["sends headers of 20 KB", LARGE, `${head}X: ${"a".repeat(20_000)}\r\n\r\n`],
+      ["sends headers of 70 KB", LARGE, `${head}X: ${"a".repeat(70_000)}\r\n\r\n`],
+      ["sends the status 000", INVALID, "HTTP/1.1 000 What\r\nContent-Length: 2\r\n\r\nok"],
+      ["sends the status 099", INVALID, "HTTP/1.1 099 What\r\nContent-Length: 2\r\n\r\nok"],
+      ["sends a status of two digits", INVALID, "HTTP/1.1 20 OK\r\nContent-Length: 2\r\n\r\nok"],
+      ["sends a status of four digits", INVALID, "HTTP/1.1 2000 OK\r\nContent-Length: 2\r\n\r\nok"],
+      ["sends two equal lengths", INVALID, `${head}Content-Length: 2\r\nContent-Length: 2\r\n\r\nok`],
+      ["sends a length that no number holds", INVALID, `${head}Content-Length: 99999999999999999999999\r\n\r\nok`],
       ["sends another protocol", INVALID, "220 mail.example ESMTP\r\n"],
       ["sends a body without headers", INVALID, "<html></html>"],
-      ["sends a bad version", INVALID, "HTTP/9.9 200 OK\r\n\r\n"],
-      ["sends a bad status", INVALID, "HTTP/1.1 2x0 OK\r\n\r\n"],
       ["sends a header without a name", INVALID, `${head}: a\r\n\r\n`],
-      ["sends a header with NUL", INVALID, `${head}X: a\0b\r\n\r\n`],
+      ["sends a space before a colon", INVALID, `${head}Server : x\r\n\r\n`],
+      ["sends a bad status", INVALID, "HTTP/1.1 2x0 OK\r\n\r\n"],
       ["sends two lengths", INVALID, `${head}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`],
-      ["sends a length and chunks", INVALID, `${head}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
       ["sends a length below zero", INVALID, `${head}Content-Length: -1\r\n\r\n`],
       ["sends random bytes", INVALID, randomBytes(4_096)],
       ["closes the connection without a response", ENDED, (socket) => socket.end()],
@@ -230,6 +234,50 @@ describe.each(WAYS)("%s", (way) => {
         responseExcerpt: "no",
       });
       await expectFreed();
+    });
+  });
+
+  describe("§4.2/outcome an answer whose status and length can be read", () => {
+    const head = "HTTP/1.1 200 OK\r\n";
+    const end = "Content-Length: 2\r\n\r\nok";
+    const chunked = "\r\n\r\n2\r\nok\r\n0\r\n\r\n";
+    /** What is not as HTTP has it, and so is the last of its connection. */
+    test.each<[string, string]>([
+      ["ends its lines with LF alone", "HTTP/1.1 200 OK\nContent-Length: 2\n\nok"],
+      ["ends one header with LF alone", `${head}X-A: b\n${end}`],
+      ["has a version that does not exist", `HTTP/9.9 200 OK\r\n${end}`],
+      ["has a folded header", `${head}X-A: b\r\n  c\r\n${end}`],
+      ["has a control character in a header", `${head}X-A: b\u0001c\r\n${end}`],
+      ["has an escape sequence in a header", `${head}X-A: \u001b[0m\r\n${end}`],
+      ["has NUL in a header", `${head}X-A: a\0b\r\n${end}`],
+      ["has a length and chunks", `${head}Content-Length: 2\r\nTransfer-Encoding: chunked${chunked}`],
+      ["has chunks twice", `${head}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked${chunked}`],
+    ])("is an answer if it %s, and the last one of its connection", async (_title, answer) => {
+      receiver = await scriptedReceiver(tls, (socket) => socket.write(answer, "latin1"));
+      for (let attempt = 1; attempt <= 2; attempt++) {
+        expect(await send()).toMatchObject({ statusCode: 200, succeeded: true, errorSummary: null });
+        expect(receiver.accepted()).toBe(attempt);
+      }
+      await expectFreed();
+    });
+
+    test.each<[string, string]>([
+      ["has cookies of 17 KB", `${head}${`Set-Cookie: c=${"a".repeat(3_500)}\r\n`.repeat(5)}${end}`],
+      ["has a header of 60 KB", `${head}X: ${"a".repeat(60_000)}\r\n${end}`],
+      ["has 2,001 headers", `${head}${"A: b\r\n".repeat(2_001)}${end}`],
+      ["has Latin-1 in a header", `${head}X-A: \u00fc\u00ff\r\n${end}`],
+      ["has an empty header", `${head}X-A:\r\n${end}`],
+      ["has a reason in UTF-8", `HTTP/1.1 200 Gr\u00c3\u00b6\u00c3\u009fe\r\n${end}`],
+      ["has trailers", `${head}Transfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n2\r\nok\r\n0\r\nX-T: 1\r\n\r\n`],
+      ["offers an upgrade", `${head}Connection: Upgrade, Keep-Alive\r\nUpgrade: h2,h2c\r\n${end}`],
+      ["says 100 first", `HTTP/1.1 100 Continue\r\n\r\n${head}${end}`],
+      ["says 103 first", `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${head}${end}`],
+    ])("serves the next attempt over the same connection if it %s", async (_title, answer) => {
+      receiver = await scriptedReceiver(tls, (socket) => socket.write(answer, "latin1"));
+      for (let attempt = 1; attempt <= 2; attempt++) {
+        expect(await send()).toMatchObject({ statusCode: 200, succeeded: true, responseExcerpt: "ok" });
+      }
+      expect(receiver.accepted()).toBe(1);
     });
   });
 

@@ -1,10 +1,10 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from "node:http";
+import { type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { createBoundedServer } from "@herald/common/runtime/bounded-server";
 import type { ProblemCode } from "@herald/contracts";
 import { v7 } from "uuid";
 import { catalogue } from "../problems/catalogue.ts";
 import { toProblem } from "../problems/problem-error.ts";
-import { boundConnections } from "./connection-limits.ts";
 import { SECURITY_HEADERS } from "./middleware.ts";
 
 export interface ApiServer {
@@ -30,7 +30,14 @@ export async function startServer(
     headersTimeoutMs = HEADERS_TIMEOUT_MS,
   }: { host: string; port: number; maxConnections?: number; headersTimeoutMs?: number },
 ): Promise<ApiServer> {
-  const server = createServer(
+  const server = createBoundedServer(
+    (request, response) => {
+      if (stopping) response.setHeader("Connection", "close");
+      // The headers of a request that was under way when the stop began have promised to keep the connection open.
+      else response.once("close", () => stopping && setImmediate(() => server.closeIdleConnections()));
+      app(request, response);
+    },
+    { maxConnections },
     {
       headersTimeout: headersTimeoutMs,
       requestTimeout: REQUEST_TIMEOUT_MS,
@@ -38,15 +45,8 @@ export async function startServer(
       // Slow requests are looked for each second; the default is each half minute.
       connectionsCheckingInterval: 1_000,
     },
-    (request, response) => {
-      if (stopping) response.setHeader("Connection", "close");
-      // The headers of a request that was under way when the stop began have promised to keep the connection open.
-      else response.once("close", () => stopping && setImmediate(() => server.closeIdleConnections()));
-      app(request, response);
-    },
   );
   let stopping = false;
-  if (maxConnections !== undefined) boundConnections(server, maxConnections);
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuse(error, socket as Socket));
   server.on("checkExpectation", refuseExpectation);
   await new Promise<void>((resolve, reject) => {

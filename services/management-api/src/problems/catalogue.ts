@@ -43,6 +43,18 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
     when: "A manual delivery of an event that the endpoint doesn't list in `events`.",
     action: "Use one of the endpoint's events, or add this one to them.",
   },
+  endpoint_disabled: {
+    status: 400,
+    title: "The endpoint is disabled",
+    when: "A manual delivery or a resend to an endpoint that is paused or was disabled after failures.",
+    action: "Enable the endpoint, then send again.",
+  },
+  endpoint_limit_reached: {
+    status: 400,
+    title: "The organization has as many endpoints as it may have",
+    when: "Creating one endpoint too many.",
+    action: "Delete an endpoint that isn't needed any more, or ask the operator of the service for a higher limit.",
+  },
   authentication_required: {
     status: 401,
     title: "A token is needed",
@@ -152,23 +164,11 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
     when: "An edit or delete with a version that isn't the latest.",
     action: "Reload the endpoint, apply the change to what it is now, and send it with the new version.",
   },
-  endpoint_disabled: {
-    status: 409,
-    title: "The endpoint is disabled",
-    when: "A manual delivery or a resend to an endpoint that is paused or was disabled after failures.",
-    action: "Enable the endpoint, then send again.",
-  },
   nothing_to_resend: {
     status: 409,
     title: "There is nothing to send again",
     when: "Starting a resend where the receiver got everything that the filter asks for, or where that has been sent again already.",
     action: "Look at the preview, and widen the filter.",
-  },
-  endpoint_limit_reached: {
-    status: 409,
-    title: "The organization has as many endpoints as it may have",
-    when: "Creating one endpoint too many.",
-    action: "Delete an endpoint that isn't needed any more, or ask the operator of the service for a higher limit.",
   },
   resend_running: {
     status: 409,

@@ -98,7 +98,7 @@ describe("an active, subscribed endpoint", () => {
 describe("what a manual delivery is refused for", () => {
   test("§4.1.2 a paused endpoint takes no manual delivery", async () => {
     const { endpoint } = await create(client, { enabled: false });
-    const { body } = await deliver(endpoint.id, "{}").expect(409);
+    const { body } = await deliver(endpoint.id, "{}").expect(400);
     expect(body.code).toBe("endpoint_disabled");
     expect(await api.prisma.delivery.count({ where: { endpointId: endpoint.id } })).toBe(0);
   });

@@ -1,12 +1,9 @@
-import { memorySettings } from "@herald/common/config/common-settings";
-import { memoryBounds } from "@herald/common/service/memory";
 import { MAX_EVENT_BYTES } from "@herald/contracts";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { bundleEntry, type Message, unbundle } from "./bundle.ts";
 import { createEarly } from "./early.ts";
 import { organizationOf } from "./organization.ts";
-import { BEHIND_PREFETCH, prefetchOf } from "./prefetch.ts";
 
 const bundle = (...messages: Message[]) => Buffer.concat(messages.map(bundleEntry));
 
@@ -69,22 +66,6 @@ test("reading an organization ends, whatever the bytes (property)", () => {
     { numRuns: 2_000 },
   );
 });
-
-const BUCKETS = 16;
-
-test.each([
-  ["least", memorySettings.MEMORY_MIB.minimum],
-  ["ordinary", 512],
-  ["largest", memorySettings.MEMORY_MIB.maximum],
-])(
-  "events of the largest size fit into the inbox of the %s MEMORY_MIB, and each queue always has some",
-  (_which, MEMORY_MIB) => {
-    const { inboxBytes } = memoryBounds({ MEMORY_MIB });
-    const prefetch = prefetchOf(inboxBytes, BUCKETS);
-    expect(BUCKETS * (prefetch + BEHIND_PREFETCH) * MAX_EVENT_BYTES).toBeLessThanOrEqual(inboxBytes);
-    expect(prefetch).toBeGreaterThanOrEqual(1);
-  },
-);
 
 beforeEach(() => void jest.useFakeTimers({ now: 0 }));
 afterEach(() => void jest.useRealTimers());

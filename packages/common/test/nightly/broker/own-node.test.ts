@@ -42,7 +42,7 @@ describe("with a node of its own", () => {
   test("a broker's connections come back after an operator closed them", async () => {
     const broker = environment.connect();
     const got = inbox();
-    broker.consume({ queue: environment.inboxQueue, prefetch: 10, handle: got.handle });
+    broker.consumeEvents({ queue: environment.inboxQueue, prefetch: 10, handle: got.handle });
     const publisher = broker.publisher();
     await broker.ready();
     await publisher.publish(messageTo(environment.inboxQueue, "one"));
@@ -60,7 +60,7 @@ describe("with a node of its own", () => {
   test("a node out of memory blocks publishing, shows as not ready, and takes acknowledgements all the same", async () => {
     const broker = environment.connect();
     const got = inbox();
-    broker.consume({ queue: environment.inboxQueue, prefetch: 10, handle: got.handle });
+    broker.consumeEvents({ queue: environment.inboxQueue, prefetch: 10, handle: got.handle });
     const patient = broker.publisher({ timeoutMs: 170_000 });
     const hasty = broker.publisher({ timeoutMs: 200 });
     await broker.ready();
@@ -114,7 +114,7 @@ describe("with a node of its own", () => {
   test("a restart of the node loses nothing, and needs no restart of its clients", async () => {
     const broker = environment.connect();
     const seen = new Set<string>();
-    broker.consume({
+    broker.consumeEvents({
       queue: environment.inboxQueue,
       prefetch: 20,
       handle: (message) => {

@@ -1,0 +1,40 @@
+const TICK_MS = 500;
+/** A pause of V8's collector, or another process on the processor, is shorter. */
+const STANDSTILL_MS = 1_000;
+
+/** Knows whether this process stood still: it was stopped, its machine slept, was moved or had no processor for it. */
+export interface Standstill {
+  /** Whether it stood still for a second or longer at some time within the last so many milliseconds. */
+  within(lastMs: number): boolean;
+  stop(): void;
+}
+
+/**
+ * Looks at the clocks twice a second. The monotonic one does not count the sleep of a machine, so that the time of day is looked at too: where
+ * somebody has set it, the process counts as having stood still once.
+ */
+export function watchStandstill(
+  monotonicMs: () => number = () => performance.now(),
+  timeOfDayMs: () => number = Date.now,
+): Standstill {
+  let ticked = { atMs: monotonicMs(), dayMs: timeOfDayMs() };
+  let endedMs = Number.NEGATIVE_INFINITY;
+
+  function tick(): void {
+    const now = { atMs: monotonicMs(), dayMs: timeOfDayMs() };
+    const gapMs = Math.max(now.atMs - ticked.atMs, now.dayMs - ticked.dayMs);
+    if (gapMs >= TICK_MS + STANDSTILL_MS) endedMs = now.atMs;
+    ticked = now;
+  }
+
+  const timer = setInterval(tick, TICK_MS);
+  timer.unref();
+  return {
+    within(lastMs) {
+      // A timer of an attempt may be called before this one's, after the standstill.
+      tick();
+      return monotonicMs() - lastMs <= endedMs;
+    },
+    stop: () => clearInterval(timer),
+  };
+}
