@@ -216,7 +216,7 @@ export const inbox: Check<BrokerSubject> = {
         if (consumerCount > publishers) {
           findings.push(
             fault(
-              `The queue ${queue} has ${plural(consumerCount, "consumer")}, and ${plural(publishers, "publisher")} at work: another program takes events.`,
+              `The queue ${queue} has ${plural(consumerCount, "consumer")}, and ${plural(publishers, "publisher")} at work: another program takes events, or a publisher does not reach PostgreSQL.`,
               `See which one: rabbitmqctl list_consumers --vhost ${vhost} queue_name channel_pid. End it, or give each Herald a BROKER_NAMESPACE of its own.`,
             ),
           );

@@ -133,8 +133,10 @@ export const nameServers: Check<WayOutSubject> = {
       }),
     ).then((all) => all.flat());
     if (silent.length === 0) return [];
-    const what = `Name servers that do not answer: ${silent.join(", ")}.`;
-    return silent.length === servers.length ? fault(what, NAMES_REMEDY) : warning(what, NAMES_REMEDY);
+    const what = `Name servers that know no answer: ${silent.join(", ")}.`;
+    // One that says so may know the names of receivers.
+    const areAllSilent = silent.length === servers.length && !/ESERVFAIL|EREFUSED/.test(what);
+    return areAllSilent ? fault(what, NAMES_REMEDY) : warning(what, NAMES_REMEDY);
   },
 };
 

@@ -4,7 +4,6 @@ import { MIB } from "@herald/common/config/common-settings";
 import { type Environment, readConfig } from "@herald/common/config/read-config";
 import type { Config, Setting, Settings } from "@herald/common/config/settings";
 import type { ServiceName } from "@herald/common/database/rights";
-import { memoryBounds } from "@herald/common/service/memory";
 import { type Facts, factsOf } from "@herald/common/service/processes";
 import { dispatcherSettings } from "@herald/dispatcher";
 import { managementApiSettings, problemsOfManagementApi } from "@herald/management-api";
@@ -101,7 +100,6 @@ export function unwise(environment: Environment): Finding[] {
     ...(["MEMORY_MIB", "RETENTION_DAYS", "PUBLICATION_WINDOW_DAYS", "PAGE_LOGO_FILE"] as const),
   );
   const { MEMORY_MIB: memory, RETENTION_DAYS: kept, PUBLICATION_WINDOW_DAYS: window, PAGE_LOGO_FILE: logo } = config;
-  memoryBounds(config);
   const findings: Finding[] = [];
   const machine = Math.floor(totalmem() / MIB);
   if (memory !== undefined && memory > machine)
