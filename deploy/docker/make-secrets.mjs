@@ -11,11 +11,15 @@ if (existsSync(join(folder, "rabbitmq-definitions.json"))) {
 }
 mkdirSync(folder, { recursive: true, mode: 0o700 });
 
-const RIGHTS = JSON.parse(readFileSync(new URL("../rabbitmq/rights.json", import.meta.url), "utf8"));
+const { vhosts, permissions } = JSON.parse(
+  readFileSync(new URL("../rabbitmq/definitions.json", import.meta.url), "utf8"),
+);
 const password = () => randomBytes(24).toString("hex");
 /** The user of each service; `app` and `herald` are those of the command. */
 const SERVICES = ["api", "publisher", "dispatcher"];
-const users = Object.fromEntries([...RIGHTS.map(({ user }) => user), "operator"].map((user) => [user, password()]));
+const users = Object.fromEntries(
+  [...permissions.map(({ user }) => user), "operator"].map((user) => [user, password()]),
+);
 const amqpUrl = (user) => `amqp://${user}:${users[user]}@rabbitmq:5672/herald`;
 
 write("postgres-admin-password", password());
@@ -35,21 +39,17 @@ write("auth-jwt-secret", randomBytes(32).toString("base64"));
 write("rabbitmq-definitions.json", JSON.stringify(definitions(), null, 2));
 process.stdout.write(`Secrets are in ${folder}. Keep them out of version control.\n`);
 
-/** Who may do what on the broker: no more than their work takes, as deploy/rabbitmq/rights.json has it. */
+/** Who may do what on the broker: no more than their work takes, as deploy/rabbitmq/definitions.json has it. */
 function definitions() {
-  const permission = (user, configure, write, read) => ({ user, vhost: "herald", configure, write, read });
   return {
-    vhosts: [{ name: "herald" }],
+    vhosts,
     users: Object.entries(users).map(([name, secret]) => ({
       name,
       password_hash: hash(secret),
       hashing_algorithm: "rabbit_password_hashing_sha256",
       tags: name === "operator" ? ["administrator"] : [],
     })),
-    permissions: [
-      ...RIGHTS.map(({ user, configure, write, read }) => permission(user, configure, write, read)),
-      permission("operator", ".*", ".*", ".*"),
-    ],
+    permissions: [...permissions, { user: "operator", vhost: "herald", configure: ".*", write: ".*", read: ".*" }],
   };
 }
 

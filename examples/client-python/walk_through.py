@@ -51,7 +51,7 @@ print(f"created {endpoint.name} with a secret of {len(created.signing_secret)} c
 
 # Read, and list.
 details = body_of(read_webhook.sync(endpoint.id, client=herald))
-print(f"read {details.name}, {details.disabled_reason or 'enabled'}, {details.unfinished.pending} pending")
+print(f"read {details.name}, {details.disabled_reason or 'enabled'}, {details.unfinished.waiting} waiting")
 endpoints = body_of(list_webhooks.sync(client=herald))
 print("listed", ", ".join(each.name for each in endpoints))
 
@@ -98,14 +98,14 @@ page = body_of(
     )
 )
 for each in page.deliveries:
-    print(f"history {each.state}, failure {each.failure_kind}")
+    print(f"history {each.outcome}, failure {each.failure_kind}")
 
 # What became of the events about an entity, at every endpoint.
 if "ENTITY_ID" in os.environ:
     found = body_of(find_events.sync(client=herald, entity_id=uuid.UUID(os.environ["ENTITY_ID"])))
     for event in found.events:
         at = event.endpoints[0]
-        print(f"event {event.type_} at {at.endpoint_name}: {at.delivery.state if at.delivery else at.reason}")
+        print(f"event {event.type_} at {at.endpoint_name}: {at.delivery.outcome if at.delivery else at.reason}")
 
 # A new secret, from this answer on; and who changed what.
 rotated = body_of(edit(edited.endpoint.version, rotate_secret=True))

@@ -27,7 +27,7 @@ console.log(`created ${endpoint.name} with a secret of ${signingSecret?.length} 
 // Read, and list.
 const path = { id: endpoint.id };
 const details = bodyOf(await herald.GET("/webhooks/{id}", { params: { path } }));
-console.log(`read ${details.name}, ${details.disabledReason ?? "enabled"}, ${details.unfinished.pending} pending`);
+console.log(`read ${details.name}, ${details.disabledReason ?? "enabled"}, ${details.unfinished.waiting} waiting`);
 const endpoints = bodyOf(await herald.GET("/webhooks"));
 console.log(`listed ${endpoints.map(({ name }) => name).join(", ")}`);
 
@@ -56,14 +56,14 @@ console.log(`delivered ${delivery.succeeded}, status ${delivery.statusCode}, att
 // The history, by filters.
 const query = { outcome: ["succeeded" as const], eventType: ["WorkItemCompleted" as const], limit: 10 };
 const page = bodyOf(await herald.GET("/webhooks/{id}/deliveries", { params: { path, query } }));
-for (const { state, failureKind } of page.deliveries) console.log(`history ${state}, failure ${failureKind}`);
+for (const { outcome, failureKind } of page.deliveries) console.log(`history ${outcome}, failure ${failureKind}`);
 
 // What became of the events about an entity, at every endpoint.
 if (ENTITY_ID) {
   const found = bodyOf(await herald.GET("/events", { params: { query: { entityId: ENTITY_ID } } }));
   for (const event of found.events) {
     const [at] = event.endpoints;
-    console.log(`event ${event.type} at ${at?.endpointName}: ${at?.delivery?.state ?? at?.reason}`);
+    console.log(`event ${event.type} at ${at?.endpointName}: ${at?.delivery?.outcome ?? at?.reason}`);
   }
 }
 

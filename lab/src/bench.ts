@@ -1,21 +1,15 @@
-import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { currentCommit, projectFolder } from "@herald/dev/stack/folders";
+import { currentCommit } from "@herald/dev/stack/folders";
 import { buildBaseline, openBenchEnvironment } from "./environment.ts";
-import { isOfPage, writePage } from "./page/page.ts";
-import { type BenchReport, machine, mergeResults, readResults, writeResults } from "./results.ts";
+import { type BenchReport, machine } from "./report.ts";
 import type { Row } from "./row.ts";
 import { backlogRow } from "./rows/backlog.ts";
 import { crashRow } from "./rows/crash.ts";
 import { deliveriesRow } from "./rows/deliveries.ts";
-import { dispatchersRow } from "./rows/dispatchers.ts";
 import { floodRow } from "./rows/flood.ts";
-import { growthRow } from "./rows/growth.ts";
 import { hostsRow } from "./rows/hosts.ts";
-import { idleRow } from "./rows/idle.ts";
 import { latencyRow } from "./rows/latency.ts";
 import { memoryRow } from "./rows/memory.ts";
-import { partitionRow } from "./rows/partition.ts";
 import { slowCrowdRow } from "./rows/slow-crowd.ts";
 import { type RowResult, runRow } from "./run-row.ts";
 import { resultsText } from "./table.ts";
@@ -24,20 +18,13 @@ import { resultsText } from "./table.ts";
 const ROWS: readonly Row[] = [
   latencyRow,
   deliveriesRow,
-  dispatchersRow,
   backlogRow,
   floodRow,
   slowCrowdRow,
   crashRow,
-  partitionRow,
   hostsRow,
   memoryRow,
-  idleRow,
-  growthRow,
 ];
-
-/** What was measured last of each row, as docs/scaling.md shows it. */
-const MEASURED = join(projectFolder(), "docs", "measured.json");
 
 const COMPARED = ROWS.filter(({ compared }) => compared)
   .map(({ name }) => name)
@@ -47,11 +34,8 @@ const USAGE = `pnpm bench [options]: measures Herald on this machine, with a Pos
   --only a,b         rows to measure: ${ROWS.map(({ name }) => name).join(", ")}
   --seconds N        how long each figure is measured in a round (5)
   --rounds N         rounds; the table shows their medians and spread (3)
-  --growth N,M       finished deliveries that "growth" stores, one size after the other (200000)
   --baseline COMMIT  builds this commit into .local, and measures with it too, by turns, what is compared: ${COMPARED}
   --profile DIR      writes CPU profiles of the services there
-  --save FILE        puts the medians into this file, in the place of those that it has of the same rows
-  --pages            measures nothing: makes the tables and plots of docs/scaling.md of --save's file (docs/measured.json)
   --json             prints everything as JSON`;
 
 const { values } = parseArgs({
@@ -59,11 +43,8 @@ const { values } = parseArgs({
     only: { type: "string" },
     seconds: { type: "string", default: "5" },
     rounds: { type: "string", default: "3" },
-    growth: { type: "string", default: "200000" },
     baseline: { type: "string" },
     profile: { type: "string" },
-    save: { type: "string" },
-    pages: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
@@ -72,14 +53,10 @@ if (values.help) {
   console.log(USAGE);
   process.exit();
 }
-if (values.pages) {
-  writePage(readResults(values.save ?? MEASURED));
-  process.exit();
-}
 const only = values.only?.split(",");
 const unknown = only?.filter((name) => !ROWS.some((row) => row.name === name)) ?? [];
-const [seconds, rounds, sizes] = [Number(values.seconds), Number(values.rounds), values.growth.split(",").map(Number)];
-if (unknown.length > 0 || !(seconds > 0) || !(rounds >= 1) || !sizes.every((size) => size >= 1)) {
+const [seconds, rounds] = [Number(values.seconds), Number(values.rounds)];
+if (unknown.length > 0 || !(seconds > 0) || !(rounds >= 1)) {
   console.error(unknown.length > 0 ? `There is no row "${unknown.join('", "')}".\n\n${USAGE}` : USAGE);
   process.exit(2);
 }
@@ -94,11 +71,7 @@ const rows: RowResult[] = [];
 try {
   for (const row of ROWS) {
     if (only && !only.includes(row.name)) continue;
-    for (const growth of row.grows ? sizes : sizes.slice(0, 1)) {
-      rows.push(await runRow(row, environment, { seconds, rounds, growth, baseline, progress }));
-      // A run takes an hour: what it has is kept, whatever becomes of the rest.
-      if (values.save) writeResults(values.save, mergeResults(readResults(values.save), report(), isOfPage));
-    }
+    rows.push(await runRow(row, environment, { seconds, rounds, baseline, progress }));
   }
 } finally {
   await environment.close();

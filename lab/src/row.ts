@@ -9,8 +9,6 @@ export interface Row {
   readonly figures: Readonly<Record<string, FigureKind>>;
   /** Figures that `--baseline` sets beside another commit's, each with what their ratio has to reach, if anything. */
   readonly compared?: Readonly<Record<string, Bar | "shown">>;
-  /** Measured once for each size of `--growth`. */
-  readonly grows?: true;
   /** Starts what it measures, and warms it up. */
   open(environment: BenchEnvironment, options: BenchOptions): Promise<OpenRow>;
 }
@@ -35,8 +33,6 @@ export type Bar = { readonly atLeast: number } | { readonly atMost: number };
 export interface BenchOptions {
   /** How long each figure is measured in a round. */
   readonly seconds: number;
-  /** Finished deliveries that the growth row stores. */
-  readonly growth: number;
   readonly progress: (text: string) => void;
 }
 

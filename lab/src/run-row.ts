@@ -15,8 +15,6 @@ export interface Figure extends FigureKind {
 
 export interface RowResult {
   name: string;
-  /** The history's size, of a row that is measured for several. */
-  growth?: number;
   title: string;
   conditions: string;
   figures: Figure[];
@@ -59,7 +57,6 @@ export async function runRow(
     await beside?.close();
     await open.close();
   }
-  const size = row.grows && { growth: options.growth };
   const figures = kindsOf(row, isCompared).map(([name, kind]) =>
     figureOf(
       name,
@@ -67,7 +64,7 @@ export async function runRow(
       measured.map((round) => round[name] ?? Number.NaN),
     ),
   );
-  return { name: row.name, ...size, title: row.title, conditions: open.conditions, figures };
+  return { name: row.name, title: row.title, conditions: open.conditions, figures };
 }
 
 /** A row's figures, each compared one with the baseline's behind it, and with their ratio where that has a bar. */
@@ -82,7 +79,7 @@ function kindsOf(row: Row, isCompared: boolean): [string, FigureKind][] {
 }
 
 /** What the baseline's figure of this name is called. */
-export const otherName = (name: string) => `${name}Baseline`;
+const otherName = (name: string) => `${name}Baseline`;
 const ratioName = (name: string) => `${name}ToBaseline`;
 
 function besides(own: Record<string, number>, other: Record<string, number>): Record<string, number> {

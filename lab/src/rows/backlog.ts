@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { besideRow, type Disturbance } from "../beside-row.ts";
 import { measureRate, serverCpu } from "../measuring.ts";
 import type { AddedEndpoint } from "../traffic.ts";
-import { locked } from "./locked.ts";
 import { checkpoint, forgetDeliveries, storeUnfinished } from "./stored.ts";
 
 const BACKLOG = 100_000;
@@ -106,7 +105,7 @@ const retries: Disturbance = {
 /** What all others notice of an endpoint's trouble. */
 export const backlogRow = besideRow({
   name: "backlog",
-  title: "Endpoints beside a backlog, retries, and a locked row",
+  title: "Endpoints beside a backlog, and retries",
   conditions: `endpoints with a backlog or retries answer after ${ANSWER_AFTER_MS} ms, more or less a half`,
-  disturbances: { backlog, retries, locked },
+  disturbances: { backlog, retries },
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { bucketOf } from "@herald/common/broker/cell";
 import { quantile } from "@herald/e2e/statistics";
+import { routingKey } from "@herald/emitter";
 import { besideRow, type Disturbance } from "../beside-row.ts";
 import { worstToMiddle } from "../measuring.ts";
 import { forgetDeliveries } from "./stored.ts";
@@ -76,9 +76,13 @@ export const floodRow = besideRow({
 });
 
 /** The id of an organization whose events go through this bucket. */
-function organizationOf(bucket: string): string {
+function organizationOf(bucket: string | undefined): string {
   for (;;) {
     const id = randomUUID();
     if (bucketOf(id) === bucket) return id;
   }
+}
+
+function bucketOf(organizationId: string): string | undefined {
+  return routingKey({ type: "RiskCreated", organizationId }).split(".")[1];
 }

@@ -5,7 +5,7 @@ import { lazy, type ReactNode, StrictMode, Suspense } from "react";
 import { createRoot } from "react-dom/client";
 import { Route, Router, Switch } from "wouter";
 import { addressesFrom } from "./api/client.ts";
-import { filtersFromSearch } from "./api/delivery-filters.ts";
+import { filtersFromSearch } from "./api/filters.ts";
 import { deliveriesQuery, overviewQuery, sessionQuery, webhookQuery } from "./api/queries.ts";
 import { Shell } from "./app/Shell.tsx";
 import { applyStoredTheme } from "./app/theme.tsx";
@@ -87,7 +87,7 @@ function prefetch(client: QueryClient, place: string, search: string): void {
   const id = /^\/webhooks\/([^/]+)/.exec(place)?.[1];
   if (!isUuid(id)) return;
   void client.prefetchQuery(webhookQuery(id));
-  void client.prefetchInfiniteQuery(deliveriesQuery(id, filtersFromSearch(new URLSearchParams(search))));
+  void client.prefetchInfiniteQuery(deliveriesQuery(id, filtersFromSearch(new URLSearchParams(search), "webhook")));
   void import("./scenes/webhook/WebhookPage.tsx");
 }
 

@@ -6,9 +6,8 @@ export interface OutgoingMessage {
   /** "" for the default exchange, whose routing keys are queue names. */
   exchange: string;
   routingKey: string;
-  /** JSON, UTF-8, unless `contentType` says otherwise. */
+  /** JSON, UTF-8. */
   content: Buffer;
-  contentType?: string;
   headers?: Record<string, unknown>;
   /** Whether the message survives a restart of the broker. True where absent. */
   persistent?: boolean;

@@ -1,6 +1,5 @@
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Cell, readCell } from "@herald/common/broker/cell";
 import { assertTls } from "@herald/common/broker/tls";
 import { type Names, names } from "@herald/common/broker/topology";
 import { serviceSettings } from "@herald/common/config/common-settings";
@@ -13,8 +12,7 @@ import { readCaFile } from "@herald/common/security/server-certificate";
 import { type ChannelModel, connect } from "amqplib";
 import type { CommandContext } from "./command.ts";
 
-const { DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE, INBOX_BUCKETS, CELL } =
-  serviceSettings;
+const { DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE } = serviceSettings;
 
 /** Where a server is, and the authorities that its certificate may come from. */
 export interface Address {
@@ -66,16 +64,14 @@ const CLOSE_TIMEOUT_MS = 2_000;
 
 export interface BrokerAddress extends Address {
   namespace: string;
-  /** Which of the Heralds that share the namespace's events. */
-  cell: Cell;
 }
 
 /** @throws ConfigError */
 export function brokerAddress({ environment }: Pick<CommandContext, "environment">): BrokerAddress {
-  const config = readConfig({ AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE, INBOX_BUCKETS, CELL }, environment);
+  const config = readConfig({ AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE }, environment);
   const ca = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
   assertTls(config.AMQP_URL, ca);
-  return { url: config.AMQP_URL, ca, namespace: config.BROKER_NAMESPACE, cell: readCell(config) };
+  return { url: config.AMQP_URL, ca, namespace: config.BROKER_NAMESPACE };
 }
 
 /** @throws amqplib's error where there is no connection */
@@ -105,7 +101,7 @@ export async function withBroker<T>(
   const address = brokerAddress(context);
   const connection = await openBroker(address).catch((cause) => refused(cause, BROKER, address.url));
   try {
-    return await task(connection, names(address.namespace, address.cell));
+    return await task(connection, names(address.namespace));
   } finally {
     await closeBroker(connection);
   }

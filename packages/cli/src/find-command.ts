@@ -27,7 +27,7 @@ export const findCommand: Command = {
   --limit N           events of each organization, at the most
   --json              prints one object a line
 
-It shows the trace that the event was emitted in, and no payload. In place of a delivery's state it says why there is no delivery:
+It shows the trace that the event was emitted in, and no payload. In place of a delivery's outcome it says why there is no delivery:
 
 ${Object.entries(NO_DELIVERY_REASONS)
   .map(([reason, sentence]) => `  ${reason}\n      ${sentence}`)
@@ -161,7 +161,7 @@ function factsTable(what: string, id: string, facts: string[][]): string {
 
 function describeEndpoints(endpoints: readonly EndpointDelivery[]): string {
   if (endpoints.length === 0) return "The organization has no endpoint.\n";
-  const headings = ["ENDPOINT", "NAME", "DELIVERY", "STATE", "ATTEMPTS", "STATUS", "NEXT ATTEMPT", "ERROR"];
+  const headings = ["ENDPOINT", "NAME", "DELIVERY", "OUTCOME", "ATTEMPTS", "STATUS", "NEXT ATTEMPT", "ERROR"];
   const reasons = new Set(endpoints.flatMap(({ reason }) => reason ?? []));
   const legend = [...reasons].map((reason) => `${reason}: ${NO_DELIVERY_REASONS[reason]}\n`);
   return table(headings, endpoints.map(rowOf)) + (legend.length > 0 ? `\n${legend.join("")}` : "");
@@ -170,8 +170,15 @@ function describeEndpoints(endpoints: readonly EndpointDelivery[]): string {
 function rowOf({ endpointId, endpointName, delivery, reason }: EndpointDelivery): string[] {
   const of = (texts: unknown[]) => [endpointId, endpointName, ...texts].map((text) => oneLine(String(text ?? "")));
   if (delivery === null) return of(["none", reason]);
-  const { id, state, inFlight, attemptCount, statusCode, nextAttemptAtUtc, errorSummary } = delivery;
-  return of([id, inFlight ? "due" : state, attemptCount, statusCode, nextAttemptAtUtc, errorSummary]);
+  const { id, outcome, inFlight, attemptCount, statusCode, nextAttemptAtUtc, errorSummary } = delivery;
+  return of([
+    id,
+    inFlight ? `${outcome}, in flight` : outcome,
+    attemptCount,
+    statusCode,
+    nextAttemptAtUtc,
+    errorSummary,
+  ]);
 }
 
 /** An id is one event's, and an entity one organization's: several have it only by a product service's mistake. */

@@ -5,7 +5,7 @@ import { type Command, type CommandContext, EXIT, type RunContext, UsageError } 
 import { dispatchCommand } from "./dispatch/dispatch-command.ts";
 import { doctorCommand } from "./doctor/doctor-command.ts";
 import { endpointsCommand } from "./endpoints-command.ts";
-import { eventsCommand } from "./events/events-command.ts";
+import { eventsCommand } from "./events-command.ts";
 import { findCommand } from "./find-command.ts";
 import { keysCommand } from "./keys-command.ts";
 import { lagCommand } from "./lag-command.ts";

@@ -59,7 +59,7 @@ function describe(queues: QueueDepth[], lag: Lag, ages: Record<`oldestFor${strin
     ["  wait for Herald", some(lag.dueForHerald), oldest(ages.oldestForHeraldSeconds)],
     ["  wait for their receiver", some(lag.due - lag.dueForHerald), oldest(ages.oldestForReceiverSeconds)],
     ["deliveries scheduled", some(lag.scheduled), "retries"],
-    ["deliveries parked", some(lag.disabled), "of disabled endpoints"],
+    ["deliveries parked", some(lag.parked), "of disabled endpoints"],
     ["dispatchers able", String(lag.dispatchersAble), ""],
     ["dispatchers not able", String(lag.dispatchersUnable), "to make attempts"],
     ["shards owned", String(lag.shardsOwned), ""],

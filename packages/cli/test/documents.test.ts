@@ -74,7 +74,6 @@ const KNOWN_PATHS = new Set([
   "/administration/integrations",
   "/administration/sign-in",
   "/api/organization/integration-operations",
-  "/reference",
   "/openapi.json",
 ]);
 const OF_MACHINES = /^\/(etc|opt|usr|var)(\/|$)/;

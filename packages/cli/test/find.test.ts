@@ -97,7 +97,7 @@ test("herald find finds an event by its delivery, and shows a manual delivery it
   const stored = await event("acme");
   const { id } = await deliver(receiver, stored, exhausted);
   expect((await find("--delivery", id)).found).toMatchObject([
-    { organizationId: "acme", id: stored.id, endpoints: [{ delivery: { id, state: "exhausted", statusCode: 410 } }] },
+    { organizationId: "acme", id: stored.id, endpoints: [{ delivery: { id, outcome: "exhausted", statusCode: 410 } }] },
   ]);
   expect((await find("--delivery", id, "--organization", "globex")).found).toEqual([]);
   const manual = await insertDelivery(db.database.prisma, receiver, exhausted);

@@ -59,7 +59,7 @@ test("herald lag says what waits in the queues, and what the database knows", as
     due: 3,
     dueForHerald: 2,
     scheduled: 1,
-    disabled: 1,
+    parked: 1,
     notices: 0,
     catchUps: 1,
     guards: 0,

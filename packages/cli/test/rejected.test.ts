@@ -26,15 +26,10 @@ afterEach(async () => {
 const settings = () => ({ AMQP_URL: broker.url, BROKER_NAMESPACE: broker.namespace });
 const run = (...args: string[]) => callHerald(["rejected", ...args], settings());
 
-async function put(
-  text: string | Buffer,
-  reason = "/id must match format",
-  headers = {},
-  contentType = "application/json",
-): Promise<void> {
+async function put(text: string | Buffer, reason = "/id must match format", headers = {}): Promise<void> {
   channel.sendToQueue(rejectedQueue, Buffer.from(text), {
     headers: { ...headers, "x-herald-reason": reason },
-    contentType,
+    contentType: "application/json",
     persistent: true,
   });
   await channel.waitForConfirms();
@@ -89,12 +84,7 @@ test("rejected show prints everything about one event, or its bytes alone", asyn
 
 describe("rejected replay", () => {
   test("puts the named event back into the inbox as it first came, and leaves the others", async () => {
-    await put(
-      "one",
-      "r",
-      { traceparent: "00-t", "x-death": [], "x-first-death-reason": "delivery_limit" },
-      "application/cloudevents+json",
-    );
+    await put("one", "r", { traceparent: "00-t", "x-death": [], "x-first-death-reason": "delivery_limit" });
     await put("two");
     const id = (await listed()).find(({ reason }) => reason === "r")?.id ?? "";
     expect(await run("replay", id)).toMatchObject({ code: 0, stdout: "Replayed 1 event.\n" });
@@ -105,7 +95,7 @@ describe("rejected replay", () => {
     expect(replayed.content.toString()).toBe("one");
     const { "x-delivery-count": _deliveryCount, ...headers } = replayed.properties.headers ?? {};
     expect(headers).toEqual({ traceparent: "00-t" });
-    expect(replayed.properties).toMatchObject({ deliveryMode: 2, contentType: "application/cloudevents+json" });
+    expect(replayed.properties).toMatchObject({ deliveryMode: 2, contentType: "application/json" });
   });
 
   test("puts back all events that were there, with --all", async () => {

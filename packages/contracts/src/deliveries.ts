@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { DeliveryState, EventType, ExportFormat, FailureKind, Outcome } from "./enums.ts";
+import { EventType, FailureKind, Outcome } from "./enums.ts";
 import {
   count,
   cursor,
@@ -16,6 +16,8 @@ import {
   uuid,
 } from "./json-schema.ts";
 
+const FAILED = "the receiver answered 503";
+
 const summary = {
   id: uuid("The delivery; kept across retries and sent as the delivery-id header."),
   businessEventId: Type.Optional(
@@ -29,7 +31,9 @@ const summary = {
     httpStatus("HTTP status of the latest attempt, 503 for network errors and timeouts; null before the first."),
   ),
   succeeded: flag("True when the latest attempt got a 2xx."),
-  errorSummary: orNull(text("Why the latest attempt failed; null where it succeeded or none was made.")),
+  errorSummary: orNull(
+    text("Why the latest attempt failed; null where it succeeded or none was made.", { examples: [FAILED] }),
+  ),
   attemptedAtUtc: orNull(time("When the latest attempt began; null before the first.")),
 };
 
@@ -44,10 +48,10 @@ const failureKind = refOrNull({ FailureKind }, "Why it failed, for programs; nul
 const listItem = {
   ...summary,
   endpointId: uuid("The endpoint that it goes to."),
-  endpointName: text("What people call the endpoint."),
+  endpointName: text("What people call the endpoint.", { examples: ["Billing"] }),
   entityId: orNull(uuid("The entity that its event is about; null for manual deliveries.")),
   failureKind,
-  state: refTo({ DeliveryState }, "How it stands."),
+  outcome: refTo({ Outcome }, "How it stands."),
   inFlight: flag("The delivery is due: an attempt is under way, or waits for its turn."),
   createdAtUtc: time("When the delivery came to be."),
   nextAttemptAtUtc: orNull(time("When the next attempt is due; null where none is scheduled.")),
@@ -72,15 +76,19 @@ export const attempt = {
   attemptedAtUtc: time("When it began."),
   durationMs: count("How long it took, in milliseconds."),
   statusCode: httpStatus("HTTP status; 503 for network errors and timeouts."),
-  errorSummary: orNull(text("Why it failed; null where it succeeded.")),
+  errorSummary: orNull(text("Why it failed; null where it succeeded.", { examples: [FAILED] })),
   failureKind,
-  responseExcerpt: orNull(text("The first KiB of the response; null where there was none.")),
+  responseExcerpt: orNull(
+    text("The first KiB of the response; null where there was none.", { examples: ["Back in a minute."] }),
+  ),
 };
 
 export const DeliveryAttemptInfo = object("One signed HTTP request.", {
   number: count("Which of the delivery's attempts.", { minimum: 1 }),
   ...attempt,
-  timestamp: text("The text of the timestamp header: with the body, what the signature was made of."),
+  timestamp: text("The text of the timestamp header: with the body, what the signature was made of.", {
+    examples: ["1769860800"],
+  }),
   headers: listOf(
     Type.Unsafe<[name: string, value: string]>({
       type: "array",
@@ -149,32 +157,6 @@ export const AllDeliveriesQuery = object("Query parameters of the history of all
   ...filters,
 });
 
-export const DeliveryExportQuery = object("Query parameters of an export of an endpoint's history.", {
-  format: Type.Optional(
-    Type.Unsafe<Static<typeof ExportFormat>>({ ...refTo({ ExportFormat }, "How it is written."), default: "ndjson" }),
-  ),
-  bodies: Type.Optional(
-    Type.Boolean({ default: false, description: "With the body of each delivery, character for character." }),
-  ),
-  cursor: Type.Optional(
-    cursor(
-      "`cursor` of the last row that arrived whole: the export goes on behind it. The other parameters have to be the same.",
-    ),
-  ),
-  ...filters,
-});
-
-export const DeliveryExportRow = object("A delivery in an export.", {
-  ...listItem,
-  body: Type.Optional(
-    orNull(
-      text("The request body, character for character; there with `bodies=true`. Null where it is no longer kept."),
-    ),
-  ),
-  cursor: cursor("Send it as `cursor`, and the export goes on behind this delivery."),
-});
-export type DeliveryExportRow = Static<typeof DeliveryExportRow>;
-
 /** As the OpenAPI document has them: so named, and in this order. */
 export const deliverySchemas = {
   WebhookDeliverySummary,
@@ -184,6 +166,4 @@ export const deliverySchemas = {
   DeliveryAttemptInfo,
   DeliveryQuery,
   AllDeliveriesQuery,
-  DeliveryExportRow,
-  DeliveryExportQuery,
 };

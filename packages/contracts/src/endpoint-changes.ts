@@ -20,13 +20,17 @@ export const ManualDelivery = object("A payload that an admin sent by hand.", {
 
 export const EndpointChange = object("What somebody did with an endpoint.", {
   endpointId: uuid("The endpoint, which may have been deleted since."),
-  endpointName: text("What it was called then."),
+  endpointName: text("What it was called then.", { examples: ["Billing"] }),
   version: version("The endpoint's version that the change made; where none was made, the version at that time."),
   changedAtUtc: time("When it was made."),
   kind: refTo({ ChangeKind }, "What happened."),
   changedBy: refTo({ ChangedBy }, "Who made it."),
-  name: orNull(text("The admin's name, as the token said it; null where it said none, and for the others.")),
-  subject: orNull(text("The subject of the admin's token; null for the others.")),
+  name: orNull(
+    text("The admin's name, as the token said it; null where it said none, and for the others.", {
+      examples: ["Ana Lindqvist"],
+    }),
+  ),
+  subject: orNull(text("The subject of the admin's token; null for the others.", { examples: ["user-1"] })),
   before: refOrNull({ ChangedSettings }, "As they were before; null for a creation, and where no setting was touched."),
   after: refOrNull({ ChangedSettings }, "As they were then; null for a deletion, and where no setting was touched."),
   secretReplaced: flag("Whether the signing secret was replaced. No secret is ever kept here."),

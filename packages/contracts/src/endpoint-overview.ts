@@ -12,7 +12,8 @@ export const HourOfDeliveries = object(
     startUtc: time("The hour's beginning."),
     succeeded: count("Delivered."),
     waiting: count("Without an attempt so far."),
-    failing: count("Failed so far, and may be attempted again."),
+    failing: count("Failed so far, and attempted again."),
+    parked: count("Unfinished, and the endpoint is disabled."),
     exhausted: count("Failed for good."),
   },
 );
@@ -22,15 +23,16 @@ const COUNTED = { maximum: 10_000 };
 const MISSED = { maximum: 2_000 };
 
 export const UnfinishedDeliveries = object(
-  "Deliveries that have not ended; each count stops at 10,000, in a list at 100.",
+  "Deliveries that have not ended; counting stops at 10,000, in a list at 100.",
   {
-    pending: count("With an attempt due, now or later.", COUNTED),
-    parked: count("Set aside because the endpoint is disabled.", COUNTED),
+    waiting: count("Without an attempt so far.", COUNTED),
+    failing: count("Failed so far, and attempted again.", COUNTED),
+    parked: count("Unfinished, and the endpoint is disabled.", COUNTED),
   },
 );
 
 export const ResumePreview = object("What goes out when an endpoint is enabled again.", {
-  parked: count("Deliveries set aside, counted to 10,000.", COUNTED),
+  parked: count("Parked deliveries, counted to 10,000.", COUNTED),
   missedEvents: count(
     "Events of the last seven days that came while it was disabled, of the organization's 2,000 newest.",
     MISSED,
@@ -51,13 +53,13 @@ const overview = {
         "under way. Null while nothing fails, and where nothing waits.",
     ),
   ),
-  cutOffSinceUtc: orNull(
+  outageSinceUtc: orNull(
     time(
       "Since when Herald itself reaches no receiver, of anybody: nothing is sent and no failure is counted meanwhile. Null " +
         "while its network works.",
     ),
   ),
-  heldSinceUtc: orNull(
+  stoppedSinceUtc: orNull(
     time(
       "Since when an operator of Herald has stopped all attempts, of anybody, such as during a restore of its database from a backup: " +
         "nothing is sent meanwhile. Null while they go on.",

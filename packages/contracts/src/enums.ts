@@ -3,8 +3,6 @@ import { oneOf } from "./json-schema.ts";
 import {
   CHANGE_KINDS,
   CHANGED_BY,
-  DELIVERY_STATES,
-  EXPORT_FORMATS,
   FAILURE_KINDS,
   NO_DELIVERY_REASONS,
   OUTCOMES,
@@ -21,16 +19,11 @@ export const eventTypeOf = (catalogue: Catalogue) => oneOf<string>(Object.keys(c
 
 export const EventType = eventTypeOf(DEFAULT_CATALOGUE);
 
-export const DeliveryState = oneOf(
-  DELIVERY_STATES,
-  "`pending`: an attempt is due, now or later; `parked`: set aside because the endpoint is disabled; `succeeded`, " +
-    "`exhausted` (its last attempt failed) and `expired` (it was unfinished when it was too old to be kept): nothing more happens.",
-);
-
 export const Outcome = oneOf(
   OUTCOMES,
-  "`succeeded`; `waiting` (no attempt so far); `failing` (failed so far, may be attempted again); `exhausted` (its last attempt " +
-    "failed); `expired` (it was unfinished when it was too old to be kept).",
+  "`waiting`: no attempt so far; `failing`: the latest attempt failed, and another one follows; `parked`: unfinished, and the " +
+    "endpoint is disabled; `succeeded`, `exhausted` (its last attempt failed) and `expired` (it was unfinished when it was too old " +
+    "to be kept): nothing more happens.",
 );
 
 export const FailureKind = oneOf(
@@ -54,8 +47,6 @@ export const ChangedBy = oneOf(
   CHANGED_BY,
   "`admin`: on the page or by the API; `operator`: by a command of whoever runs Herald; `herald`: Herald itself.",
 );
-
-export const ExportFormat = oneOf(EXPORT_FORMATS, "`ndjson`: a JSON object a line; `csv`: a table (RFC 4180).");
 
 export const ResendState = oneOf(
   RESEND_STATES,

@@ -7,7 +7,7 @@ import { cursor, idPrefix, listOf, object, orNull, refOrNull, refTo, text, time,
 
 export const EndpointDelivery = object("A delivery at one endpoint, or why there is none.", {
   endpointId: uuid("The endpoint."),
-  endpointName: text("What people call the endpoint."),
+  endpointName: text("What people call the endpoint.", { examples: ["Billing"] }),
   delivery: refOrNull({ DeliveryListItem }, "The delivery; null where the endpoint has none of this event."),
   reason: refOrNull({ NoDeliveryReason }, "Why it has none; null where it has one."),
 });
@@ -19,9 +19,13 @@ const listItem = {
   type: refTo({ EventType }, "The event's name."),
   occurredAtUtc: time("When it happened."),
   receivedAtUtc: time("When Herald stored it."),
-  entityType: orNull(text("The kind of entity; null where it isn't known.")),
+  entityType: orNull(text("The kind of entity; null where it isn't known.", { examples: ["WorkItem"] })),
   entityId: uuid("The entity."),
-  traceparent: orNull(text("The W3C trace context that it was emitted with; null where there was none.")),
+  traceparent: orNull(
+    text("The W3C trace context that it was emitted with; null where there was none.", {
+      examples: ["00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"],
+    }),
+  ),
   endpoints: listOf(
     refTo({ EndpointDelivery }),
     "What became of it at each of the organization's endpoints, by name. Endpoints that were deleted aren't there.",
@@ -41,7 +45,9 @@ export const UndeliveredEvent = object(
   "An event that came, and that Herald did not take: nobody gets it, and its data was not kept.",
   {
     id: uuid("The event, as the product service named it."),
-    type: orNull(text("Its type, as the product service wrote it; null where it had none.")),
+    type: orNull(
+      text("Its type, as the product service wrote it; null where it had none.", { examples: ["WorkItemCompletd"] }),
+    ),
     cause: refTo({ UndeliveredCause }),
     reason: text("What was wrong with it, in words for whoever emits."),
     cameAtUtc: time("When it came, for the first time with this cause."),

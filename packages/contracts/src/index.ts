@@ -3,7 +3,6 @@ export type { BusinessEvent, EventData, EventPayload, FieldChange } from "./busi
 export type {
   DeliveryAttemptInfo,
   DeliveryDetails,
-  DeliveryExportRow,
   DeliveryListItem,
   DeliveryPage,
   WebhookDeliverySummary,
@@ -59,9 +58,6 @@ export {
   CHANGED_BY,
   type ChangedBy,
   type ChangeKind,
-  type DeliveryState,
-  EXPORT_FORMATS,
-  type ExportFormat,
   FAILURE_KINDS,
   type FailureKind,
   NO_DELIVERY_REASONS,

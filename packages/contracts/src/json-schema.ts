@@ -17,7 +17,8 @@ export const idPrefix = (description: string) =>
 export const time = (description: string) => text(description, { format: "date-time", pattern: "Z$" });
 export const httpStatus = (description: string) => count(description, { minimum: 100, maximum: 999 });
 /** A cursor, where a list continues. It is opaque: clients send it back unchanged. */
-export const cursor = (description: string) => text(description, { format: "cursor" });
+export const cursor = (description: string) =>
+  text(description, { format: "cursor", examples: ["AZwT1vQAgnGb33lmCO1oow"] });
 /**
  * `isOrganizationId`, as far as a schema can say it to every language: a validator that counts characters otherwise, or takes
  * half of a surrogate pair for one, is more generous. Regular expressions of several languages have no names for control
@@ -41,8 +42,11 @@ export const object = <Properties extends TProperties>(description: string, prop
  * The same for a body of an operation that SPEC does not describe: it refuses fields that it doesn't know, since a filter with a slip
  * in its name would silently be none.
  */
-export const closedObject = <Properties extends TProperties>(description: string, properties: Properties) =>
-  Type.Object(properties, { description, additionalProperties: false });
+export const closedObject = <Properties extends TProperties>(
+  description: string,
+  properties: Properties,
+  rules: TSchemaOptions = {},
+) => Type.Object(properties, { description, additionalProperties: false, ...rules });
 
 export const listOf = <Item extends TSchema>(
   item: Item,

@@ -7,7 +7,7 @@ const endpointWithWorkSchema = Type.Object({ endpointId: uuid("The endpoint that
  * New deliveries, for the dispatcher that owns the endpoints' shards: of events that a publisher has stored, or of events that have arrived and that it
  * is about to store. Losing one loses nothing: what is stored without a result is due, and the owner looks there every few seconds.
  */
-export const handOverSchema = Type.Object(
+const handOverSchema = Type.Object(
   {
     stored: flag(
       "False where the events have only arrived. Their deliveries are stored by whoever comes first: publisher or owner.",
@@ -43,7 +43,7 @@ export const handOverSchema = Type.Object(
 export type HandOver = Static<typeof handOverSchema>;
 
 /** Tells the owner of an endpoint that its configuration has changed, or that it was deleted. */
-export const endpointChangedSchema = Type.Object(
+const endpointChangedSchema = Type.Object(
   { kind: Type.Literal("changed"), ...endpointWithWorkSchema.properties },
   { $id: "urn:herald:schemas:endpoint-changed" },
 );
@@ -51,7 +51,7 @@ export const endpointChangedSchema = Type.Object(
 export type EndpointChanged = Static<typeof endpointChangedSchema>;
 
 /** Asks for the first attempt of a manual delivery, for whose result an API request waits. */
-export const manualRequestSchema = Type.Object(
+const manualRequestSchema = Type.Object(
   {
     kind: Type.Literal("manual"),
     deliveryId: uuid("The delivery."),
@@ -68,7 +68,7 @@ export type ManualRequest = Static<typeof manualRequestSchema>;
  * A dispatcher's answer to a manual request, when the first attempt has been settled or has to wait. The
  * delivery's summary is read from the database: PostgreSQL is the truth, and the answer only says that it is worth a look.
  */
-export const manualReplySchema = Type.Object(
+const manualReplySchema = Type.Object(
   {
     deliveryId: uuid("The delivery."),
     attempted: flag("False where no attempt was made: the delivery is attempted later."),

@@ -42,7 +42,6 @@ export const PROBLEM_CODES = [
   "body_too_large",
   "unsupported_media_type",
   "expectation_failed",
-  "organization_elsewhere",
   "idempotency_key_reused",
   "too_many_requests",
   "headers_too_large",

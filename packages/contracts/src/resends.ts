@@ -35,7 +35,13 @@ export const ResendPreview = object(
 );
 export type ResendPreview = Static<typeof ResendPreview>;
 
-export const StartResendRequest = closedObject("Which deliveries to send again; all where it is empty.", historyFilter);
+export const StartResendRequest = closedObject(
+  "Which deliveries to send again; all where it is empty.",
+  historyFilter,
+  {
+    examples: [{}],
+  },
+);
 export type StartResendRequest = Static<typeof StartResendRequest>;
 
 export const ResendFilter = object("What was asked for when a resend was started.", {
@@ -58,8 +64,8 @@ export const Resend = object("Deliveries that are sent again, each as a new manu
   bytes: count("How long their bodies were together, in bytes."),
   sent: count("New deliveries made so far."),
   succeeded: count("Of these, how many the receiver has taken."),
-  failed: count("Of these, how many were given up as well."),
-  waiting: count("Of these, how many wait for an attempt, the first or a later one."),
+  failed: count("Of these, how many were given up as well: exhausted or expired."),
+  unfinished: count("Of these, how many have not ended."),
 });
 export type Resend = Static<typeof Resend>;
 

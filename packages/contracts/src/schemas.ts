@@ -20,7 +20,6 @@ export {
   eventSchemaFiles,
 } from "./event-schemas.ts";
 export { escapeControls, type Schema } from "./json-schema.ts";
-export { endpointChangedSchema, handOverSchema, manualReplySchema, manualRequestSchema } from "./messages.ts";
 export { noticeSchema } from "./notices.ts";
 
 const { eventTypeOf, ...enums } = allEnums;

@@ -22,8 +22,10 @@ export const ServiceLimits = object("Sizes, counts and times of this service.", 
 
 /** What a page needs before it shows anything. Additive to SPEC. */
 export const SessionInfo = object("Who calls, what they may do, and what this service allows.", {
-  subject: text("The token's subject."),
-  organizationId: orNull(text("The organization that the token is for; null where it names none.")),
+  subject: text("The token's subject.", { examples: ["user-1"] }),
+  organizationId: orNull(
+    text("The organization that the token is for; null where it names none.", { examples: ["organization-1"] }),
+  ),
   mayView: flag("May read."),
   mayManage: flag("May create, edit and deliver."),
   mayDelete: flag("May delete, which needs no entitlement."),
@@ -48,8 +50,6 @@ export type EventTypeInfo = Static<typeof EventTypeInfo>;
 export interface PageProduct {
   /** What the page calls the service that sends. */
   name: string;
-  /** Where the link back to the product leads; null where there is none. */
-  url: string | null;
   /** A colour as #1a73e8; null for the page's own. */
   accent: string | null;
   /** Whether `logo`, beside the page, is the product's. */

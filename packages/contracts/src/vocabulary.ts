@@ -1,21 +1,13 @@
 /**
- * - `pending`: an attempt is due, now or later
- * - `parked`: set aside because its endpoint is disabled
+ * How a delivery stands, in rows, filters and counts:
+ *
+ * - `waiting`: it has had no attempt
+ * - `failing`: its latest attempt failed, and another one follows
+ * - `parked`: unfinished, and its endpoint is disabled
  * - `succeeded`, `exhausted`, `expired`: nothing more happens
  */
-export const DELIVERY_STATES = ["pending", "parked", "succeeded", "exhausted", "expired"] as const;
-export type DeliveryState = (typeof DELIVERY_STATES)[number];
-
-/**
- * How a delivery stands, for filters and counts: `waiting` has had no attempt, `failing` had a failed one and may get
- * another, `exhausted` and `expired` get none.
- */
-export const OUTCOMES = ["succeeded", "waiting", "failing", "exhausted", "expired"] as const;
+export const OUTCOMES = ["waiting", "failing", "parked", "succeeded", "exhausted", "expired"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
-
-/** How an export of a history is written. */
-export const EXPORT_FORMATS = ["ndjson", "csv"] as const;
-export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 /**
  * What a notice can say; its routing key on the exchange `herald.notices`, and its `type`.

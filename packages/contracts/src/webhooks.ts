@@ -12,8 +12,8 @@ const latestVersion = version("The latest version that the client has received."
 
 export const endpoint = {
   id: uuid("The endpoint."),
-  name: text("What people call the endpoint."),
-  url: text("Absolute HTTPS URL of the receiver."),
+  name: text("What people call the endpoint.", { examples: ["Billing"] }),
+  url: text("Absolute HTTPS URL of the receiver.", { examples: ["https://hooks.example.com/herald"] }),
   enabled: flag("The Active flag."),
   consecutiveFailures: count("Failed attempts since the last success."),
   events: listOf(refTo({ EventType }), "Names of the events that are sent to it."),
@@ -38,6 +38,7 @@ export const SaveWebhookResponse = object("The endpoint as it is now.", {
     text(
       "The signing secret, where this request made one; it is shown this once. Null where the secret was kept, and where an " +
         "idempotency key brings an answer again.",
+      { examples: ["ZA2fV388tAOL2LlVIf68kfP0wgx+i5DOkQV1lldQ5G0="] },
     ),
   ),
 });

@@ -15,8 +15,7 @@ export type NewEvent<Type extends string = EventType> = Pick<
  * An event that happens now, with an id of its own. Keep what it returns until `emit` has resolved: a second try must
  * have the same id and time.
  *
- * The compiler takes the types of Herald's default catalogue. Of a catalogue of one's own it takes those that
- * `herald events types` prints: `newEvent<EventType>(...)`. An event of any other type is emitted and not delivered: Herald says so in
+ * The compiler takes the types of Herald's default catalogue. For a catalogue of your own, name its types: `newEvent<EventType>(...)`. An event of any other type is emitted and not delivered: Herald says so in
  * its search, to its operator and by a notice.
  */
 export function newEvent<Type extends string = EventType>(event: NewEvent<NoInfer<Type>>): EmittedEvent;

@@ -14,8 +14,8 @@ export interface Emission extends EmitOptions {
 
 export interface RecordingOptions {
   /**
-   * The types that may be emitted: those of Herald's default catalogue where absent. Of a catalogue of one's own, the `EVENT_TYPES` that
-   * `herald events types` prints; and those besides that are emitted although Herald does not deliver them.
+   * The types that may be emitted: those of Herald's default catalogue where absent. For a catalogue of your own, its names;
+   * and those besides that are emitted although Herald does not deliver them.
    */
   types?: readonly string[];
 }

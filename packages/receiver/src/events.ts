@@ -1,6 +1,4 @@
-// Made by `pnpm run docs` of the schema in packages/contracts. Change that.
-
-/** The names of the events (SPEC 6). */
+/** The names of the events (SPEC 6), which are those of `DEFAULT_CATALOGUE` in packages/contracts. This package stands without that one. */
 export const EVENT_TYPES = [
   "ProjectCreated",
   "ProjectUpdated",

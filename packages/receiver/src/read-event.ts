@@ -4,7 +4,7 @@ import { EVENT_TYPES, type HeraldEvent } from "./events.ts";
  * A verified payload as an event whose `type` tells what it is, or null where it is none: a manual payload, or an event of
  * a type that is not known here. Fields that are not known are kept.
  *
- * It knows Herald's default catalogue. Of a catalogue of one's own, give it the names and the type that `herald events types` prints:
+ * It knows Herald's default catalogue. For a catalogue of your own, give it the names and the type of its events:
  * `readEvent<HeraldEvent>(webhook.payload, EVENT_TYPES)`. What the type says of `data` is Herald's word, which checked it.
  *
  * ```ts

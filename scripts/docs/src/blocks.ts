@@ -1,8 +1,3 @@
-/** A table in Markdown. */
-export function table(heads: readonly string[], lines: readonly (readonly string[])[]): string {
-  return [heads, heads.map(() => "---"), ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
-}
-
 /** Replaces several generated blocks of a document. */
 export function withBlocks(text: string, blocks: Record<string, string>): string {
   return Object.entries(blocks).reduce((page, [name, block]) => withBlock(page, name, block), text);
@@ -11,7 +6,7 @@ export function withBlocks(text: string, blocks: Record<string, string>): string
 /**
  * Replaces the generated block of a hand-written document.
  *
- * @param name as in the comments around the block, `<!-- generated: layers -->` and `<!-- end of layers -->`
+ * @param name as in the comments around the block, `<!-- generated: reasons -->` and `<!-- end of reasons -->`
  */
 export function withBlock(text: string, name: string, block: string): string {
   const [begin, end] = [`<!-- generated: ${name} -->\n`, `\n<!-- end of ${name} -->`];

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { typescriptTypes } from "@herald/cli/events/event-types";
 import { relaySettings } from "@herald/cli/relay/relay-settings";
 import {
   DEFAULT_API_LIMITS,
@@ -12,13 +11,11 @@ import {
 import { escapeControls, eventSchemaFiles } from "@herald/contracts/schemas";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { dispatcherSettings } from "@herald/dispatcher";
-import { DEFAULT_OUTBOX_TABLE, outboxTable } from "@herald/emitter/outbox";
+import { outboxTable } from "@herald/emitter/outbox";
 import { errorsPage, managementApiSettings, openApiDocument, published } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
 import { withBlock, withBlocks } from "./blocks.ts";
-import { brokerRightsFiles } from "./broker-rights.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
-import { layersTable } from "./layers.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
 
 /** What a person types to write every generated document. `pnpm docs` alone is a command of pnpm itself. */
@@ -51,14 +48,8 @@ export function documents(): Record<string, string> {
       "event types": eventTypesTable(),
       "outbox table": `\`\`\`sql\n${outboxTable()}\`\`\``,
     }),
-    "packages/emitter/sql/outbox.postgresql.sql": outboxTable(),
-    "packages/emitter/sql/outbox.mysql.sql": outboxTable(DEFAULT_OUTBOX_TABLE, "mysql"),
-    "examples/django/work_items/migrations/outbox.sql": outboxTable(),
-    "examples/django/billing/verify.py": verifierModule(read("examples/verify-python/receiver.py")),
-    "packages/receiver/src/events.ts": receiverEvents(),
+    "packages/emitter/sql/outbox.sql": outboxTable(),
     "packages/listen/src/samples.ts": sampleEvents(),
-    ...brokerRightsFiles(),
-    "docs/architecture.md": withBlock(read("docs/architecture.md"), "layers", layersTable()),
   };
 }
 
@@ -82,31 +73,6 @@ function eventTypesTable(): string {
 function reasonsTable(): string {
   const rows = Object.entries(NO_DELIVERY_REASONS).map(([reason, sentence]) => `| \`${reason}\` | ${sentence} |`);
   return ["| reason | meaning |", "|---|---|", ...rows].join("\n");
-}
-
-/** The verifier of the receiver in Python, without its server: a module of examples/django. */
-function verifierModule(receiver: string): string {
-  const [, verifier] = /^(TOLERANCE_SECONDS[\s\S]*?\n)\n\ndef store/m.exec(receiver) ?? [];
-  if (verifier === undefined)
-    throw new Error("The receiver in Python has no verifier between its constants and store.");
-  return `# Made by \`pnpm run docs\` of examples/verify-python. Change that.
-import hashlib
-import hmac
-import re
-import time
-
-${verifier}`;
-}
-
-/**
- * The module of the receiver's package that knows the events: names and types. It is made of the contract, because what
- * receivers install needs no other package.
- */
-export function receiverEvents(): string {
-  return typescriptTypes(
-    DEFAULT_CATALOGUE,
-    "Made by `pnpm run docs` of the schema in packages/contracts. Change that.",
-  );
 }
 
 /** The module of the listener's package that has an event of each type to send. */

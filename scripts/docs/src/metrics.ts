@@ -78,7 +78,7 @@ ${rows.join("\n")}
 const HEAD = `# Metrics
 
 Each service, and \`herald relay\`, answers \`/metrics\` on \`OPERATIONS_PORT\` (9464) in Prometheus's text format. Every series has the label \`service\`, and
-\`cell\` where [cells](cells.md) share a broker. No label has values that grow with customers, events or receivers: endpoints and organizations are named in logs, never here.
+No label has values that grow with customers, events or receivers: endpoints and organizations are named in logs, never here.
 
 - The publisher's gauges (\`herald_deliveries_unfinished\`, \`herald_oldest_due_delivery_age_seconds\`, \`herald_endpoints\`, \`herald_shards\`, \`herald_dispatchers\`, \`herald_queue_*\`, ...)
   are figures of all of Herald. The publisher reads them from PostgreSQL and RabbitMQ at each scrape. Each publisher exports the same

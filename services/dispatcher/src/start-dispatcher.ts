@@ -9,18 +9,19 @@ import { createOutage } from "./outage/outage.ts";
 import { someReceivers } from "./outage/some-receivers.ts";
 import { watchStandstill } from "./outage/standstill.ts";
 import { createReadBacklog } from "./owner/backlog.ts";
-import { createReadBody } from "./owner/bodies.ts";
-import { createReadConfiguration } from "./owner/configurations.ts";
 import { createManualDeliveries } from "./owner/manual-deliveries.ts";
 import { consumeMessages } from "./owner/messages.ts";
 import { createOwner } from "./owner/owner.ts";
 import { createQuarantine } from "./owner/quarantine.ts";
+import { reader } from "./owner/reader.ts";
 import { createServe } from "./owner/serve.ts";
 import { startSweep } from "./owner/sweep.ts";
 import { createHealthQueue } from "./settle/health-queue.ts";
 import { startRates } from "./settle/rates.ts";
 import { createSettleQueue } from "./settle/settle-queue.ts";
 import { createShards } from "./shards/shards.ts";
+import { type Delivery, readBodies } from "./sql/describe-deliveries.ts";
+import { readConfiguration } from "./sql/read-configuration.ts";
 
 /** An attempt may take its whole time, and then its settlement: within the 20 s that a stop has. */
 const DRAIN_TIMEOUT_MS = 18_000;
@@ -62,7 +63,12 @@ export async function startDispatcher(
     quarantine,
     epochOf: shards.epochOf,
     mayBegin,
-    readBody: createReadBody(parts),
+    // Few at once: as text they take memory beyond the budget of bytes, for a moment.
+    readBody: reader(
+      parts,
+      { words: "bodies can't be read; they wait for PostgreSQL", maxItems: 16 },
+      (deliveries: readonly Delivery[]) => readBodies(queries, deliveries),
+    ),
     settle: settlements.settle,
   });
   const owner = createOwner(
@@ -73,7 +79,11 @@ export async function startDispatcher(
       shards,
       mayBegin,
       readBacklog: createReadBacklog(parts, { perEndpoint: concurrency }),
-      readConfiguration: createReadConfiguration(parts),
+      readConfiguration: reader(
+        parts,
+        { words: "endpoints can't be read; deliveries to them wait for PostgreSQL", maxItems: 500 },
+        (endpointIds: readonly string[]) => readConfiguration(queries, endpointIds, clock.now()),
+      ),
       isHealthPending: health.has,
       isWriting: settlements.isWriting,
       serve,

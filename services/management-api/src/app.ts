@@ -1,4 +1,3 @@
-import { bucketOf, readCell } from "@herald/common/broker/cell";
 import { readCatalogue } from "@herald/common/config/event-types";
 import { readSetting } from "@herald/common/config/read-config";
 import { addressRules } from "@herald/common/security/address-guard";
@@ -13,12 +12,12 @@ import { authenticator } from "./authentication/authenticate.ts";
 import { tokenVerifier } from "./authentication/verify-token.ts";
 import { limitsOf } from "./config.ts";
 import { createHandlers, type HandlerParts, idSource } from "./handlers.ts";
-import { connectionLimits } from "./http/connection-limits.ts";
 import { errorHandler } from "./http/error-handler.ts";
 import { compressReads, dateHeader, observe, securityHeaders } from "./http/middleware.ts";
-import { rateLimits } from "./http/rate-limits.ts";
 import { apiRouter } from "./http/router.ts";
 import { createAnswerOnce } from "./idempotency/answer-once.ts";
+import { connectionLimits } from "./limits/connection-limits.ts";
+import { rateLimits } from "./limits/rate-limits.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import { openApiRoutes, schemaRoutes } from "./openapi/routes.ts";
 import { API_PREFIX } from "./operations.ts";
@@ -26,8 +25,7 @@ import { ProblemError } from "./problems/problem-error.ts";
 import { apiFormats } from "./validation/formats.ts";
 import { apiValidator } from "./validation/validator.ts";
 
-export interface AppParts
-  extends Omit<HandlerParts, "catalogue" | "secrets" | "writeLimiter" | "exportTurns" | "newId"> {
+export interface AppParts extends Omit<HandlerParts, "catalogue" | "secrets" | "writeLimiter" | "newId"> {
   log: Log;
   registry: Registry;
   tracing?: Tracing | undefined;
@@ -48,7 +46,6 @@ export function createApp(parts: AppParts): Express {
   const secrets = readSetting("SECRET_SEALING_KEY", () => secretSealer(config.SECRET_SEALING_KEY));
   const catalogue = readCatalogue(config);
   const limits = limitsOf(config);
-  const { buckets } = readCell(config);
   const connections = connectionLimits(config.DATABASE_POOL_SIZE);
   const verifyToken = tokenVerifier(config, clock);
   const newId = idSource(clock);
@@ -69,7 +66,7 @@ export function createApp(parts: AppParts): Express {
     config.BASE_PATH + API_PREFIX,
     compressReads,
     apiRouter({
-      authenticate: authenticator(config, verifyToken, (organizationId) => buckets.includes(bucketOf(organizationId))),
+      authenticate: authenticator(config, verifyToken),
       rateLimits: rateLimits(
         {
           reads: config.READS_PER_MINUTE,
@@ -88,7 +85,6 @@ export function createApp(parts: AppParts): Express {
         requestAttempt,
         tellOwner,
         writeLimiter: connections.writes,
-        exportTurns: connections.exportTurns,
         newId,
         clock,
       }),

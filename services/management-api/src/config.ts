@@ -44,11 +44,6 @@ const ownSettings = {
     pattern: "^[^\\p{C}]{1,40}$",
     description: "What the admin page calls the service that sends.",
   },
-  PAGE_PRODUCT_URL: {
-    type: "string",
-    pattern: "^(https?://[^\\s]+|/[^\\s]*)$",
-    description: "Where the admin page's link back to the product leads; there is none where it isn't set.",
-  },
   PAGE_ACCENT_COLOR: {
     type: "string",
     pattern: "^#[0-9a-fA-F]{6}$",
@@ -72,7 +67,7 @@ const ownSettings = {
     default: 12_000,
     minimum: 10,
     description:
-      "Reads that an organization may make in a minute; processes of this service share it evenly. An overview, one endpoint's details, a filtered history, an export, a search for events, an event, and the resends and what they would send count as ten each; an open page makes 400 to 800 in a minute.",
+      "Reads that an organization may make in a minute; processes of this service share it evenly. An overview, one endpoint's details, a filtered history, a search for events, an event, and the resends and what they would send count as ten each; an open page makes 400 to 800 in a minute.",
   },
   WRITES_PER_MINUTE: {
     type: "integer",

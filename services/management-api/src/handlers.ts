@@ -6,13 +6,11 @@ import type {
   Catalogue,
   DeleteWebhookRequest,
   DeliverRequest,
-  FieldProblem,
   SaveWebhookRequest,
   StartResendRequest,
 } from "@herald/contracts";
 import { v7 } from "uuid";
 import { sessionOf } from "./authentication/access.ts";
-import type { Caller } from "./authentication/caller.ts";
 import type { ManagementApiConfig } from "./config.ts";
 import { deliverManually, type RequestAttempt } from "./deliveries/deliver-manually.ts";
 import {
@@ -28,12 +26,11 @@ import { listOverviews, readDetails } from "./endpoints/overview.ts";
 import { readRates } from "./endpoints/rates.ts";
 import { createEndpoint, deleteEndpoint, editEndpoint, readCreated, wasDeleted } from "./endpoints/save-endpoint.ts";
 import type { TellOwner } from "./endpoints/tell-owner.ts";
+import { eventTypesOf } from "./events/event-requests.ts";
 import { type EventFilter, findEvents, readEvent } from "./events/find-events.ts";
-import { type ExportQuery, exportDeliveries } from "./export/export-deliveries.ts";
-import type { KeyedLimiter } from "./http/keyed-limiter.ts";
 import type { Target } from "./idempotency/answer-once.ts";
-import { eventTypesOf } from "./openapi/event-requests.ts";
-import type { OperationId } from "./operations.ts";
+import type { KeyedLimiter } from "./limits/keyed-limiter.ts";
+import type { ApiRequest, Handlers } from "./request.ts";
 import {
   endResend,
   findResend,
@@ -46,29 +43,6 @@ import {
 import { deliverySummary } from "./sql/delivery-details.ts";
 import { listEndpoints } from "./sql/list-endpoints.ts";
 
-/** A request that has been authenticated, allowed, and validated. */
-export interface ApiRequest<Body = unknown, Query = unknown> {
-  caller: Caller;
-  /** The caller's organization; "" where the operation takes callers without one. */
-  organizationId: string;
-  /** The parameters of the path, by name. */
-  params: Readonly<Record<string, string>>;
-  query: Query;
-  body: Body;
-  /** The bad fields of the body; empty unless the operation reports them itself. */
-  badFields: FieldProblem[];
-  /** The trace context of what the request causes: of its span, or as the caller gave it; undefined where there is none. */
-  traceparent: string | undefined;
-  /** The id of what the request makes; absent where it has no idempotency key. */
-  target?: Target;
-}
-
-/** Does an operation. Returns the body of its success response, or a download, and throws ProblemError for every other response. */
-// biome-ignore lint/suspicious/noExplicitAny: the operation decides what body and query are; the router has validated them.
-export type Handler = (request: ApiRequest<any, any>) => Promise<unknown>;
-
-export type Handlers = Record<OperationId, Handler>;
-
 export interface HandlerParts {
   config: ManagementApiConfig;
   catalogue: Catalogue;
@@ -78,8 +52,6 @@ export interface HandlerParts {
   tellOwner: TellOwner;
   /** For what a manual delivery writes: it waits for its receiver without a turn. */
   writeLimiter: KeyedLimiter;
-  /** The limiter by which the statements of exports take turns. */
-  exportTurns: KeyedLimiter;
   /** Ids of what requests make. */
   newId: () => string;
   clock: Clock;
@@ -90,8 +62,7 @@ const READ_TIMEOUT_MS = 5_000;
 
 /** The handler of every operation. */
 export function createHandlers(needed: HandlerParts): Handlers {
-  const { config, catalogue, database, secrets, requestAttempt, tellOwner, writeLimiter, exportTurns, newId, clock } =
-    needed;
+  const { config, catalogue, database, secrets, requestAttempt, tellOwner, writeLimiter, newId, clock } = needed;
   const parts = {
     prisma: database.prisma,
     queries: database.queries,
@@ -99,7 +70,6 @@ export function createHandlers(needed: HandlerParts): Handlers {
     requestAttempt,
     tellOwner,
     writeLimiter,
-    exportTurns,
     clock,
     newId,
     maxEndpoints: config.MAX_ENDPOINTS,
@@ -141,8 +111,6 @@ export function createHandlers(needed: HandlerParts): Handlers {
       listDeliveries(reading, keyOf(request), request.query),
     listAllDeliveries: ({ organizationId, query }: ApiRequest<unknown, AllHistoryFilter>) =>
       listAllDeliveries(reading, organizationId, query),
-    exportDeliveries: async (request: ApiRequest<unknown, ExportQuery>) =>
-      exportDeliveries(reading, keyOf(request), request.query),
     readDelivery: (request) => readDelivery(reading, keyOf(request), request.params.deliveryId ?? "", headers),
     listResends: (request: ApiRequest<unknown, ResendsFilter>) => listResends(reading, keyOf(request), request.query),
     previewResend: (request: ApiRequest<unknown, StartResendRequest>) =>

@@ -27,8 +27,6 @@ export interface Operation {
   pointsWithFilter?: number;
   success:
     | { status: 200; description: string; schema: SchemaName; isList?: true }
-    /** A download with a row of this schema for each of what it lists, in the format that the query asks for. */
-    | { status: 200; description: string; rows: SchemaName }
     | { status: 204; description: string };
   /** The problems of this operation alone; those of every operation, and of the ids in its path, are added to them. */
   problems?: readonly ProblemCode[];
@@ -39,7 +37,7 @@ export interface Operation {
 export const API_PREFIX = "/api/organization/integration-operations";
 
 /**
- * Everything that the API does. Router, OpenAPI document, reference and the tests of permissions are made of this list.
+ * Everything that the API does. Router, OpenAPI document and the tests of permissions are made of this list.
  * Where two paths match a request, the earlier one is taken. Where no `rate` is said, a GET counts as a read, and others as writes.
  */
 export const operations = {
@@ -171,24 +169,6 @@ export const operations = {
     query: "AllDeliveriesQuery",
     points: 10,
     success: { status: 200, description: "A part of the history.", schema: "DeliveryPage" },
-  },
-  exportDeliveries: {
-    method: "get",
-    path: "/webhooks/{id}/deliveries/export",
-    access: "view",
-    summary: "Export an endpoint's history",
-    description:
-      "All deliveries that pass the filters, as one download, newest first, each as it stood when it was read. Where the " +
-      "connection breaks, ask again with the `cursor` of the last row that arrived whole, and the same parameters: what comes is " +
-      "the rest, without the line of names of a CSV, and both parts together are byte for byte what one uninterrupted export would " +
-      "have been. New deliveries come first, and so enter no rest; with `to`, neither do those that Herald makes later of old " +
-      "events. Deliveries that haven't ended may change between the parts. An " +
-      "export that can't be completed always ends with a broken connection. In a CSV, a cell that begins with `=`, `+`, `-`, `@`, " +
-      "a tab, a line break or an apostrophe has an apostrophe in front, so that no spreadsheet runs it. An organization " +
-      "has two exports at once in each process of this service; one more is a 429.",
-    query: "DeliveryExportQuery",
-    points: 10,
-    success: { status: 200, description: "The deliveries.", rows: "DeliveryExportRow" },
   },
   readDelivery: {
     method: "get",

@@ -2,6 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
+import express from "express";
+import supertest from "supertest";
+import { sessionRoutes } from "../src/administration/page.ts";
 import { readManagementApiConfig } from "../src/config.ts";
 import { API_PREFIX } from "../src/operations.ts";
 import { JWT_SECRET, SECRET_SEALING_KEY, settings, token, useApi } from "./support/use-api.ts";
@@ -17,7 +20,7 @@ writeFileSync(join(folder, "mark.svg"), "<svg/>");
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const BASE = "/tools/herald";
-const api = useApi({ pageFolder: folder, settings: { BASE_PATH: BASE, SIGN_IN_LINKS: "true" } });
+const api = useApi({ pageFolder: folder, settings: { BASE_PATH: BASE } });
 const request = (path: string, options: RequestInit = {}) =>
   fetch(api.origin + BASE + path, { redirect: "manual", ...options });
 
@@ -160,7 +163,7 @@ describe("the page's session", () => {
   });
 });
 
-describe("without sign-in links and without a built page", () => {
+describe("without a built page", () => {
   const plain = useApi({
     pageFolder: join(folder, "nothing"),
     settings: {
@@ -169,15 +172,17 @@ describe("without sign-in links and without a built page", () => {
     },
   });
 
-  test("without SIGN_IN_LINKS no link signs in", async () => {
-    const token_ = await token();
-    const response = await fetch(`${plain.origin}/administration/session`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json", Origin: "https://herald.example.com" },
-      body: JSON.stringify({ token: token_ }),
-    });
-    expect([response.status, response.headers.get("set-cookie")]).toEqual([404, null]);
-    expect((await fetch(`${plain.origin}/administration/sign-in`)).status).toBe(404);
+  test("in production no link signs in", async () => {
+    const config = { ...plain.config, HERALD_ENV: "production" as const };
+    const app = express().use(sessionRoutes(config, async () => ({ exp: 4_000_000_000 })));
+    const posted = await supertest(app)
+      .post("/administration/session")
+      .set("Origin", "https://herald.example.com")
+      .send({ token: await token() });
+    expect([posted.status, posted.headers["set-cookie"]]).toEqual([404, undefined]);
+    expect((await supertest(app).get("/administration/sign-in")).status).toBe(404);
+    const development = express().use(sessionRoutes(plain.config, async () => ({ exp: 4_000_000_000 })));
+    expect((await supertest(development).get("/administration/sign-in")).status).toBe(200);
   });
 
   test("a page that isn't built says so, and how to build it", async () => {
@@ -222,7 +227,6 @@ describe("the admin page as a part of the product", () => {
     settings: {
       PAGE_FRAME_ANCESTORS: "https://app.example.com https://admin.example.com",
       PAGE_PRODUCT_NAME: `Pro<ject> "&' $&`,
-      PAGE_PRODUCT_URL: "https://app.example.com/settings",
       PAGE_ACCENT_COLOR: "#1a73e8",
       PAGE_LOGO_FILE: logo,
     },
@@ -240,13 +244,12 @@ describe("the admin page as a part of the product", () => {
     expect(answer.headers.get("x-frame-options")).toBe("DENY");
   });
 
-  test("the product's name, link and colour are written into the page, and nothing of them is markup", async () => {
+  test("the product's name and colour are written into the page, and nothing of them is markup", async () => {
     const text = await (await page()).text();
     const content = /<meta name="product" content="([^"]*)"/.exec(text)?.[1] ?? "";
     const unescaped = content.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(code));
     expect(JSON.parse(unescaped)).toEqual({
       name: `Pro<ject> "&' $&`,
-      url: "https://app.example.com/settings",
       accent: "#1a73e8",
       hasLogo: true,
     });
@@ -263,7 +266,6 @@ describe("the admin page as a part of the product", () => {
     ["PAGE_FRAME_ANCESTORS", "https://a.example.com; script-src *"],
     ["PAGE_FRAME_ANCESTORS", "*"],
     ["PAGE_ACCENT_COLOR", "red"],
-    ["PAGE_PRODUCT_URL", "javascript:alert(1)"],
     ["PAGE_LOGO_FILE", "/etc/passwd"],
   ])("%s=%s is refused at the start", (name, value) => {
     const servers = { DATABASE_URL: "postgres://x", AMQP_URL: "amqp://x" };

@@ -10,7 +10,6 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { openApiDocument } from "../src/openapi/document.ts";
 import { published } from "../src/openapi/published.ts";
 import { codesOf } from "../src/openapi/responses.ts";
-import { operationEntries } from "../src/operations.ts";
 import { catalogue, problemKinds, problemType } from "../src/problems/catalogue.ts";
 import { settings, token, useApi } from "./support/use-api.ts";
 
@@ -76,45 +75,7 @@ describe("the catalogue", () => {
   });
 });
 
-describe("the reference", () => {
-  test("the reference shows every operation, schema and problem, without scripts", async () => {
-    const response = await fetch(`${api.origin}/reference`);
-    const page = await response.text();
-    expect(response.headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'self'/);
-    for (const [id, { path }] of operationEntries) {
-      expect(page).toContain(`id="${id}"`);
-      expect(page).toContain(`<code>${path}</code>`);
-    }
-    for (const name of Object.keys(document.components.schemas)) expect(page).toContain(`id="schema-${name}"`);
-    for (const [code] of problemKinds) expect(page).toContain(`id="problem-${code}"`);
-    for (const [, target] of page.matchAll(/href="#([^"]+)"/g)) expect(page).toContain(`id="${target}"`);
-    expect(page).not.toMatch(/<script|\sstyle=|\son\w+="/);
-    expect((await fetch(`${api.origin}/reference.css`)).status).toBe(200);
-  });
-});
-
 describe("receiver URLs", () => {
-  // Each verdict with its sentence stands above the URLs that get it.
-  const groups = read("urls.md").matchAll(/^\*\*(\w+)\*\*:? ?(.*)\n\n((?:- `.+`\n)+)/gm);
-  const rows = [...groups].flatMap(([, verdict = "", message = "", urls = ""]) =>
-    [...urls.matchAll(/^- `(.+)`$/gm)].map(([, url = ""]) => [url, verdict, message]),
-  );
-
-  test("the documentation names sixty URLs at least", () => {
-    expect(rows.length).toBeGreaterThanOrEqual(60);
-  });
-
-  test.each(rows)("§2.1 the URL %s is judged as documented: %s", async (url, verdict, message) => {
-    const client = await api.as({});
-    const { status, body } = await client.post("/webhooks", settings({ url }));
-    if (verdict === "accepted") {
-      expect([status, body.endpoint?.url]).toEqual([200, url]);
-    } else {
-      expect(status).toBe(400);
-      expect(body.errors).toEqual([{ pointer: "/url", code: verdict, detail: message }]);
-    }
-  });
-
   test("§7/secrets a refusal repeats nothing of a URL that may be a password", async () => {
     const { text } = await (await api.as({}))
       .post("/webhooks", settings({ url: "https://me:hunter2@example.com/?key=s3cret#x" }))

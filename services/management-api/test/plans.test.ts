@@ -9,7 +9,7 @@ import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { MAX_SCANNED, MAX_SCANNED_OF_ALL } from "../src/deliveries/history.ts";
 import { MAX_EVENTS, ofAll, ofOne } from "../src/endpoints/overview.ts";
-import { deliveryBodies, deliveryDetails, deliverySummary, recentDeliveries } from "../src/sql/delivery-details.ts";
+import { deliveryDetails, deliverySummary, recentDeliveries } from "../src/sql/delivery-details.ts";
 import { deliveryHistory, type HistoryQuery } from "../src/sql/delivery-history.ts";
 import { endpointRates, failedAttempts, missedEvents } from "../src/sql/endpoint-details.ts";
 import { endpointOverviews } from "../src/sql/endpoint-overviews.ts";
@@ -78,8 +78,6 @@ const missed: Call = (queries, stored) =>
 
 const among: Call = (queries, stored) =>
   deliveryHistory(queries, { ...historyOf(stored), among: stored.deliveryIds.slice(0, 5) });
-const bodies: Call = (queries, stored) =>
-  deliveryBodies(queries, { ...one(stored), ids: stored.deliveryIds, maxBytes: 100_000 });
 const id = "0190a1b2-0000-7000-8000-0000000000aa";
 const any = { eventId: null, entityId: null, idPrefix: null, types: [], firstKey: null, before: null, limit: 20 };
 const keysBy =
@@ -163,7 +161,6 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     ["a manual delivery's summary", summary, [byId, event]],
     ["a run of failures", failures, [byId, attempts]],
     ["what an endpoint missed", missed, [byId, event]],
-    ["the bodies of an export's rows", bodies, [byId, event]],
     ["a history of some ids", among, [byId, byEndpoint, event]],
     ["what a receiver never got", preview, [byEndpoint, "delivery_endpoint_id_resend_of_idx", byId, event]],
     ["resends, with how far they are,", resends, [byEndpoint, byId]],

@@ -39,7 +39,6 @@ test("in production settings that are not safe end the start with 78, all of the
     AMQP_URL: "amqp://guest:guest@mq.example.com",
     AUTH_JWT_SECRET: "hunter2".repeat(5),
     AUTH_JWKS_URL: "http://login.example.com/jwks",
-    SIGN_IN_LINKS: "true",
     PUBLIC_ORIGIN: "http://herald.example.com",
     ALLOWED_PRIVATE_NETWORKS: "0.0.0.0/0",
   };

@@ -118,7 +118,7 @@ describe("starting a resend", () => {
       sent: 0,
       succeeded: 0,
       failed: 0,
-      waiting: 0,
+      unfinished: 0,
     });
     const row = await api.prisma.resend.findUniqueOrThrow({ where: { id: body.id } });
     expect(row).toMatchObject({ beginId: oldest, endId: newest, cursorId: null, dueAt: clock.now() });
@@ -194,7 +194,7 @@ describe("a resend under way", () => {
     for (const end of ["0", "f"]) {
       await insertDelivery(api.prisma, endpoint, { ...states.succeeded, id: `${body.id.slice(0, -1)}${end}` });
     }
-    expect(await read(body.id)).toMatchObject({ total: 5, sent: 4, succeeded: 1, failed: 2, waiting: 1 });
+    expect(await read(body.id)).toMatchObject({ total: 5, sent: 4, succeeded: 1, failed: 2, unfinished: 1 });
     const { body: list } = await ana.get(`/webhooks/${id}/resends`).expect(200);
     expect(list).toMatchObject({ resends: [{ id: body.id, sent: 4 }], nextCursor: null });
   });

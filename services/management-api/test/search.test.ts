@@ -29,15 +29,17 @@ const deliver = (to: { id: string; organizationId: string }, { key }: { key: str
 const find = async (query: string, as = client) => (await as.get(`/events?${query}`).expect(200)).body;
 const idsOf = (events: EventListItem[]) => events.map(({ id }) => id);
 
-/** By the endpoints' names: the state of the delivery, or the reason why there is none. */
+/** By the endpoints' names: the outcome of the delivery, or the reason why there is none. */
 const fates = ({ endpoints }: { endpoints: EndpointDelivery[] }) =>
-  Object.fromEntries(endpoints.map(({ endpointName, delivery, reason }) => [endpointName, delivery?.state ?? reason]));
+  Object.fromEntries(
+    endpoints.map(({ endpointName, delivery, reason }) => [endpointName, delivery?.outcome ?? reason]),
+  );
 
 describe("what a search shows", () => {
   test("an event is found by its id, with what it was, and at each endpoint its delivery or the reason why it has none", async () => {
     const taken = await endpoint("taken");
     const failing = await endpoint("failing");
-    const held = await endpoint("held", { enabled: false, disabledReason: "failures" });
+    const parked = await endpoint("parked", { enabled: false, disabledReason: "failures" });
     await endpoint("later", { createdAt: clock.now() });
     await endpoint("other types", { events: ["RiskCreated"] });
     await endpoint("paused", { enabled: false, disabledReason: "paused" });
@@ -47,7 +49,7 @@ describe("what a search shows", () => {
     await deliver(taken, stored, states.succeeded);
     const due = { dueAt: new Date(clock.now().getTime() + MINUTE_MS) };
     const { id: failingId } = await deliver(failing, stored, { ...states.failing, due });
-    await deliver(held, stored, states.failing);
+    await deliver(parked, stored, states.failing);
 
     const found = await find(`id=${stored.id}`);
     expect(found).toMatchObject({ manualDelivery: null, undelivered: [], nextCursor: null });
@@ -65,8 +67,8 @@ describe("what a search shows", () => {
     });
     expect(fates(shown)).toEqual({
       taken: "succeeded",
-      failing: "pending",
-      held: "parked",
+      failing: "failing",
+      parked: "parked",
       later: "created_later",
       "other types": "not_subscribed",
       paused: "disabled",
@@ -101,7 +103,7 @@ describe("what a search shows", () => {
     });
   });
 
-  test("§3.1/resume an event that a pause kept is on its way after the resume, and so is one of a type that is added", async () => {
+  test("an event that a pause kept is on its way after the resume, and so is one of a type that is added", async () => {
     const made = await create(client, { events: ["RiskCreated"] });
     const { id } = await event({ occurredAt: new Date(clock.now().getTime() + MINUTE_MS) });
     let { version } = made.endpoint;
@@ -182,7 +184,7 @@ describe("how an event is found", () => {
       manualDelivery: {
         endpointId: receiver.id,
         endpointName: "receiver",
-        delivery: { id, state: "pending" },
+        delivery: { id, outcome: "failing" },
         reason: null,
       },
     });

@@ -82,7 +82,7 @@ export function createMetrics(registry: Registry) {
       registers,
     }),
   };
-  startAtZero(metrics.events, "result", ["received", "stale", "ignored", "rejected", "forwarded", "behind"]);
+  startAtZero(metrics.events, "result", ["received", "stale", "ignored", "rejected", "behind"]);
   startAtZero(metrics.handedOver, "result", ["sent", "dropped"]);
   startAtZero(metrics.erased, "kind", ["partition", "change", "resend", "undelivered", "rate"]);
   startAtZero(metrics.taskFailures, "task", TASKS);

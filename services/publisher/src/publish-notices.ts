@@ -1,6 +1,5 @@
 import { NotSentError, type Publisher } from "@herald/common/broker/broker";
 import type { Notice } from "@herald/contracts";
-import { keyOf } from "./rejections.ts";
 import {
   deleteNotices,
   type GivenUp,
@@ -46,7 +45,7 @@ export async function publishNotices(parts: Parts, signal: AbortSignal): Promise
     const leasedUntil = new Date(now.getTime() + LEASE_MS);
     const taken = await takeNotices(queries, { now, leasedUntil, limit: PAGE_SIZE });
     if (taken.length === 0) return;
-    const failures = await publishAll(parts, messagesOf(taken));
+    const failures = await publishAll(parts, taken);
     const done = taken.filter(({ id }) => !failures.has(id)).map(({ id }) => id);
     await deleteNotices(queries, done);
     if (failures.size > 0) {
@@ -70,13 +69,13 @@ async function tellGivenUp({ queries, clock }: Parts, state: GivenUp, signal: Ab
 /** Returns the errors of the notices that the broker did not take, by id. */
 async function publishAll(
   { publisher, exchange, metrics }: Parts,
-  messages: readonly NoticeMessage[],
+  taken: readonly TakenNotice[],
 ): Promise<Map<string, unknown>> {
   const failures = new Map<string, unknown>();
   await Promise.all(
-    messages.map(async ({ notice, ids }) => {
-      const { type } = notice;
-      const content = Buffer.from(JSON.stringify(notice));
+    taken.map(async (each) => {
+      const { id, type } = each;
+      const content = Buffer.from(JSON.stringify(noticeOf(each)));
       try {
         await publisher.publish({ exchange, routingKey: type, content });
         metrics.notices.inc({ type, result: "published" });
@@ -85,38 +84,12 @@ async function publishAll(
           metrics.notices.inc({ type, result: "unrouted" });
         } else {
           metrics.notices.inc({ type, result: "failed" });
-          for (const id of ids) failures.set(id, error);
+          failures.set(id, error);
         }
       }
     }),
   );
   return failures;
-}
-
-/** A message that the product gets, and the stored notices that it stands for. */
-interface NoticeMessage {
-  notice: Notice;
-  ids: string[];
-}
-
-/** The messages of taken notices, in their order; those of rejected events that say the same are one. Pure. */
-function messagesOf(taken: readonly TakenNotice[]): NoticeMessage[] {
-  const messages: NoticeMessage[] = [];
-  const rejected = new Map<string, NoticeMessage>();
-  for (const each of taken) {
-    const notice = noticeOf(each);
-    const key = notice.type === "event.rejected" ? keyOf(notice) : undefined;
-    const first = key === undefined ? undefined : rejected.get(key);
-    if (first?.notice.type === "event.rejected" && notice.type === "event.rejected") {
-      first.notice.events += notice.events;
-      first.ids.push(each.id);
-      continue;
-    }
-    const message = { notice, ids: [each.id] };
-    messages.push(message);
-    if (key !== undefined) rejected.set(key, message);
-  }
-  return messages;
 }
 
 function noticeOf(taken: TakenNotice): Notice {

@@ -15,11 +15,6 @@ export interface RejectedGroup extends Rejection {
   events: number;
 }
 
-/**
- * How many groups of rejections one publisher reports separately in a second. A message that breaks the contract may name any
- * organization, so a flood of bad events could otherwise be a flood of notices.
- */
-const MAX_GROUPS = 20;
 const OTHER_REASONS =
   "events were rejected for more reasons than are told one by one; the queue of rejected events has each";
 
@@ -41,15 +36,14 @@ export function rejectionOf(content: Uint8Array, cause: UndeliveredCause, reason
 /**
  * Rejections of one organization, type and reason, counted; in the order in which they came.
  *
- * @param reported the keys of the groups that were reported in this second; new ones are added. Beyond twenty, all others are one group
+ * @param maxNamed how many groups may have a name; beyond them, all others are one group without a name
  */
-export function groupRejections(rejections: readonly Rejection[], reported: Set<string>): RejectedGroup[] {
+export function groupRejections(rejections: readonly Rejection[], maxNamed: number): RejectedGroup[] {
   const groups = new Map<string, RejectedGroup>();
   for (const rejection of rejections) {
-    const isSeparate = reported.has(keyOf(rejection)) || reported.size < MAX_GROUPS;
-    const counted = isSeparate ? rejection : OTHERS;
+    const isNamed = groups.has(keyOf(rejection)) || groups.size < maxNamed;
+    const counted = isNamed ? rejection : OTHERS;
     const key = keyOf(counted);
-    if (isSeparate) reported.add(key);
     const group = groups.get(key);
     if (group) group.events++;
     else groups.set(key, { ...counted, events: 1 });

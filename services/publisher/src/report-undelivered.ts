@@ -4,7 +4,7 @@ import { batcher } from "@herald/common/runtime/batcher";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import type { PublisherMetrics } from "./metrics.ts";
-import { groupRejections, hourly, keyOf, type Rejection } from "./rejections.ts";
+import { groupRejections, hourly, keyOf, type RejectedGroup, type Rejection } from "./rejections.ts";
 import { insertRejections, insertUndelivered } from "./sql/insert-undelivered.ts";
 
 interface Parts {
@@ -14,11 +14,14 @@ interface Parts {
   log: Log;
 }
 
-/** How long a notice waits to be published, so that notices of one organization, type and reason are published as one. */
-const GATHER_MS = 1_000;
+/** Events of one organization, type and reason that come within this time are one notice. A bad event is acknowledged after it. */
+const BATCHES = { maxItems: 500, maxRunning: 1, gather: { items: 500, forMs: 200 } };
 
-/** At most twenty times a second something is stored, however many events are bad. */
-const BATCHES = { maxItems: 500, maxRunning: 1, gather: { items: 500, forMs: 50 } };
+/**
+ * How many notices of rejections with a name one publisher leaves in a second. A message that breaks the contract may name any
+ * organization, so a flood of bad events could otherwise be a flood of notices.
+ */
+const MAX_NAMED = 20;
 
 /**
  * Says that an event is not taken: writes it down for searches, and leaves a notice in the outbox. It resolves when PostgreSQL has both, and
@@ -32,14 +35,17 @@ const BATCHES = { maxItems: 500, maxRunning: 1, gather: { items: 500, forMs: 50 
 export function createReportUndelivered({ queries, clock, metrics, log }: Parts): (event: Rejection) => Promise<void> {
   const hour = hourly();
   let second = 0;
-  let reported = new Set<string>();
+  /** The notices that were left in the second. */
+  let left = 0;
 
-  /** The groups of rejections that were reported in the second of `now`. */
-  function reportedAt(now: Date): Set<string> {
+  /** Groups of rejections, of which no more have a name than the second of `now` has places. */
+  function grouped(events: readonly Rejection[], now: Date): RejectedGroup[] {
     const current = Math.floor(now.getTime() / 1_000);
-    if (current !== second) reported = new Set();
+    if (current !== second) left = 0;
     second = current;
-    return reported;
+    const groups = groupRejections(events, MAX_NAMED - left);
+    left += groups.length;
+    return groups;
   }
 
   const isTold = (event: Rejection, now: Date) => tellsOfEach(event) || hour.mayTell(event, now);
@@ -62,8 +68,7 @@ export function createReportUndelivered({ queries, clock, metrics, log }: Parts)
   async function tell(events: readonly Rejection[], now: Date): Promise<void> {
     const told = events.filter((event) => isTold(event, now));
     if (told.length === 0) return;
-    const publishAt = new Date(now.getTime() + GATHER_MS);
-    await insertRejections(queries, groupRejections(told, reportedAt(now)), { now, publishAt });
+    await insertRejections(queries, grouped(told, now), now);
     const firsts = new Map(told.filter((event) => !tellsOfEach(event)).map((event) => [keyOf(event), event]));
     for (const first of firsts.values()) {
       hour.hasTold(first);

@@ -191,38 +191,6 @@ test("a flood goes behind, so that those who emit after it get past it, and all 
   expect(await counted("received")).toBe(FLOOD + 11);
 });
 
-test("a flood of CloudEvents goes behind as envelopes, and those that can't be mapped are rejected for that", async () => {
-  await emit("neighbour", "WorkItemCompleted.a.0", 1);
-  const BAD_EVERY = 100;
-  for (let number = 0; number < FLOOD; number++) {
-    const { organizationId, id, type, occurredAtUtc, entityType, entityId } = eventOf("flood");
-    const headers = {
-      "cloudEvents:specversion": number % BAD_EVERY === 0 ? "2.0" : "1.0",
-      "cloudEvents:organizationid": organizationId,
-      "cloudEvents:id": id,
-      "cloudEvents:type": type,
-      "cloudEvents:time": occurredAtUtc,
-      "cloudEvents:subject": `${entityType}/${entityId}`,
-    };
-    channel.publish(names.eventsExchange, "WorkItemCompleted.a.0", Buffer.from("{}"), { persistent: true, headers });
-  }
-  await channel.waitForConfirms();
-  // A quarter: by then so many places are free that the last events, which stay, all have one.
-  await storeUntil("a quarter has gone behind", async () => (await counted("behind")) >= FLOOD / 4);
-  returnPostgres();
-  const bad = FLOOD / BAD_EVERY;
-  await until("all are stored", () => stored().length >= FLOOD - bad + 1);
-  await until("none is left", async () => (await waiting()) === 0);
-  expect(new Set(stored().map(({ entityId }) => entityId)).size).toBe(FLOOD - bad + 1);
-  await until("the bad ones are set aside", async () => (await depthOf([names.rejectedQueue])) === bad);
-  for (let number = 0; number < bad; number++) {
-    const rejected = await channel.get(names.rejectedQueue, { noAck: true });
-    expect(rejected).toMatchObject({
-      properties: { headers: { "x-herald-reason": 'the CloudEvent\'s specversion must be "1.0"' } },
-    });
-  }
-});
-
 test("an organization that has a bucket to itself is stored in whole batches, and nothing of it is moved", async () => {
   await emit("flood", "WorkItemCompleted.a.0", FLOOD);
   await emit("elsewhere", "WorkItemCompleted.b.0", 1);

@@ -88,7 +88,7 @@ test("the metrics show what is due and since when, what waits, and what waits wi
     'herald_deliveries_unfinished{state="due"}': 1,
     'herald_deliveries_unfinished{state="receiver"}': 0,
     'herald_deliveries_unfinished{state="scheduled"}': 1,
-    'herald_deliveries_unfinished{state="disabled"}': 2,
+    'herald_deliveries_unfinished{state="parked"}': 2,
     'herald_endpoints{state="enabled"}': 1,
     'herald_endpoints{state="quarantined"}': 1,
     'herald_endpoints{state="paused"}': 0,

@@ -285,32 +285,6 @@ test("no notice holds more of a receiver's URL than its host", async () => {
   expect(JSON.stringify(notices)).not.toContain("token");
 });
 
-test("rejected events that say the same are one notice with their number, of each organization its own", async () => {
-  const row = { type: "eventRejected" as const, ...ofNoEndpoint };
-  await insertNotice({ ...row, details: rejected });
-  await insertNotice({ ...row, details: { ...rejected, eventId: randomUUID(), events: 4 } });
-  await insertNotice({ ...row, organizationId: "umbrella", details: rejected });
-  await insertNotice({ ...row, organizationId: null, details: { ...rejected, eventId: null, eventType: null } });
-  const notices = await listen("event.rejected");
-  await run();
-  await eventually(() => expect(notices).toHaveLength(3));
-  expect(notices.every((notice) => validate(notice))).toBe(true);
-  expect(notices).toMatchObject([
-    { organizationId: "acme", eventId: rejected.eventId, events: 5 },
-    { organizationId: "umbrella", events: 1 },
-    { organizationId: null, eventId: null, eventType: null },
-  ]);
-  expect(await waiting()).toEqual([]);
-});
-
-test("rejected events that the broker did not take stay, each of those that were one notice", async () => {
-  for (let index = 0; index < 2; index++)
-    await insertNotice({ type: "eventRejected", ...ofNoEndpoint, details: rejected });
-  await publisher.close();
-  await run();
-  expect(await waiting()).toHaveLength(2);
-});
-
 describe("digests of what was given up", () => {
   /** As a settlement leaves it. */
   async function givenUp(

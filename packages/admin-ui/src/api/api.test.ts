@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { addressesFrom } from "./client.ts";
-import { filtersFromSearch, filtersToEvents, filtersToQuery, filtersToSearch } from "./delivery-filters.ts";
+import { filtersFromSearch, filtersInWords, parametersOf, queryOf, resendFilter } from "./filters.ts";
 
 test("the page finds itself and the API at the root", () => {
   expect(addressesFrom("https://herald.example/administration/integrations/")).toEqual({
@@ -17,42 +17,38 @@ test("the page finds itself and the API below a BASE_PATH", () => {
 });
 
 const now = Date.parse("2026-11-20T12:00:42Z");
-const filters = filtersFromSearch(new URLSearchParams("outcome=failing&outcome=exhausted&event=RiskCreated&period=1h"));
-const narrowed = "outcome=failing&outcome=exhausted&eventType=RiskCreated&from=2026-11-20T11%3A00%3A00.000Z";
-
-test("an export is narrowed as the list is", () => {
-  expect(filtersToQuery(filters, { limit: 50, cursor: "here" }, now).toString()).toBe(
-    `limit=50&cursor=here&${narrowed}`,
-  );
-  expect(filtersToQuery(filters, { format: "csv", bodies: true }, now).toString()).toBe(
-    `format=csv&bodies=true&${narrowed}`,
-  );
-});
-
 const webhook = "0193a1b2-0000-7000-8000-000000000001";
+const read = (address: string) => filtersFromSearch(new URLSearchParams(address), "deliveries");
+
+test("a period counts back from now", () => {
+  expect(parametersOf(read("outcome=failing&outcome=exhausted&event=RiskCreated&period=1h"), now)).toEqual({
+    outcome: ["failing", "exhausted"],
+    eventType: ["RiskCreated"],
+    from: "2026-11-20T11:00:00.000Z",
+  });
+});
 
 test("filters live in the address, and come back from it", () => {
-  const address = `event=RiskCreated&status=503&webhook=${webhook}&id=b70c1219&from=2026-11-18&to=2026-11-20`;
-  expect(filtersToSearch(filtersFromSearch(new URLSearchParams(address))).toString()).toBe(address);
+  const address = `webhook=${webhook}&event=RiskCreated&from=2026-11-18&to=2026-11-20&status=503&id=b70c1219`;
+  expect(queryOf(read(address)).toString()).toBe(address);
 });
 
-test("what an address has of no use is left out, and days go before a period", () => {
-  const address = "outcome=odd&status=20&webhook=1&id=b70c121&from=yesterday&period=1y";
-  expect(filtersToSearch(filtersFromSearch(new URLSearchParams(address))).size).toBe(0);
-  const both = filtersFromSearch(new URLSearchParams("period=1h&to=2026-11-20"));
-  expect(filtersToSearch(both).toString()).toBe("to=2026-11-20");
+test("useless values of an address are left out, and days go before a period", () => {
+  expect(read("outcome=odd&status=20&webhook=1&id=b70c121&from=yesterday&period=1y")).toEqual({});
+  expect(read("period=1h&to=2026-11-20")).toEqual({ to: ["2026-11-20"] });
+});
+
+test("a list has only its own filters, and names them", () => {
+  expect(filtersFromSearch(new URLSearchParams("outcome=failing&status=503&id=b70c1219"), "never-got")).toEqual({
+    status: ["503"],
+  });
+  expect(filtersInWords("never-got")).toBe("event, period or status");
 });
 
 test("days are whole days of the browser's zone, the last one included", () => {
-  const days = filtersFromSearch(
-    new URLSearchParams(`status=503&webhook=${webhook}&id=b70c1219&from=2026-11-18&to=2026-11-20`),
-  );
+  const days = read("status=503&from=2026-11-18&to=2026-11-20");
   const from = new Date(2026, 10, 18).toISOString();
   const to = new Date(2026, 10, 21).toISOString();
-  expect(Object.fromEntries(filtersToQuery(days, { limit: 50, cursor: null }, now))).toEqual({
-    ...{ limit: "50", statusCode: "503", endpointId: webhook, idPrefix: "b70c1219", from, to },
-  });
-  expect(Object.fromEntries(filtersToEvents(days, "here", now))).toEqual({
-    ...{ limit: "20", idPrefix: "b70c1219", from, to, cursor: "here" },
-  });
+  expect(parametersOf(days)).toEqual({ statusCode: ["503"], from, to });
+  expect(resendFilter(days)).toEqual({ statusCode: [503], from, to });
 });

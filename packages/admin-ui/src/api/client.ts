@@ -4,7 +4,7 @@ import { answered, didNotAnswer, keepQuietFor, sessionIs, watchRequest } from ".
 const pagePath = "/administration/integrations/";
 
 /**
- * Where the page and the API are, told from the `<base>` that the server wrote: its BASE_PATH is known only there.
+ * Finds the page and the API by the `<base>` that the server wrote: its BASE_PATH is known only there.
  * @returns `router`: what client-side routes stand below, without a trailing slash; `api`: the prefix of the management routes.
  */
 export function addressesFrom(baseUri: string): { router: string; api: string } {
@@ -14,7 +14,7 @@ export function addressesFrom(baseUri: string): { router: string; api: string } 
   return { router: `${basePath}${pagePath.slice(0, -1)}`, api: `${basePath}/api/organization/integration-operations` };
 }
 
-/** What the API said, or, where something before it answered, that nothing was said. */
+/** The API's problem, or one without an explanation if something in front of the API answered. */
 type SaidProblem = Omit<Problem, "code"> & { code: Problem["code"] | "unexplained" };
 
 /** The API refused a request; `problem` says why. */
@@ -88,8 +88,8 @@ interface Call {
 /**
  * Calls a management route; the browser adds the session's cookie.
  * @param path below `/api/organization/integration-operations`, with its leading slash.
- * @returns the parsed answer; undefined where there is none (204).
- * @throws {ApiProblem} the API said no. {ApiUnreachable} nothing answered. An AbortError where `signal` asked for it.
+ * @returns the parsed answer; undefined if there is none (204).
+ * @throws {ApiProblem} the API said no. {ApiUnreachable} nothing answered. An AbortError if `signal` asked for it.
  */
 export async function call<T>(path: string, { method = "GET", body, signal }: Call = {}): Promise<T> {
   const timeout = AbortSignal.timeout(method === "GET" ? READ_TIMEOUT_MS : WRITE_TIMEOUT_MS);

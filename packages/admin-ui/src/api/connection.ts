@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** What the page knows about its connection to the API, from the requests that it makes anyway. */
+/** The state of the connection to the API, from the requests that the page makes anyway. */
 export interface Connection {
   /** Since when nothing answers, in ms since the epoch; null while it does. */
   downSince: number | null;
@@ -58,7 +58,7 @@ export function serverNow(): number {
 
 let quietUntilMs = 0;
 
-/** The API has refused a read (429): the page asks for nothing by itself for so long. */
+/** The API has refused a read (429): the page asks for nothing by itself for this long. */
 export function keepQuietFor(seconds: number): void {
   quietUntilMs = Date.now() + seconds * 1_000;
 }

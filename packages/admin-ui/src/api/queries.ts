@@ -29,11 +29,11 @@ import {
 import { hasEnded } from "../common/display/status.ts";
 import { call } from "./client.ts";
 import { connectionNow, quietMs } from "./connection.ts";
-import { type DeliveryFilters, filtersToEvents, filtersToQuery, queryOf, resendFilter } from "./delivery-filters.ts";
+import { type Filters, parametersOf, queryOf, resendFilter } from "./filters.ts";
 
 /** New results show within two seconds: this interval, and the time that an answer takes. */
 const LIVE_MS = 1_500;
-/** The page waits so many times as long as the overview's answer took before it asks again. */
+/** The page waits this many times as long as the overview's answer took before it asks again. */
 const OVERVIEW_PAUSE = 10;
 let overviewTookMs = 0;
 const ALL_PAGES_MS = 5_000;
@@ -43,7 +43,7 @@ const RECOVERY_MS = 5_000;
 const PAGE_SIZE = 50;
 
 /**
- * An interval of so many ms; of a few seconds while the API doesn't answer or the session is over, to notice a change; and no
+ * An interval of `ms`; of a few seconds while the API doesn't answer or the session is over, to notice a change; and no
  * shorter than an API asks for that was asked too much.
  */
 function every(ms: number): () => number {
@@ -53,7 +53,7 @@ function every(ms: number): () => number {
   };
 }
 
-/** Of a list that the API gives part by part. */
+/** Options of a list that the API gives part by part. */
 const parts = {
   initialPageParam: null as string | null,
   getNextPageParam: ({ nextCursor }: { nextCursor: string | null }) => nextCursor,
@@ -80,7 +80,7 @@ export const overviewQuery = queryOptions({
     overviewTookMs = performance.now() - begun;
     return overview;
   },
-  // The overview is the API's most expensive query. Where it takes long it is asked less often, so that open pages are no load.
+  // The overview is the API's most expensive query. If it takes long, it is asked less often, so that open pages are no load.
   refetchInterval: () => every(Math.max(LIVE_MS, OVERVIEW_PAUSE * overviewTookMs))(),
 });
 
@@ -100,18 +100,18 @@ export const ratesQuery = (id: string) =>
 
 const listOfDeliveries = (
   id: string | null,
-  filters: DeliveryFilters,
+  filters: Filters,
   { cursor, signal }: { cursor: string | null; signal: AbortSignal },
 ) => {
   const place = id === null ? "/deliveries" : `/webhooks/${id}/deliveries`;
-  return call<DeliveryPage>(`${place}?${filtersToQuery(filters, { limit: PAGE_SIZE, cursor })}`, { signal });
+  return call<DeliveryPage>(`${place}?${queryOf({ ...parametersOf(filters), limit: PAGE_SIZE, cursor })}`, { signal });
 };
 
 /** The deliveries of all webhooks cost the API more. */
 const listMs = (id: string | null) => (id === null ? ALL_PAGES_MS : LIVE_MS);
 
 /** @param id the webhook's; null for all of the organization's */
-export const deliveriesQuery = (id: string | null, filters: DeliveryFilters) =>
+export const deliveriesQuery = (id: string | null, filters: Filters) =>
   infiniteQueryOptions({
     queryKey: ["deliveries", id, filters],
     queryFn: ({ pageParam, signal }) => listOfDeliveries(id, filters, { cursor: pageParam, signal }),
@@ -124,8 +124,8 @@ export const deliveriesQuery = (id: string | null, filters: DeliveryFilters) =>
     },
   });
 
-/** The newest page of a list of which more was loaded. */
-export const newestDeliveriesQuery = (id: string | null, filters: DeliveryFilters, enabled: boolean) =>
+/** The newest page of a list, if more pages are loaded. */
+export const newestDeliveriesQuery = (id: string | null, filters: Filters, enabled: boolean) =>
   queryOptions({
     queryKey: ["newest-deliveries", id, filters],
     queryFn: ({ signal }) => listOfDeliveries(id, filters, { cursor: null, signal }),
@@ -138,8 +138,8 @@ export const deliveryQuery = (id: string, deliveryId: string) =>
     queryKey: ["delivery", id, deliveryId],
     queryFn: ({ signal }) => call<DeliveryDetails>(`/webhooks/${id}/deliveries/${deliveryId}`, { signal }),
     refetchInterval: (query) => {
-      const state = query.state.data?.state;
-      return state !== undefined && hasEnded(state) ? false : every(LIVE_MS)();
+      const outcome = query.state.data?.outcome;
+      return outcome !== undefined && hasEnded(outcome) ? false : every(LIVE_MS)();
     },
   });
 
@@ -155,12 +155,12 @@ export const changesQuery = (id: string | null) =>
     refetchInterval: every(ALL_PAGES_MS),
   });
 
-/** What a resend would send, with the filter that it was counted by. */
+/** The count of what a resend would send, and the filter that it was counted by. */
 export interface PreviewOfResend extends ResendPreview {
   filter: StartResendRequest;
 }
 
-export const resendPreviewQuery = (id: string, filters: DeliveryFilters) =>
+export const resendPreviewQuery = (id: string, filters: Filters) =>
   queryOptions({
     queryKey: ["resend-preview", id, filters],
     queryFn: async ({ signal }): Promise<PreviewOfResend> => {
@@ -179,22 +179,27 @@ export const resendsQuery = (id: string) =>
     queryKey: ["resends", id],
     queryFn: ({ signal }) => call<ResendPage>(`/webhooks/${id}/resends`, { signal }),
     refetchInterval: (query) => {
-      const isUnderWay = query.state.data?.resends.some(({ state, waiting }) => state === "running" || waiting > 0);
+      const isUnderWay = query.state.data?.resends.some(
+        ({ state, unfinished }) => state === "running" || unfinished > 0,
+      );
       return every(isUnderWay ? LIVE_MS : ALL_PAGES_MS)();
     },
   });
 
 /** The organization's events, those that were not taken among them. */
-export const eventsQuery = (filters: DeliveryFilters) =>
+export const eventsQuery = (filters: Filters) =>
   infiniteQueryOptions({
     queryKey: ["events", filters],
-    queryFn: ({ pageParam, signal }) => call<EventPage>(`/events?${filtersToEvents(filters, pageParam)}`, { signal }),
+    queryFn: ({ pageParam: cursor, signal }) => {
+      const { eventType: type, ...others } = parametersOf(filters);
+      return call<EventPage>(`/events?${queryOf({ ...others, type, limit: 20, cursor })}`, { signal });
+    },
     ...parts,
     placeholderData: keepPreviousData,
     refetchInterval: (query) => every(ALL_PAGES_MS * (query.state.data?.pages.length ?? 1))(),
   });
 
-/** What bears an id: an event, a delivery of one or by hand, and the events about an entity, of which there may be more parts. */
+/** Finds an id: that of an event, of a delivery, or of an entity, whose events may have more parts. */
 export const searchQuery = (id: string) =>
   infiniteQueryOptions({
     queryKey: ["search", id],
@@ -208,7 +213,7 @@ export const searchQuery = (id: string) =>
     refetchInterval: every(ALL_PAGES_MS),
   });
 
-/** One part of several searches for one id, of which at most the last one has more. An event that two of them found is there once. */
+/** Merges several searches for one id. At most the last one has more parts. An event that two of them found is there once. */
 function merged(pages: EventPage[]): EventPage {
   const byKey = new Map(pages.flatMap(({ events }) => events).map((event) => [event.key, event]));
   return {
@@ -256,6 +261,6 @@ export const startResend = (id: string, filter: StartResendRequest) =>
 export const stopResend = (id: string, resendId: string) =>
   call<Resend>(`/webhooks/${id}/resends/${resendId}/stop`, { method: "POST" });
 
-/** What the API would say to these fields, without saving them. */
+/** Asks the API what is wrong with these fields, without saving them. */
 export const checkWebhook = (body: Partial<SaveWebhookRequest>, signal: AbortSignal) =>
   call<{ errors: FieldProblem[] }>("/webhooks/checks", { method: "POST", body, signal });

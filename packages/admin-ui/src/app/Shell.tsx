@@ -1,30 +1,32 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { type Connection, useConnection } from "../api/connection.ts";
 import { sessionQuery } from "../api/queries.ts";
-import display from "../common/display/display.module.css";
+import { classNames } from "../common/class-names.ts";
 import { Icon } from "../common/display/Icon.tsx";
 import { Notice } from "../common/feedback/Notice.tsx";
-import { Button } from "../common/form/Button.tsx";
+import { RefetchButton } from "../common/form/Button.tsx";
 import controls from "../common/form/form.module.css";
 import { product } from "../common/product.ts";
+import shared from "../common/shared.module.css";
 import { Time } from "../common/Time.tsx";
+import mark from "./mark.svg";
 import css from "./Shell.module.css";
 import { ThemeMenu } from "./theme.tsx";
 
-/** What surrounds every scene: the navigation, the connection's state, and the scene itself. */
+/** The frame of every scene: navigation, the state of the connection, and the scene itself. */
 export function Shell({ children }: { children: ReactNode }) {
   return (
     <>
       <button type="button" className={css.skip} onClick={() => document.getElementById("main")?.focus()}>
         Skip to content
       </button>
-      <header className={css.bar}>
+      <header className={classNames(shared.bar, css.head)}>
         <nav className={css.trail} aria-label="You are here">
-          {product.hasLogo ? <Logo /> : <Mark />}
+          {product.hasLogo ? <Logo /> : <img src={mark} alt="" width="22" height="22" />}
           <ol>
-            <li>{product.url === null ? "Integrations" : <a href={product.url}>{product.name}</a>}</li>
+            <li>Integrations</li>
             <li>
               <Link href="/">Webhooks</Link>
             </li>
@@ -39,24 +41,13 @@ export function Shell({ children }: { children: ReactNode }) {
       <main id="main" className={css.main} tabIndex={-1}>
         {children}
       </main>
-      <div id="announcements" className={display.unseen} aria-live="polite" aria-atomic="false" />
+      <div id="announcements" className={shared.unseen} aria-live="polite" aria-atomic="false" />
     </>
   );
 }
 
-/** It has words where the name doesn't stand beside it. */
 function Logo() {
-  return <img className={css.logo} src="logo" alt={product.url === null ? product.name : ""} height="22" />;
-}
-
-function Mark() {
-  return (
-    <svg className={css.mark} viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
-      <path className={css.shield} d="M5 3h22v13c0 7-5 11.5-11 13.5C10 27.5 5 23 5 16Z" />
-      <path className={css.chief} d="M5 3h22v6.5H5Z" />
-      <path className={css.tick} d="m9.5 17 4.6 4.6 8.4-8.6" />
-    </svg>
-  );
+  return <img className={css.logo} src="logo" alt={product.name} height="22" />;
 }
 
 /** Finds anything by what one has of it: from every scene, and with what was looked for still in it on the results' page. */
@@ -102,7 +93,7 @@ function SearchBox() {
   );
 }
 
-/** Where "/" is a letter as any other, and where a dialog is open, which keeps the focus. */
+/** In a text "/" is a letter like any other, and an open dialog keeps the focus. */
 function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof Element && target.closest("input, textarea, select, [contenteditable], [role=dialog]") !== null
@@ -125,7 +116,12 @@ function Words({ connection }: { connection: Connection }) {
   const { downSince, lastAnswerAt, sessionLost, signInUrl, slow } = connection;
   if (downSince !== null) {
     return (
-      <Notice tone="bad" icon="offline" title={`${product.name}'s API can't be reached.`} actions={<TryNow />}>
+      <Notice
+        tone="bad"
+        icon="offline"
+        title={`${product.name}'s API can't be reached.`}
+        actions={<RefetchButton>Try now</RefetchButton>}
+      >
         <p>
           It stopped answering <Time iso={iso(downSince)} />.{" "}
           {lastAnswerAt === null ? null : (
@@ -140,7 +136,7 @@ function Words({ connection }: { connection: Connection }) {
   }
   if (sessionLost) {
     return (
-      <Notice tone="care" icon="lock" title="Your session has ended." actions={<TryNow />}>
+      <Notice tone="care" icon="lock" title="Your session has ended." actions={<RefetchButton>Try now</RefetchButton>}>
         <p>
           {signInUrl ? (
             <>
@@ -160,15 +156,6 @@ function Words({ connection }: { connection: Connection }) {
   return slow ? (
     <Notice tone="plain" icon="clock" title={`${product.name}'s API is slow: still waiting for its answer.`} />
   ) : null;
-}
-
-function TryNow() {
-  const client = useQueryClient();
-  return (
-    <Button icon="retry" onClick={() => void client.refetchQueries({ type: "active" })}>
-      Try now
-    </Button>
-  );
 }
 
 function iso(timeMs: number): string {

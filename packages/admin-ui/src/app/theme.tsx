@@ -27,22 +27,6 @@ function apply(theme: Theme): void {
   else document.documentElement.dataset.theme = theme;
 }
 
-function useTheme(): [Theme, (theme: Theme) => void] {
-  const [theme, setTheme] = useState(storedTheme);
-  return [
-    theme,
-    (next) => {
-      setTheme(next);
-      apply(next);
-      try {
-        localStorage.setItem(KEY, next);
-      } catch {
-        // It holds until the page is left.
-      }
-    },
-  ];
-}
-
 const looks: Record<Theme, { name: string; icon: IconName }> = {
   auto: { name: "As the system", icon: "auto" },
   light: { name: "Light", icon: "sun" },
@@ -50,7 +34,16 @@ const looks: Record<Theme, { name: string; icon: IconName }> = {
 };
 
 export function ThemeMenu() {
-  const [theme, setTheme] = useTheme();
+  const [theme, setTheme] = useState(storedTheme);
+  const choose = (next: Theme): void => {
+    setTheme(next);
+    apply(next);
+    try {
+      localStorage.setItem(KEY, next);
+    } catch {
+      // It holds until the page is left.
+    }
+  };
   return (
     <Menu
       trigger={
@@ -58,7 +51,7 @@ export function ThemeMenu() {
           Appearance
         </Button>
       }
-      items={THEMES.map((each) => ({ ...looks[each], current: each === theme, onSelect: () => setTheme(each) }))}
+      items={THEMES.map((each) => ({ ...looks[each], current: each === theme, onSelect: () => choose(each) }))}
     />
   );
 }

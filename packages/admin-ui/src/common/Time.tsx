@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 import { serverNow } from "../api/connection.ts";
-import css from "./display/display.module.css";
 import { ago, countdown, exact, formats } from "./formats.ts";
+import shared from "./shared.module.css";
 
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
@@ -33,28 +33,27 @@ export function useTicking<T extends string | number | boolean>(read: (nowMs: nu
 
 /** A past time as its age; the moment itself is a hint. */
 export function Time({ iso }: { iso: string }) {
-  const words = useTicking((now) => ago(Date.parse(iso), now));
-  return (
-    <time className={css.time} dateTime={iso} data-hint={`${formats.dateTime(iso)} · ${exact(iso)}`}>
-      {words}
-    </time>
-  );
+  return <Ticking iso={iso} wordsAt={ago} />;
 }
 
-/** A time ahead, counting down. Once it has passed it says "due now": delays mark eligibility, not a schedule (SPEC 8). */
+/** Counts down to a time ahead. Once it has passed it says "due now": delays mark eligibility, not a schedule (SPEC 8). */
 export function Countdown({ iso }: { iso: string }) {
-  const words = useTicking((now) => countdown(Date.parse(iso), now));
+  return <Ticking iso={iso} wordsAt={countdown} />;
+}
+
+function Ticking({ iso, wordsAt }: { iso: string; wordsAt: (timeMs: number, nowMs: number) => string }) {
+  const words = useTicking((now) => wordsAt(Date.parse(iso), now));
   return (
-    <time className={css.time} dateTime={iso} data-hint={`${formats.dateTime(iso)} · ${exact(iso)}`}>
+    <time className={shared.numbers} dateTime={iso} data-hint={`${formats.dateTime(iso)} · ${exact(iso)}`}>
       {words}
     </time>
   );
 }
 
-/** A moment in the browser's language and zone, with milliseconds where they help to find an attempt in a log. The exact value is a hint. */
+/** A moment in the browser's language and zone, with milliseconds if they help to find an attempt in a log. The exact value is a hint. */
 export function Moment({ iso, milliseconds = false }: { iso: string; milliseconds?: boolean }) {
   return (
-    <time className={css.time} dateTime={iso} data-hint={exact(iso)}>
+    <time className={shared.numbers} dateTime={iso} data-hint={exact(iso)}>
       {formats.dateTime(iso, { milliseconds })}
     </time>
   );

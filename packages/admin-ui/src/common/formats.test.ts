@@ -61,7 +61,7 @@ test.each([
   expect(countdown(now + seconds * 1_000, now)).toBe(words);
 });
 
-test("the exact time is told in UTC, whatever the browser's zone", () => {
+test("the exact time is in UTC, whatever the browser's zone", () => {
   expect(exact("2026-11-20T14:03:22Z")).toBe("2026-11-20T14:03:22.000Z");
   expect(exact("2026-11-20T14:03:22.187+02:00")).toBe("2026-11-20T12:03:22.187Z");
 });

@@ -14,7 +14,7 @@ export interface Formats {
 
 /**
  * @param languages those of the browser, the preferred one first.
- * @param timeZone that of the browser where it is left out.
+ * @param timeZone by default that of the browser.
  */
 export function formatsFor(languages: readonly string[], timeZone?: string): Formats {
   const locales = [...languages];
@@ -90,4 +90,14 @@ export function duration(lengthMs: number, { decimal, number }: Formats = format
 /** "1 delivery", "1,000 deliveries" */
 export function counted(count: number, one: string, many: string): string {
   return `${formats.number(count)} ${count === 1 ? one : many}`;
+}
+
+/** "1,303 attempts today: 1,300 succeeded, 3 failed"; leaves out zeros. */
+export function tally(counts: Record<string, number>, one: string, many: string, period: string): string {
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  if (all === 0) return `No ${many} ${period}`;
+  const parts = Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([outcome, count]) => `${formats.number(count)} ${outcome}`);
+  return `${counted(all, one, many)} ${period}: ${parts.join(", ")}`;
 }

@@ -1,8 +1,8 @@
 import type { PageProduct } from "@herald/contracts";
 
-const OWN: PageProduct = { name: "Herald", url: null, accent: null, hasLogo: false };
+const OWN: PageProduct = { name: "Herald", accent: null, hasLogo: false };
 
-/** What the server wrote into the page; Herald's own looks where it wrote nothing (the server of development), or there is no page (unit tests). */
+/** The product that the server wrote into the page. Vite's server writes none, and unit tests have no page: then it is Herald. */
 function readProduct(): PageProduct {
   if (typeof document === "undefined") return OWN;
   const written = document.querySelector<HTMLMetaElement>('meta[name="product"]')?.content;

@@ -3,14 +3,14 @@ import { createContext, useContext } from "react";
 
 export const SessionContext = createContext<SessionInfo | null>(null);
 
-/** Who is signed in, and what they may do. @throws outside of `SessionGate`, which loads it */
+/** The person who is signed in, and their rights. @throws outside of `SessionGate`, which loads it */
 export function useSession(): SessionInfo {
   const session = useContext(SessionContext);
   if (!session) throw new Error("useSession was called outside of SessionGate");
   return session;
 }
 
-/** Why the controls that change something are off; null where they are not. */
+/** Why the controls that change something are off; null if they are on. */
 export function useManageBlock(): string | null {
   const { mayManage, missing } = useSession();
   return mayManage ? null : `You may look, not change: ${lacking(missing)}.`;
@@ -24,7 +24,5 @@ export function useDeleteBlock(): string | null {
 /** "your account lacks the permission integrations.manage and the entitlement integrations" */
 export function lacking(missing: readonly string[]): string {
   if (missing.length === 0) return "your account is not allowed to";
-  const named = missing.map((item) => `the ${item}`);
-  const last = named.pop();
-  return `your account lacks ${named.length > 0 ? `${named.join(", ")} and ` : ""}${last}`;
+  return `your account lacks ${new Intl.ListFormat("en-GB").format(missing.map((item) => `the ${item}`))}`;
 }

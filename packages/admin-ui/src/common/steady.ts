@@ -11,8 +11,8 @@ interface SteadyRows<T> {
 }
 
 /**
- * What a list shows next, when `fresh` arrives while it shows `shown`. While it is to be steady no row moves: shown rows stay where they
- * are, with their newest content, also where they no longer belong. New rows after the last one are added; others wait.
+ * The rows that a list shows next, when `fresh` arrives while it shows `shown`. If it is steady no row moves: shown rows stay where they
+ * are, with their newest content, even if they no longer belong there. New rows after the last one are added; others wait.
  */
 export function nextRows<T extends Row>(shown: readonly T[], fresh: readonly T[], steady: boolean): SteadyRows<T> {
   if (!steady || shown.length === 0) return { rows: fresh, waiting: 0 };
@@ -46,7 +46,7 @@ function sameRows(some: readonly Row[], others: readonly Row[]): boolean {
   return some.length === others.length && some.every((row, index) => row === others[index]);
 }
 
-interface HoverOrFocus {
+export interface HoverOrFocus {
   /** The pointer or the keyboard's focus is in the element. */
   isActive: boolean;
   /** For the pointer: the element and the button of its waiting rows, which must not go while one moves to it. */
@@ -72,7 +72,7 @@ export function useHoverOrFocus(): HoverOrFocus {
 
 /**
  * Keeps an element at its place in the window while `steady`, when something appears or goes above it: a row under the pointer must
- * not move. What appears is scrolled past; where something goes and there is nothing to scroll back, a gap stays. Both end when it
+ * not move. An appearing element is scrolled past. If one goes and there is nothing to scroll back, a gap stays. Both end when it
  * need not be steady any longer.
  */
 export function useSteadyPlace(element: RefObject<HTMLElement | null>, steady: boolean): void {

@@ -4,10 +4,10 @@ import { useTestEnvironment } from "../support/test-environment.ts";
 
 const environment = useTestEnvironment();
 
-/** Reasons are also there unseen, for who listens. */
+/** Reasons are also there unseen, for screen readers. */
 const visibly = (page: Page, words: RegExp) => page.getByText(words).filter({ visible: true }).first();
 
-test("§5.2 who may only view sees everything and can change nothing, and is told why", async () => {
+test("§5.2 an account that may only view sees everything, can change nothing, and reads why", async () => {
   const { endpoint } = await environment.api.create({ name: "Billing mirror", url: environment.receiver.url });
   await environment.emit();
   const page = await environment.signIn("", { permissions: ["integrations.view"] });
@@ -36,7 +36,7 @@ test("§5.2 who may only view sees everything and can change nothing, and is tol
   await isOff("Save webhook");
 });
 
-test("§5.4 who may not even view is told what is missing", async () => {
+test("§5.4 an account that may not even view reads what is missing", async () => {
   const page = await environment.signIn("", { permissions: [] });
   await page.getByRole("heading", { name: "You may not see webhooks" }).waitFor();
   await page.getByText("the permission integrations.view").waitFor();
@@ -107,13 +107,13 @@ test("a slow API is called slow, and its answer still arrives", async () => {
     await route.continue();
   });
   await page.reload();
-  await page.getByText("Loading webhooks…").waitFor({ state: "attached" });
+  await page.getByText("Loading the webhooks…").waitFor({ state: "attached" });
   await page.getByText("Herald's API is slow").waitFor();
   answer();
   await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
 });
 
-test("too many requests are told with the time to wait", async () => {
+test("after too many requests the page names the time to wait", async () => {
   const { endpoint } = await environment.api.create({ name: "Billing mirror", url: environment.receiver.url });
   const page = await environment.signIn(`/webhooks/${endpoint.id}/settings`);
   await page.route(`**/webhooks/${endpoint.id}`, (route) =>

@@ -94,22 +94,6 @@ test("§7/400 a refused save names every field and goes to the first", async () 
   expect(await page.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("name");
 });
 
-test("§1/controls §1/page the controls have the names that they are asked to have", async () => {
-  const page = await environment.signIn();
-  expect(new URL(page.url()).pathname).toMatch(/\/administration\/integrations$/);
-  await page.getByRole("navigation", { name: "You are here" }).getByText("Integrations").waitFor();
-  await page.getByRole("link", { name: "New webhook", exact: true }).first().click();
-  await page.getByRole("textbox", { name: "Name", exact: true }).waitFor();
-  await page.getByRole("textbox", { name: "Endpoint URL", exact: true }).waitFor();
-  await page.getByRole("group", { name: "Event selection", exact: true }).waitFor();
-  await page.getByRole("switch", { name: "Active", exact: true }).waitFor();
-  await page.getByRole("button", { name: "Save webhook", exact: true }).waitFor();
-  const { id } = await webhook();
-  await page.goto(`${environment.pageUrl}/webhooks/${id}/settings`);
-  await page.getByRole("switch", { name: "Replace signing secret", exact: true }).waitFor();
-  await page.getByRole("button", { name: "Save webhook", exact: true }).waitFor();
-});
-
 test("§6/project-updated the events come with what they mean, and ProjectUpdated with its remark", async () => {
   const page = await environment.signIn("/webhooks/new");
   const events = page.getByRole("group", { name: "Event selection" });

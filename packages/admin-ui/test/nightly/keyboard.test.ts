@@ -4,7 +4,7 @@ import { useTestEnvironment } from "../support/test-environment.ts";
 
 const environment = useTestEnvironment();
 
-/** What has the focus, by its role and name as they are read out, more or less. */
+/** The focused element, by its role and name as they are read out, more or less. */
 const focused = (page: Page): Promise<string> =>
   page.evaluate(() => {
     const element = document.activeElement;

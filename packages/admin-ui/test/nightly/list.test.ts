@@ -12,7 +12,7 @@ beforeAll(async () => {
   population = await populate(environment);
 });
 
-/** Makes what waits for the failing webhook due so many seconds from now, however long the tests before took. */
+/** Makes the failing webhook's deliveries due this many seconds from now, however long the tests before took. */
 async function isDueIn(seconds: number): Promise<void> {
   const dueAt = new Date(environment.clock.now().getTime() + seconds * 1_000);
   const { prisma } = environment.db.database;
@@ -27,7 +27,7 @@ test("§2.1/fields a row says name, URL, status in words, events, failures as n 
   await row("Chat bridge").getByText("Disabled after five failures").waitFor();
   await row("Chat bridge").getByText("https://bridge.lumenchat.example/in/T02AB/herald").waitFor();
   await row("Chat bridge").getByText("5 of 5").waitFor();
-  await row("Chat bridge").getByText("Failing", { exact: true }).waitFor();
+  await row("Chat bridge").getByText("Parked", { exact: true }).waitFor();
   await row("Risk radar").getByText("Paused", { exact: true }).waitFor();
   await row("Timesheet export").getByText("Active, failing").waitFor();
   await row("Timesheet export").getByText("3 of 5").waitFor();

@@ -26,7 +26,7 @@ const ASKED_AFTER_MS = 2_000;
 interface Questions {
   /** Paths that the page has fetched so far. */
   asked: string[];
-  /** Of those, how many are not answered in full yet. */
+  /** How many of them are not answered in full yet. */
   pending: number;
 }
 
@@ -67,7 +67,7 @@ async function holdClock(page: Page): Promise<void> {
 async function showsWithinTwoSeconds(page: Page, path: string, shown: () => Promise<void>): Promise<void> {
   const count = async () => (await questionsOf(page)).asked.filter((each) => each.endsWith(path)).length;
   await holdClock(page);
-  // Where an answer takes long the page asks less often. By its own clock an answer takes one of these steps at most.
+  // If an answer takes long, the page asks less often. By its own clock an answer takes at most one of these steps.
   const before = await count();
   await eventually(async () => {
     await page.clock.runFor(20);
@@ -108,7 +108,7 @@ test("no row moves under the pointer: new ones wait behind a button that counts 
   expect(await pill.count()).toBe(0);
 });
 
-test("a row stays where it is in the window when a notice comes up above it, or goes", async () => {
+test("a row keeps its place in the window when a notice appears or goes above it", async () => {
   await environment.emit();
   const page = await environment.signIn(`/webhooks/${id}`);
   const row = page.locator("[data-delivery]").first();
@@ -177,7 +177,7 @@ test("filters live in the address, and an address brings them back", async () =>
   await page.keyboard.press("Escape");
   await eventually(() => expect(new URL(page.url()).search).toBe("?outcome=succeeded&event=RiskCreated"));
   await page.getByText("Exhausted", { exact: true }).click();
-  await page.getByText("No delivery matches").waitFor();
+  await page.getByText("No deliveries match").waitFor();
 });
 
 test("older deliveries come as one scrolls, each once", async () => {
@@ -226,7 +226,7 @@ test("a hidden page asks for nothing", async () => {
   expect((await questionsOf(page)).asked).toEqual(before);
 });
 
-/** Remembers where a row is in the window. A pixel is allowed: a window scrolls by whole ones, and rows begin at halves too. */
+/** Remembers the place of a row in the window. A pixel is allowed: a window scrolls by whole ones, and rows begin at halves too. */
 async function keepsPlace(row: Locator): Promise<() => Promise<void>> {
   const top = async () => (await row.boundingBox())?.y ?? Number.NaN;
   const before = await top();

@@ -29,18 +29,10 @@ beforeAll(async () => {
   const body = '{"id":"of the search"}';
   event = await insertEvent(prisma, organizationId, { entityId, occurredAt: ago(2 * HOUR_MS), body });
   old = await insertEvent(prisma, organizationId, { occurredAt: ago(8 * DAY_MS) });
-  const [made] = await prisma.$queryRaw<{ id: string }[]>`
-    select delivery_id(${event.key}::uuid, ${billing.id}::uuid) as id`;
-  deliveryId = made?.id ?? "";
   const latest = { attemptCount: 1, statusCode: 204, durationMs: 12, attemptedAt: ago(HOUR_MS) };
-  await insertDelivery(prisma, billing, {
-    id: deliveryId,
-    eventKey: event.key,
-    state: "succeeded",
-    createdAt: ago(2 * HOUR_MS),
-    ...latest,
-  });
-  manualId = (await insertDelivery(prisma, billing, { state: "succeeded", createdAt: ago(HOUR_MS), ...latest })).id;
+  const delivery = (row: object) => insertDelivery(prisma, billing, { state: "succeeded", ...latest, ...row });
+  deliveryId = (await delivery({ eventKey: event.key, createdAt: ago(2 * HOUR_MS) })).id;
+  manualId = (await delivery({ createdAt: ago(HOUR_MS) })).id;
 });
 
 async function find(page: Page, words: string): Promise<void> {
@@ -88,7 +80,7 @@ const idOf = (name: string) =>
 test("a manual delivery is found by its id, and said to be of no event", async () => {
   const page = await environment.signIn();
   await find(page, manualId);
-  await page.getByText("A manual delivery, which is of no event").waitFor();
+  await page.getByText("A manual delivery, without an event").waitFor();
   await page.getByRole("link", { name: "Billing" }).click();
   await page.waitForURL(`**/deliveries/${manualId}`);
 });
@@ -104,7 +96,7 @@ test("a webhook is found by a part of its name or URL, and by its id", async () 
   await page.getByText("Paused by Ana").waitFor();
 });
 
-test("of an event that was not taken the search says why, with the reason where it broke the contract", async () => {
+test("the search says why an event was not taken, with the reason if it broke the contract", async () => {
   const { prisma } = environment.db.database;
   const { organizationId } = environment.api;
   const eventId = randomUUID();
@@ -117,13 +109,13 @@ test("of an event that was not taken the search says why, with the reason where 
   });
   const page = await environment.signIn();
   await find(page, eventId);
-  const misspelt = page.getByRole("region", { name: "WorkItemCompletd, delivered to nobody" });
+  const misspelt = page.getByRole("region", { name: "WorkItemCompletd, delivered to no webhook" });
   await misspelt.getByText("there is no type of this exact name").waitFor();
-  const broken = page.getByRole("region", { name: "RiskCreated, delivered to nobody" });
+  const broken = page.getByRole("region", { name: "RiskCreated, delivered to no webhook" });
   await broken.getByText("/entityId must be a UUID").waitFor();
 });
 
-test("what nobody has is said to be nowhere, and another organization's event is", async () => {
+test("an unknown id is not found, and neither is another organization's event", async () => {
   const other = await insertEvent(environment.db.database.prisma, randomUUID());
   const page = await environment.signIn();
   for (const words of [other.id, randomUUID(), "no such words"]) {

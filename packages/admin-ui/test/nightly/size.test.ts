@@ -50,7 +50,7 @@ describe("with 100 webhooks of 200 deliveries each", () => {
     return id;
   }
 
-  test("the list is usable, a search finds one of them, and a webhook shows its deliveries", async () => {
+  test("the list is usable, and a webhook shows its deliveries", async () => {
     const id = await fill();
     const page = await environment.signIn();
     const last = page.getByRole("link", { name: "Partner 100" });
@@ -58,12 +58,6 @@ describe("with 100 webhooks of 200 deliveries each", () => {
 
     await page.reload({ waitUntil: "commit" });
     await last.waitFor();
-
-    await page.keyboard.press("/");
-    await page.keyboard.type("partner 077");
-    await page.keyboard.press("Enter");
-    await page.getByRole("region", { name: "One webhook" }).getByRole("link", { name: "Partner 077" }).waitFor();
-    expect(await last.count()).toBe(0);
 
     await page.goto(`${environment.pageUrl}/webhooks/${id}`, { waitUntil: "commit" });
     await page.locator("[data-delivery]").first().waitFor();

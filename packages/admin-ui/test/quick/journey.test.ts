@@ -54,7 +54,7 @@ test("an admin makes a webhook, sees events arrive, finds out why they stop, men
   await emit();
   await why.getByText("Resuming sends 6 deliveries: 5 that wait here, and 1 event").waitFor();
 
-  // What one delivery carried, and what came back.
+  // One delivery's body, and the response to it.
   await why
     .getByRole("link", { name: /^Details of .* attempt 1$/ })
     .first()
@@ -86,7 +86,7 @@ test("an admin makes a webhook, sees events arrive, finds out why they stop, men
   );
   expect(await page.getByRole("region", { name: "Why deliveries fail" }).count()).toBe(0);
 
-  // What all of it comes to, by the keyboard alone, and as a table.
+  // The rates, by the keyboard alone, and as a table.
   const rates = page.getByRole("region", { name: "Success rate and response time" });
   await rates.getByText("12 attempts in the last 24 hours: 7 succeeded, 5 failed").waitFor();
   await rates.getByText("58.3 %", { exact: true }).waitFor();

@@ -8,7 +8,7 @@ import type { TestEnvironment } from "./test-environment.ts";
 /** Pages that are looked at side by side. */
 const PAGES = 3;
 
-/** A place of the page, and what shows that it is there. */
+/** A place of the page, and how to see that it is there. */
 interface Scene {
   name: string;
   /** Whether an admin is there on most days: every change is tried on these. */
@@ -18,9 +18,8 @@ interface Scene {
 }
 
 interface Scenes {
-  /** What stands on the page. */
   readonly population: Population;
-  /** Has some screens looked at, several at a time, and returns all that was found. */
+  /** Looks at some screens, several at a time, and returns everything that was found. */
   onEach(which: "main" | "other" | "all", look: (page: Page, name: string) => Promise<string[]>): Promise<string[]>;
 }
 
@@ -151,12 +150,12 @@ function scenesOf(population: () => Population, eventKey: () => string): Scene[]
     {
       name: "a disabled webhook",
       main: true,
-      place: () => `/webhooks/${population().disabled.id}?outcome=failing`,
+      place: () => `/webhooks/${population().disabled.id}?outcome=parked`,
       ready: (page) => page.getByRole("button", { name: "Resume…" }).waitFor(),
     },
     {
       name: "a paused webhook",
-      place: () => `/webhooks/${population().paused.id}?outcome=failing`,
+      place: () => `/webhooks/${population().paused.id}?outcome=parked`,
       ready: (page) => page.getByText("Paused by Ana Lindqvist").waitFor(),
     },
     {

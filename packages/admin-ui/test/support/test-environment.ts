@@ -28,7 +28,7 @@ export interface TestEnvironment {
   readonly clock: SteeredClock;
   readonly api: ApiClient;
   readonly receiver: HttpsReceiver;
-  /** Of the admin page, without a trailing slash. */
+  /** The admin page's, without a trailing slash. */
   readonly pageUrl: string;
   /** Emits a business event that happens now. */
   emit(type?: NewEvent["type"]): Promise<void>;
@@ -78,7 +78,7 @@ export function useTestEnvironment({
     const { url: amqpUrl, namespace } = broker;
     const place = { databaseUrl: db.url, amqpUrl, namespace, caFile: join(folder, "ca.pem") };
     const clock = steeredClock(new Date());
-    const settings = { BASE_PATH, SIGN_IN_LINKS: "true", ...options.settings };
+    const settings = { BASE_PATH, ...options.settings };
     // Five failures that follow one another come before the first retry.
     const tuning = { pausesMs: [1_000, 2_000, 4_000, 8_000], ratesIntervalMs: 100, ...options.tuning };
     const herald = await startHerald(place, { ...options, clock, settings, tuning });
@@ -95,7 +95,7 @@ export function useTestEnvironment({
   } else {
     beforeEach(makeOrganization);
     afterEach(async () => {
-      // What a test leaves unfinished must not come due during the next one.
+      // Deliveries that a test leaves unfinished must not come due during the next one.
       await db.database.prisma.webhookEndpoint.deleteMany({ where: { organizationId: made.api.organizationId } });
       await made.receiver.close();
     });

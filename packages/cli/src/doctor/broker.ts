@@ -196,7 +196,7 @@ async function serviceRights({ connection, names }: BrokerSubject, service: Serv
     .map((exchange) =>
       fault(
         `The broker user of the ${service} may not write to ${exchange || "the default exchange"}.`,
-        "Give it the rights that deploy/rabbitmq/rights.json has for it, as docs/operating/rabbitmq.md says.",
+        "Give it the rights that deploy/rabbitmq/definitions.json has for it, as docs/operating/rabbitmq.md says.",
       ),
     );
 }

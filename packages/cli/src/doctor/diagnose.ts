@@ -163,7 +163,7 @@ async function diagnoseBroker(
   given: { service: ServiceName | undefined; publishers: number | undefined },
   onCheck: OnCheck,
 ): Promise<NamedFinding[]> {
-  const { url, namespace, cell } = address;
+  const { url, namespace } = address;
   const check = "RabbitMQ";
   onCheck(check);
   const connection = await openBroker(address).catch((error: unknown) => refusal(error, BROKER, url));
@@ -174,7 +174,7 @@ async function diagnoseBroker(
     const subject = {
       ...given,
       connection,
-      names: names(namespace, cell),
+      names: names(namespace),
       namespace,
       vhost: virtualHostOf(url),
       user,

@@ -81,7 +81,7 @@ function publish(channel: ConfirmChannel, queue: string, message: RejectedMessag
     channel.sendToQueue(
       queue,
       message.content,
-      { headers: originalHeaders(message), contentType: message.contentType, persistent: true, mandatory: true },
+      { headers: originalHeaders(message), contentType: "application/json", persistent: true, mandatory: true },
       (nack) => {
         channel.off("return", onReturn);
         channel.off("close", onClose);
@@ -98,7 +98,6 @@ interface RejectedMessage {
   /** The same for the same content, however often the queue is read: quorum queues may change their order. */
   id: string;
   content: Buffer;
-  contentType: string;
   headers: Readonly<Record<string, unknown>>;
   reason: string;
 }
@@ -107,9 +106,9 @@ interface RejectedMessage {
 const ADDED_HEADERS = /^(x-herald-reason|x-death|x-first-death-.*|x-last-death-.*|x-delivery-count|x-acquired-count)$/;
 
 function rejectedMessage({ content, properties }: GetMessage): RejectedMessage {
-  const { contentType = "application/json", headers = {} } = properties;
+  const { headers = {} } = properties;
   const id = createHash("sha256").update(content).digest("hex").slice(0, 12);
-  return { id, content, contentType, headers, reason: reasonOf(headers) };
+  return { id, content, headers, reason: reasonOf(headers) };
 }
 
 function reasonOf(headers: Record<string, unknown>): string {

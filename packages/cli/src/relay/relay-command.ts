@@ -2,7 +2,7 @@ import { readConfig } from "@herald/common/config/read-config";
 import { runService } from "@herald/common/service/run-service";
 import { replayOutbox } from "@herald/emitter/outbox";
 import { action, type Command, timeOf } from "../command.ts";
-import { withOutboxDatabase } from "./outbox-database.ts";
+import { withOutboxPool } from "./outbox-database.ts";
 import { outboxSettings, relaySettings } from "./relay-settings.ts";
 import { startRelayService } from "./start-relay-service.ts";
 
@@ -13,7 +13,7 @@ const replay = action({
   async run(values, { environment, stdout, stderr }) {
     const since = timeOf("--since", values.since);
     const { OUTBOX_DATABASE_URL, OUTBOX_TABLE: table } = readConfig(outboxSettings, environment);
-    const count = await withOutboxDatabase(OUTBOX_DATABASE_URL, (pool) =>
+    const count = await withOutboxPool(OUTBOX_DATABASE_URL, (pool) =>
       replayOutbox({ pool, table, since, onStep: (rows) => stderr(`${rows} events\n`) }),
     );
     stdout(`${count} ${count === 1 ? "event waits" : "events wait"} again in ${table}.\n`);
@@ -34,7 +34,7 @@ export const relayCommand: Command = {
     replay,
   },
   help: `Without more words it runs until it is stopped. It sends the events of the table OUTBOX_TABLE (herald_outbox) in the database
-OUTBOX_DATABASE_URL (postgres://, or mysql:// for MySQL and MariaDB) to the broker AMQP_URL, oldest first, and keeps what the broker has confirmed for
+OUTBOX_DATABASE_URL (PostgreSQL) to the broker AMQP_URL, oldest first, and keeps what the broker has confirmed for
 OUTBOX_KEEP_DAYS (7). Any number of relays may run for a table: one at a time sends, and another goes on where it ends. It serves /healthz,
 /readyz and /metrics on OPERATIONS_PORT (9464). It also reads AMQP_CA_FILE, BROKER_NAMESPACE, HTTP_HOST, LOG_LEVEL, HERALD_ENV and ALLOW_PLAINTEXT.
 

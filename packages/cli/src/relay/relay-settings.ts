@@ -9,17 +9,16 @@ export const outboxSettings = {
     type: "string",
     required: true,
     secret: true,
-    pattern: "^(postgres|postgresql|mysql|mariadb)://",
+    pattern: "^(postgres|postgresql)://",
     description:
-      "The database with the outbox of a product service, as postgres://user:password@host:port/database, or mysql:// for MySQL and " +
-      "MariaDB; for TLS ?sslmode=verify-full behind it, and with an authority of one's own &sslrootcert=FILE.",
+      "The PostgreSQL database with the outbox of a product service, as postgres://user:password@host:port/database; for TLS " +
+      "?sslmode=verify-full behind it, and with an authority of one's own &sslrootcert=FILE.",
   },
   OUTBOX_TABLE: {
     type: "string",
     default: "herald_outbox",
     pattern: "^[^.]+(\\.[^.]+)?$",
-    description:
-      "The outbox's table, with its schema, or MySQL's database, in front where it is not the connection's: schema.table.",
+    description: "The outbox's table, with its schema in front if that is not the connection's: schema.table.",
   },
 } as const satisfies Settings;
 

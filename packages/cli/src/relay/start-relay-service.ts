@@ -8,7 +8,7 @@ import { Counter, createRegistry, Gauge, type Registry } from "@herald/common/te
 import { startOperationsServer } from "@herald/common/telemetry/operations-server";
 import { createEmitter } from "@herald/emitter";
 import { COUNTED_AT_MOST, type OutboxLag, readOutboxLag, startRelay } from "@herald/emitter/outbox";
-import { openOutboxDatabase } from "./outbox-database.ts";
+import { openOutboxPool, pingOutbox } from "./outbox-database.ts";
 import type { relaySettings } from "./relay-settings.ts";
 
 /** Scrapes within this time share a reading. */
@@ -78,11 +78,9 @@ export async function startRelayService(config: Config<typeof relaySettings>): P
   assertTls(config.AMQP_URL, ca);
   const log = createLog({ service: "relay", level: config.LOG_LEVEL });
   const registry = createRegistry("relay");
-  const database = openOutboxDatabase({
-    url: config.OUTBOX_DATABASE_URL,
-    onConnectionLost: (error) => log.warn("a database connection broke", { error }),
-  });
-  const { pool } = database;
+  const pool = openOutboxPool(config.OUTBOX_DATABASE_URL, (error) =>
+    log.warn("a database connection broke", { error }),
+  );
   const table = config.OUTBOX_TABLE;
   const metrics = relayMetrics(registry, () => readOutboxLag({ pool, table }));
   const emitter = createEmitter({
@@ -107,7 +105,7 @@ export async function startRelayService(config: Config<typeof relaySettings>): P
       log.warn("events of the outbox could not be sent; they are tried again", { error });
     },
   });
-  const ping = atMostEach(PING_MS, () => database.ping());
+  const ping = atMostEach(PING_MS, () => pingOutbox(pool));
   const operations = await startOperationsServer({
     host: config.HTTP_HOST,
     port: config.OPERATIONS_PORT,
@@ -119,7 +117,7 @@ export async function startRelayService(config: Config<typeof relaySettings>): P
     async stop() {
       await relay.close();
       await emitter.close();
-      await database.close();
+      await pool.end();
       await operations.close();
     },
   };

@@ -62,12 +62,14 @@ test("the doctor goes on with what settings that can't be used leave, and shows 
 });
 
 test("the doctor finds what the services refuse in production, and looks at it all the same", async () => {
-  const found = await complaints({ settings: { HERALD_ENV: "production", SIGN_IN_LINKS: "true" } });
+  const found = await complaints({
+    settings: { HERALD_ENV: "production", PAGE_FRAME_ANCESTORS: "http://app.example.com" },
+  });
   // The password of a test's broker is its user's name.
   expect(found.map(({ check, what }) => [check, what.split(":")[0]])).toEqual([
     ["settings", "PUBLIC_ORIGIN is missing"],
     ["settings", "AMQP_URL is not safe with HERALD_ENV=production"],
-    ["settings", "SIGN_IN_LINKS is not safe with HERALD_ENV=production"],
+    ["settings", "PAGE_FRAME_ANCESTORS is not safe with HERALD_ENV=production"],
     // Its receivers are on this machine.
     ["settings", "ALLOWED_PRIVATE_NETWORKS is not safe with HERALD_ENV=production"],
   ]);

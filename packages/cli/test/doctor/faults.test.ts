@@ -721,7 +721,7 @@ describe("of a broker", () => {
   });
 
   test.each(SERVICE_FAULTS)("the doctor finds what the broker user of a %s lacks", (service, lacked) => {
-    expect(found.get(service)).toContainEqual(only(inProbe(lacked, /rights\.json/))[0]);
+    expect(found.get(service)).toContainEqual(only(inProbe(lacked, /definitions\.json/))[0]);
   });
 
   test("the doctor finds that the broker takes no messages", async () => {
@@ -738,7 +738,11 @@ describe("of a broker", () => {
 
 /** What deploy/rabbitmq gives a user: to configure, to write and to read. */
 function rightsOf(user: string): string[] {
-  const text = readFileSync(join(projectFolder(), "deploy", "rabbitmq", "rights.json"), "utf8");
-  const users = JSON.parse(text) as { user: string; configure: string; write: string; read: string }[];
-  return users.filter((each) => each.user === user).flatMap(({ configure, write, read }) => [configure, write, read]);
+  const text = readFileSync(join(projectFolder(), "deploy", "rabbitmq", "definitions.json"), "utf8");
+  const { permissions } = JSON.parse(text) as {
+    permissions: { user: string; configure: string; write: string; read: string }[];
+  };
+  return permissions
+    .filter((each) => each.user === user)
+    .flatMap(({ configure, write, read }) => [configure, write, read]);
 }

@@ -15,18 +15,9 @@ import {
   startSender,
 } from "@herald/amqp";
 import type { Channel } from "amqplib";
-import { type Cell, WHOLE } from "./cell.ts";
 import { type Requester, startReplier, startRequester } from "./requester.ts";
 import { assertTls, outagesInWords } from "./tls.ts";
-import {
-  declareOwnerQueue,
-  declareTopology,
-  foreignInboxOf,
-  type Names,
-  names,
-  ownerQueueOf,
-  type Side,
-} from "./topology.ts";
+import { declareOwnerQueue, declareTopology, type Names, names, ownerQueueOf, type Side } from "./topology.ts";
 
 /**
  * Publishes a message that no queue takes, again and again. A broker whose memory or disk alarm is set tells only a connection that
@@ -77,8 +68,6 @@ export interface BrokerOptions {
   ca?: string | undefined;
   /** First part of every exchange's and queue's name. */
   namespace: string;
-  /** Which of the Heralds that share the events of this namespace; the only one where absent. */
-  cell?: Cell;
   /** The service whose connection it is; it declares all of Herald's exchanges and queues where absent. */
   side?: Side;
   /** The name of the process in the broker's list of connections: "herald-publisher". */
@@ -100,8 +89,6 @@ const PROBE_MS = 10_000;
 export interface Broker {
   /** What this Herald's exchanges and queues are called. */
   readonly names: Names;
-  /** The inbox queue of an organization that another Herald of this broker serves; undefined where this one does. */
-  foreignInboxOf(organizationId: string): string | undefined;
   /** Connected, not blocked, and everything that was started on it is set up. */
   isReady(): boolean;
   /** The broker takes no messages: its memory or disk alarm is set. Known within {@link BrokerOptions.probeMs}. */
@@ -127,17 +114,17 @@ export interface Broker {
  * @throws where the URL is not an AMQP URL, or asks for no TLS although there is a `ca`
  */
 export function connectBroker(brokerOptions: BrokerOptions): Broker {
-  const { url, namespace, cell = WHOLE, side, name, log, probeMs = PROBE_MS, ...others } = brokerOptions;
+  const { url, namespace, side, name, log, probeMs = PROBE_MS, ...others } = brokerOptions;
   assertTls(url, others.ca);
   const outages = outagesInWords(logOutages(log, { broker: URL.canParse(url) ? new URL(url).host : undefined }), url);
-  const declare = (channel: Channel) => declareTopology(channel, namespace, cell, side);
+  const declare = (channel: Channel) => declareTopology(channel, namespace, side);
   // A connection to publish has nothing else, since a broker that is short of memory or disk stops reading from it: acknowledgements, which free
   // the broker's memory, must not wait behind the messages.
   const receiving = openBrokerScope({ url, name: `${name} (receiving)`, outages, declare, ...others });
   const sending = openBrokerScope({ url, name: `${name} (sending)`, outages, declare, ...others });
   let events: BrokerScope | undefined;
   const scopes = () => [receiving, sending, ...(events ? [events] : [])];
-  const own = names(namespace, cell);
+  const own = names(namespace);
   let reply: Reply | undefined;
 
   // What has the key of no queue is dropped. Each of the services' users may write to one of these.
@@ -153,7 +140,6 @@ export function connectBroker(brokerOptions: BrokerOptions): Broker {
 
   return {
     names: own,
-    foreignInboxOf: (organizationId) => foreignInboxOf(namespace, cell, organizationId),
     isReady,
     isBlocked: () => sending.connection.isBlocked(),
     ready: async () => {

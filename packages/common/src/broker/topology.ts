@@ -1,13 +1,17 @@
 import type { Channel, Options } from "amqplib";
-import { BUCKETS, bucketOf, type Cell, WHOLE } from "./cell.ts";
+
+/**
+ * An event's routing key is its type and the first two hexadecimal digits of its organization's hash; the first one is the
+ * bucket. So a flood of one organization fills the queues of one bucket.
+ */
+const BUCKETS: readonly string[] = [..."0123456789abcdef"];
 
 /** The exchanges and queues of one Herald. */
 export interface Names {
   /** Topic exchange that product services publish business events to, by event type. */
   eventsExchange: string;
   /**
-   * The business events, for the publisher: a queue for each bucket of organizations that this Herald serves, in the order of
-   * the buckets. Internal: their names are no contract.
+   * The business events, for the publisher: a queue for each bucket of organizations, in the order of the buckets. Internal: their names are no contract.
    */
   inboxQueues: readonly string[];
   /** The second queue of each bucket, in the order of `inboxQueues`: publishers move a flood's events there. */
@@ -27,12 +31,9 @@ export interface Names {
   noticesExchange: string;
 }
 
-/**
- * @param namespace first part of every name, "herald" unless several Heralds share a broker
- * @param cell which of the Heralds that share this namespace's events
- */
-export function names(namespace: string, cell: Cell = WHOLE): Names {
-  const inboxQueues = cell.buckets.map((bucket) => inboxQueueOf(namespace, bucket));
+/** @param namespace first part of every name, "herald" unless several Heralds share a broker */
+export function names(namespace: string): Names {
+  const inboxQueues = BUCKETS.map((bucket) => inboxQueueOf(namespace, bucket));
   const behindQueues = inboxQueues.map(behindQueueOf);
   return {
     eventsExchange: `${namespace}.events`,
@@ -53,13 +54,6 @@ function inboxQueueOf(namespace: string, bucket: string): string {
 /** The second queue of the bucket of an inbox queue. Nothing binds it to an exchange. */
 export function behindQueueOf(inboxQueue: string): string {
   return `${inboxQueue}.behind`;
-}
-
-/** The inbox queue of an organization that another cell serves; undefined where this one does. */
-export function foreignInboxOf(namespace: string, { buckets }: Cell, organizationId: string): string | undefined {
-  if (buckets.length === BUCKETS.length) return undefined;
-  const bucket = bucketOf(organizationId);
-  return buckets.includes(bucket) ? undefined : inboxQueueOf(namespace, bucket);
 }
 
 /** The header of a message that is no event: `herald doctor` sends it through the inbox, and a publisher drops it. */
@@ -92,19 +86,13 @@ export type Side = "management-api" | "publisher" | "dispatcher";
  * @throws where an exchange or a queue exists with other arguments (406). These can't be changed in place: the queue has
  * to be emptied and deleted by hand.
  */
-export async function declareTopology(
-  channel: Channel,
-  namespace: string,
-  cell: Cell = WHOLE,
-  side?: Side,
-): Promise<void> {
-  const own = names(namespace, cell);
+export async function declareTopology(channel: Channel, namespace: string, side?: Side): Promise<void> {
+  const own = names(namespace);
   if (side !== "publisher") await channel.assertExchange(own.requestsExchange, "direct", { durable: true });
   if (side !== "management-api") await channel.assertExchange(own.dispatchExchange, "direct", { durable: true });
   if (side === undefined || side === "publisher") await declareEvents(channel, namespace, own);
 }
 
-/** With the inbox queues of all cells: an event must find the queues of its bucket, whichever cell has it. */
 async function declareEvents(channel: Channel, namespace: string, own: Names): Promise<void> {
   await channel.assertExchange(own.eventsExchange, "topic", { durable: true });
   await channel.assertExchange(own.noticesExchange, "topic", { durable: true });
@@ -144,14 +132,11 @@ export async function declareOwnerQueue(channel: Channel, namespace: string, own
 }
 
 /** Every queue but those of dispatchers, and as what it is declared. One that exists with other arguments is refused (406). */
-export function declaredQueues(
-  namespace: string,
-  cell: Cell = WHOLE,
-): { queue: string; options: Options.AssertQueue }[] {
-  const own = names(namespace, cell);
+export function declaredQueues(namespace: string): { queue: string; options: Options.AssertQueue }[] {
+  const { eventQueues, rejectedQueue: rejected } = names(namespace);
   return [
-    ...names(namespace).eventQueues.map((queue) => ({ queue, options: inboxQueue(own.rejectedQueue) })),
-    { queue: own.rejectedQueue, options: rejectedQueue() },
+    ...eventQueues.map((queue) => ({ queue, options: inboxQueue(rejected) })),
+    { queue: rejected, options: rejectedQueue() },
   ];
 }
 

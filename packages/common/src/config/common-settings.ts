@@ -14,9 +14,9 @@ export const safetySettings = {
   ALLOW_PLAINTEXT: {
     type: "string",
     default: "",
-    pattern: "^((amqp|postgres|mysql)(,(amqp|postgres|mysql))*)?$",
+    pattern: "^((amqp|postgres)(,(amqp|postgres))*)?$",
     description:
-      "amqp, postgres, mysql, or some of them with commas between: what may go to another machine without TLS in production, where the network between is yours alone.",
+      "amqp, postgres, or both with a comma between: what may go to another machine without TLS in production, where the network between is yours alone.",
   },
 } as const satisfies Settings;
 
@@ -37,21 +37,12 @@ const telemetrySettings = {
     type: "string",
     pattern: "^(https?://.+)?$",
     description:
-      "OTLP/HTTP collector, as http://host:4318; without it nothing is traced. Metrics go there too where OTEL_METRICS_EXPORTER says so.",
+      "OTLP/HTTP collector, as http://host:4318; without it nothing is traced. OpenTelemetry reads OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES besides, which win over Herald's own attributes.",
   },
   OTEL_EXPORTER_OTLP_HEADERS: {
     type: "string",
     secret: true,
     description: "Headers for the collector, as name=value,name=value.",
-  },
-  OTEL_SERVICE_NAME: {
-    type: "string",
-    description: "service.name of traces and metrics; herald-publisher and the like where it isn't set.",
-  },
-  OTEL_RESOURCE_ATTRIBUTES: {
-    type: "string",
-    description:
-      "Attributes of the process in traces and metrics, as name=value,name=value with percent-encoded values; they win over Herald's own.",
   },
   OTEL_TRACES_SAMPLER: {
     type: "string",
@@ -126,21 +117,6 @@ export const serviceSettings = {
     pattern: "^[A-Za-z0-9._-]{1,60}$",
     shared: true,
     description: "First part of every queue's and exchange's name, so that several Heralds can share a broker.",
-  },
-  INBOX_BUCKETS: {
-    type: "string",
-    default: "0-f",
-    pattern: "^[0-9a-f](-[0-9a-f])?(,[0-9a-f](-[0-9a-f])?)*$",
-    shared: true,
-    description:
-      "Buckets of organizations that this Herald serves, as 0-7 or 0,3,a-c; Heralds with databases of their own serve the others.",
-  },
-  CELL: {
-    type: "string",
-    pattern: "^[a-z0-9-]{1,30}$",
-    shared: true,
-    description:
-      "Name of this Herald among those that share a broker's events, such as b; needed where INBOX_BUCKETS are not all.",
   },
   HTTP_HOST: { type: "string", default: "0.0.0.0", description: "Address that the service's HTTP ports listen on." },
   OPERATIONS_PORT: {

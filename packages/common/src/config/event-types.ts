@@ -12,7 +12,7 @@ export const eventTypeSettings = {
     type: "string",
     shared: true,
     description:
-      "JSON file with the types of events that Herald delivers, in place of the seven that it has by itself; herald events types --language json prints those.",
+      "JSON file with the types of events that Herald delivers, in place of the seven that it has by itself.",
   },
 } as const satisfies Settings;
 

@@ -79,13 +79,13 @@ describe("readConfig", () => {
   test("what is not safe is refused unless the environment is development, beside all other problems", () => {
     const judged = {
       ...settings,
-      SIGN_IN_LINKS: { type: "boolean", default: false, description: "Whether links sign in." },
+      PUBLIC_ORIGIN: { type: "string", description: "Where browsers see the page." },
     } as const satisfies Settings;
-    const environment = { URL: "postgres://a", PORT: "eighty", SIGN_IN_LINKS: "true" };
+    const environment = { URL: "postgres://a", PORT: "eighty", PUBLIC_ORIGIN: "http://herald.example.com" };
     const problems = (more: Record<string, string> = {}) => problemsOf({ ...environment, ...more }, judged);
     expect(problems()).toEqual([
       expect.stringContaining("PORT must be integer"),
-      expect.stringContaining("SIGN_IN_LINKS is not safe"),
+      expect.stringContaining("PUBLIC_ORIGIN is not safe"),
     ]);
     expect(problems({ HERALD_ENV: "production" })).toHaveLength(2);
     expect(problems({ HERALD_ENV: "development" })).toHaveLength(1);

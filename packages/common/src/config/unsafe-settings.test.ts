@@ -29,8 +29,6 @@ const REFUSED: readonly Row[] = [
   ["DATABASE_URL", "postgres://db/h?user=postgres&password=Postgres123&sslmode=verify-full", {}, /everybody tries/],
   ["OUTBOX_DATABASE_URL", "postgres://product:product@localhost/product", {}, /password is the user's name/],
   ["OUTBOX_DATABASE_URL", "postgres://product:x@db/product", { DATABASE_CA_FILE: "/ca" }, /sslmode=verify-full/],
-  ["OUTBOX_DATABASE_URL", "mysql://product:x@db/product", { ALLOW_PLAINTEXT: "postgres" }, /ALLOW_PLAINTEXT=mysql/],
-  ["OUTBOX_DATABASE_URL", "mariadb://product:product@localhost/product", {}, /password is the user's name/],
   ["AMQP_URL", "amqps://guest:guest@mq.example.com", {}, /password is the user's name/],
   ["AMQP_URL", "amqps://herald:changeme@mq.example.com", {}, /everybody tries first/],
   ["AMQP_URL", "amqp://localhost", {}, /asked as guest/],
@@ -48,7 +46,6 @@ const REFUSED: readonly Row[] = [
   ["AUTH_JWKS_URL", "http://127.0.0.1.example.com/jwks", {}, /sign tokens for every organization/],
   ["AUTH_JWKS_URL", "http://10.0.0.7/jwks", {}, /sign tokens for every organization/],
   ["AUTH_JWKS_URL", "http://", {}, /sign tokens for every organization/],
-  ["SIGN_IN_LINKS", true, {}, /sign another person in/],
   ["PUBLIC_ORIGIN", "http://herald.example.com", {}, /Put TLS in front/],
   ["ALLOWED_PRIVATE_NETWORKS", "0.0.0.0/0,::/0", {}, /0\.0\.0\.0\/0, ::\/0 opens/],
   ["ALLOWED_PRIVATE_NETWORKS", "10.0.0.0/8,128.0.0.0/1", {}, /128\.0\.0\.0\/1 opens/],
@@ -77,8 +74,6 @@ const TAKEN: readonly (readonly [string, string | boolean, SettingValues])[] = [
   ["DATABASE_URL", "postgres://herald:x@db.example.com/herald?host=127.0.0.1", {}],
   ["DATABASE_URL", "postgres://herald:x@db.example.com/herald", { DATABASE_CA_FILE: "/ca.pem" }],
   ["DATABASE_URL", "postgres://herald:x@db/herald", { ALLOW_PLAINTEXT: "amqp,postgres" }],
-  ["OUTBOX_DATABASE_URL", "mysql://product:x@db/product?sslmode=verify-full", {}],
-  ["OUTBOX_DATABASE_URL", "mariadb://product:x@db/product", { ALLOW_PLAINTEXT: "mysql" }],
   ["AMQP_URL", "amqps://herald:x@mq.example.com", {}],
   ["AMQP_URL", "amqp://herald:x@localhost", {}],
   ["AMQP_URL", "amqp://herald:x@mq", { ALLOW_PLAINTEXT: "amqp" }],
@@ -90,7 +85,6 @@ const TAKEN: readonly (readonly [string, string | boolean, SettingValues])[] = [
   ["AUTH_JWKS_URL", "http://127.0.0.1:8080/jwks", {}],
   ["AUTH_JWKS_URL", "http://[::1]/jwks", {}],
   ["AUTH_JWKS_URL", "http://localhost/jwks", {}],
-  ["SIGN_IN_LINKS", false, {}],
   ["PUBLIC_ORIGIN", "https://herald.example.com", {}],
   ["PUBLIC_ORIGIN", "http://localhost:8080", {}],
   ["ALLOWED_PRIVATE_NETWORKS", "", {}],
@@ -113,8 +107,8 @@ describe("what production refuses", () => {
   });
 
   test("all faults are told at once, also two of one setting", () => {
-    const problems = unsafeSettings({ AMQP_URL: "amqp://guest:guest@mq", SIGN_IN_LINKS: true });
-    expect(problems.map((problem) => problem.split(" ")[0])).toEqual(["AMQP_URL", "AMQP_URL", "SIGN_IN_LINKS"]);
+    const problems = unsafeSettings({ AMQP_URL: "amqp://guest:guest@mq", PUBLIC_ORIGIN: "http://herald.example.com" });
+    expect(problems.map((problem) => problem.split(" ")[0])).toEqual(["AMQP_URL", "AMQP_URL", "PUBLIC_ORIGIN"]);
   });
 
   test("no fault shows a secret", () => {

@@ -26,7 +26,6 @@ const RULES: Readonly<Record<string, readonly Judge[]>> = {
   SECRET_KEYS: [trivialKeys],
   AUTH_JWT_SECRET: [weakSecret, anybodysTokens],
   AUTH_JWKS_URL: [replaceableKeys],
-  SIGN_IN_LINKS: [signInByLink],
   PUBLIC_ORIGIN: [plaintextPage],
   PAGE_FRAME_ANCESTORS: [anybodysFrame],
   ALLOWED_PRIVATE_NETWORKS: [openGuard, openMachine],
@@ -54,7 +53,7 @@ export function unsafeSettings(settings: SettingValues): string[] {
 /** Passwords that attackers try first. */
 const USUAL_PASSWORDS: ReadonlySet<string> = new Set(
   (
-    "admin administrator change-me change_me changeit changeme default guest herald letmein mariadb mysql pass passw0rd password " +
+    "admin administrator change-me change_me changeit changeme default guest herald letmein pass passw0rd password " +
     "postgres postgresql qwerty rabbitmq root secret test welcome 123456 12345678"
   )
     .split(" ")
@@ -90,21 +89,13 @@ function plaintextAmqp(text: string, settings: SettingValues): string | undefine
   return "what it carries can be read and changed on the way. Write amqps://, or ALLOW_PLAINTEXT=amqp where the network is yours alone.";
 }
 
-/** The values of sslmode with which the outbox's client for MySQL checks the server's certificate. */
-const MYSQL_TLS_MODES = ["require", "verify-ca", "verify-full"];
-
 function plaintextDatabase(text: string, settings: SettingValues, caSetting?: string): string | undefined {
   if (caSetting !== undefined && settings[caSetting]) return undefined;
-  const protocol = isMysql(text) ? "mysql" : "postgres";
-  const url = urlOf(text);
-  const server =
-    protocol === "postgres"
-      ? postgresOf(text)
-      : url && { host: url.hostname, isChecked: MYSQL_TLS_MODES.includes(url.searchParams.get("sslmode") ?? "") };
+  const server = postgresOf(text);
   if (server === undefined || server.isChecked) return undefined;
-  if (isThisMachine(server.host) || isAllowedPlaintext(protocol, settings)) return undefined;
+  if (isThisMachine(server.host) || isAllowedPlaintext("postgres", settings)) return undefined;
   const file = caSetting === undefined ? "" : ` or set ${caSetting},`;
-  return `what it carries can be read and changed on the way. Add sslmode=verify-full to it,${file} or write ALLOW_PLAINTEXT=${protocol} where the network is yours alone.`;
+  return `what it carries can be read and changed on the way. Add sslmode=verify-full to it,${file} or write ALLOW_PLAINTEXT=postgres where the network is yours alone.`;
 }
 
 interface PostgresServer {
@@ -121,7 +112,6 @@ interface PostgresServer {
  * values of sslmode pg takes the last, and with `uselibpqcompat=true` it checks nothing for `require`.
  */
 function postgresOf(text: string): PostgresServer | undefined {
-  if (isMysql(text)) return undefined;
   try {
     const { host, user, password, ssl } = new pg.Client({ connectionString: text });
     const options: unknown = ssl;
@@ -136,10 +126,6 @@ function postgresOf(text: string): PostgresServer | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isMysql(text: string): boolean {
-  return /^(mysql|mariadb):/i.test(text);
 }
 
 /** The user and password of a URL; of one for PostgreSQL, those that pg takes. */
@@ -183,11 +169,6 @@ function anybodysTokens(_secret: string, settings: SettingValues): string | unde
 function replaceableKeys(text: string): string | undefined {
   if (!isPlainHttp(text)) return undefined;
   return "whoever is on the way can put keys of their own into the answer, and sign tokens for every organization. Write https://.";
-}
-
-function signInByLink(value: string): string | undefined {
-  if (value !== "true") return undefined;
-  return "the maker of such a link can sign another person in under the maker's own name. Remove it.";
 }
 
 function plaintextPage(text: string): string | undefined {

@@ -12,7 +12,7 @@ export interface Lag extends Dispatching {
   /** Deliveries of enabled endpoints that wait for their retry; counted to {@link COUNTED_AT_MOST}. */
   scheduled: number;
   /** Unfinished deliveries of disabled endpoints; counted to {@link COUNTED_AT_MOST}. */
-  disabled: number;
+  parked: number;
   /**
    * Since when the oldest delivery waits for Herald: it is due, its endpoint is not paused, and has no more due deliveries than could be
    * attempted at once, or nobody who makes its attempts. Null where none does.
@@ -120,8 +120,8 @@ export async function readLag(
           join due on due.shard = waiting.shard and due.endpoint_id = waiting.id
           where not enabled
           limit ${COUNTED_AT_MOST}
-        ) as disabled
-      )::int as "disabled",
+        ) as parked
+      )::int as "parked",
       waits_for.*,
       (
         select count(*) from (

@@ -1,4 +1,4 @@
-import type { DeliveryListItem, DeliveryState, FailureKind, WebhookDeliverySummary } from "@herald/contracts";
+import type { DeliveryListItem, FailureKind, Outcome, WebhookDeliverySummary } from "@herald/contracts";
 
 /** Between the body's opening brace and this field there are an id, a name and a time: texts without a brace. */
 const FIELD = /^\{[^{]*?"entityType":("(?:[^"\\]|\\.)*")/;
@@ -14,8 +14,8 @@ export interface DeliveryRow {
   id: string;
   businessEventId: string | null;
   eventType: string;
-  state: DeliveryState;
   attemptCount: number;
+  succeeded: boolean;
   statusCode: number | null;
   errorSummary: string | null;
   /** A date, or its text where the row was read as JSON. */
@@ -31,11 +31,11 @@ export interface HistoryRow extends DeliveryRow {
   failureKind: FailureKind | null;
   createdAt: Date;
   durationMs: number | null;
+  outcome: Outcome;
   /** Whether its time has come; nothing says whether its attempt has begun. */
-  isDue: boolean;
-  /** When it is due; null where it has ended. */
+  inFlight: boolean;
+  /** When its next attempt is due; null if none is, or it is in flight. */
   nextAttemptAt: Date | null;
-  isEndpointEnabled: boolean;
 }
 
 /** A delivery by its latest attempt (SPEC 2.2). */
@@ -46,7 +46,7 @@ export function toDeliverySummary(row: DeliveryRow): WebhookDeliverySummary {
     eventType: row.eventType,
     attemptCount: row.attemptCount,
     statusCode: row.statusCode,
-    succeeded: row.state === "succeeded",
+    succeeded: row.succeeded,
     errorSummary: row.errorSummary,
     attemptedAtUtc: toUtc(row.attemptedAt),
   };
@@ -54,19 +54,16 @@ export function toDeliverySummary(row: DeliveryRow): WebhookDeliverySummary {
 
 /** A delivery's summary, and what happens to it next. */
 export function toListItem(row: HistoryRow): DeliveryListItem {
-  // Nothing is written when an endpoint is disabled: what waits for it is parked as long as it is.
-  const state = row.state === "pending" && !row.isEndpointEnabled ? "parked" : row.state;
-  const isPending = state === "pending";
   return {
     ...toDeliverySummary(row),
     endpointId: row.endpointId,
     endpointName: row.endpointName,
     entityId: row.entityId,
     failureKind: row.failureKind,
-    state,
-    inFlight: isPending && row.isDue,
+    outcome: row.outcome,
+    inFlight: row.inFlight,
     createdAtUtc: toUtc(row.createdAt),
-    nextAttemptAtUtc: isPending && !row.isDue ? toUtc(row.nextAttemptAt) : null,
+    nextAttemptAtUtc: toUtc(row.nextAttemptAt),
     durationMs: row.durationMs,
   };
 }

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import type { HandOver } from "@herald/contracts";
 import { Gauge, type Registry } from "prom-client";
 import { type Broker, connectBroker, partOfBroker } from "../broker/broker.ts";
-import { readCell } from "../broker/cell.ts";
 import type { Side } from "../broker/topology.ts";
 import type { serviceSettings } from "../config/common-settings.ts";
 import { ConfigError } from "../config/read-config.ts";
@@ -88,14 +87,13 @@ const TIME_INTERVAL_MS = 1_000;
  * yet: until they are, /readyz says so. Logs, metrics and the servers' lists of connections call a process by its service, and one with several
  * "serve"; of these, each has a log, traces and metrics under its own name, and /readyz shows each, which is false until it has started.
  *
- * @throws ConfigError if a file of certificate authorities can't be used, or the buckets can't be read
+ * @throws ConfigError if a file of certificate authorities can't be used
  */
 export async function openProcess(services: readonly Side[], config: ServiceConfig): Promise<OpenProcess> {
   const [first] = services;
   const alone = services.length === 1 ? first : undefined;
   const name = alone ?? "serve";
   const log = createLog({ service: name, level: config.LOG_LEVEL });
-  const cell = readCell(config);
   const databaseCa = readCaFile("DATABASE_CA_FILE", config.DATABASE_CA_FILE);
   const brokerCa = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
   const database = openDatabase(config.DATABASE_URL, {
@@ -110,7 +108,6 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
     url: config.AMQP_URL,
     ca: brokerCa,
     namespace: config.BROKER_NAMESPACE,
-    cell,
     ...(alone && { side: alone }),
     name: `herald-${name}`,
     log,
@@ -120,12 +117,9 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
   // Readiness says when it does not answer.
   const asking = repeat(database.ping, { intervalMs: TIME_INTERVAL_MS, onFailure: () => {} });
 
-  const ofProcess = createRegistry(name, { cell: config.CELL });
+  const ofProcess = createRegistry(name);
   const registries = new Map(
-    services.map((service) => [
-      service,
-      alone ? ofProcess : createRegistry(service, { ofProcess: false, cell: config.CELL }),
-    ]),
+    services.map((service) => [service, alone ? ofProcess : createRegistry(service, { ofProcess: false })]),
   );
   for (const registry of registries.values()) exportConnections(registry, { broker, database });
   const localOwners: LocalOwners = new Map();

@@ -10,7 +10,7 @@ import { differencesOf, type Facts, factsOf, type Process } from "./processes.ts
 
 const SETTINGS = {
   DAYS: { type: "number", default: 30, shared: true, description: "How long." },
-  CELL: { type: "string", shared: true, description: "Where." },
+  REGION: { type: "string", shared: true, description: "Where." },
   PORT: { type: "integer", default: 80, description: "What to listen on." },
   SECRET_KEYS: { type: "string", secret: true, shared: true, description: "What opens." },
   SECRET_SEALING_KEY: { type: "string", shared: true, description: "What seals." },
@@ -23,10 +23,10 @@ const seals = ({ SECRET_SEALING_KEY }: typeof OLD) => factsOf(SETTINGS, { SECRET
 const process = (service: string, facts: Facts): Process => ({ id: service, service, name: "a:1", facts });
 
 test("a process's facts are the settings that must be the same, and neither the private nor the public key", () => {
-  const facts = factsOf(SETTINGS, { DAYS: 8, CELL: undefined, PORT: 81, ...OLD });
+  const facts = factsOf(SETTINGS, { DAYS: 8, REGION: undefined, PORT: 81, ...OLD });
   expect(facts).toEqual({
     DAYS: 8,
-    CELL: null,
+    REGION: null,
     SECRET_KEYS: expect.stringMatching(/^old \([0-9a-f]{8}\)$/),
     SECRET_SEALING_KEY: facts.SECRET_KEYS,
   });
@@ -61,8 +61,8 @@ test("processes compare their catalogues by what the files say, and none says wh
 describe("what processes were told differently", () => {
   const [oldMark, newMark] = [seals(OLD).SECRET_SEALING_KEY, seals(NEW).SECRET_SEALING_KEY];
   test.each<[string, Process[], string[]]>([
-    ["nothing", [process("api", { DAYS: 8, CELL: null }), process("publisher", { DAYS: 8 })], []],
-    ["what only one of them knows", [process("api", { DAYS: 8 }), process("publisher", { CELL: "a" })], []],
+    ["nothing", [process("api", { DAYS: 8, REGION: null }), process("publisher", { DAYS: 8 })], []],
+    ["what only one of them knows", [process("api", { DAYS: 8 }), process("publisher", { REGION: "a" })], []],
     [
       "a value",
       [process("publisher", { DAYS: 30 }), process("api", { DAYS: 8 }), process("dispatcher", { DAYS: 30 })],
@@ -70,8 +70,8 @@ describe("what processes were told differently", () => {
     ],
     [
       "a value that one of them lacks",
-      [process("api", { CELL: null }), process("publisher", { CELL: "b" })],
-      ["CELL is not set in api a:1, and b in publisher a:1."],
+      [process("api", { REGION: null }), process("publisher", { REGION: "b" })],
+      ["REGION is not set in api a:1, and b in publisher a:1."],
     ],
     ["keys in another order", [process("one", opens(OLD, NEW)), process("two", opens(NEW, OLD))], []],
     ["a key that fits", [process("api", seals(OLD)), process("dispatcher", opens(NEW, OLD))], []],
@@ -84,7 +84,7 @@ describe("what processes were told differently", () => {
     const known = processes.map((each) => ({
       ...each,
       facts: Object.fromEntries(
-        Object.entries(each.facts).filter(([name, value]) => name === "CELL" || value !== null),
+        Object.entries(each.facts).filter(([name, value]) => name === "REGION" || value !== null),
       ),
     }));
     expect(differencesOf(known).map(({ what }) => what)).toEqual(words);

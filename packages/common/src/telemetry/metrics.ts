@@ -6,14 +6,12 @@ export { Counter, Gauge, Histogram, Registry } from "prom-client";
 export interface RegistryOptions {
   /** False for a service that is one of several in its process: the process's figures are not its own. */
   ofProcess?: boolean;
-  /** The name of this Herald among those that share a broker, as a label of everything. */
-  cell?: string | undefined;
 }
 
 /** A registry with what runs in it, and with the process's own figures: CPU, memory, event loop, garbage collection. */
-export function createRegistry(service: string, { ofProcess = true, cell }: RegistryOptions = {}): Registry {
+export function createRegistry(service: string, { ofProcess = true }: RegistryOptions = {}): Registry {
   const registry = new Registry();
-  registry.setDefaultLabels({ service, ...(cell !== undefined && { cell }) });
+  registry.setDefaultLabels({ service });
   // By default the event loop is looked at a hundred times a second: that is most of what an idle process does.
   if (ofProcess) collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
   new Gauge({

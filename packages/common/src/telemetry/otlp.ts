@@ -1,5 +1,11 @@
 import { parseKeyPairsIntoRecord } from "@opentelemetry/core";
-import { type Resource, resourceFromAttributes } from "@opentelemetry/resources";
+import {
+  detectResources,
+  type Resource,
+  resourceAttributesEnvDetector,
+  resourceFromAttributes,
+  serviceNameEnvDetector,
+} from "@opentelemetry/resources";
 import type { Log } from "./log.ts";
 import { heraldVersion } from "./metrics.ts";
 import type { TelemetrySource } from "./tracing.ts";
@@ -9,17 +15,15 @@ export const EXPORT_TIMEOUT_MS = 3_000;
 /** While a collector is away, a line is logged at this interval, not each second. */
 const COMPLAINT_INTERVAL_MS = 60_000;
 
-/** What says whose a trace or a metric is: Herald's own facts, then what the operator adds or puts in their place. */
+/** What says whose a trace is: Herald's own facts, then what the operator adds or puts in their place, which the SDK reads by itself. */
 export function resourceOf({ service, id, config }: TelemetrySource): Resource {
-  return resourceFromAttributes({
+  const own = resourceFromAttributes({
     "service.namespace": config.BROKER_NAMESPACE,
     "service.name": `herald-${service}`,
     "service.version": heraldVersion(),
     "service.instance.id": id,
-    ...(config.CELL && { "herald.cell": config.CELL }),
-    ...parseKeyPairsIntoRecord(config.OTEL_RESOURCE_ATTRIBUTES),
-    ...(config.OTEL_SERVICE_NAME && { "service.name": config.OTEL_SERVICE_NAME }),
   });
+  return own.merge(detectResources({ detectors: [resourceAttributesEnvDetector, serviceNameEnvDetector] }));
 }
 
 /** The options of the OTLP/HTTP exporter of traces. The SDK reads the rest, such as certificates, from the environment. */

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
-import { eventKey, firstIdAt } from "@herald/common/database/ids";
+import { deliveryId, eventKey, firstIdAt } from "@herald/common/database/ids";
 
 /** The time of the rows, unless said otherwise. */
 export const ROW_TIME = new Date("2026-03-01T12:00:00.000Z");
@@ -68,7 +68,7 @@ export async function insertDelivery(
   const dueAt = due.dueAt ?? createdAt;
   const delivery = await prisma.delivery.create({
     data: {
-      id: idAt(createdAt),
+      id: row.eventKey ? deliveryId(row.eventKey, endpoint.id) : idAt(createdAt),
       endpointId: endpoint.id,
       organizationId: endpoint.organizationId,
       eventType: "WorkItemCompleted",

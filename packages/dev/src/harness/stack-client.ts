@@ -2,11 +2,10 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
-import type { MariadbPrograms } from "../stack/mariadb.ts";
 import { apartByVersion } from "../stack/postgres-programs.ts";
 import { rabbitmqVersion } from "../stack/rabbitmq-versions.ts";
 import type { PrometheusPrograms } from "../stack/test-programs.ts";
-import type { TestMariadbServer, TestPostgres, TestProgram, TestRabbitmq } from "./test-stack.ts";
+import type { TestPostgres, TestProgram, TestRabbitmq } from "./test-stack.ts";
 
 /** The environment variable that gives test files the address of their run's stack. */
 export const TEST_STACK_URL = "HERALD_TEST_STACK_URL";
@@ -19,15 +18,10 @@ export const askForPostgres = () => ask<TestPostgres>("/postgres");
 /** In the version of RABBITMQ_VERSION, which a test file may set for itself. */
 export const askForRabbitmq = () => ask<TestRabbitmq>(`/rabbitmq/${rabbitmqVersion()}`);
 
-export const askForMariadb = () => ask<TestMariadbServer>("/mariadb");
-
 // The programs below may have to be installed: ask for them in a hook or test with STACK_TIMEOUT_MS.
 
 /** For test files that run RabbitMQ nodes of their own; in the version of RABBITMQ_VERSION. */
 export const askForRabbitmqServer = () => ask<TestProgram>(`/rabbitmq-server/${rabbitmqVersion()}`);
-
-/** For test files that run a MariaDB of their own. */
-export const askForMariadbPrograms = () => ask<MariadbPrograms>("/mariadb-programs");
 
 export const askForPgbouncer = () => ask<TestProgram>("/pgbouncer");
 

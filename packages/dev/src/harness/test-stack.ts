@@ -1,10 +1,7 @@
-import { randomBytes } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startMariadb } from "../stack/mariadb.ts";
 import { type Postgres, startPostgres } from "../stack/postgres.ts";
 import { removePostgresData } from "../stack/postgres-programs.ts";
 import { endStaleProcesses } from "../stack/processes.ts";
@@ -13,7 +10,6 @@ import { RABBITMQ_VERSIONS, type RabbitmqVersion } from "../stack/rabbitmq-versi
 import {
   findOrInstallChromium,
   findOrInstallGo,
-  findOrInstallMariadb,
   findOrInstallPgbouncer,
   findOrInstallPrometheus,
   findOrInstallPython,
@@ -33,12 +29,6 @@ export interface TestRabbitmq {
   url: string;
   /** The management API, with credentials; absent for a broker that AMQP_URL names without AMQP_MANAGEMENT_URL. */
   managementUrl?: string;
-}
-
-/** What a test file needs to know of MariaDB. */
-export interface TestMariadbServer {
-  /** A database of the server; its user may do everything. */
-  serverUrl: string;
 }
 
 /** A program that a test file runs itself. */
@@ -62,12 +52,6 @@ export interface TestStack {
 export async function startTestStack(folder: string): Promise<TestStack> {
   mkdirSync(folder, { recursive: true });
   const postgres = once(() => launchPostgres(folder));
-  const mariadbPrograms = once(findOrInstallMariadb);
-  // The server's user may not be able to enter this checkout.
-  const mariadbFolder = join(tmpdir(), `herald-mariadb-${randomBytes(6).toString("hex")}`);
-  const mariadb = once(async () =>
-    startMariadb(await mariadbPrograms.get(), { folder: mariadbFolder, pidFolder: join(folder, "pids") }),
-  );
   const brokers: Once<Rabbitmq>[] = [];
   const routes: Record<string, () => Promise<object>> = {
     "/": async () => ({}),
@@ -75,8 +59,6 @@ export async function startTestStack(folder: string): Promise<TestStack> {
       const { url } = await postgres.get();
       return { serverUrl: url, template: await makeTemplateDatabase(url) };
     },
-    "/mariadb": async (): Promise<TestMariadbServer> => ({ serverUrl: (await mariadb.get()).url }),
-    "/mariadb-programs": mariadbPrograms.get,
     "/prometheus": once(findOrInstallPrometheus).get,
     "/chromium": program(findOrInstallChromium),
     "/pgbouncer": program(findOrInstallPgbouncer),
@@ -101,11 +83,10 @@ export async function startTestStack(folder: string): Promise<TestStack> {
       server.closeAllConnections();
       await Promise.all([
         postgres.started().then((started) => started?.remove()),
-        mariadb.started().then((started) => started?.remove()),
         ...brokers.map(async (broker) => (await broker.started())?.stop()),
       ]);
       // What did not start has left something too.
-      for (const path of [folder, mariadbFolder]) rmSync(path, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

@@ -15,13 +15,13 @@ export interface BrokerRights {
 export const BROKER_USERS = { "management-api": "api", publisher: "publisher", dispatcher: "dispatcher" } as const;
 export type BrokerUrls = Readonly<Record<keyof typeof BROKER_USERS, string>>;
 
-/** What deploy/rabbitmq/rights.json gives the services' users, for a Herald whose names begin with this namespace. */
+/** What deploy/rabbitmq/definitions.json gives the services' users, for a Herald whose names begin with this namespace. */
 export function serviceRights(namespace = "herald"): BrokerRights[] {
-  const text = readFileSync(join(projectFolder(), "deploy", "rabbitmq", "rights.json"), "utf8");
+  const text = readFileSync(join(projectFolder(), "deploy", "rabbitmq", "definitions.json"), "utf8");
   const escaped = namespace.replaceAll(".", "\\.");
   const here = (pattern: string) => pattern.replaceAll("herald\\.", `${escaped}\\.`);
   const users: readonly string[] = Object.values(BROKER_USERS);
-  return (JSON.parse(text) as BrokerRights[])
+  return (JSON.parse(text) as { permissions: BrokerRights[] }).permissions
     .filter(({ user }) => users.includes(user))
     .map(({ user, configure, write, read }) => ({
       ...{ user, configure: here(configure), write: here(write), read: here(read) },

@@ -3,14 +3,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { copyPostgresData, type Postgres, type PostgresOptions, startPostgres, withClient } from "./postgres.ts";
 
-export interface PostgresPairOptions extends Pick<PostgresOptions, "folder" | "pidFolder" | "disposable"> {
-  /** Whether commits wait for the standby; true unless said otherwise. */
-  synchronous?: boolean;
-}
+type PostgresPairOptions = Pick<PostgresOptions, "folder" | "pidFolder" | "disposable">;
 
 /** Two PostgreSQL servers, of which the second follows the first. */
 export interface PostgresPair {
-  /** Takes writes. Where the pair is synchronous, a commit waits until the standby has it on its disk. */
+  /** Takes writes. A commit waits until the standby has it on its disk. */
   primary: Postgres;
   /** Can be read, and takes writes once it is promoted. */
   standby: Postgres;
@@ -21,10 +18,7 @@ const FOLLOWS_WITHIN_MS = 60_000;
 const PROMOTED_WITHIN_SECONDS = 60;
 
 /** Starts a primary and a standby on the loopback, each in its own folder, and resolves when the standby follows. */
-export async function startPostgresPair({
-  synchronous = true,
-  ...options
-}: PostgresPairOptions): Promise<PostgresPair> {
+export async function startPostgresPair(options: PostgresPairOptions): Promise<PostgresPair> {
   const optionsOf = (name: string): PostgresOptions => ({
     ...options,
     folder: join(options.folder, name),
@@ -40,7 +34,6 @@ export async function startPostgresPair({
     follow(data, new URL(primary.url));
     standby = await startPostgres(ofStandby);
     await untilReplication(primary, "state", "streaming");
-    if (!synchronous) return { primary, standby };
     await withClient(primary.url, async (client) => {
       await client.query(`alter system set synchronous_standby_names = '${STANDBY}'`);
       await client.query("select pg_reload_conf()");

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { localFolder } from "./folders.ts";
 import { findOrInstall } from "./install-package.ts";
-import type { MariadbPrograms } from "./mariadb.ts";
 import { findProgram, isExecutable, runProgram, succeeds } from "./programs.ts";
 
 export interface PrometheusPrograms {
@@ -52,17 +51,6 @@ export function findOrInstallPrometheus(): Promise<PrometheusPrograms> {
   return findOrInstall(what, "Tests of the alerts", () => {
     const [prometheus, promtool] = [findProgram("prometheus"), findProgram("promtool")];
     return prometheus && promtool ? { prometheus, promtool } : undefined;
-  });
-}
-
-/** Finds or installs MariaDB's server: the programs only, no service of the system. */
-export function findOrInstallMariadb(): Promise<MariadbPrograms> {
-  const mariadb = { title: "MariaDB", apt: "mariadb-server-core mariadb-client-core", brew: ["mariadb"] };
-  return findOrInstall(mariadb, "Tests of the outbox in MariaDB", () => {
-    const [installDb, server] = [findProgram("mariadb-install-db"), findProgram("mariadbd", ["/usr/sbin"])];
-    // What makes the data folder asks it.
-    const defaults = findProgram("my_print_defaults");
-    return installDb && server && defaults ? { installDb, server } : undefined;
   });
 }
 

@@ -53,7 +53,6 @@ export async function serviceSpecs(settings: ServiceSettings, inspect = false): 
     AUTH_JWT_SECRET: settings.jwtSecret,
     AUTH_ISSUER: DEVELOPMENT_ISSUER,
     AUTH_AUDIENCE: DEVELOPMENT_AUDIENCE,
-    SIGN_IN_LINKS: "true",
   };
   /** As in production, each service has no other key than it needs. */
   const keys: Record<(typeof SERVICES)[number], NodeJS.ProcessEnv> = {

@@ -5,7 +5,7 @@ import { type Child, startChild } from "../child.ts";
 import { apiClient } from "../herald/api-client.ts";
 import { type AdminEndpoint, startAdmin } from "./environment/admin.ts";
 import type { EmitterRequest } from "./environment/emitter-process.ts";
-import { type ChaosEnvironment, databasesOf } from "./environment/open-environment.ts";
+import type { ChaosEnvironment } from "./environment/open-environment.ts";
 import type { ReceiverRequest } from "./environment/receiver-process.ts";
 import { type ChaosTimes, DISABLE_AFTER, MAX_ATTEMPTS } from "./environment/servers.ts";
 import { collectNotices, countMessages, progressOf, readNotices, storedDeliveries } from "./environment/state.ts";
@@ -58,7 +58,7 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
     receivers: <T>(request: ReceiverRequest) => receivers.ask<T>(request),
     emitter: <T>(request: EmitterRequest) => emitter.ask<T>(request),
   };
-  let databases: CellDatabase[] = [];
+  let database: Database | undefined;
   try {
     const ports = await ask.receivers<number[]>({
       type: "listen",
@@ -103,14 +103,14 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
 
     progress("Reconciling");
     const { eventQueues, rejectedQueue } = names(namespace);
-    databases = openHere();
+    database = openHere();
     const notices = await readNotices(servers.amqpUrls(), NOTICES_QUEUE);
     const history: History = {
       events,
       manual: admin.manual,
       endpoints,
       requests: await ask.receivers<ReceivedRequest[]>({ type: "requests" }),
-      deliveries: (await Promise.all(databases.map(({ prisma, buckets }) => storedDeliveries(prisma, buckets)))).flat(),
+      deliveries: await storedDeliveries(database.prisma),
       disablings: admin.disablings,
       // The others say nothing that is judged.
       notices: notices
@@ -134,28 +134,22 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
     return { verdict: reconcile(history), history, quietAfterMs };
   } finally {
     await Promise.all([receivers.stop(), emitter.stop()]);
-    await Promise.all(databases.map((database) => database.close()));
+    await database?.close();
   }
 
   /** Not before the faults are over: a restart of PostgreSQL moves it. */
-  function openHere(): CellDatabase[] {
-    return databasesOf(servers).map(({ url, buckets }) => ({
-      ...openDatabase(url.href, { applicationName: "herald-chaos" }),
-      buckets,
-    }));
+  function openHere(): Database {
+    return openDatabase(servers.databaseUrl().href, { applicationName: "herald-chaos" });
   }
 
   /** Nothing is under way and nothing is missing; gives up when nothing ends any more, and the verdict says what is left. */
   async function untilQuiet(expected: number): Promise<void> {
-    const databases = openHere();
+    const database = openHere();
     try {
       let deadline = 0;
       let finishedBefore = -1;
       do {
-        const progresses = await Promise.all(databases.map(({ prisma, buckets }) => progressOf(prisma, buckets)));
-        const [finished, unfinished, notices] = (["finished", "unfinished", "notices"] as const).map((what) =>
-          progresses.reduce((sum, progress) => sum + progress[what], 0),
-        ) as [number, number, number];
+        const { finished, unfinished, notices } = await progressOf(database.prisma);
         if (unfinished === 0 && finished >= expected && notices === 0) return;
         if (finished > finishedBefore) deadline = Date.now() + NEXT_END_WITHIN_MS;
         finishedBefore = finished;
@@ -163,12 +157,10 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
       } while (Date.now() < deadline);
       progress("It does not come");
     } finally {
-      await Promise.all(databases.map((database) => database.close()));
+      await database.close();
     }
   }
 }
-
-type CellDatabase = Database & { buckets: readonly string[] };
 
 interface RunEndpoint extends AdminEndpoint {
   types: readonly string[];
@@ -182,7 +174,7 @@ async function createEndpoints(
 ): Promise<RunEndpoint[]> {
   const created: RunEndpoint[] = [];
   for (const { organizationId, endpoints } of tenants) {
-    const api = await apiClient(() => environment.apiUrl(organizationId), organizationId);
+    const api = await apiClient(environment.apiUrl, organizationId);
     for (const { character, types } of endpoints) {
       const number = created.length;
       const url = `https://${number}.receiver.test:${ports[number]}/${number}`;

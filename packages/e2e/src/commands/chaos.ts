@@ -4,7 +4,6 @@ import { parseArgs } from "node:util";
 import { hasPassed, reportOf, tableOf } from "../chaos/report.ts";
 import { clusterScenario } from "../chaos/scenarios/cluster.ts";
 import { faultsScenario } from "../chaos/scenarios/faults.ts";
-import { flatScenario } from "../chaos/scenarios/flat.ts";
 import { operatorsScenario } from "../chaos/scenarios/operators.ts";
 import { postgresFailoverScenario } from "../chaos/scenarios/postgres-failover.ts";
 import { restoreScenario } from "../chaos/scenarios/restore.ts";
@@ -18,7 +17,6 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   operators: operatorsScenario,
   restore: restoreScenario,
   "postgres-failover": postgresFailoverScenario,
-  flat: flatScenario,
 };
 
 const USAGE = `pnpm chaos [options]: breaks a Herald of its own while events flow, and counts what was lost.

@@ -1,5 +1,5 @@
 import { tryEmitter } from "../examples/try-emitter.ts";
-import { tryReceiver, tryVerifier } from "../examples/try-receiver.ts";
+import { tryReceiver } from "../examples/try-receiver.ts";
 
 // What each examples/*/test.sh calls by $TRY: what the program is, and the command that starts it.
 const [kind, ...command] = process.argv.slice(2);
@@ -7,7 +7,6 @@ const { AMQP_URL: emitterUrl = "", BROKER_URL: url = "" } = process.env;
 
 const trials: Record<string, () => Promise<void>> = {
   receiver: () => tryReceiver(command),
-  verifier: () => tryVerifier(command),
   emitter: () => tryEmitter(command, { url, emitterUrl }),
 };
 

@@ -9,7 +9,7 @@ export interface EmitterUser {
   remove(): Promise<void>;
 }
 
-/** Everything that an emitter may do: what deploy/rabbitmq/rights.json gives, for any namespace. */
+/** Everything that an emitter may do: what deploy/rabbitmq/definitions.json gives, for any namespace. */
 const RIGHTS = { configure: "^$", write: "^[^.]+\\.events$", read: "^$" };
 
 /**

@@ -23,7 +23,7 @@ test("§1/manage an admin creates, lists, edits, pauses, resumes, replaces the s
   expect(await api.deliver(id, "RiskCreated", "{}")).toMatchObject({ succeeded: true });
   await emitter.emit(environment.event());
   await receiver.received(2);
-  await eventually(async () => expect(await environment.states(id)).toEqual({ succeeded: 2 }));
+  await eventually(async () => expect(await environment.outcomes(id)).toEqual({ succeeded: 2 }));
   await api.delete(id);
   expect(await api.list()).toEqual([]);
   await emitter.emit(environment.event());
@@ -73,7 +73,7 @@ test("§3.1/delete endpoints that come and go while events flow cost the one tha
     await Promise.all(passing.map((created) => api.delete(created.endpoint.id)));
     await emitting;
   }
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: emitted.length }));
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: emitted.length }));
   const arrived = receiver.requests.filter(({ path }) => path === "/stays").map(({ body }) => JSON.parse(`${body}`).id);
   expect(arrived.sort()).toEqual(emitted.sort());
   await environment.settled();

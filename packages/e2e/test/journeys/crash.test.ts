@@ -63,7 +63,7 @@ test("a dispatcher that is asked to end finishes and settles what it has in flig
   await receiver.received(5);
   await dispatcher.stop();
   expect((await dispatcher.process.exited).code).toBe(0);
-  expect(await environment.states(endpoint.id)).toEqual({ succeeded: 5 });
+  expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: 5 });
 });
 
 test("§4.4.10 a publisher killed again and again in the middle of 120 events loses none and delivers none twice", async () => {
@@ -87,7 +87,7 @@ test("§4.4.10 a publisher killed again and again in the middle of 120 events lo
     await publisher.kill();
   }
   await environment.startProcess("publisher", {}, { tuning });
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 120 }), {
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: 120 }), {
     timeoutMs: 120_000,
   });
   const arrived = receiver.requests.map(({ body }) => JSON.parse(body.toString()).id as string);

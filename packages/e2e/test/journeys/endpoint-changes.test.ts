@@ -51,14 +51,14 @@ test("§3.1/pause an attempt under way when the endpoint is paused still counts 
   answer(500);
   await environment.settled();
   await environment.advanceToNextAttempts(endpoint.id);
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ parked: 1 }));
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ parked: 1 }));
 
   holdAnswers();
   await api.edit(endpoint.id, { enabled: true });
   await receiver.received(2);
   await api.edit(endpoint.id, { enabled: false });
   answer(200);
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 1 }));
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: 1 }));
   expect(await api.get(endpoint.id)).toMatchObject({ enabled: false, consecutiveFailures: 0 });
 });
 
@@ -77,7 +77,7 @@ test("§3.1/delete-in-flight a deletion doesn't wait for attempts under way, and
 
   // The dispatcher is none the worse for it.
   await emitter.emit(environment.event({ type: "RiskCreated" }));
-  await eventually(async () => expect(await environment.states(other.endpoint.id)).toEqual({ succeeded: 1 }));
+  await eventually(async () => expect(await environment.outcomes(other.endpoint.id)).toEqual({ succeeded: 1 }));
   // The publisher erases what is there at once, and what was added meanwhile a quarter of an hour later.
   clock.advance(60 * 60_000);
   await environment.settled();
@@ -110,7 +110,7 @@ test("an event type that is unsubscribed while its deliveries wait is still sent
   receiver.answerWith({ status: 200 });
   await emitter.emit(environment.event());
   await environment.advanceToNextAttempts(endpoint.id);
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 1 }));
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: 1 }));
   const [delivery] = (await api.get(endpoint.id)).deliveries;
   const details = await api.read<DeliveryDetails>(`/${endpoint.id}/deliveries/${delivery?.id}`);
   expect(details.attempts).toHaveLength(2);
@@ -127,7 +127,7 @@ test("§2.3 first attempts that are handed over go to the endpoint as it is by t
     await environment.settled();
   }
   expect(receiver.requests.map(({ path }) => path)).toEqual(["/old", "/old", "/new", "/new"]);
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 4 }));
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: 4 }));
 });
 
 // As docs/receiving-webhooks.md says under "Replacing the secret".
@@ -160,6 +160,6 @@ test("§2.3/current a secret that is replaced while the endpoint is paused makes
     const verdict = verify({ secret: secretOf.get(idOf(body)) ?? "", headers, body, now: clock.now() });
     expect([idOf(body), verdict.ok]).toEqual([idOf(body), true]);
   }
-  expect(await environment.states(endpoint.id)).toEqual({ succeeded: 3 });
+  expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: 3 });
   expect((await api.list())[0]).toMatchObject({ consecutiveFailures: 0 });
 });

@@ -21,7 +21,7 @@ test("§3.2/exhausted §8/attempts §3.2/no-replay §6.4 nothing sends an exhaus
     await environment.advanceToNextAttempts(endpoint.id);
   }
   await receiver.received(5);
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ exhausted: 1 }));
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ exhausted: 1 }));
   const [exhausted] = (await api.get(endpoint.id)).deliveries;
   expect(exhausted).toMatchObject({ attemptCount: 5, statusCode: 410, succeeded: false });
   const details = await api.read<DeliveryDetails>(`/${endpoint.id}/deliveries/${exhausted?.id}`);
@@ -51,7 +51,7 @@ test("§3.2/exhausted §8/attempts §3.2/no-replay §6.4 nothing sends an exhaus
   const last = environment.event();
   await emitter.emit(last);
   await receiver.received(6);
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ exhausted: 1, succeeded: 1 }));
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ exhausted: 1, succeeded: 1 }));
   await environment.caughtUp(endpoint.id);
   expect(receiver.requests).toHaveLength(6);
   expect((await api.get(endpoint.id)).deliveries).toContainEqual(exhausted);
@@ -79,8 +79,8 @@ async function ended(id: string, { id: resendId }: Resend): Promise<Resend> {
   return await eventually(
     async () => {
       const resend = await environment.api.read<Resend>(`/${id}/resends/${resendId}`);
-      if (resend.state === "running" && resend.waiting === 0) environment.clock.advance(500);
-      expect([resend.state === "running", resend.waiting]).toEqual([false, 0]);
+      if (resend.state === "running" && resend.unfinished === 0) environment.clock.advance(500);
+      expect([resend.state === "running", resend.unfinished]).toEqual([false, 0]);
       return resend;
     },
     { timeoutMs: TIMEOUT_MS },
@@ -100,7 +100,7 @@ test(
     expect(bodies.sort()).toEqual(sent.sort());
     const ids = receiver.requests.map(({ headers }) => headers["x-service-delivery-id"]);
     expect(new Set(ids).size).toBe(100);
-    expect(await environment.states(id)).toEqual({ exhausted: 100, succeeded: 100 });
+    expect(await environment.outcomes(id)).toEqual({ exhausted: 100, succeeded: 100 });
     expect(await api.read<ResendPreview>(`/${id}/resends/preview`)).toMatchObject({ deliveries: 0 });
   },
   TIMEOUT_MS,

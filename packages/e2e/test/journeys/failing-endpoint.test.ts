@@ -47,14 +47,14 @@ test("§3.1/several §3.1/failures §8/disabling §3.1/resume §6.4 five failure
     expect(await db.database.prisma.businessEvent.count({ where: { organizationId } })).toBe(5),
   );
   clock.advance(20 * 60_000);
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ parked: 3, exhausted: 1 }));
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ parked: 3, exhausted: 1 }));
   expect(receiver.requests).toHaveLength(sent);
 
   receiver.answerWith({ status: 200 });
   const resumed = await api.edit(endpoint.id, { enabled: true });
   expect(resumed.endpoint).toMatchObject({ enabled: true, consecutiveFailures: 0 });
   await receiver.received(sent + 5);
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 5, exhausted: 1 }));
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: 5, exhausted: 1 }));
   const ids = receiver.requests.slice(sent).map(({ body }) => JSON.parse(body.toString()).id);
   expect(ids.sort()).toEqual([...failing, ...meanwhile].map(({ id }) => id).sort());
   expect((await api.get(endpoint.id)).enabled).toBe(true);
@@ -65,7 +65,7 @@ const MINUTE_MS = 60_000;
 
 /** Every event has arrived, and the endpoint is well. */
 async function arrived(endpointId: string, count: number): Promise<void> {
-  await eventually(async () => expect(await environment.states(endpointId)).toEqual({ succeeded: count }));
+  await eventually(async () => expect(await environment.outcomes(endpointId)).toEqual({ succeeded: count }));
   await eventually(async () =>
     expect(await environment.api.get(endpointId)).toMatchObject({ enabled: true, consecutiveFailures: 0 }),
   );
@@ -128,7 +128,7 @@ test("§8/polling with production's intervals a retry goes out well within SPEC'
   await unhurried.settled();
   await api.edit(endpoint.id, { enabled: false });
   await unhurried.advanceToNextAttempts(endpoint.id);
-  await eventually(async () => expect(await unhurried.states(endpoint.id)).toEqual({ parked: 1 }));
+  await eventually(async () => expect(await unhurried.outcomes(endpoint.id)).toEqual({ parked: 1 }));
   await api.edit(endpoint.id, { enabled: true });
   await receiver.received(3, HALF_A_MINUTE_MS);
 });

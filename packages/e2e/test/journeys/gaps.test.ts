@@ -41,7 +41,7 @@ test("§6.4 an endpoint that was never enabled gets, once it is, what happened s
     ).toBe(3),
   );
   clock.advance(DAY_MS);
-  expect(await environment.states(endpoint.id)).toEqual({});
+  expect(await environment.outcomes(endpoint.id)).toEqual({});
   await api.edit(endpoint.id, { enabled: true });
   await receiver.received(2);
   await environment.settled();

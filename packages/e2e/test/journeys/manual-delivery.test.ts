@@ -22,7 +22,7 @@ test("§4.1/deliver while there is no dispatcher a manual delivery is a 200 with
   const [request] = await receiver.received(1);
   expect(request?.body.toString()).toBe('"later"');
   await environment.settled();
-  expect(await environment.states(endpoint.id)).toEqual({ succeeded: 1 });
+  expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: 1 });
   expect(receiver.requests).toHaveLength(1);
 });
 
@@ -30,17 +30,17 @@ test("§3.1/pause an endpoint that is paused between a manual delivery's request
   const { api, receiver, herald } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   const delivering = api.deliver(endpoint.id, "WorkItemCompleted", "{}");
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ pending: 1 }));
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ waiting: 1 }));
   await api.edit(endpoint.id, { enabled: false });
   await herald.startDispatcher();
   expect(await delivering).toMatchObject({ attemptCount: 0, succeeded: false });
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ parked: 1 }));
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ parked: 1 }));
   expect(receiver.requests).toHaveLength(0);
   await api.edit(endpoint.id, { enabled: true });
   // The seconds in which it was left to the request that waited for it.
   await environment.advanceToNextAttempts(endpoint.id);
   await receiver.received(1);
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 1 }));
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: 1 }));
 });
 
 test("a manual delivery doesn't queue behind an endpoint's own events", async () => {
@@ -54,9 +54,9 @@ test("a manual delivery doesn't queue behind an endpoint's own events", async ()
   });
   await Promise.all(Array.from({ length: 25 }, () => emitter.emit(environment.event())));
   await receiver.received(10);
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ pending: 25 }));
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ waiting: 25 }));
   expect(await api.deliver(endpoint.id, "WorkItemCompleted", "{}")).toMatchObject({ succeeded: true });
-  expect(await environment.states(endpoint.id)).toEqual({ pending: 25, succeeded: 1 });
+  expect(await environment.outcomes(endpoint.id)).toEqual({ waiting: 25, succeeded: 1 });
   answer();
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 26 }));
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: 26 }));
 });

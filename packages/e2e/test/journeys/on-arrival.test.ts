@@ -36,13 +36,13 @@ test("an event is attempted, and its delivery stored, while PostgreSQL does not 
   await withoutEvents(async () => {
     await emitter.emit(event);
     await receiver.received(2);
-    await eventually(async () => expect(await environment.states(endpointId)).toEqual({ succeeded: 2 }));
+    await eventually(async () => expect(await environment.outcomes(endpointId)).toEqual({ succeeded: 2 }));
     expect(await stored()).toBe(1);
   });
   await eventually(async () => expect(await stored()).toBe(2));
   await environment.settled();
   expect(await prisma.due.count({ where: { endpointId } })).toBe(0);
-  expect(await environment.states(endpointId)).toEqual({ succeeded: 2 });
+  expect(await environment.outcomes(endpointId)).toEqual({ succeeded: 2 });
   expect(arrivedIds().filter((id) => id === event.id)).toHaveLength(1);
 });
 
@@ -60,7 +60,7 @@ test("a delivery whose first attempt failed before its event was stored waits fo
   await environment.settled();
   await environment.advanceToNextAttempts(endpointId);
   await receiver.received(3);
-  await eventually(async () => expect(await environment.states(endpointId)).toEqual({ succeeded: 2 }));
+  await eventually(async () => expect(await environment.outcomes(endpointId)).toEqual({ succeeded: 2 }));
   expect(arrivedIds()[2]).toBe(arrivedIds()[1]);
 });
 

@@ -7,11 +7,11 @@ import { apiClient } from "../../src/herald/api-client.ts";
 import { useTestEnvironment } from "./test-environment.ts";
 
 const environment = useTestEnvironment();
-/** By the endpoints' names: the state of the event's delivery, or the reason why there is none. */
+/** By the endpoints' names: the outcome of the event's delivery, or the reason why there is none. */
 const fates = ({ events }: EventPage) =>
   events.map(({ endpoints }) =>
     Object.fromEntries(
-      endpoints.map(({ endpointName, delivery, reason }) => [endpointName, delivery?.state ?? reason]),
+      endpoints.map(({ endpointName, delivery, reason }) => [endpointName, delivery?.outcome ?? reason]),
     ),
   );
 

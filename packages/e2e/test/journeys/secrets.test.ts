@@ -13,7 +13,7 @@ afterEach(() => {
   printed.length = 0;
 });
 
-const TALKATIVE = { LOG_LEVEL: "debug", SIGN_IN_LINKS: "true" };
+const TALKATIVE = { LOG_LEVEL: "debug" };
 
 const start = (name: ServiceName): Promise<ServiceProcess> =>
   environment.startProcess(name, TALKATIVE, { onLine: (line) => printed.push(line) });

@@ -102,7 +102,7 @@ test("a stop of herald serve answers a manual delivery that is under way, settle
   answer();
   expect(await underWay).toMatchObject({ succeeded: true, attemptCount: 1 });
   expect((await serve.process.exited).code).toBe(0);
-  expect(await environment.states(endpoint.id)).toEqual({ succeeded: 1 });
+  expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: 1 });
 });
 
 test("while the broker is away, herald serve answers and attempts what is due; when it is back, events go on", async () => {

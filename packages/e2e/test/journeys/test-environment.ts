@@ -1,7 +1,8 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DeliveryState } from "@herald/contracts";
+import { outcome } from "@herald/common/history/sql/delivery-columns";
+import type { Outcome } from "@herald/contracts";
 import { certificates } from "@herald/dev/harness/certificates";
 import { eventually } from "@herald/dev/harness/eventually";
 import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
@@ -43,8 +44,8 @@ export interface TestEnvironment {
   event(override?: Partial<EmittedEvent>): EmittedEvent;
   /** Resolves when no attempt of the organization is under way: what was received is written down. */
   settled(): Promise<void>;
-  /** How many deliveries of the endpoint are in which state, as the API names them. */
-  states(endpointId: string): Promise<Partial<Record<DeliveryState, number>>>;
+  /** How many deliveries of the endpoint have which outcome. */
+  outcomes(endpointId: string): Promise<Partial<Record<Outcome, number>>>;
   /**
    * Waits until none of the endpoint's unfinished deliveries is under way, and moves the clock to the time when the last of
    * them is due, or to so many milliseconds before it.
@@ -158,13 +159,13 @@ export function useTestEnvironment({
         const where = { endpointId: { in: enabled.map(({ id }) => id) }, dueAt: { lte: clock.now() } };
         expect(await prisma.due.count({ where })).toBe(0);
       }),
-    async states(endpointId) {
-      const where = { endpointId };
-      const rows = await db.database.prisma.delivery.groupBy({ by: ["state"], where, _count: true });
-      const endpoint = await db.database.prisma.webhookEndpoint.findUnique({ where: { id: endpointId } });
-      // As the API says it: what is pending for a disabled endpoint is parked.
-      const shown = (state: string) => (state === "pending" && endpoint?.enabled === false ? "parked" : state);
-      return Object.fromEntries(rows.map(({ state, _count }) => [shown(state), _count]));
+    async outcomes(endpointId) {
+      const rows = await db.database.prisma.$queryRaw<{ outcome: Outcome; count: number }[]>`
+        select ${outcome} as outcome, count(*)::int as count
+        from delivery left join webhook_endpoint as endpoint on endpoint.id = delivery.endpoint_id
+        where delivery.endpoint_id = ${endpointId}::uuid
+        group by 1`;
+      return Object.fromEntries(rows.map((row) => [row.outcome, row.count]));
     },
     async advanceToNextAttempts(endpointId, { beforeMs = 0 } = {}) {
       const at = await eventually(async () => {

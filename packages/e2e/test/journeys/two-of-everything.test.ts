@@ -19,13 +19,13 @@ test("two publishers, two dispatchers and two APIs deliver once what one of each
   await Promise.all(emitted);
   for (const failures of [1, 2, 3, 4]) await environment.rested(second.endpoint.id, failures);
   await eventually(async () => expect((await otherApi.get(second.endpoint.id)).enabled).toBe(false));
-  await eventually(async () => expect(await environment.states(first.endpoint.id)).toEqual({ succeeded: 60 }));
+  await eventually(async () => expect(await environment.outcomes(first.endpoint.id)).toEqual({ succeeded: 60 }));
   await environment.settled();
   receiver.answerWith({ status: 200 });
   const failed = receiver.requests.filter(({ path }) => path === "/second").length;
   await api.edit(second.endpoint.id, { enabled: true });
   await environment.advanceToNextAttempts(second.endpoint.id);
-  await eventually(async () => expect(await environment.states(second.endpoint.id)).toEqual({ succeeded: 60 }));
+  await eventually(async () => expect(await environment.outcomes(second.endpoint.id)).toEqual({ succeeded: 60 }));
 
   const arrived = receiver.requests.map(({ path, body }) => `${path} ${JSON.parse(body.toString()).id}`);
   expect(arrived.filter((one) => one.startsWith("/first")).sort()).toEqual(

@@ -125,7 +125,7 @@ test("§6.1 an endpoint that an API makes whose machine's clock is a day ahead g
   await start("publisher", 0);
   await start("dispatcher", 0);
   await emitter.emit(environment.event({ occurredAtUtc: new Date().toISOString() }));
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 1 }));
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: 1 }));
   // By which the page shows times.
   const { headers } = await fetch(`http://127.0.0.1:${port}/`, { headers: { connection: "close" } });
   expect(Math.abs(Date.parse(headers.get("date") ?? "") - Date.now())).toBeLessThan(MINUTE_MS);
@@ -178,15 +178,15 @@ test("PostgreSQL's clock that jumps an hour back holds up nothing that is new, a
   }
   await receiver.received(31);
   await environment.settled();
-  expect(await environment.states(endpoint.id)).toEqual({ succeeded: 30 });
-  expect(await environment.states(failing.id)).toEqual({ pending: 1 });
+  expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: 30 });
+  expect(await environment.outcomes(failing.id)).toEqual({ failing: 1 });
   expect(await api.deliver(endpoint.id, "RiskCreated", '"RiskCreated"')).toMatchObject({ succeeded: true });
 
   // The retry keeps the time that it was given.
   receiver.answerWith({ status: 200 });
   await environment.advanceToNextAttempts(failing.id);
   expect(clock.now().getTime()).toBeGreaterThanOrEqual(before.getTime() + 60_000);
-  await eventually(async () => expect(await environment.states(failing.id)).toEqual({ succeeded: 1 }));
+  await eventually(async () => expect(await environment.outcomes(failing.id)).toEqual({ succeeded: 1 }));
   expect(receiver.requests).toHaveLength(33);
 });
 
@@ -206,7 +206,7 @@ test("PostgreSQL's clock that jumps ahead while an attempt is under way repeats 
   await emitter.emit(environment.event());
   await receiver.received(2);
   answer();
-  await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: 2 }));
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: 2 }));
   expect((await api.get(endpoint.id)).deliveries.map(({ attemptCount }) => attemptCount)).toEqual([1, 1]);
   expect(receiver.requests).toHaveLength(2);
 });

@@ -41,7 +41,7 @@ describe.each(PACKAGES)("the published package of %s", (name) => {
     expect(dependencies.filter((each) => !allowed.includes(each))).toEqual([]);
     const files = readdirSync(unpacked(name), { recursive: true, encoding: "utf8" });
     expect(files).toContain("README.md");
-    if (name === "emitter") expect(files).toContain("sql/outbox.postgresql.sql");
+    if (name === "emitter") expect(files).toContain("sql/outbox.sql");
     const schemas = files
       .filter((file) => /^schemas\/.*\.json$/.test(file))
       .map((file) => file.slice("schemas/".length));

@@ -2,34 +2,11 @@ import { callerTrace, traceLoading } from "../caller-trace.ts";
 import type { EmittedEvent } from "../emitted-event.ts";
 import type { EmitOptions } from "../emitter.ts";
 import { eventJson } from "../encode-event.ts";
-import { mysqlTable, quoted as quotedInMysql } from "./mysql/statements.ts";
-import { postgresqlTable, quoted } from "./postgresql/statements.ts";
+import { DEFAULT_OUTBOX_TABLE, quoted } from "./statements.ts";
 
-/** Which SQL a database speaks; `mysql` is MariaDB too. */
-export type Dialect = "postgresql" | "mysql";
-
-export const DEFAULT_OUTBOX_TABLE = "herald_outbox";
-
-/**
- * The table of an outbox, with its indexes, in one text that can be run again; run it in a migration of the product service's database. It
- * is a contract: whatever fills `event` and `traceparent`, in any language, has its event emitted.
- *
- * `event` is text, since a JSON column writes numbers and the order of members anew.
- *
- * @param table with its schema, or MySQL's database, in front where that is not the connection's: `schema.table`
- * @param dialect PostgreSQL 15 or later, or MariaDB 10.6 and MySQL 8.0.13 or later
- */
-export function outboxTable(table: string = DEFAULT_OUTBOX_TABLE, dialect: Dialect = "postgresql"): string {
-  return dialect === "mysql" ? mysqlTable(table) : postgresqlTable(table);
-}
-
-/**
- * Runs a statement, with `$1` placeholders for PostgreSQL and `?` for MySQL, as a client of `pg`, a connection of `mysql2/promise` or an
- * EntityManager of TypeORM does. Where it can `execute`, MySQL gets a prepared statement.
- */
+/** Runs a statement with `$1` placeholders, as a client of `pg` or an EntityManager of TypeORM does. */
 export interface StatementRunner {
   query(text: string, values?: unknown[]): Promise<unknown>;
-  execute?(text: string, values?: (string | null)[]): Promise<unknown>;
 }
 
 /** The transaction of Prisma. */
@@ -49,7 +26,7 @@ export type OutboxTransaction<Given> = Given extends StatementRunner | PrismaTra
     ? "For Kysely write: await sql`insert into herald_outbox (event) values (${eventJson(event)})`.execute(trx)"
     : Given extends { execute: unknown; select: unknown }
       ? "For Drizzle write: await tx.execute(sql`insert into herald_outbox (event) values (${eventJson(event)})`)"
-      : "Give the transaction of pg, mysql2/promise, TypeORM, Prisma or Knex; else insert eventJson(event) into herald_outbox yourself";
+      : "Give the transaction of pg, TypeORM, Prisma or Knex; else insert eventJson(event) into herald_outbox yourself";
 
 export interface Outbox {
   /**
@@ -64,18 +41,15 @@ export interface Outbox {
 export interface OutboxOptions {
   /** `herald_outbox` where absent; with its schema in front where that is not the connection's. */
   table?: string;
-  /** `postgresql` where absent; `mysql` is MariaDB too. */
-  dialect?: Dialect;
 }
 
 /**
  * An outbox for events that are emitted if and only if a business transaction commits, even where a process crashes in
  * between. A relay sends the events in the table.
  */
-export function createOutbox({ table = DEFAULT_OUTBOX_TABLE, dialect = "postgresql" }: OutboxOptions = {}): Outbox {
-  const isMysql = dialect === "mysql";
-  const into = `insert into ${isMysql ? quotedInMysql(table) : quoted(table)} (event, traceparent) values`;
-  const insert = `${into} ${isMysql ? "(?, ?)" : "($1, $2)"}`;
+export function createOutbox({ table = DEFAULT_OUTBOX_TABLE }: OutboxOptions = {}): Outbox {
+  const into = `insert into ${quoted(table)} (event, traceparent) values`;
+  const insert = `${into} ($1, $2)`;
   return {
     add: async (client, event, options = {}) => {
       if (traceLoading()) await traceLoading();
@@ -84,7 +58,6 @@ export function createOutbox({ table = DEFAULT_OUTBOX_TABLE, dialect = "postgres
       if (given.$executeRawUnsafe) await given.$executeRawUnsafe(insert, ...values);
       // Knex has a `query` too, which is for itself.
       else if (given.raw) await given.raw(`${into} (?, ?)`, values);
-      else if (isMysql && given.execute) await given.execute(insert, values);
       else if (given.query) await given.query(insert, values);
       else
         throw new TypeError(

@@ -1,13 +1,11 @@
 import type { Emitter } from "../emitter.ts";
 import { outboxBatches } from "./batches.ts";
-import { type MysqlPool, mysqlStore } from "./mysql/store.ts";
-import { DEFAULT_OUTBOX_TABLE } from "./outbox.ts";
-import { type Pool, postgresqlStore } from "./postgresql/store.ts";
-import type { OutboxLag, OutboxStore } from "./store.ts";
+import { DEFAULT_OUTBOX_TABLE } from "./statements.ts";
+import { type OutboxLag, outboxStore, type Pool } from "./store.ts";
 
 export interface RelayOptions {
-  /** Of the database that holds the outbox: of `pg`, or of `mysql2/promise`. The relay uses one of its connections at a time. */
-  pool: OutboxPool;
+  /** Of the database that holds the outbox. The relay uses one of its connections at a time. */
+  pool: Pool;
   /** Its `timeoutMs` should be less than 45 s. The relay does not close it. */
   emitter: Pick<Emitter, "emitJson">;
   table?: string;
@@ -121,7 +119,7 @@ export function startRelay(options: RelayOptions): Relay {
 }
 
 export interface ReplayOptions {
-  pool: OutboxPool;
+  pool: Pool;
   table?: string;
   /** Events that the broker has confirmed since then are sent again, as far as their rows are still kept. */
   since: Date;
@@ -144,14 +142,6 @@ export async function replayOutbox({ pool, table, since, onStep }: ReplayOptions
 }
 
 /** What waits in an outbox; for metrics and alerts. */
-export async function readOutboxLag({ pool, table }: { pool: OutboxPool; table?: string }): Promise<OutboxLag> {
+export async function readOutboxLag({ pool, table }: { pool: Pool; table?: string }): Promise<OutboxLag> {
   return await outboxStore(pool, table ?? DEFAULT_OUTBOX_TABLE).lag();
-}
-
-/** The database that holds an outbox: a pool of `pg`, or one of `mysql2/promise`. */
-export type OutboxPool = Pool | MysqlPool;
-
-/** The outbox behind a pool, which shows by its methods which database it is of. */
-export function outboxStore(pool: OutboxPool, table: string): OutboxStore {
-  return "getConnection" in pool ? mysqlStore(pool, table) : postgresqlStore(pool, table);
 }

@@ -1,4 +1,5 @@
 import type { Row } from "./rows.ts";
+import { eraseSent, LOCK, markSent, outboxLag, quoted, replaySent, setAside, waitingRows } from "./statements.ts";
 
 /** What waits in an outbox. Counts end at {@link COUNTED_AT_MOST}. */
 export interface OutboxLag {
@@ -19,7 +20,7 @@ export interface LockedOutbox {
   setAside(refused: readonly { number: string; reason: string }[]): Promise<void>;
 }
 
-/** What a relay needs of an outbox, whatever the database is. */
+/** What a relay does with an outbox. */
 export interface OutboxStore {
   /** Does work as the only one that sends from this table; undefined, without having done it, while another relay does. */
   locked<Result>(work: (outbox: LockedOutbox) => Promise<Result>): Promise<Result | undefined>;
@@ -29,3 +30,109 @@ export interface OutboxStore {
   replay(options: { since: Date; stepRows: number; onStep?: (rows: number) => void }): Promise<number>;
   lag(): Promise<OutboxLag>;
 }
+
+/** A pool of clients, as of `pg`. */
+export interface Pool {
+  /** With a callback, and not with a promise: a connection can break before a promise's reader hears of it. */
+  connect(taken: (error: Error | undefined, client: PoolClient | undefined) => void): void;
+}
+
+export interface PoolClient {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+  release(destroy?: boolean): void;
+  on?(event: "error", listener: (error: Error) => void): unknown;
+  off?(event: "error", listener: (error: Error) => void): unknown;
+}
+
+/**
+ * How long a transaction may idle while its events are sent. PostgreSQL then ends it, and with it the lock: this is for the machine that
+ * vanished without closing its connections. A batch ends long before.
+ *
+ * It comes after the rows were read, since each statement drops what the one before has left open. A read that stays open keeps its
+ * snapshot, and then dead rows of the whole database could not be vacuumed while the broker is waited for.
+ */
+const IDLE_LIMIT = "set local idle_in_transaction_session_timeout = '60s'";
+
+/** Whatever the database's default is: what a relay reads after it got the lock has to show what the one before has written. */
+const BEGIN = "begin isolation level read committed";
+
+export function outboxStore(pool: Pool, table: string): OutboxStore {
+  async function withClient<Result>(work: (client: Pick<PoolClient, "query">) => Promise<Result>): Promise<Result> {
+    const client = await take(pool);
+    let isBroken = true;
+    try {
+      const result = await work(client);
+      isBroken = false;
+      return result;
+    } finally {
+      client.off?.("error", ignored);
+      // After a failure the connection is ended, and the transaction with it.
+      client.release(isBroken);
+    }
+  }
+
+  return {
+    locked: (work) =>
+      withClient(async (client) => {
+        await client.query(BEGIN);
+        const [row] = (await client.query(LOCK, [quoted(table)])).rows as { locked: boolean }[];
+        if (!row?.locked) {
+          await client.query("rollback");
+          return undefined;
+        }
+        const result = await work(lockedOutbox(client, table));
+        await client.query("commit");
+        return result;
+      }),
+    erase: ({ keptSeconds, limit }) =>
+      withClient(async (client) => (await client.query(eraseSent(table), [keptSeconds, limit])).rows.length),
+    replay: ({ since, stepRows, onStep }) =>
+      withClient(async (client) => {
+        // By the database's clock, like the times of the rows.
+        const [start] = (await client.query("select clock_timestamp()::text as now")).rows as { now: string }[];
+        for (let total = 0; ; ) {
+          const values = [since.toISOString(), start?.now, stepRows];
+          const { length } = (await client.query(replaySent(table), values)).rows;
+          total += length;
+          if (length > 0) onStep?.(total);
+          if (length < stepRows) return total;
+        }
+      }),
+    lag: () =>
+      withClient(async (client) => (await client.query(outboxLag(table), [COUNTED_AT_MOST])).rows[0] as OutboxLag),
+  };
+}
+
+function lockedOutbox(client: Pick<PoolClient, "query">, table: string): LockedOutbox {
+  return {
+    waiting: async (limit, after) => {
+      const rows = (await client.query(waitingRows(table), [limit, after])).rows as Row[];
+      await client.query(IDLE_LIMIT);
+      return rows;
+    },
+    markSent: async (numbers) => {
+      if (numbers.length > 0) await client.query(markSent(table), [numbers]);
+    },
+    setAside: async (refused) => {
+      if (refused.length === 0) return;
+      await client.query(setAside(table), [refused.map(({ number }) => number), refused.map(({ reason }) => reason)]);
+    },
+  };
+}
+
+/** A client that is listened to from the moment in which the pool, which listens to idle ones, hands it out. */
+function take(pool: Pool): Promise<PoolClient> {
+  return new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      if (client === undefined) {
+        reject(error);
+        return;
+      }
+      client.on?.("error", ignored);
+      resolve(client);
+    });
+  });
+}
+
+/** A connection that dies fails its query and emits "error". Without a listener, that event would end the process. */
+function ignored(): void {}

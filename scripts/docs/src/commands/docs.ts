@@ -10,8 +10,7 @@ const HELP = `Writes every document that is made of the code.
 
 With --packed it writes what no one but a package has, as the package is packed: the events' JSON Schemas.
 
-A test compares each document with the code. The tables and plots of docs/scaling.md are made by pnpm bench --pages. The pictures of the admin page are
-no texts: pnpm screenshots takes them.`;
+A test compares each document with the code.`;
 
 await runCommand(HELP, async () => {
   const files = process.argv.includes("--packed") ? packedFiles() : documents();

@@ -3,19 +3,15 @@ import type { Queries } from "@herald/common/database/queries";
 import { shrinkingBatches } from "@herald/common/database/shrinking";
 import { batcher } from "@herald/common/runtime/batcher";
 import type { Clock } from "@herald/common/runtime/clock";
-import { retry } from "@herald/common/runtime/repeat";
-import type { Log } from "@herald/common/telemetry/log";
 import type { DispatcherMetrics } from "../metrics.ts";
 import { type Delivery, type DueRow, describeDeliveries } from "../sql/describe-deliveries.ts";
 import { type Demand, markInterrupted, readDue } from "../sql/read-due.ts";
+import { type ReaderParts, untilAnswered } from "./reader.ts";
 
-interface Parts {
+interface Parts extends ReaderParts {
   queries: Queries;
   clock: Clock;
   metrics: Pick<DispatcherMetrics, "readBatchSize" | "interruptions">;
-  log: Log;
-  /** Ends the waiting for PostgreSQL. */
-  signal: AbortSignal;
 }
 
 /** What an owner wants of an endpoint's backlog. */
@@ -44,31 +40,33 @@ const NOTHING: BacklogPage = { rows: [], deliveries: [] };
  * @param options.perEndpoint how many attempts of an endpoint may be in flight at once
  */
 export function createReadBacklog(
-  { queries, clock, metrics, log, signal }: Parts,
+  parts: Parts,
   { perEndpoint }: { perEndpoint: number },
 ): (demand: BacklogDemand) => Promise<BacklogPage> {
+  const { queries, clock, metrics, log } = parts;
   const inBatches = shrinkingBatches<BacklogDemand, [BacklogDemand, BacklogPage]>(read, {
     max: MAX_ENDPOINTS,
     onShrunk: (size, error) => log.warn("deliveries are read for fewer endpoints at once", { size, error }),
   });
 
-  function untilAnswered<T>(task: () => Promise<T>): Promise<T> {
-    return retry(task, {
-      shouldRetry: (error) => !isDataError(error) && !isTooMuch(error),
-      onFirstFailure: (error) => log.error("due deliveries can't be read; they wait for PostgreSQL", { error }),
-      signal,
-    });
-  }
+  /** What is too much for one statement is read for fewer endpoints. */
+  const ask = <T>(statement: () => Promise<T>): Promise<T> =>
+    untilAnswered(
+      parts,
+      "due deliveries can't be read; they wait for PostgreSQL",
+      statement,
+      (error) => isDataError(error) || isTooMuch(error),
+    );
 
   async function read(demands: readonly BacklogDemand[]): Promise<[BacklogDemand, BacklogPage][]> {
     const suspects = demands.filter(({ mark }) => mark);
     if (suspects.length > 0) await mark(suspects);
-    const rows = await untilAnswered(() => readDue(queries, demands));
+    const rows = await ask(() => readDue(queries, demands));
     const byEndpoint = new Map(demands.map((demand) => [demand.endpointId, { demand, rows: [] as DueRow[] }]));
     for (const row of rows) byEndpoint.get(row.endpointId)?.rows.push(row);
     const now = clock.now();
     const wanted = rows.filter((row) => row.dueAt <= now && !byEndpoint.get(row.endpointId)?.demand.isKnown(row));
-    const deliveries = await untilAnswered(() => describeDeliveries(queries, wanted));
+    const deliveries = await ask(() => describeDeliveries(queries, wanted));
     metrics.readBatchSize.observe(deliveries.length);
     const pages = new Map([...byEndpoint].map(([id, { rows }]) => [id, { rows, deliveries: [] as Delivery[] }]));
     for (const delivery of deliveries) pages.get(delivery.endpointId)?.deliveries.push(delivery);
@@ -77,9 +75,7 @@ export function createReadBacklog(
 
   async function mark(suspects: readonly BacklogDemand[]): Promise<void> {
     const ids = suspects.map(({ endpointId }) => endpointId);
-    metrics.interruptions.inc(
-      await untilAnswered(() => markInterrupted(queries, ids, { perEndpoint, now: clock.now() })),
-    );
+    metrics.interruptions.inc(await ask(() => markInterrupted(queries, ids, { perEndpoint, now: clock.now() })));
     // Where what follows has to be tried again, it is not for another death.
     for (const suspect of suspects) suspect.mark = false;
   }

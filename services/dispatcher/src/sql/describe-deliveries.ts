@@ -109,11 +109,11 @@ export interface BodySource {
 }
 
 /**
- * Reads bodies, in the order of their sources; null for one that is gone.
+ * Reads bodies, in the order of their sources; undefined for one that is gone.
  *
  * Locks nothing. Walks business_event_pkey and delivery_pkey. The bounds let a cached plan leave out all other days at its start.
  */
-export async function readBodies(queries: Queries, sources: readonly BodySource[]): Promise<(string | null)[]> {
+export async function readBodies(queries: Queries, sources: readonly BodySource[]): Promise<(Buffer | undefined)[]> {
   const ids = sources.map(({ eventKey, deliveryId }) => eventKey ?? deliveryId).sort();
   const [first = "", last = ""] = [ids[0], ids.at(-1)];
   const rows = await queries.$queryRaw<{ position: number; body: string | null }[]>`
@@ -134,7 +134,9 @@ export async function readBodies(queries: Queries, sources: readonly BodySource[
       where source.event_key is null and id = source.delivery_id and id between ${first}::uuid and ${last}::uuid
       offset 0
     ) as delivery on true`;
-  const bodies: (string | null)[] = sources.map(() => null);
-  for (const { position, body } of rows) bodies[position - 1] = body;
-  return bodies;
+  const bodies = new Map(rows.map(({ position, body }) => [position, body]));
+  return sources.map((_, index) => {
+    const body = bodies.get(index + 1) ?? null;
+    return body === null ? undefined : Buffer.from(body);
+  });
 }

@@ -14,6 +14,12 @@ export interface Configuration {
   pausedUntil: Date | null;
 }
 
+/** A configuration, and a time at which the endpoint had it. */
+export interface TimedConfiguration {
+  configuration: Configuration;
+  configuredAt: Date;
+}
+
 /**
  * Reads how endpoints are configured now, in the order of their ids; undefined for one that is disabled or deleted.
  *
@@ -22,13 +28,14 @@ export interface Configuration {
 export async function readConfiguration(
   queries: Queries,
   endpointIds: readonly string[],
-): Promise<(Configuration | undefined)[]> {
+  now: Date,
+): Promise<(TimedConfiguration | undefined)[]> {
   const rows = await queries.$queryRaw<(Configuration & { id: string })[]>`
     select id, url, sealed_secret as "sealedSecret", quarantined_at is not null as "quarantined", revision,
       consecutive_failures as "failures", paused_until as "pausedUntil"
     from webhook_endpoint
     where id = any (${[...new Set(endpointIds)]}::uuid[]) and enabled`;
-  const byId = new Map(rows.map(({ id, ...configuration }) => [id, configuration]));
+  const byId = new Map(rows.map(({ id, ...configuration }) => [id, { configuration, configuredAt: now }]));
   return endpointIds.map((endpointId) => byId.get(endpointId));
 }
 

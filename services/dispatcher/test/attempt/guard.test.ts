@@ -16,12 +16,9 @@ import {
   WAYS,
 } from "./sending.ts";
 
-/** Addresses that are not public, as a URL can hold them. All that there are, the tests of the guard itself have. */
-const LITERALS = [
-  ...["0.0.0.0", "10.0.0.1", "127.1", "0x7f.1", "2130706433", "①②⑦.⓪.⓪.①", "169.254.169.254", "168.63.129.16"],
-  ...["[::1]", "[::ffff:127.0.0.1]", "[64:ff9b::a9fe:a9fe]", "[fd00:ec2::254]", "[ff02::1]"],
-];
-const LOCALHOSTS = ["localhost", "a.b.localhost.", "ⓛocalhost"];
+/** Addresses that are not public, as a URL can hold them: some of each kind. The tests of the guard itself have all. */
+const LITERALS = ["127.1", "①②⑦.⓪.⓪.①", "169.254.169.254", "[::1]", "[::ffff:127.0.0.1]"];
+const LOCALHOSTS = ["localhost", "ⓛocalhost"];
 
 const BLOCKED = { statusCode: 503, succeeded: false, errorSummary: "address not allowed", responseExcerpt: null };
 
@@ -87,13 +84,6 @@ describe.each(WAYS)("%s", (way) => {
     test.each(LOCALHOSTS)("§2.1.3 %s reaches no socket, and no name server", async (host) => {
       await expectBlocked(host);
       expect(asked).toEqual([]);
-    });
-
-    test("§2.1.3 one address that is not public among public ones blocks the name", async () => {
-      for (const bad of ["127.0.0.1", "::1", "10.0.0.1"]) {
-        await expectNameBlocked("8.8.8.8", bad);
-        await expectNameBlocked(bad, "2606:4700:4700::1111");
-      }
     });
 
     test("§2.1.3 a name without addresses reaches no socket", async () => {

@@ -8,7 +8,6 @@ import type { VerifyToken } from "../authentication/verify-token.ts";
 import type { ManagementApiConfig } from "../config.ts";
 import { type Encoded, publicFile } from "../http/public-file.ts";
 import { readJson } from "../http/read-json.ts";
-import { escaped } from "../openapi/html.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 
 /** How a build names what it has compressed, beside the file itself. */
@@ -118,7 +117,6 @@ const notBuilt: RequestHandler = () => {
 function written(html: string, config: ManagementApiConfig): string {
   const product: PageProduct = {
     name: config.PAGE_PRODUCT_NAME,
-    url: config.PAGE_PRODUCT_URL ?? null,
     accent: config.PAGE_ACCENT_COLOR ?? null,
     hasLogo: config.PAGE_LOGO_FILE !== undefined,
   };
@@ -137,7 +135,7 @@ const MAX_BODY_BYTES = 16 * 1024;
  * The session behind the page's cookie: signing out, and signing in by a link.
  *
  * Such a link holds a token in its fragment, which browsers don't send: the page behind the link posts the token here, and
- * gets the cookie. It is for development. In production the product's own sign-in sets the cookie, and with such a link an
+ * gets the cookie. It works with HERALD_ENV=development only. In production the product's own sign-in sets the cookie, and with such a link an
  * attacker could sign another person in under the attacker's name.
  */
 export function sessionRoutes(config: ManagementApiConfig, verifyToken: VerifyToken): Router {
@@ -148,7 +146,7 @@ export function sessionRoutes(config: ManagementApiConfig, verifyToken: VerifyTo
     assertSameOrigin(request, config.PUBLIC_ORIGIN);
     response.clearCookie(config.AUTH_COOKIE_NAME, cookie).status(204).end();
   });
-  if (!config.SIGN_IN_LINKS) return router;
+  if (config.HERALD_ENV !== "development") return router;
 
   router.get("/administration/sign-in", publicFile(readFileSync(`${OWN_ASSETS}sign-in.html`), { type: ".html" }));
   router.get("/administration/sign-in.js", publicFile(readFileSync(`${OWN_ASSETS}sign-in.js`), { type: ".js" }));
@@ -161,4 +159,9 @@ export function sessionRoutes(config: ManagementApiConfig, verifyToken: VerifyTo
     response.status(204).end();
   });
   return router;
+}
+
+/** Text as it stands in HTML, within an attribute too. */
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

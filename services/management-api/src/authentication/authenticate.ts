@@ -10,14 +10,13 @@ import type { VerifyToken } from "./verify-token.ts";
  * Identifies the sender of a request, and refuses callers that lack something. Where `access` is null, any valid token is enough;
  * else the returned caller has an organization.
  *
- * @throws ProblemError 401, 403, 421 or 503
+ * @throws ProblemError 401, 403 or 503
  */
 export type Authenticate = (request: Request, access: Access | null) => Promise<Caller>;
 
 export function authenticator(
   config: AuthenticationConfig & { PUBLIC_ORIGIN?: string | undefined },
   verifyToken: VerifyToken,
-  serves: (organizationId: string) => boolean,
 ): Authenticate {
   const claims = claimsOf(config);
   return async (request, access) => {
@@ -37,10 +36,6 @@ export function authenticator(
     const caller = callerOf(await verifyToken(credentials.token), claims);
     if (credentials.kind === "cookie") assertSameOrigin(request, config.PUBLIC_ORIGIN);
     if (access !== null) assertNothingMissing(missingFor(access, caller, config.AUTH_REQUIRED_MODULE), access);
-    // What is changed here would never have an effect: its events go to another Herald.
-    if (access !== null && caller.organizationId !== null && !serves(caller.organizationId)) {
-      throw new ProblemError("organization_elsewhere");
-    }
     return caller;
   };
 }

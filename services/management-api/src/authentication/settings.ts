@@ -58,11 +58,6 @@ export const authenticationSettings = {
     pattern: "^https?://",
     description: "Where a person without a session signs in; the admin page shows it.",
   },
-  SIGN_IN_LINKS: {
-    type: "boolean",
-    default: false,
-    description: "Whether a link that holds a token signs its holder in to the admin page; for development.",
-  },
 } as const satisfies Settings;
 
 export type AuthenticationConfig = Config<typeof authenticationSettings>;

@@ -7,7 +7,7 @@ import { toDeliverySummary } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { DeliverRequest, ManualRequest, WebhookDeliverySummary } from "@herald/contracts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
-import type { KeyedLimiter } from "../http/keyed-limiter.ts";
+import type { KeyedLimiter } from "../limits/keyed-limiter.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { deliverySummary } from "../sql/delivery-details.ts";
 import { insertManualDelivery } from "../sql/insert-manual-delivery.ts";

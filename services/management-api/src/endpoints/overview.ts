@@ -66,7 +66,7 @@ async function whatResumingSends(
   const since = createdAt > windowStart ? createdAt : windowStart;
   const query = { organizationId, endpointId: id, events, since, maxEvents: MAX_EVENTS };
   const { missed, isMinimum } = await missedEvents(queries, query);
-  return { parked: unfinished, missedEvents: missed, missedEventsIsMinimum: isMinimum };
+  return { parked: unfinished.parked, missedEvents: missed, missedEventsIsMinimum: isMinimum };
 }
 
 function toOverview(row: OverviewRow, hours: Date[]): EndpointOverview {
@@ -77,12 +77,12 @@ function toOverview(row: OverviewRow, hours: Date[]): EndpointOverview {
     disabledAtUtc: toUtc(row.disabledAt),
     disabledBy: row.disabledBy,
     nextTryAtUtc: toUtc(row.nextTryAt),
-    cutOffSinceUtc: toUtc(row.outageSince),
-    heldSinceUtc: toUtc(row.heldSince),
+    outageSinceUtc: toUtc(row.outageSince),
+    stoppedSinceUtc: toUtc(row.stoppedSince),
     quarantinedAtUtc: toUtc(row.quarantinedAt),
     createdAtUtc: toUtc(row.createdAt),
     updatedAtUtc: toUtc(row.updatedAt),
-    unfinished: row.enabled ? { pending: row.unfinished, parked: 0 } : { pending: 0, parked: row.unfinished },
+    unfinished: row.unfinished,
     lastDelivery: row.lastDelivery && toDeliverySummary(row.lastDelivery),
     last24Hours: everyHour(row.hours, hours),
     countedSinceUtc: toUtc(row.oldestCounted === null ? (hours[0] ?? new Date(0)) : timeOf(row.oldestCounted)),
@@ -98,7 +98,7 @@ function lastHours(now: Date): Date[] {
 function everyHour(rows: HourRow[], hours: Date[]): HourOfDeliveries[] {
   const byHour = new Map(rows.map((row) => [row.hour, row]));
   return hours.map((start, hour) => {
-    const { succeeded = 0, waiting = 0, failing = 0, exhausted = 0 } = byHour.get(hour) ?? {};
-    return { startUtc: toUtc(start), succeeded, waiting, failing, exhausted };
+    const { succeeded = 0, waiting = 0, failing = 0, parked = 0, exhausted = 0 } = byHour.get(hour) ?? {};
+    return { startUtc: toUtc(start), succeeded, waiting, failing, parked, exhausted };
   });
 }

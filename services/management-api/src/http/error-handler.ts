@@ -3,7 +3,6 @@ import type { Log } from "@herald/common/telemetry/log";
 import type { ErrorRequestHandler } from "express";
 import { catalogue } from "../problems/catalogue.ts";
 import { ProblemError, toProblem } from "../problems/problem-error.ts";
-import { breakOff } from "./download.ts";
 
 const DATABASE_RETRY_S = 5;
 
@@ -15,7 +14,8 @@ export function errorHandler({ log, signInUrl }: { log: Log; signInUrl?: string 
     const problem = problemOf(error, request.method);
     if (response.headersSent) {
       log.error("an answer broke off", { requestId, method: request.method, code: problem.code, error });
-      breakOff(response);
+      // By a reset: to clients of HTTP/1.0, as some proxies are, a plain end is the end of a whole answer.
+      response.socket?.resetAndDestroy();
       return;
     }
     const { status } = catalogue[problem.code];

@@ -149,9 +149,5 @@ const SMALLEST_COMPRESSED_BYTES = 1_024;
  */
 export const compressReads: RequestHandler = compression({
   threshold: SMALLEST_COMPRESSED_BYTES,
-  filter: (request, response) =>
-    request.method === "GET" && (compression.filter(request, response) || isNdjson(response.getHeader("Content-Type"))),
+  filter: (request, response) => request.method === "GET" && compression.filter(request, response),
 });
-
-/** The list of types that can be compressed lacks this one. */
-const isNdjson = (type: unknown) => String(type).startsWith("application/x-ndjson");

@@ -1,15 +1,14 @@
 import { type ApiLimits, type FieldProblem, isUuid } from "@herald/contracts";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { Authenticate } from "../authentication/authenticate.ts";
-import type { ApiRequest, Handlers } from "../handlers.ts";
 import { type AnswerOnce, idempotencyKeyOf, ownKey, requestHash } from "../idempotency/answer-once.ts";
+import type { ConnectionLimits } from "../limits/connection-limits.ts";
+import type { KeyedLimiter } from "../limits/keyed-limiter.ts";
+import type { RateLimits } from "../limits/rate-limits.ts";
 import { notFound, type Operation, type OperationId, operationsByPath, pointsOf } from "../operations.ts";
 import { ProblemError } from "../problems/problem-error.ts";
+import type { ApiRequest, Handlers } from "../request.ts";
 import type { ApiValidator } from "../validation/validator.ts";
-import type { ConnectionLimits } from "./connection-limits.ts";
-import { type Download, sendDownload } from "./download.ts";
-import type { KeyedLimiter } from "./keyed-limiter.ts";
-import type { RateLimits } from "./rate-limits.ts";
 import { readJson } from "./read-json.ts";
 
 /** The `Allow` header of a path that takes these methods, in lower case. HEAD is GET without the body. */
@@ -48,10 +47,6 @@ export function apiRouter(parts: RouterParts): Router {
         const key = operation.takesIdempotencyKey && idempotencyKeyOf(request);
         const handle = () => (key ? handleOnce(id, key, admitted, response, parts) : parts.handlers[id](admitted));
         const limiter = limiterOf(operation, request.query, parts.connections);
-        if ("rows" in operation.success) {
-          const send = async () => sendDownload(response, (await handle()) as Download);
-          return await (limiter ? limiter.run(admitted.organizationId, send) : send());
-        }
         const result = limiter ? await limiter.run(admitted.organizationId, handle) : await handle();
         response.status(operation.success.status);
         if (operation.success.status === 204) response.end();
@@ -67,9 +62,8 @@ export function apiRouter(parts: RouterParts): Router {
 function limiterOf(
   operation: Operation,
   query: object,
-  { simpleReads, dearReads, writes, exports }: ConnectionLimits,
+  { simpleReads, dearReads, writes }: ConnectionLimits,
 ): KeyedLimiter | undefined {
-  if ("rows" in operation.success) return exports;
   if (operation.rate === "reads") return pointsOf(operation, query) > 1 ? dearReads : simpleReads;
   return operation.rate === "writes" ? writes : undefined;
 }

@@ -1,14 +1,11 @@
 import type { HeaderSettings } from "@herald/common/security/attempt-headers";
-import { type ApiLimits, type Catalogue, DEFAULT_CATALOGUE, type DeliveryExportRow } from "@herald/contracts";
+import { type ApiLimits, type Catalogue, DEFAULT_CATALOGUE } from "@herald/contracts";
 import { apiSchemas, type Schema, type SchemaName } from "@herald/contracts/schemas";
 import { permissionsFor } from "../authentication/access.ts";
-import { rowFormats } from "../export/csv.ts";
+import { DEFAULT_HEADERS, EventPayload, eventRequests, RECEIVER_TAG } from "../events/event-requests.ts";
 import { KEY_PATTERN, MAX_KEY_CHARACTERS } from "../idempotency/answer-once.ts";
 import { API_PREFIX, type Operation, type OperationId, operationsByPath, parametersOf } from "../operations.ts";
 import { componentSchemas, withPatterns } from "./component-schemas.ts";
-import { DEFAULT_HEADERS, EventPayload, eventRequests, RECEIVER_TAG } from "./event-requests.ts";
-import { type Examples, examplesOf, PARAMETER_EXAMPLES } from "./examples.ts";
-import { LINKS } from "./links.ts";
 import {
   type Headers,
   type OpenApiResponse,
@@ -21,7 +18,7 @@ import {
 } from "./responses.ts";
 import { SCHEMAS_TAG, type SchemaOperationId, schemaPaths } from "./schema-operations.ts";
 
-/** What the operations are about, in the order in which the reference lists them. */
+/** What the operations are about, in the order in which viewers list them. */
 export const TAGS = [
   { name: "Endpoints", description: "The receivers that the organization configured, and how they fare." },
   {
@@ -72,7 +69,7 @@ export interface OpenApiOperation {
   /** Where it is not under the API's prefix. */
   servers?: OpenApiDocument["servers"];
   parameters?: Schema[];
-  requestBody?: { required: true; content: { "application/json": { schema: Schema; example?: unknown } } };
+  requestBody?: { required: true; content: { "application/json": { schema: Schema } } };
   responses: Record<string, OpenApiResponse>;
   "x-required-access": Operation["access"];
 }
@@ -99,11 +96,10 @@ export function openApiDocument({
   headers = DEFAULT_HEADERS,
 }: DocumentOptions): OpenApiDocument {
   const schemas = apiSchemas(limits, catalogue);
-  const examples = examplesOf(catalogue);
   const paths: OpenApiDocument["paths"] = {};
   for (const [path, operations] of operationsByPath()) {
     paths[path] = Object.fromEntries(
-      operations.map(([id, operation]) => [operation.method, describe(id, operation, { schemas, examples })]),
+      operations.map(([id, operation]) => [operation.method, describe(id, operation, schemas)]),
     );
   }
   return {
@@ -150,11 +146,7 @@ function securityFor(access: Operation["access"]): SecurityRequirement[] {
   return [{ bearer: permissions }, { session: permissions }];
 }
 
-function describe(
-  id: OperationId,
-  operation: Operation,
-  { schemas, examples }: { schemas: Record<SchemaName, Schema>; examples: Examples },
-): OpenApiOperation {
+function describe(id: OperationId, operation: Operation, schemas: Record<SchemaName, Schema>): OpenApiOperation {
   const { summary, description, body, access, takesIdempotencyKey } = operation;
   const parameters = [
     ...pathParameters(operation),
@@ -171,60 +163,27 @@ function describe(
     ...(body && {
       requestBody: {
         required: true,
-        content: { "application/json": { schema: refTo(body), ...exampleOf(examples, body) } },
+        content: { "application/json": { schema: refTo(body) } },
       },
     }),
     responses: {
-      [operation.success.status]: successResponse(id, operation, examples),
+      [operation.success.status]: successResponse(operation),
       ...problemResponses(problemsOf(operation)),
     },
     "x-required-access": access,
   };
 }
 
-function exampleOf(examples: Examples, name: SchemaName, isList = false): { example?: unknown } {
-  const example = examples[name];
-  if (example === undefined) return {};
-  return { example: isList ? [example] : example };
-}
-
 const replayed: Headers = {
   "Idempotent-Replayed": textHeader("`true` where this is the answer that the first request with the key got.", false),
 };
 
-function successResponse(
-  id: OperationId,
-  { success, rate, takesIdempotencyKey }: Operation,
-  examples: Examples,
-): OpenApiResponse {
+function successResponse({ success, rate, takesIdempotencyKey }: Operation): OpenApiResponse {
   const { status, description } = success;
   const headers = { ...requestId, ...(rate && rateHeaders), ...(takesIdempotencyKey && replayed) };
-  const links = LINKS[id];
   if (status === 204) return { description, headers };
-  if ("rows" in success) {
-    const named = { "Content-Disposition": textHeader("Names the file: `attachment`, with a `filename`.") };
-    return { description, headers: { ...headers, ...named }, content: downloadContent(examples, success.rows) };
-  }
   const schema = success.isList ? { type: "array", items: refTo(success.schema) } : refTo(success.schema);
-  const content = { "application/json": { schema, ...exampleOf(examples, success.schema, success.isList) } };
-  return { description, headers, content, ...(links && { links }) };
-}
-
-/** A download, in each of its formats. */
-function downloadContent(examples: Examples, rows: SchemaName): NonNullable<OpenApiResponse["content"]> {
-  const example = examples[rows] as DeliveryExportRow;
-  const { ndjson, csv } = rowFormats;
-  const lines = { contentMediaType: ndjson.type, contentSchema: refTo(rows) };
-  return {
-    [ndjson.type]: {
-      schema: { type: "string", description: "A JSON object a line, with a line feed behind each.", ...lines },
-      example: ndjson.row(example, false),
-    },
-    [csv.type]: {
-      schema: { type: "string", description: "A table with the same fields (RFC 4180); null is an empty cell." },
-      example: csv.head(false) + csv.row(example, false),
-    },
-  };
+  return { description, headers, content: { "application/json": { schema } } };
 }
 
 const PARAMETERS: Partial<Record<string, string>> = { deliveryId: "The delivery.", key: "The event's key." };
@@ -236,7 +195,6 @@ function pathParameters(operation: Operation): Schema[] {
     required: true,
     description: PARAMETERS[name] ?? "The endpoint.",
     schema: { type: "string", format: "uuid" },
-    ...(PARAMETER_EXAMPLES[name] !== undefined && { example: PARAMETER_EXAMPLES[name] }),
   }));
 }
 

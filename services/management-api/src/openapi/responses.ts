@@ -2,13 +2,11 @@ import type { ProblemCode } from "@herald/contracts";
 import type { Schema } from "@herald/contracts/schemas";
 import { notFound, type Operation, parametersOf } from "../operations.ts";
 import { catalogue } from "../problems/catalogue.ts";
-import type { Link } from "./links.ts";
 
 export interface OpenApiResponse {
   description: string;
   headers?: Record<string, { description: string; required: boolean; schema: Schema }>;
   content?: Record<string, { schema: Schema; example?: unknown }>;
-  links?: Record<string, Link>;
   /** Of a problem: the codes that it may have. A schema of its own for each would be a type of its own to those who generate clients. */
   "x-codes"?: ProblemCode[];
 }
@@ -107,7 +105,6 @@ const WITH_ACCESS: ProblemCode[] = [
   "subscription_inactive",
   "module_missing",
   "permission_missing",
-  "organization_elsewhere",
 ];
 
 /** Every problem that an operation may be answered with. Nothing else may come: tests hold each response against this. */

@@ -1,6 +1,6 @@
 import type { Catalogue, ProblemCode } from "@herald/contracts";
 import { EVENT_SCHEMA_KINDS, type EventSchemaKind, eventSchema } from "@herald/contracts/schemas";
-import { exampleType } from "./event-requests.ts";
+import { exampleType } from "../events/event-requests.ts";
 import { problemResponses, requestId, textHeader } from "./responses.ts";
 
 // The OpenAPI document's part of schema-routes.ts. These operations are not under the API's prefix, and need no token.

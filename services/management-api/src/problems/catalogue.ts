@@ -144,7 +144,7 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
     status: 404,
     title: "There is nothing at this address",
     when: "The path isn't one of this API's.",
-    action: "Compare the path with the reference.",
+    action: "Compare the path with `/openapi.json`.",
   },
   method_not_allowed: {
     status: 405,
@@ -200,12 +200,6 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
     title: "The expectation can't be met",
     when: "The header `Expect` asks for something other than `100-continue`.",
     action: "Send the request without the header `Expect`.",
-  },
-  organization_elsewhere: {
-    status: 421,
-    title: "Another Herald serves this organization",
-    when: "The organization is of a bucket that this Herald does not serve: a gateway led the request to the wrong one.",
-    action: "Tell the operator of the service: the gateway has to lead this organization's requests to its own Herald.",
   },
   idempotency_key_reused: {
     status: 422,

@@ -92,7 +92,7 @@ function toResend(row: ResendRow): Resend {
     sent,
     succeeded,
     failed,
-    waiting: sent - succeeded - failed,
+    unfinished: sent - succeeded - failed,
   };
 }
 

@@ -2,7 +2,7 @@ import { Prisma } from "@herald/common/database/generated/client";
 import { firstIdAt } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
 import type { EndpointRow } from "@herald/common/database/update-endpoint";
-import { summaryObject } from "@herald/common/history/sql/delivery-columns";
+import { outcome, summaryObject } from "@herald/common/history/sql/delivery-columns";
 import type { DeliveryRow } from "@herald/common/history/summary";
 import { newestDeliveries } from "./newest-deliveries.ts";
 
@@ -15,9 +15,9 @@ export interface OverviewRow extends EndpointRow {
   failureRun: string[];
   nextTryAt: Date | null;
   outageSince: Date | null;
-  heldSince: Date | null;
+  stoppedSince: Date | null;
   quarantinedAt: Date | null;
-  unfinished: number;
+  unfinished: { waiting: number; failing: number; parked: number };
   lastDelivery: DeliveryRow | null;
   /** The oldest delivery that was counted, where there may be older ones in the hours; else null. */
   oldestCounted: string | null;
@@ -30,6 +30,7 @@ export interface HourRow {
   succeeded: number;
   waiting: number;
   failing: number;
+  parked: number;
   exhausted: number;
 }
 
@@ -81,16 +82,20 @@ export async function endpointOverviews(queries: Reads, query: OverviewQuery): P
              width_bucket(id, ${starts}::uuid[]) - 1 as hour,
              count(*) as total,
              min(id::text) as oldest,
-             count(*) filter (where state = 'succeeded')::int as succeeded,
-             count(*) filter (where state = 'pending' and status_code is null)::int as waiting,
-             count(*) filter (where state = 'pending' and status_code is not null)::int as failing,
-             count(*) filter (where state = 'exhausted')::int as exhausted
-      from newest
+             count(*) filter (where outcome = 'succeeded')::int as succeeded,
+             count(*) filter (where outcome = 'waiting')::int as waiting,
+             count(*) filter (where outcome = 'failing')::int as failing,
+             count(*) filter (where outcome = 'parked')::int as parked,
+             count(*) filter (where outcome = 'exhausted')::int as exhausted
+      from (
+        select delivery.id, endpoint_id, ${outcome} as outcome
+        from newest as delivery join webhook_endpoint as endpoint on endpoint.id = endpoint_id
+      ) as delivery
       group by 1, 2
     ), picture as (
       select endpoint_id,
              json_agg(json_build_object('hour', hour, 'succeeded', succeeded, 'waiting', waiting, 'failing', failing,
-                                        'exhausted', exhausted)) as hours
+                                        'parked', parked, 'exhausted', exhausted)) as hours
       from hour
       group by 1
     ), attempted as (
@@ -101,17 +106,23 @@ export async function endpointOverviews(queries: Reads, query: OverviewQuery): P
     )
     select endpoint.id, name, url, enabled, consecutive_failures as "consecutiveFailures", events, revision,
            disabled_reason::text as "disabledReason", disabled_at as "disabledAt", disabled_by as "disabledBy", endpoint.created_at as "createdAt",
-           endpoint.updated_at as "updatedAt", failure_run as "failureRun", unfinished.count as unfinished,
+           endpoint.updated_at as "updatedAt", failure_run as "failureRun", to_json(unfinished) as unfinished,
            case when enabled and consecutive_failures > 0 then ${nextTryAt} end as "nextTryAt",
            ${outageSince} as "outageSince",
-           (select min(stopped_at) from shard) as "heldSince", endpoint.quarantined_at as "quarantinedAt",
+           (select min(stopped_at) from shard) as "stoppedSince", endpoint.quarantined_at as "quarantinedAt",
            (select min(oldest) from hour having sum(total) >= ${maxDeliveries}::int) as "oldestCounted",
            last.delivery as "lastDelivery", coalesce(picture.hours, '[]') as hours
     from webhook_endpoint as endpoint
     left join picture on picture.endpoint_id = endpoint.id
     cross join lateral (
-      select count(*)::int from (
-        select from due where shard = shard_of(endpoint.id) and endpoint_id = endpoint.id limit ${maxCount}::int
+      select count(*) filter (where counted.enabled and attempts = 0) as waiting,
+             count(*) filter (where counted.enabled and attempts > 0) as failing,
+             count(*) filter (where not counted.enabled) as parked
+      from (
+        select attempts, endpoint.enabled
+        from due
+        where shard = shard_of(endpoint.id) and endpoint_id = endpoint.id
+        limit ${maxCount}::int
       ) as counted
     ) as unfinished
     left join lateral (

@@ -34,6 +34,10 @@ describe("§7 what is said of a body", () => {
     [{ version: "AAAAAAAAAAE=" }, "This must be null, but is a string."],
   ])("a body with %j is told: %s", (changes, detail) => expect(detailOf(changes)).toBe(detail));
 
+  test.each([[[]], ["text"], [7], [null], [true]])("§7/400 the body %j is no object", (body) => {
+    expect(validator.body("CreateWebhookRequest", body)).toMatchObject([{ pointer: "", code: "wrong_type" }]);
+  });
+
   test("a valid body has no problems, and an absent field gets its default", () => {
     const body = { ...valid };
     expect(validator.body("CreateWebhookRequest", body)).toEqual([]);

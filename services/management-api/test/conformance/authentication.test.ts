@@ -81,7 +81,6 @@ const needs: Record<OperationId, keyof CallerKind["outcome"]> = {
   deliverManually: "save",
   listDeliveries: "view",
   listAllDeliveries: "view",
-  exportDeliveries: "view",
   readDelivery: "view",
   listChanges: "view",
   listAllChanges: "view",

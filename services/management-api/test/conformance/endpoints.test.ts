@@ -109,8 +109,6 @@ describe("bad fields", () => {
     ["no name", { name: undefined }, "/name", "missing"],
     ["a plain URL", { url: "http://hooks.example.com" }, "/url", "url_not_https"],
     ["a URL of 2049 characters", { url: `https://hooks.example.com/${"x".repeat(2_023)}` }, "/url", "too_long"],
-    ["a text as enabled", { enabled: "true" }, "/enabled", "wrong_type"],
-    ["a number as rotateSecret", { rotateSecret: 1 }, "/rotateSecret", "wrong_type"],
     ["a null event", { events: [null] }, "/events/0", "wrong_type"],
   ];
   test.each(bad)(
@@ -133,12 +131,6 @@ describe("bad fields", () => {
   test("§4.1/body the longest name and URL are accepted", async () => {
     await create(client, { name: "🚀".repeat(200) });
     await create(client, { url: `https://hooks.example.com/${"x".repeat(2_022)}` });
-  });
-
-  test.each([[[]], ["text"], [7], [null], [true]])("§7/400 a body that is %j is a 400", async (body) => {
-    const test = client.post("/webhooks").set("Content-Type", "application/json");
-    const response = await test.send(JSON.stringify(body)).expect(400);
-    expect(response.body.errors).toMatchObject([{ pointer: "", code: "wrong_type" }]);
   });
 });
 

@@ -1,15 +1,12 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { versionOf } from "../../src/endpoints/find-endpoint.ts";
-import { storeDelivery } from "../support/deliveries.ts";
 import { type Client, create, settings, useApi } from "../support/use-api.ts";
 
 const api = useApi();
 let client: Client;
-let organizationId: string;
 
 beforeEach(async () => {
-  organizationId = api.newOrganization();
-  client = await api.as({ organizationId });
+  client = await api.as({ organizationId: api.newOrganization() });
 });
 
 describe("a stale version is a 409", () => {
@@ -42,14 +39,11 @@ describe("a stale version is a 409", () => {
     expect(await api.prisma.webhookEndpoint.findUnique({ where: { id: endpoint.id } })).toEqual(before);
   });
 
-  test.each([versionOf(0n), versionOf(2n), versionOf(-1n), versionOf(2n ** 63n - 1n), "//////////8="])(
-    "§9.1 %s, which the endpoint never had",
-    async (version) => {
-      const { endpoint } = await create(client);
-      await client.put(`/webhooks/${endpoint.id}`, settings({ version })).expect(409);
-      await client.delete(`/webhooks/${endpoint.id}`, { version }).expect(409);
-    },
-  );
+  test.each([versionOf(0n), versionOf(2n)])("§9.1 %s, which the endpoint never had", async (version) => {
+    const { endpoint } = await create(client);
+    await client.put(`/webhooks/${endpoint.id}`, settings({ version })).expect(409);
+    await client.delete(`/webhooks/${endpoint.id}`, { version }).expect(409);
+  });
 });
 
 describe("at the same time", () => {
@@ -61,15 +55,6 @@ describe("at the same time", () => {
     const statuses = (await Promise.all(edits)).map(({ status }) => status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(1);
     expect(statuses.filter((status) => status === 409)).toHaveLength(19);
-  });
-
-  test("§9.1 of twenty equal edits of one version exactly one wins", async () => {
-    const { endpoint } = await create(client);
-    const edits = Array.from({ length: 5 }, () =>
-      client.put(`/webhooks/${endpoint.id}`, settings({ version: endpoint.version })),
-    );
-    const statuses = (await Promise.all(edits)).map(({ status }) => status);
-    expect(statuses.sort()).toEqual([200, 409, 409, 409, 409]);
   });
 
   test("§9.1 of an edit and a delete of one version exactly one wins", async () => {
@@ -95,19 +80,10 @@ describe("what changes the version", () => {
     }
     expect(new Set(versions).size).toBe(4);
   });
-
-  test("§9.1 counting failures and making deliveries don't change the version", async () => {
-    const { endpoint } = await create(client);
-    await storeDelivery(api.prisma, { id: endpoint.id, organizationId });
-    await api.prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { consecutiveFailures: 3 } });
-    const [listed] = (await client.get("/webhooks")).body;
-    expect(listed).toMatchObject({ consecutiveFailures: 3, version: endpoint.version });
-    await client.put(`/webhooks/${endpoint.id}`, settings({ version: endpoint.version })).expect(200);
-  });
 });
 
 describe("what isn't a version", () => {
-  const notVersions = [undefined, null, "", "1", "AAAAAAAAAAE", "AAAAAAAAAAF=", "AAAAAAAAAAAA", "not base64!!", 1, {}];
+  const notVersions = [undefined, null, 1, "AAAAAAAAAAF="];
   test.each(notVersions)("§9.1 %j is a 400 on edit and delete", async (version) => {
     const { endpoint } = await create(client);
     for (const { status, body } of [

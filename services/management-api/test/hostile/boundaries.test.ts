@@ -3,7 +3,7 @@ import { API_PREFIX } from "../../src/operations.ts";
 import { head, sendRaw } from "../support/raw-http.ts";
 import { create, settings, token, useApi } from "../support/use-api.ts";
 
-const api = useApi({ settings: { SIGN_IN_LINKS: "true" } });
+const api = useApi();
 const WEBHOOKS = `${API_PREFIX}/webhooks`;
 const MARK = "PROPERTY-OF-THE-OTHER";
 let other: { id: string; version: string };

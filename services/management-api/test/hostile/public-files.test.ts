@@ -19,14 +19,12 @@ writeFileSync(join(folder, "assets", "built-1.js.gz"), "as the build has zipped 
 writeFileSync(join(folder, "assets", "plain-2.js"), "console.log(2);".repeat(500));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const api = useApi({ pageFolder: folder, settings: { SIGN_IN_LINKS: "true" } });
+const api = useApi({ pageFolder: folder });
 const PAGE = "/administration/integrations";
 const PUBLIC = [
   PAGE,
   `${PAGE}/assets/plain-2.js`,
   "/openapi.json",
-  "/reference",
-  "/reference.css",
   "/schemas/events/RiskCreated.json",
   "/schemas/requests/RiskCreated.json",
 ];

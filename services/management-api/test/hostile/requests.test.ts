@@ -4,7 +4,7 @@ import { API_PREFIX } from "../../src/operations.ts";
 import { head, sendRaw } from "../support/raw-http.ts";
 import { create, settings, token, useApi } from "../support/use-api.ts";
 
-const api = useApi({ settings: { SIGN_IN_LINKS: "true" } });
+const api = useApi();
 const WEBHOOKS = `${API_PREFIX}/webhooks`;
 let bearer: string;
 

@@ -61,25 +61,14 @@ export function responseValidator(document: OpenApiDocument): (response: SeenRes
     // A HEAD has the headers of a GET and no body.
     if (method.toUpperCase() === "HEAD") return;
     const validate = validatorOf(content.schema);
-    const body = type.endsWith("json") && type !== NDJSON ? response.body : response.text;
+    const body = type.endsWith("json") ? response.body : response.text;
     if (!validate(body)) fail(ajv.errorsText(validate.errors, { dataVar: "body" }));
     if (described["x-codes"]) {
       const { code, status: said } = body as Problem;
       if (!described["x-codes"].includes(code)) fail(`its code is ${code}`);
       if (said !== status) fail(`the body says the status ${said}`);
     }
-    if (type === NDJSON) assertLines(response, validatorOf(content.schema.contentSchema as Schema), fail);
   };
-}
-
-const NDJSON = "application/x-ndjson";
-
-/** Each line is a value of its own, with a line feed behind it. */
-function assertLines({ text }: SeenResponse, validate: ValidateFunction, fail: (why: string) => never): void {
-  if (text !== "" && !text.endsWith("\n")) fail("the last line has no end");
-  for (const line of text.split("\n").slice(0, -1)) {
-    if (!validate(JSON.parse(line))) fail(`a line is not of its schema: ${line}`);
-  }
 }
 
 function findOperation(document: OpenApiDocument, method: string, path: string): OpenApiOperation | undefined {

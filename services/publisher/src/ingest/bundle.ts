@@ -4,8 +4,6 @@ import { carriedHeaders } from "@herald/common/broker/carried-headers";
 export interface Message {
   content: Buffer;
   headers: Readonly<Record<string, unknown>>;
-  /** Set where its form can't be read as an event: why, and the message as it came, which is kept. */
-  refused?: { reason: string; original: Message & { properties: { contentType?: unknown } } };
 }
 
 /** The number of bytes in front of an entry: the lengths of its headers and of its content. */

@@ -1,4 +1,5 @@
 import type { Broker, Consumer, IncomingMessage, Publisher } from "@herald/common/broker/broker";
+import { carriedHeaders } from "@herald/common/broker/carried-headers";
 import { type Names, PROBE_HEADER } from "@herald/common/broker/topology";
 import type { Clock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
@@ -11,10 +12,8 @@ import type { PublisherMetrics } from "../metrics.ts";
 import type { Rejection } from "../rejections.ts";
 import { batchesByTurns } from "./batches.ts";
 import type { Message } from "./bundle.ts";
-import { envelopeOf } from "./cloud-event.ts";
 import { createEarly } from "./early.ts";
 import { watchFloods } from "./floods.ts";
-import { forward } from "./forward.ts";
 import type { Held } from "./held.ts";
 import { bundledIn, moveBehind } from "./move-behind.ts";
 import { createOnArrival } from "./on-arrival.ts";
@@ -124,7 +123,6 @@ export function consumeEvents(
       publisher,
       eventsExchange,
       rejectedQueue,
-      foreignInboxOf: broker.foreignInboxOf,
       reportUndelivered,
       handOver,
       again: (each) => laneOf(each).add(each),
@@ -163,10 +161,17 @@ export function consumeEvents(
     if (message.headers[PROBE_HEADER] !== undefined) return message.ack();
     const bundled = isInbox.has(message.queue) ? undefined : bundledIn(message);
     if (bundled && Number(message.headers["x-delivery-count"]) >= APART_AFTER) {
-      for (const event of bundled) await forward(publisher, event, message.queue);
+      for (const { content, headers } of bundled) {
+        await publisher.publish({
+          exchange: "",
+          routingKey: message.queue,
+          content,
+          headers: carriedHeaders(headers),
+        });
+      }
       return message.ack();
     }
-    const events = left.get(message) ?? bundled ?? [envelopeOf(message)];
+    const events = left.get(message) ?? bundled ?? [message];
     // What may have come before is stored first.
     const isFirst = isInbox.has(message.queue) && !message.redelivered && !left.has(message);
     const results = await Promise.allSettled(events.map((event) => take(event, message.queue, isFirst)));
@@ -235,12 +240,9 @@ export function consumeEvents(
     return result;
   }
 
-  /**
-   * What has come out of a second queue is moved no more, and what PostgreSQL can't store in time stays apart. A bundle has no place for the reason
-   * of what is refused.
-   */
+  /** What has come out of a second queue is moved no more, and what PostgreSQL can't store in time stays apart. */
   function goesBehind({ message, organization }: Held, queue: string): boolean {
-    if (message.refused || tooMuch.has(message) || !isInbox.has(queue)) return false;
+    if (tooMuch.has(message) || !isInbox.has(queue)) return false;
     if (message.content.byteLength > MAX_EVENT_BYTES) return false;
     return floods.goesBehind(queue, organization);
   }

@@ -7,7 +7,6 @@ import type { FanOutItem, FanOutOutcome, FanOutResult } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
 import type { PublisherMetrics } from "../metrics.ts";
 import { type Rejection, rejectionOf } from "../rejections.ts";
-import { forward } from "./forward.ts";
 import type { Held } from "./held.ts";
 import { type IncomingEvent, readEvent } from "./read-event.ts";
 
@@ -15,8 +14,6 @@ interface Parts {
   publisher: Publisher;
   eventsExchange: string;
   rejectedQueue: string;
-  /** The inbox queue of an organization that another Herald serves; undefined for one of ours. */
-  foreignInboxOf: (organizationId: string) => string | undefined;
   /** Says to searches and to the product that an event is not taken. */
   reportUndelivered: (event: Rejection) => Promise<void>;
   /** Hands new deliveries over to the owners of their endpoints. */
@@ -49,7 +46,6 @@ export function createStoring(
     publisher,
     eventsExchange,
     rejectedQueue,
-    foreignInboxOf,
     reportUndelivered,
     handOver,
     again,
@@ -71,11 +67,6 @@ export function createStoring(
   function judged(held: Held): IncomingEvent | undefined {
     const { message, arrivedAt: now } = held;
     const reading = readEvent(message.content, { traceparent: traceparentOf(held), now, windowMs, eventTypes });
-    // A type that is not delivered is nobody's mistake, whatever its form.
-    if (message.refused && reading.kind !== "ignored") {
-      reject(held, message.refused.reason);
-      return undefined;
-    }
     if (reading.kind === "rejected") {
       reject(held, reading.reason, { cause: reading.isInFuture ? "in_future" : "rejected" });
       return undefined;
@@ -89,14 +80,6 @@ export function createStoring(
       return undefined;
     }
     const { event } = reading;
-    const foreignInbox = foreignInboxOf(event.organizationId);
-    if (foreignInbox !== undefined) {
-      // Its routing key named another bucket, or none.
-      forward(publisher, message, foreignInbox)
-        .then(() => finish(held, "forwarded"))
-        .catch(held.failed);
-      return undefined;
-    }
     held.span ??= tracing && startSpan(tracing, event, { exchange: eventsExchange, queue: held.queue });
     // The event is stored with the span's trace context: its attempts, however late, refer to its fan-out.
     return { ...event, traceparent: held.span?.traceparent ?? event.traceparent };
@@ -125,7 +108,7 @@ export function createStoring(
     }
   }
 
-  function finish(held: Held, result: "received" | "stale" | "ignored" | "rejected" | "forwarded"): void {
+  function finish(held: Held, result: "received" | "stale" | "ignored" | "rejected"): void {
     metrics.events.inc({ result });
     held.done();
   }
@@ -145,18 +128,15 @@ export function createStoring(
     reason: string,
     { cause = "rejected", noticeReason = reason }: { cause?: UndeliveredCause; noticeReason?: string } = {},
   ): void {
-    const { content, refused } = held.message;
-    const kept = refused?.original ?? held.message;
-    const contentType = refused?.original.properties.contentType;
+    const { content, headers } = held.message;
     // A reason can quote the name of a field, which may have any length.
     const shown = reason.slice(0, MAX_REASON_CHARACTERS);
     log.warn("an event breaks the contract and was set aside", { queue: rejectedQueue, reason: shown });
     const copy = {
       exchange: "",
       routingKey: rejectedQueue,
-      content: kept.content,
-      headers: { ...carriedHeaders(kept.headers), "x-herald-reason": shown },
-      ...(typeof contentType === "string" && { contentType }),
+      content,
+      headers: { ...carriedHeaders(headers), "x-herald-reason": shown },
     };
     // The notice first: while PostgreSQL is away this is tried again and again, and must leave no copy each time.
     reportUndelivered(rejectionOf(content, cause, noticeReason))

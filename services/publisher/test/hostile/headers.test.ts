@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
-import type { ConsumeMessage, Options } from "amqplib";
+import type { ConsumeMessage } from "amqplib";
 import { nestedLists, nestedTables, publishWith, withConnection } from "./amqp-frames.ts";
-import { INBOX_TIME, useInbox, validEvent } from "./use-inbox.ts";
+import { useInbox, validEvent } from "./use-inbox.ts";
 
 const inbox = useInbox();
 const BROKEN = "not JSON";
@@ -100,74 +99,6 @@ test("headers nested as deep as a frame of 16 KiB can hold do not end the publis
       await inbox.storeValid();
     }
   });
-});
-
-/** An event of a new organization in both modes of CloudEvents, and as its receivers get it. */
-function cloudEvent(override: Record<string, unknown> = {}) {
-  const { organizationId, id, type, occurredAtUtc, entityType, entityId } = validEvent({
-    organizationId: randomUUID(),
-  });
-  const subject = `${entityType}/${entityId}`;
-  const described = { specversion: "1.0", source: "/work", organizationid: organizationId, id, type, subject };
-  const attributes = { ...described, time: occurredAtUtc, ...override };
-  const data = '{ "hours": 1.10, "ticks": 12345678901234567890 }';
-  const head = JSON.stringify({ id, type, occurredAtUtc, entityType, entityId }).slice(0, -1);
-  const modes: Record<"binary" | "structured", [string, Options.Publish]> = {
-    binary: [
-      data,
-      {
-        contentType: "application/json",
-        headers: Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`cloudEvents:${name}`, value])),
-      },
-    ],
-    structured: [
-      `${JSON.stringify(attributes).slice(0, -1)},"data":${data}}`,
-      { contentType: "application/cloudevents+json" },
-    ],
-  };
-  return { organizationId, id, body: `${head},"data":${data}}`, modes };
-}
-
-test.each(["binary", "structured"] as const)(
-  "an event in CloudEvents form (%s) is stored as the envelope",
-  async (mode) => {
-    const { id, body, modes } = cloudEvent();
-    await inbox.publish(...modes[mode], mode === "binary" ? "WorkItemCompleted" : undefined);
-    const row = await eventually(() => inbox.prisma.businessEvent.findFirstOrThrow({ where: { id } }));
-    expect(row).toMatchObject({ body, occurredAt: INBOX_TIME });
-    expect(await inbox.takeRejected(0)).toEqual([]);
-  },
-);
-
-test.each(["binary", "structured"] as const)(
-  "an event in CloudEvents form (%s) that can't be mapped is set aside as it came, told with the reason, and found by its id",
-  async (mode) => {
-    const { organizationId, id, modes } = cloudEvent({ specversion: "0.3" });
-    const [content, options] = modes[mode];
-    // The same again where it is replayed.
-    for (let count = 0; count < 2; count++) {
-      await inbox.publish(content, options);
-      const [rejected, ...more] = await inbox.takeRejected(1);
-      expect(more).toEqual([]);
-      expect(rejected?.content.toString()).toBe(content);
-      expect(rejected?.properties.contentType).toBe(options.contentType);
-      expect(rejected?.properties.headers).toMatchObject(options.headers ?? {});
-      expect(reasonOf(rejected)).toBe('the CloudEvent\'s specversion must be "1.0"');
-    }
-    const rows = await inbox.prisma.undeliveredEvent.findMany({ where: { organizationId } });
-    expect(rows).toMatchObject([
-      { eventId: id, cause: "rejected", reason: 'the CloudEvent\'s specversion must be "1.0"' },
-    ]);
-    expect(await inbox.prisma.notice.count({ where: { organizationId, type: "eventRejected" } })).toBeGreaterThan(0);
-  },
-);
-
-test("an event in CloudEvents form of a type that is not delivered is nobody's mistake", async () => {
-  const { organizationId, modes } = cloudEvent({ type: "com.example.other", specversion: "0.3" });
-  await inbox.publish(...modes.binary);
-  const rows = () => inbox.prisma.undeliveredEvent.findMany({ where: { organizationId } });
-  await eventually(async () => expect(await rows()).toMatchObject([{ cause: "unknown_type" }]));
-  expect(await inbox.takeRejected(0)).toEqual([]);
 });
 
 function nested(depth: number, wrap: (inner: unknown) => unknown): unknown {

@@ -1,15 +1,16 @@
 import type { Outcome } from "@herald/contracts";
 import { classNames } from "../class-names.ts";
+import shared from "../shared.module.css";
 import css from "./display.module.css";
 import { Icon, type IconName } from "./Icon.tsx";
 import { type EndpointStatus, outcomeWords, statusWords } from "./status.ts";
 
 const statusLook: Record<EndpointStatus, { icon: IconName; tone: string | undefined }> = {
-  active: { icon: "check", tone: css.good },
-  failing: { icon: "alert", tone: css.care },
-  quarantined: { icon: "clock", tone: css.care },
-  paused: { icon: "pause", tone: css.plain },
-  disabled: { icon: "stop", tone: css.bad },
+  active: { icon: "check", tone: shared.good },
+  failing: { icon: "alert", tone: shared.care },
+  quarantined: { icon: "clock", tone: shared.care },
+  paused: { icon: "pause", tone: shared.plain },
+  disabled: { icon: "stop", tone: shared.bad },
 };
 
 /** A webhook's status in words; the shape before them differs as well as the colour. */
@@ -24,14 +25,15 @@ export function StatusBadge({ status, failureLimit }: { status: EndpointStatus; 
 }
 
 const outcomeLook: Record<Outcome, { icon: IconName; tone: string | undefined }> = {
-  succeeded: { icon: "check", tone: css.good },
-  waiting: { icon: "clock", tone: css.plain },
-  failing: { icon: "retry", tone: css.care },
-  exhausted: { icon: "stop", tone: css.bad },
-  expired: { icon: "cross", tone: css.bad },
+  succeeded: { icon: "check", tone: shared.good },
+  waiting: { icon: "clock", tone: shared.plain },
+  failing: { icon: "retry", tone: shared.care },
+  parked: { icon: "pause", tone: shared.plain },
+  exhausted: { icon: "stop", tone: shared.bad },
+  expired: { icon: "cross", tone: shared.bad },
 };
 
-/** What has become of a delivery. */
+/** A delivery's outcome. */
 export function OutcomeBadge({ outcome, words = outcomeWords[outcome] }: { outcome: Outcome; words?: string }) {
   const { icon, tone } = outcomeLook[outcome];
   return (
@@ -45,9 +47,9 @@ export function OutcomeBadge({ outcome, words = outcomeWords[outcome] }: { outco
 interface Props {
   count: number;
   limit: number;
-  /** What the last of those counted came to; the ones before it are failures in any case. */
+  /** The result of the last one. The ones before it are failures. */
   last?: "failed" | "succeeded";
-  /** For who listens, and written out beside the pips where `caption` is set. */
+  /** For screen readers, and written beside the pips if `caption` is set. */
   words: string;
   caption?: boolean;
 }
@@ -59,13 +61,13 @@ export function Pips({ count, limit, last = "failed", words, caption = false }: 
     return pip < count || last === "failed" ? css.pipFailed : css.pipSucceeded;
   };
   return (
-    <span className={css.line}>
+    <span className={classNames(css.line, shared.numbers)}>
       <span className={css.pips} aria-hidden="true">
         {Array.from({ length: limit }, (_, index) => (
           <i key={index} className={classNames(css.pip, kindOf(index + 1))} />
         ))}
       </span>
-      <span className={caption ? css.caption : css.unseen}>{words}</span>
+      <span className={caption ? shared.note : shared.unseen}>{words}</span>
     </span>
   );
 }

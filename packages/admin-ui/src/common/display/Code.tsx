@@ -3,15 +3,16 @@ import { type ReactNode, useEffect, useState } from "react";
 import { classNames } from "../class-names.ts";
 import { announce } from "../feedback/Notice.tsx";
 import { Button } from "../form/Button.tsx";
+import shared from "../shared.module.css";
 import css from "./display.module.css";
 
 interface CodeProps {
-  /** Names the block for who listens, and its copy button. */
+  /** Names the block for screen readers, and its copy button. */
   what: string;
   text: string;
   /** Shown instead of the bare text, for marked-up text. */
   children?: ReactNode;
-  /** Lines break where the block ends. Off for program code. */
+  /** Lines break at the end of the block. Off for program code. */
   wrap?: boolean;
   tall?: boolean;
 }
@@ -22,7 +23,7 @@ export function Code({ what, text, children, wrap = true, tall = false }: CodePr
     <figure className={css.block}>
       {/* biome-ignore lint/a11y/useSemanticElements: it is no set of controls */}
       <pre
-        className={classNames(css.text, wrap && css.wrap, tall && css.tall)}
+        className={classNames(shared.boxed, css.text, wrap && css.wrap, tall && css.tall)}
         role="group"
         aria-label={what}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
@@ -39,7 +40,7 @@ export function Code({ what, text, children, wrap = true, tall = false }: CodePr
 
 interface CopyProps {
   text: string;
-  /** What is copied, as the button's name continues: "Copy" + " delivery id". */
+  /** Completes the button's name: "Copy" + " delivery id". */
   what: string;
   /** Only the icon shows. */
   small?: boolean;
@@ -73,6 +74,16 @@ export function Copy({ text, what, small = false, kind = small ? "quiet" : "seco
   );
 }
 
+/** An id in full, and a button that copies it. */
+export function CopiedId({ id, what }: { id: string; what: string }) {
+  return (
+    <span className={shared.copied}>
+      <code>{id}</code>
+      <Copy text={id} what={what} small />
+    </span>
+  );
+}
+
 async function writeClipboard(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -82,7 +93,7 @@ async function writeClipboard(text: string): Promise<boolean> {
   }
 }
 
-/** What people know an id by: `head`, by which a search finds it, and `tail`, since ids that begin with their time begin alike. */
+/** People know an id by `head`, by which a search finds it, and by `tail`, since ids begin with their time and so begin alike. */
 export function shortId(id: string): { head: string; tail: string } {
   return { head: id.slice(0, 8), tail: id.slice(-4) };
 }
@@ -92,7 +103,7 @@ export function shortIdWords(id: string): string {
   return `${head}…${tail}`;
 }
 
-/** What a delivery is of, in words. */
+/** The event and entity of a delivery, in words. */
 export function deliveryWords({ id, eventType, businessEventId, entityId }: DeliveryListItem): string {
   if (businessEventId === undefined) return `${eventType}, manual delivery ${shortIdWords(id)}`;
   const entity = entityId === null ? "" : `, entity ${shortIdWords(entityId)}`;
@@ -103,8 +114,8 @@ export function deliveryWords({ id, eventType, businessEventId, entityId }: Deli
 export function ShortId({ id }: { id: string }) {
   const { head, tail } = shortId(id);
   return (
-    <code className={css.id}>
-      <span className={css.head}>{head}</span>…{tail}
+    <code className={shared.numbers}>
+      <span className={shared.medium}>{head}</span>…{tail}
     </code>
   );
 }

@@ -1,6 +1,6 @@
 import type { HourOfDeliveries } from "@herald/contracts";
 import { memo, useMemo } from "react";
-import { counted, formats } from "../formats.ts";
+import { formats, tally } from "../formats.ts";
 import css from "./display.module.css";
 
 const WIDTH = 120;
@@ -15,49 +15,35 @@ interface Props {
 /** The last 24 hours of a webhook as a small picture. */
 export const HourBars = memo(function HourBars({ hours, countedSince }: Props) {
   const paths = useMemo(() => barPaths(hours, WIDTH, HEIGHT), [hours]);
-  const words = dayInWords(sumHours(hours), countedPeriod(hours, countedSince));
+  const words = dayInWords(hours, countedPeriod(hours, countedSince));
   return (
-    <span className={css.picture} data-hint={words}>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} role="img" aria-label={words}>
-        <path className={css.base} d={`M0 ${paths.baseY + 0.5}H${WIDTH}`} />
-        <path className={css.succeeded} d={paths.succeeded} />
-        <path className={css.waiting} d={paths.waiting} />
-        <path className={css.failed} d={paths.failed} />
-      </svg>
-    </span>
+    <svg
+      className={css.picture}
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      width={WIDTH}
+      height={HEIGHT}
+      role="img"
+      aria-label={words}
+      data-hint={words}
+    >
+      <path className={css.base} d={`M0 ${paths.baseY + 0.5}H${WIDTH}`} />
+      <path className={css.succeeded} d={paths.succeeded} />
+      <path className={css.waiting} d={paths.waiting} />
+      <path className={css.failed} d={paths.failed} />
+    </svg>
   );
 });
 
-export interface DaySums {
-  succeeded: number;
-  waiting: number;
-  failing: number;
-  exhausted: number;
-  total: number;
+const COUNTED = ["succeeded", "waiting", "failing", "parked", "exhausted"] as const;
+
+/** "312 deliveries in the last 24 hours: 300 succeeded, 2 waiting, 9 failing, 1 exhausted" */
+export function dayInWords(hours: readonly HourOfDeliveries[], period = "in the last 24 hours"): string {
+  const sumOf = (outcome: (typeof COUNTED)[number]) => hours.reduce((sum, hour) => sum + hour[outcome], 0);
+  const sums = Object.fromEntries(COUNTED.map((outcome) => [outcome, sumOf(outcome)]));
+  return tally(sums, "delivery", "deliveries", period);
 }
 
-export function sumHours(hours: readonly HourOfDeliveries[]): DaySums {
-  const sums = { succeeded: 0, waiting: 0, failing: 0, exhausted: 0, total: 0 };
-  for (const hour of hours) {
-    sums.succeeded += hour.succeeded;
-    sums.waiting += hour.waiting;
-    sums.failing += hour.failing;
-    sums.exhausted += hour.exhausted;
-  }
-  sums.total = sums.succeeded + sums.waiting + sums.failing + sums.exhausted;
-  return sums;
-}
-
-/** "312 deliveries in the last 24 hours: 300 succeeded, 2 waiting, 9 failing, 1 exhausted"; leaves out what is none. */
-export function dayInWords(sums: DaySums, period = "in the last 24 hours"): string {
-  if (sums.total === 0) return `No deliveries ${period}`;
-  const parts = (["succeeded", "waiting", "failing", "exhausted"] as const)
-    .filter((outcome) => sums[outcome] > 0)
-    .map((outcome) => `${formats.number(sums[outcome])} ${outcome}`);
-  return `${counted(sums.total, "delivery", "deliveries")} ${period}: ${parts.join(", ")}`;
-}
-
-/** What the sums of the hours cover: on busy days only the newest deliveries are counted. */
+/** The time that the sums cover: on busy days only the newest deliveries are counted. */
 export function countedPeriod(hours: readonly HourOfDeliveries[], countedSinceUtc: string): string {
   const isWhole = Date.parse(countedSinceUtc) <= Date.parse(hours[0]?.startUtc ?? countedSinceUtc);
   return isWhole ? "in the last 24 hours" : `since ${formats.dateTime(countedSinceUtc)}, the newest of the day`;
@@ -66,7 +52,7 @@ export function countedPeriod(hours: readonly HourOfDeliveries[], countedSinceUt
 export interface BarPaths {
   /** Bars that stand on the base line: succeeded. */
   succeeded: string;
-  /** On top of those: without an attempt so far. */
+  /** On top of those: without an attempt so far, and parked. */
   waiting: string;
   /** Bars that hang below the base line: failing and exhausted. Position tells them apart, not only colour. */
   failed: string;
@@ -79,7 +65,7 @@ export interface BarPaths {
  */
 export function barPaths(hours: readonly HourOfDeliveries[], width: number, height: number): BarPaths {
   const rootOf = (count: number): number => Math.sqrt(count);
-  const up = hours.map((hour) => rootOf(hour.succeeded + hour.waiting));
+  const up = hours.map((hour) => rootOf(hour.succeeded + hour.waiting + hour.parked));
   const down = hours.map((hour) => rootOf(hour.failing + hour.exhausted));
   const most = Math.max(1, ...up) + Math.max(0, ...down);
   const scale = (height - 1) / most;
@@ -90,7 +76,8 @@ export function barPaths(hours: readonly HourOfDeliveries[], width: number, heig
   const paths = { succeeded: "", waiting: "", failed: "", baseY };
   hours.forEach((hour, index) => {
     const total = (up[index] ?? 0) * scale;
-    const waiting = hour.waiting > 0 ? total * (hour.waiting / (hour.succeeded + hour.waiting)) : 0;
+    const waits = hour.waiting + hour.parked;
+    const waiting = waits > 0 ? total * (waits / (hour.succeeded + waits)) : 0;
     paths.succeeded += bar(index, baseY - (total - waiting), total - waiting);
     paths.waiting += bar(index, baseY - total, waiting);
     paths.failed += bar(index, baseY + 1, (down[index] ?? 0) * scale);

@@ -1,43 +1,34 @@
-import type {
-  DeliveryListItem,
-  DeliveryState,
-  EndpointOverview,
-  Outcome,
-  WebhookDeliverySummary,
-} from "@herald/contracts";
+import type { EndpointOverview, Outcome, WebhookDeliverySummary } from "@herald/contracts";
 import { countdown, formats } from "../formats.ts";
 
 /** Whether nothing more happens to a delivery. */
-export function hasEnded(state: DeliveryState): state is Exclude<DeliveryState, "pending" | "parked"> {
-  return state !== "pending" && state !== "parked";
+export function hasEnded(outcome: Outcome): boolean {
+  return outcome === "succeeded" || outcome === "exhausted" || outcome === "expired";
 }
 
-/** What has become of a delivery so far. */
-export function outcomeOf({ state, attemptCount }: Pick<DeliveryListItem, "state" | "attemptCount">): Outcome {
-  if (hasEnded(state)) return state;
-  return attemptCount > 0 ? "failing" : "waiting";
-}
-
-/** The same of a summary, which doesn't tell a delivery's state. `limit`: attempts that a delivery gets. */
-export function outcomeOfSummary(delivery: WebhookDeliverySummary, limit: number): Outcome {
+/** The outcome of a webhook's latest delivery, whose summary doesn't tell it. `limit`: attempts that a delivery gets. */
+export function outcomeOfSummary(delivery: WebhookDeliverySummary, limit: number, enabled: boolean): Outcome {
   if (delivery.succeeded) return "succeeded";
-  if (delivery.attemptCount === 0 || delivery.statusCode === null) return "waiting";
-  return delivery.attemptCount >= limit ? "exhausted" : "failing";
+  if (delivery.attemptCount >= limit) return "exhausted";
+  if (!enabled) return "parked";
+  return delivery.attemptCount === 0 ? "waiting" : "failing";
 }
 
 export const outcomeWords: Record<Outcome, string> = {
-  succeeded: "Succeeded",
   waiting: "Waiting",
   failing: "Failing",
+  parked: "Parked",
+  succeeded: "Succeeded",
   exhausted: "Exhausted",
   expired: "Expired",
 };
 
-/** What an outcome means, for a filter's hint and the drawer, which says more of one that expired. */
+/** The meaning of an outcome, for a filter's hint and the drawer, which says more of an expired one. */
 export const outcomeMeaning: Record<Outcome, string> = {
-  succeeded: "An attempt got a 2xx response.",
   waiting: "No attempt has been made yet.",
   failing: "The latest attempt failed; another one follows.",
+  parked: "Its webhook is not active. A resume sends it.",
+  succeeded: "An attempt got a 2xx response.",
   exhausted: "Every attempt failed; none follows.",
   expired: "It was still unfinished when it was too old to be kept, so Herald ended it.",
 };
@@ -48,7 +39,7 @@ export function expiredWords(retentionDays: number): string {
 }
 
 /**
- * What there is to say beside a status code: the error summary without the code that it may repeat. Network failures are
+ * The words beside a status code: the error summary without the code that it may repeat. Network failures are
  * recorded as 503 (SPEC 2.2), and only their summary tells them from a receiver that answered 503.
  */
 export function besideStatus(statusCode: number | null, errorSummary: string | null): string {
@@ -63,51 +54,41 @@ export type EndpointStatus = "active" | "failing" | "paused" | "disabled" | "qua
 type Judged = Pick<EndpointOverview, "enabled" | "disabledReason" | "consecutiveFailures" | "quarantinedAtUtc">;
 
 /**
- * A webhook's status. Herald disabled a `disabled` one, an admin a `paused` one; a `failing` one is active, with failures since its last
- * success. A `quarantined` one is active too, and Herald can't open its signing secret.
+ * Herald disabled a `disabled` webhook, and an admin a `paused` one. A `failing` one is active, with failures since its last success. A
+ * `quarantined` one is active too, and Herald can't open its signing secret.
  */
-export function endpointStatus({
-  enabled,
-  disabledReason,
-  consecutiveFailures,
-  quarantinedAtUtc,
-}: Judged): EndpointStatus {
-  if (!enabled) return disabledReason === "failures" ? "disabled" : "paused";
-  if (quarantinedAtUtc !== null) return "quarantined";
-  return consecutiveFailures > 0 ? "failing" : "active";
+export function endpointStatus(webhook: Judged): EndpointStatus {
+  if (!webhook.enabled) return webhook.disabledReason === "failures" ? "disabled" : "paused";
+  if (webhook.quarantinedAtUtc !== null) return "quarantined";
+  return webhook.consecutiveFailures > 0 ? "failing" : "active";
 }
 
 const numbers = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 
-/** A count as a word where it has a short one: "five", "12". */
+/** A count as a word if it has a short one: "five", "12". */
 export function inWords(count: number): string {
   return numbers[count] ?? String(count);
 }
 
 /** The status as the page says it. `limit`: failures in a row that disable a webhook (5 unless set otherwise). */
 export function statusWords(status: EndpointStatus, limit: number): string {
-  switch (status) {
-    case "active":
-      return "Active";
-    case "failing":
-      return "Active, failing";
-    case "quarantined":
-      return "Active, but waiting";
-    case "paused":
-      return "Paused";
-    case "disabled":
-      return `Disabled after ${inWords(limit)} failures`;
-  }
+  return {
+    active: "Active",
+    failing: "Active, failing",
+    quarantined: "Active, but waiting",
+    paused: "Paused",
+    disabled: `Disabled after ${inWords(limit)} failures`,
+  }[status];
 }
 
-type Tried = Pick<EndpointOverview, "nextTryAtUtc" | "cutOffSinceUtc" | "heldSinceUtc">;
+type Tried = Pick<EndpointOverview, "nextTryAtUtc" | "outageSinceUtc" | "stoppedSinceUtc">;
 
 /**
  * When a failing webhook is tried again: "next try in 4 s", "next try in 1:05"; "trying again" once that time has come, and while
- * an attempt is under way. Null where nothing waits for it, and while Herald's own network, or its operator, keeps it from trying.
+ * an attempt is under way. Null if nothing waits for it, and while Herald's own network, or its operator, keeps it from trying.
  */
-export function nextTryWords({ nextTryAtUtc, cutOffSinceUtc, heldSinceUtc }: Tried, nowMs: number): string | null {
-  if (nextTryAtUtc === null || cutOffSinceUtc !== null || heldSinceUtc !== null) return null;
+export function nextTryWords({ nextTryAtUtc, outageSinceUtc, stoppedSinceUtc }: Tried, nowMs: number): string | null {
+  if (nextTryAtUtc === null || outageSinceUtc !== null || stoppedSinceUtc !== null) return null;
   const leftMs = Date.parse(nextTryAtUtc) - nowMs;
   if (leftMs <= 0) return "trying again";
   const seconds = Math.ceil(leftMs / 1_000);

@@ -1,16 +1,16 @@
-import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { ApiProblem, ApiUnreachable } from "../../api/client.ts";
-import display from "../display/display.module.css";
+import { classNames } from "../class-names.ts";
 import { Icon, type IconName } from "../display/Icon.tsx";
-import { Button, ButtonLink } from "../form/Button.tsx";
+import { ButtonLink, RefetchButton } from "../form/Button.tsx";
 import { usePageTitle } from "../page/Page.tsx";
-import { product } from "../product.ts";
 import { lacking } from "../session.tsx";
+import shared from "../shared.module.css";
 import css from "./feedback.module.css";
+import { reasonOf } from "./Notice.tsx";
 
 /**
- * Says why something could not be loaded, and what to do, in its place. What was loaded once stays on the page instead.
+ * Says why something could not be loaded, and what to do, in its place. Something that was loaded once stays on the page instead.
  */
 export function LoadError({ error, what, level = 1 }: { error: unknown; what: string; level?: 1 | 2 }) {
   if (error instanceof ApiProblem && error.status === 401) return <SignedOut signInUrl={error.problem.signInUrl} />;
@@ -32,13 +32,9 @@ export function LoadError({ error, what, level = 1 }: { error: unknown; what: st
       icon={error instanceof ApiUnreachable ? "offline" : "alert"}
       title={`Could not load ${what}`}
       level={level}
-      action={<TryAgain />}
+      action={<RefetchButton>Try again</RefetchButton>}
     >
-      <p>
-        {error instanceof ApiUnreachable
-          ? `${product.name}'s API can't be reached. ${error.message}`
-          : messageOf(error)}
-      </p>
+      <p>{reasonOf(error)}</p>
       <p>The page asks again every few seconds.</p>
     </EmptyState>
   );
@@ -47,12 +43,12 @@ export function LoadError({ error, what, level = 1 }: { error: unknown; what: st
 interface NotLoadedProps {
   error: unknown;
   what: string;
-  /** Of the picture that stands in its place. */
+  /** Rows of the picture that stands in its place. */
   rows: number;
   level?: 1 | 2;
 }
 
-/** Stands in the place of what is still loaded, or says why it could not be. */
+/** Stands in the place of something that is still being loaded, or says why it could not be. */
 export function NotLoaded({ error, what, rows, level = 2 }: NotLoadedProps) {
   return error ? <LoadError error={error} what={what} level={level} /> : <Skeleton rows={rows} what={what} />;
 }
@@ -60,7 +56,7 @@ export function NotLoaded({ error, what, rows, level = 2 }: NotLoadedProps) {
 function SignedOut({ signInUrl }: { signInUrl: string | undefined }) {
   usePageTitle("Sign in");
   return (
-    <EmptyState icon="lock" title="You are not signed in" level={1} action={<TryAgain />}>
+    <EmptyState icon="lock" title="You are not signed in" level={1} action={<RefetchButton>Try again</RefetchButton>}>
       <p>
         Your session has ended, or has not begun.{" "}
         {signInUrl ? <a href={signInUrl}>Sign in</a> : "Sign in to your product, then come back to this page"}.
@@ -73,24 +69,16 @@ function SignedOut({ signInUrl }: { signInUrl: string | undefined }) {
 export function NotAllowed({ missing }: { missing: readonly string[] }) {
   usePageTitle("Not allowed");
   return (
-    <EmptyState icon="lock" title="You may not see webhooks" level={1} action={<TryAgain />}>
+    <EmptyState
+      icon="lock"
+      title="You may not see webhooks"
+      level={1}
+      action={<RefetchButton>Try again</RefetchButton>}
+    >
       <p>You need a right for that: {lacking(missing)}.</p>
-      <p>Who administers your organization can grant it.</p>
+      <p>An administrator of your organization can grant it.</p>
     </EmptyState>
   );
-}
-
-function TryAgain() {
-  const client = useQueryClient();
-  return (
-    <Button icon="retry" onClick={() => void client.refetchQueries({ type: "active" })}>
-      Try again
-    </Button>
-  );
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 export function NotFound() {
@@ -116,7 +104,7 @@ interface Props {
   level?: 1 | 2;
 }
 
-/** Where there is nothing to show: what that means, and the next step. */
+/** Stands in the place of nothing: what that means, and the next step. */
 export function EmptyState({ icon, title, children, action, level = 2 }: Props) {
   const Heading = level === 1 ? "h1" : "h2";
   return (
@@ -125,8 +113,8 @@ export function EmptyState({ icon, title, children, action, level = 2 }: Props) 
         <Icon name={icon} size={22} />
       </span>
       <Heading className={css.title}>{title}</Heading>
-      <div className={css.text}>{children}</div>
-      {action ? <div className={css.action}>{action}</div> : null}
+      <div className={classNames(shared.column, shared.soft, css.text)}>{children}</div>
+      {action ? <div className={classNames(shared.row, css.action)}>{action}</div> : null}
     </div>
   );
 }
@@ -142,7 +130,7 @@ export function Skeleton({ rows, what }: { rows: number; what: string }) {
   }, []);
   return (
     <div className={css.skeleton} role="status" data-visible={visible || undefined}>
-      <span className={display.unseen}>Loading {what}…</span>
+      <span className={shared.unseen}>Loading {what}…</span>
       {Array.from({ length: rows }, (_, row) => (
         <span key={row} className={css.row} />
       ))}

@@ -1,9 +1,10 @@
-import type { EndpointOverview } from "@herald/contracts";
+import type { EndpointDetails, EndpointOverview } from "@herald/contracts";
 import type { ReactNode } from "react";
 import { ApiProblem, ApiUnreachable } from "../../api/client.ts";
 import { classNames } from "../class-names.ts";
 import { Icon, type IconName } from "../display/Icon.tsx";
 import { product } from "../product.ts";
+import shared from "../shared.module.css";
 import { Time } from "../Time.tsx";
 import css from "./feedback.module.css";
 
@@ -25,24 +26,24 @@ interface Props {
 /** Something to know, beside the thing that it is about. */
 export function Notice({ tone, title, icon = icons[tone], children, actions, urgent = false }: Props) {
   return (
-    <div className={classNames(css.notice, css[tone])} role={urgent ? "alert" : undefined}>
+    <div className={classNames(css.notice, shared[tone])} role={urgent ? "alert" : undefined}>
       <span className={css.noticeIcon}>
         <Icon name={icon} />
       </span>
       <div className={css.noticeText}>
-        {title ? <p className={css.noticeTitle}>{title}</p> : null}
+        {title ? <p className={shared.strong}>{title}</p> : null}
         {children}
       </div>
-      {actions ? <div className={css.actions}>{actions}</div> : null}
+      {actions ? <div className={shared.row}>{actions}</div> : null}
     </div>
   );
 }
 
-/** Why something that was asked for didn't happen, in the API's words where it gave any. */
+/** Why a request failed, in the API's words if it gave any. */
 export function ProblemNotice({ error, what }: { error: unknown; what: string }) {
   return (
     <Notice tone="bad" title={what} urgent>
-      <p>{reason(error)}</p>
+      <p>{reasonOf(error)}</p>
     </Notice>
   );
 }
@@ -53,52 +54,43 @@ export function RefreshProblem({ error, what }: { error: unknown; what: string }
   return <ProblemNotice error={error} what={`Could not refresh ${what}.`} />;
 }
 
-function reason(error: unknown): string {
+/** Why something failed, in the API's words if it gave any. */
+export function reasonOf(error: unknown): string {
   if (error instanceof ApiProblem) {
     const wait = error.retryAfterSeconds ? ` Try again in ${error.retryAfterSeconds} s.` : "";
     const support = error.problem.requestId ? ` (Request ${error.problem.requestId}.)` : "";
     return `${error.message}${wait}${error.status >= 500 ? support : ""}`;
   }
-  if (error instanceof ApiUnreachable) return `The API can't be reached. ${error.message} Try again.`;
+  if (error instanceof ApiUnreachable) return `${product.name}'s API can't be reached. ${error.message}`;
   return error instanceof Error ? error.message : String(error);
 }
 
-type Standstill = Pick<EndpointOverview, "cutOffSinceUtc" | "heldSinceUtc">;
-
-/** Says that it is Herald which sends nothing, not the receivers that fail. The region is always there, so that it is read out. */
-export function StandstillNotice({ webhook }: { webhook: Standstill | undefined }) {
+/** Says that Herald sends nothing, and that no receiver fails. The region is always there, so that its words are read out. */
+export function StandstillNotice({ webhook }: { webhook: EndpointOverview | EndpointDetails | undefined }) {
+  const { stoppedSinceUtc, outageSinceUtc } = webhook ?? {};
   return (
-    <div className={css.region} role="status">
-      {webhook?.heldSinceUtc ? <Stopped since={webhook.heldSinceUtc} /> : null}
-      {webhook?.cutOffSinceUtc && !webhook.heldSinceUtc ? <Outage since={webhook.cutOffSinceUtc} /> : null}
+    <div className={shared.region} role="status">
+      {stoppedSinceUtc ? (
+        <Notice tone="care" title={`The operators of ${product.name} have stopped all deliveries; nothing is sent.`}>
+          <p>
+            It began <Time iso={stoppedSinceUtc} />. Deliveries wait, and go out by themselves when it is over. After a
+            restore from a backup, some may come a second time, with the same delivery id, and what was changed here
+            since the backup may have to be changed again.
+          </p>
+        </Notice>
+      ) : outageSinceUtc ? (
+        <Notice tone="care" icon="offline" title={`${product.name}'s network is disturbed; nothing is counted.`}>
+          <p>
+            It began <Time iso={outageSinceUtc} />. Deliveries wait, no failure counts against a webhook, and what waits
+            goes out by itself when the network works again.
+          </p>
+        </Notice>
+      ) : null}
     </div>
   );
 }
 
-function Outage({ since }: { since: string }) {
-  return (
-    <Notice tone="care" icon="offline" title={`${product.name}'s network is disturbed; nothing is counted.`}>
-      <p>
-        It began <Time iso={since} />. Deliveries wait, no failure counts against a webhook, and what waits goes out by
-        itself when the network works again.
-      </p>
-    </Notice>
-  );
-}
-
-function Stopped({ since }: { since: string }) {
-  return (
-    <Notice tone="care" title={`The operators of ${product.name} have stopped all deliveries; nothing is sent.`}>
-      <p>
-        It began <Time iso={since} />. Deliveries wait, and go out by themselves when it is over. Where it is a restore
-        from a backup, some may come a second time, with the same delivery id, and what was changed here since the
-        backup may have to be changed again.
-      </p>
-    </Notice>
-  );
-}
-
-/** Says a sentence to who listens, without moving the focus: what a glance would notice. One region for the whole page. */
+/** Says a sentence to screen readers, without moving the focus. The whole page has one region for it. */
 export function announce(sentence: string): void {
   const region = document.getElementById("announcements");
   if (!region) return;

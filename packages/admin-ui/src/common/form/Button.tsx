@@ -1,14 +1,15 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { type ComponentProps, type MouseEvent, type ReactNode, useId } from "react";
 import { Link } from "wouter";
 import { classNames } from "../class-names.ts";
-import display from "../display/display.module.css";
 import { Icon, type IconName } from "../display/Icon.tsx";
+import shared from "../shared.module.css";
 import css from "./form.module.css";
 
 interface Look {
   kind?: "primary" | "secondary" | "quiet" | "danger";
   icon?: IconName | undefined;
-  /** Where the icon alone says it; the children are its name for who listens. */
+  /** Only the icon shows. The children are its name for screen readers. */
   iconOnly?: boolean;
 }
 
@@ -72,11 +73,21 @@ export function ButtonLink({ kind = "secondary", icon, children, href }: Look & 
   );
 }
 
+/** Asks again for all that the page shows. */
+export function RefetchButton({ children }: { children: ReactNode }) {
+  const client = useQueryClient();
+  return (
+    <Button icon="retry" onClick={() => void client.refetchQueries({ type: "active" })}>
+      {children}
+    </Button>
+  );
+}
+
 function Face({ icon, iconOnly, children }: { icon: IconName | undefined; iconOnly: boolean; children: ReactNode }) {
   return (
     <>
       {icon ? <Icon name={icon} /> : null}
-      <span className={iconOnly ? display.unseen : undefined}>{children}</span>
+      <span className={iconOnly ? shared.unseen : undefined}>{children}</span>
     </>
   );
 }

@@ -1,8 +1,8 @@
 import { Switch as Radix } from "radix-ui";
 import { type ComponentProps, type ReactNode, useId } from "react";
 import { classNames } from "../class-names.ts";
-import display from "../display/display.module.css";
 import { Icon } from "../display/Icon.tsx";
+import shared from "../shared.module.css";
 import css from "./form.module.css";
 
 interface FieldAttributes {
@@ -14,7 +14,7 @@ interface FieldAttributes {
 interface FieldProps {
   label: string;
   hint?: ReactNode;
-  /** What is wrong with the value, in the API's words. */
+  /** Problems of the value, in the API's words. */
   problems?: readonly string[];
   /** Between the label's line end and the field: e.g. a count. */
   aside?: ReactNode;
@@ -29,14 +29,16 @@ export function Field({ label, hint, problems = [], aside, children }: FieldProp
   const describedBy = [hint ? hintId : "", problems.length > 0 ? problemId : ""].filter(Boolean).join(" ");
   return (
     <div className={css.field}>
-      <div className={css.head}>
-        <label htmlFor={id}>{label}</label>
+      <div className={classNames(shared.bar, shared.small)}>
+        <label htmlFor={id} className={shared.strong}>
+          {label}
+        </label>
         {aside}
       </div>
       {children({ id, "aria-describedby": describedBy || undefined, "aria-invalid": problems.length > 0 || undefined })}
       <Problems id={problemId} problems={problems} />
       {hint ? (
-        <div id={hintId} className={css.hint}>
+        <div id={hintId} className={shared.note}>
           {hint}
         </div>
       ) : null}
@@ -44,12 +46,37 @@ export function Field({ label, hint, problems = [], aside, children }: FieldProp
   );
 }
 
+interface TextFieldProps extends Omit<FieldProps, "children">, Omit<ComponentProps<"input">, "onChange"> {
+  value: string;
+  onChange: (value: string) => void;
+  /** Whether it is text that programs read. */
+  mono?: boolean;
+}
+
+/** A field of one line of text. */
+export function TextField({ label, hint, problems = [], aside, mono = false, onChange, ...rest }: TextFieldProps) {
+  return (
+    <Field label={label} hint={hint} problems={problems} aside={aside}>
+      {(attributes) => (
+        <input
+          {...attributes}
+          {...rest}
+          className={classNames(css.input, mono && css.mono)}
+          onChange={({ target }) => onChange(target.value)}
+          autoComplete="off"
+          spellCheck={false}
+        />
+      )}
+    </Field>
+  );
+}
+
 /** The region is always there, so that what appears in it is read out. */
 export function Problems({ id, problems }: { id: string; problems: readonly string[] }) {
   return (
-    <div id={id} className={css.problems} aria-live="polite">
+    <div id={id} className={shared.region} aria-live="polite">
       {problems.map((problem) => (
-        <p key={problem} className={css.problem}>
+        <p key={problem} className={classNames(shared.iconed, css.problem)}>
           <Icon name="alert" size={14} />
           <span>{problem}</span>
         </p>
@@ -89,7 +116,7 @@ export function Choices<T extends string>({ name, value, options, onChange }: Ch
   const group = useId();
   return (
     <fieldset className={css.choices}>
-      <legend className={display.unseen}>{name}</legend>
+      <legend className={shared.unseen}>{name}</legend>
       {options.map((option) => (
         <label key={option.value} className={css.choice} data-hint={option.hint}>
           <input
@@ -100,7 +127,7 @@ export function Choices<T extends string>({ name, value, options, onChange }: Ch
             onChange={() => onChange(option.value)}
           />
           <span>{option.words}</span>
-          {option.count === undefined ? null : <span className={css.count}>{option.count}</span>}
+          {option.count === undefined ? null : <span className={shared.faint}>{option.count}</span>}
         </label>
       ))}
     </fieldset>
@@ -130,10 +157,10 @@ export function Switch({ label, hint, checked, onChange, disabled = false }: Swi
         <Radix.Thumb className={css.thumb} />
       </Radix.Root>
       <div>
-        <label htmlFor={id} className={css.switchLabel}>
+        <label htmlFor={id} className={classNames(shared.strong, shared.small)}>
           {label}
         </label>
-        <div id={`${id}-hint`} className={css.hint}>
+        <div id={`${id}-hint`} className={shared.note}>
           {hint}
         </div>
       </div>

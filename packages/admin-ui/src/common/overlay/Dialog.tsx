@@ -1,9 +1,10 @@
 import { Dialog as Radix } from "radix-ui";
-import { type ReactNode, useState } from "react";
+import { type FormEvent, type ReactNode, useId, useState } from "react";
 import { classNames } from "../class-names.ts";
 import type { IconName } from "../display/Icon.tsx";
 import { ProblemNotice } from "../feedback/Notice.tsx";
 import { Button } from "../form/Button.tsx";
+import shared from "../shared.module.css";
 import css from "./overlay.module.css";
 
 interface Props {
@@ -55,7 +56,7 @@ export function Dialog({ title, onClose, children, actions, mustAnswer = false, 
           }}
         >
           <header className={css.header}>
-            <div className={css.titles}>
+            <div className={classNames(shared.row, css.titles)}>
               <Radix.Title className={css.title}>{title}</Radix.Title>
               {aside}
             </div>
@@ -68,7 +69,7 @@ export function Dialog({ title, onClose, children, actions, mustAnswer = false, 
             )}
           </header>
           <div className={css.body}>{children}</div>
-          {actions ? <footer className={css.actions}>{actions}</footer> : null}
+          {actions ? <footer className={classNames(shared.row, css.actions)}>{actions}</footer> : null}
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>
@@ -77,19 +78,29 @@ export function Dialog({ title, onClose, children, actions, mustAnswer = false, 
 
 interface ConfirmationProps {
   title: string;
-  /** What is done, on the button that does it. */
+  /** The words of the button that does it. */
   verb: string;
   icon: IconName;
+  /** It can't be undone. */
+  danger?: boolean;
+  /** Why it can't be done yet. */
+  block?: string | null;
   mutation: { error: unknown; isPending: boolean };
-  /** What is said where it failed. */
+  /** The title of the notice after a failure. */
   failed: string;
   onConfirm: () => void;
   onClose: () => void;
   children: ReactNode;
 }
 
-/** Says what something does, before it is done. */
-export function Confirmation({ title, verb, icon, mutation, failed, onConfirm, onClose, children }: ConfirmationProps) {
+/** Explains something before it is done. */
+export function Confirmation({ title, verb, icon, danger = false, block = null, ...rest }: ConfirmationProps) {
+  const { mutation, failed, onConfirm, onClose, children } = rest;
+  const form = useId();
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (block === null && !mutation.isPending) onConfirm();
+  };
   return (
     <Dialog
       title={title}
@@ -97,16 +108,23 @@ export function Confirmation({ title, verb, icon, mutation, failed, onConfirm, o
       actions={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" icon={icon} busy={mutation.isPending} onClick={onConfirm}>
+          <Button
+            kind={danger ? "danger" : "primary"}
+            icon={icon}
+            type="submit"
+            form={form}
+            busy={mutation.isPending}
+            disabledReason={block}
+          >
             {verb}
           </Button>
         </>
       }
     >
-      <div className={css.question}>
+      <form id={form} className={css.question} onSubmit={submit}>
         {mutation.error ? <ProblemNotice error={mutation.error} what={failed} /> : null}
         {children}
-      </div>
+      </form>
     </Dialog>
   );
 }

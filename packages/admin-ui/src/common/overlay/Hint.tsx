@@ -6,20 +6,21 @@ interface Shown {
   anchor: Element;
 }
 
-/** The pointer must rest that long. */
+/** The pointer must rest this long. */
 const REST_MS = 200;
 const GAP_PX = 6;
 
 /**
- * The page's one tooltip. An element with `data-hint` shows it on hover and on keyboard focus; so does a focused control inside an
- * element with `data-hint-scope`, for the first hint in there. There is one for all, since a list holds a thousand times of day.
- * It only repeats what a screen reader can read elsewhere. Escape closes it; the pointer may rest on it.
+ * The page's one tooltip. An element with `data-hint` shows it on hover and on keyboard focus. A focused control inside an element
+ * with `data-hint-scope` shows the first hint in there. It only repeats what a screen reader can read elsewhere. Escape closes it; the
+ * pointer may rest on it. Radix's tooltip does not fit: a row's link covers the row, so hints in rows get no pointer events.
  */
 export function Hint() {
   const [shown, setShown] = useState<Shown | null>(null);
   const bubble = useRef<HTMLDivElement>(null);
 
   useEffect(() => {
+    const stopped = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const show = (anchor: Element | null, delayMs: number): void => {
       clearTimeout(timer);
@@ -31,36 +32,28 @@ export function Hint() {
         });
       }, delayMs);
     };
-    // A row's link covers the row, so what lies below the pointer counts, not what gets its events.
+    // A row's link covers the row and gets its events, so look at everything below the pointer.
     const onMove = ({ clientX, clientY, pointerType }: PointerEvent): void => {
       if (pointerType === "touch") return;
       const below = document.elementsFromPoint(clientX, clientY);
       if (bubble.current && below.includes(bubble.current)) clearTimeout(timer);
       else show(below.find((element) => element.hasAttribute("data-hint")) ?? null, REST_MS);
     };
-    const onFocus = (event: FocusEvent): void => {
-      const target = event.target as Element;
-      if (!target.matches(":focus-visible")) return;
-      show(target.closest("[data-hint]") ?? hintInScope(target), 0);
-    };
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.key === "Escape") show(null, 0);
+    const onFocus = ({ target }: FocusEvent): void => {
+      if (!(target instanceof Element) || !target.matches(":focus-visible")) return;
+      const scope = target.closest("[data-hint-scope]");
+      show(target.closest("[data-hint]") ?? scope?.querySelector("[data-hint]") ?? null, 0);
     };
     const close = (): void => show(null, 0);
-    document.addEventListener("pointermove", onMove, { passive: true });
-    document.addEventListener("focusin", onFocus);
-    document.addEventListener("focusout", close);
-    document.addEventListener("keydown", onKey);
-    document.addEventListener("pointerdown", close);
-    document.addEventListener("scroll", close, { capture: true, passive: true });
+    const { signal } = stopped;
+    document.addEventListener("pointermove", onMove, { passive: true, signal });
+    document.addEventListener("focusin", onFocus, { signal });
+    document.addEventListener("keydown", ({ key }) => key === "Escape" && close(), { signal });
+    for (const type of ["focusout", "pointerdown"]) document.addEventListener(type, close, { signal });
+    document.addEventListener("scroll", close, { capture: true, passive: true, signal });
     return () => {
       clearTimeout(timer);
-      document.removeEventListener("pointermove", onMove);
-      document.removeEventListener("focusin", onFocus);
-      document.removeEventListener("focusout", close);
-      document.removeEventListener("keydown", onKey);
-      document.removeEventListener("pointerdown", close);
-      document.removeEventListener("scroll", close, { capture: true });
+      stopped.abort();
     };
   }, []);
 
@@ -75,11 +68,7 @@ export function Hint() {
   ) : null;
 }
 
-function hintInScope(target: Element): Element | null {
-  return target.closest("[data-hint-scope]")?.querySelector("[data-hint]") ?? null;
-}
-
-/** Above the anchor, or below it where there is no room; always within the window. The top layer puts it above dialogs. */
+/** Above the anchor, or below it if there is no room; always within the window. The top layer puts it above dialogs. */
 function place(bubble: HTMLElement, anchor: Element): void {
   bubble.showPopover();
   const { top, bottom, left, width } = anchor.getBoundingClientRect();

@@ -2,14 +2,13 @@ import { DropdownMenu } from "radix-ui";
 import type { ReactElement } from "react";
 import { classNames } from "../class-names.ts";
 import { Icon, type IconName } from "../display/Icon.tsx";
+import shared from "../shared.module.css";
 import css from "./overlay.module.css";
 
 export interface MenuItem {
   name: string;
   icon: IconName;
-  onSelect?: () => void;
-  /** The address of a file: the item is a link that downloads it. */
-  download?: string;
+  onSelect: () => void;
   danger?: boolean;
   /** Marks one of several as the current one. */
   current?: boolean;
@@ -25,42 +24,29 @@ export function Menu({ trigger, items }: { trigger: ReactElement; items: MenuIte
         {items.map((item) => (
           <DropdownMenu.Item
             key={item.name}
-            asChild={item.download !== undefined}
-            className={classNames(css.item, item.danger && css.danger)}
+            className={classNames(shared.iconed, css.item, item.danger && css.danger)}
             aria-disabled={item.disabledReason ? true : undefined}
             aria-current={item.current || undefined}
             onSelect={(event) => {
               if (item.disabledReason) event.preventDefault();
-              else item.onSelect?.();
+              else item.onSelect();
             }}
           >
-            {item.download === undefined ? (
-              <Face item={item} />
-            ) : (
-              <a href={item.download} download>
-                <Face item={item} />
-              </a>
-            )}
+            <Icon name={item.icon} />
+            <span>
+              {item.name}
+              {item.disabledReason ? (
+                <small className={classNames(shared.faint, css.reason)}>{item.disabledReason}</small>
+              ) : null}
+            </span>
+            {item.current ? (
+              <span className={css.check}>
+                <Icon name="check" />
+              </span>
+            ) : null}
           </DropdownMenu.Item>
         ))}
       </DropdownMenu.Content>
     </DropdownMenu.Root>
-  );
-}
-
-function Face({ item }: { item: MenuItem }) {
-  return (
-    <>
-      <Icon name={item.icon} />
-      <span>
-        {item.name}
-        {item.disabledReason ? <small className={css.reason}>{item.disabledReason}</small> : null}
-      </span>
-      {item.current ? (
-        <span className={css.check}>
-          <Icon name="check" />
-        </span>
-      ) : null}
-    </>
   );
 }

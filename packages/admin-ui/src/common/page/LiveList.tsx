@@ -1,7 +1,12 @@
-import { type ReactNode, useEffect, useRef } from "react";
-import { LoadError, Skeleton } from "../feedback/LoadError.tsx";
+import { type ReactNode, useEffect, useMemo, useRef } from "react";
+import { useSearch } from "wouter";
+import { type Filters, filtersFromSearch, filtersInWords, isNarrowed, type List } from "../../api/filters.ts";
+import { classNames } from "../class-names.ts";
+import { EmptyState, LoadError, Skeleton } from "../feedback/LoadError.tsx";
 import { RefreshProblem } from "../feedback/Notice.tsx";
-import { Button } from "../form/Button.tsx";
+import { Button, ButtonLink } from "../form/Button.tsx";
+import shared from "../shared.module.css";
+import { FilterBar, type FilterBarProps } from "./FilterBar.tsx";
 import css from "./page.module.css";
 
 /** A list that is loaded part by part. */
@@ -15,7 +20,7 @@ export interface Paged {
 interface NextPageProps {
   query: Paged;
   count: number;
-  /** What the list is of, as in "deliveries". */
+  /** Names the rows, as in "deliveries". */
   what: string;
 }
 
@@ -37,7 +42,7 @@ export function NextPage({ query, count, what }: NextPageProps) {
     observer.observe(sentinel.current);
     return () => observer.disconnect();
   }, [armed, fetchNextPage]);
-  if (!hasNextPage) return count > 0 ? <p className={css.end}>There are no more.</p> : null;
+  if (!hasNextPage) return count > 0 ? <p className={classNames(shared.faint, css.more)}>There are no more.</p> : null;
   return (
     <div ref={sentinel} className={css.more}>
       <Button kind="quiet" busy={isFetchingNextPage} onClick={() => fetchNextPage()}>
@@ -51,9 +56,9 @@ interface Props {
   query: Paged & { data: unknown; error: unknown };
   /** Rows that are loaded. */
   count: number;
-  /** What the list is of, as in "deliveries". */
+  /** Names the rows, as in "deliveries". */
   what: string;
-  /** Stands in the list's place where it has no rows, and there are none to load. */
+  /** Stands in the list's place if it has no rows, and there are none to load. */
   none: ReactNode;
   /** Rows of the picture that stands in the list's place until the first part is there. */
   skeletonRows?: number;
@@ -73,5 +78,39 @@ export function LiveList({ query, count, what, none, skeletonRows = 8, children 
       {count > 0 ? children : query.hasNextPage ? null : none}
       <NextPage query={query} count={count} what={what} />
     </>
+  );
+}
+
+/** The filters of a list, from the page's address. */
+export function useFilters(list: List): Filters {
+  const search = useSearch();
+  return useMemo(() => filtersFromSearch(new URLSearchParams(search), list), [search, list]);
+}
+
+/** A list with a bar that narrows it, if there is anything to narrow. */
+export function FilteredList({ children, none, ...props }: Omit<Props, "skeletonRows"> & FilterBarProps) {
+  const { query, count, filters } = props;
+  const narrowed = isNarrowed(filters);
+  const isEmpty = query.data !== undefined && count === 0 && !query.hasNextPage && !narrowed;
+  return (
+    <>
+      {isEmpty ? null : <FilterBar {...props} />}
+      <LiveList {...props} none={narrowed ? <NoMatch {...props} /> : none}>
+        {children}
+      </LiveList>
+    </>
+  );
+}
+
+/** Stands in the place of a list whose filters let nothing pass. */
+export function NoMatch({ what, home, list }: { what: string } & Pick<FilterBarProps, "home" | "list">) {
+  return (
+    <EmptyState
+      icon="search"
+      title={`No ${what} match`}
+      action={<ButtonLink href={home}>{`Show all ${what}`}</ButtonLink>}
+    >
+      <p>Choose another {filtersInWords(list)}.</p>
+    </EmptyState>
   );
 }

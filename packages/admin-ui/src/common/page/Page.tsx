@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useRef } from "react";
 import { Link, useLocation } from "wouter";
 import { classNames } from "../class-names.ts";
+import shared from "../shared.module.css";
 import css from "./page.module.css";
 
 let first = true;
@@ -19,7 +20,7 @@ interface PageHeadProps {
   actions?: ReactNode;
 }
 
-/** The head of a scene. When the page moves on to another scene, its title takes the focus, so that who listens knows. */
+/** The head of a scene. When the page moves on to another scene, its title takes the focus, so that screen readers say it. */
 export function PageHead({ title, back, aside, children, actions }: PageHeadProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   usePageTitle(title);
@@ -34,11 +35,11 @@ export function PageHead({ title, back, aside, children, actions }: PageHeadProp
     wentBack = false;
   }, []);
   return (
-    <div className={css.head}>
+    <div className={classNames(shared.column, css.head)}>
       {back}
-      <div className={css.row}>
+      <div className={shared.top}>
         <div className={css.titles}>
-          <div className={css.line}>
+          <div className={shared.row}>
             <h1 ref={heading} tabIndex={-1} className={css.title}>
               {title}
             </h1>
@@ -46,7 +47,7 @@ export function PageHead({ title, back, aside, children, actions }: PageHeadProp
           </div>
           {children}
         </div>
-        {actions ? <div className={css.actions}>{actions}</div> : null}
+        {actions ? <div className={shared.row}>{actions}</div> : null}
       </div>
     </div>
   );
@@ -93,25 +94,25 @@ export function Panel({ title, aside, padded = false, narrow = false, children }
   return (
     <section className={classNames(css.panel, narrow && css.narrow)} aria-label={title}>
       {title ? (
-        <header className={css.header}>
+        <header className={classNames(shared.bar, css.header)}>
           <h2>{title}</h2>
           {aside}
         </header>
       ) : null}
-      <div className={classNames(padded && css.padded)}>{children}</div>
+      <div className={padded ? classNames(shared.stack, css.padded) : undefined}>{children}</div>
     </section>
   );
 }
 
 /** The panels of a page, one below the other. */
 export function Stack({ children }: { children: ReactNode }) {
-  return <div className={css.stack}>{children}</div>;
+  return <div className={shared.stack}>{children}</div>;
 }
 
 interface TabsProps {
-  /** What they are parts of, in words. */
+  /** Names the whole, for screen readers. */
   name: string;
-  /** Where the parts are. */
+  /** The address of the whole. */
   base: string;
   /** Each by its path below `base`; "" is the first one's. */
   tabs: readonly { path: string; words: string }[];
@@ -144,21 +145,40 @@ const sections = [
   { path: "/changes", words: "Changes" },
 ] as const;
 
-/** What there is of the organization as a whole. */
-export function Sections() {
-  return <Tabs name="Parts of webhooks" base="" tabs={sections} />;
+interface OrganizationPageProps {
+  title: string;
+  words: string;
+  actions?: ReactNode;
+  children: ReactNode;
 }
 
-/** Names and values, one below the other. */
-export function Facts({ facts }: { facts: [name: string, value: ReactNode][] }) {
+/** A page about the organization as a whole. */
+export function OrganizationPage({ title, words, actions, children }: OrganizationPageProps) {
+  return (
+    <>
+      <PageHead title={title} actions={actions}>
+        <p>{words}</p>
+      </PageHead>
+      <Stack>
+        <Tabs name="Parts of webhooks" base="" tabs={sections} />
+        {children}
+      </Stack>
+    </>
+  );
+}
+
+/** Names and values, one below the other. A value of null is left out. */
+export function Facts({ facts }: { facts: Record<string, ReactNode> }) {
   return (
     <dl className={css.facts}>
-      {facts.map(([name, value]) => (
-        <div key={name} className={css.fact}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
+      {Object.entries(facts)
+        .filter(([, value]) => value !== null)
+        .map(([name, value]) => (
+          <div key={name} className={css.fact}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
     </dl>
   );
 }

@@ -2,16 +2,16 @@ import type { EndpointChange } from "@herald/contracts";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { changesQuery } from "../../api/queries.ts";
-import display from "../../common/display/display.module.css";
+import { classNames } from "../../common/class-names.ts";
 import { EmptyState } from "../../common/feedback/LoadError.tsx";
 import { LiveList } from "../../common/page/LiveList.tsx";
-import { PageHead, Panel, Sections, Stack } from "../../common/page/Page.tsx";
+import { Facts, OrganizationPage, Panel } from "../../common/page/Page.tsx";
+import shared from "../../common/shared.module.css";
 import { Time } from "../../common/Time.tsx";
-import css from "./Changes.module.css";
 import { type ChangedField, changeAuthor, changedFields, changeTitle } from "./change-words.ts";
 
 /**
- * Who changed a webhook's settings, or sent something by hand; when, and what was before.
+ * The changes of a webhook's settings and the payloads sent by hand: when, by which person, and the values before.
  * @param id the webhook's; null for all of the organization's, deleted ones too
  */
 export function Changes({ id }: { id: string | null }) {
@@ -20,7 +20,7 @@ export function Changes({ id }: { id: string | null }) {
   return (
     <Panel {...(id !== null && { title: "Changes" })}>
       <LiveList query={query} count={changes.length} what="changes" none={<None />} skeletonRows={4}>
-        <ol className={display.ruled} aria-label="Changes, newest first">
+        <ol className={shared.ruled} aria-label="Changes, newest first">
           {changes.map((change) => (
             <Change
               key={`${change.endpointId} ${change.version} ${change.changedAtUtc} ${change.delivered?.deliveryId}`}
@@ -44,32 +44,27 @@ function None() {
 
 function Change({ change, ofAll }: { change: EndpointChange; ofAll: boolean }) {
   const fields = changedFields(change);
+  const author = changeAuthor(change);
   return (
-    <li className={css.change}>
-      <p className={css.head}>
+    <li className={classNames(shared.column, shared.item, shared.small)}>
+      <p className={shared.bar}>
         <span>
           {ofAll ? (
             <>
               <Link href={`/webhooks/${change.endpointId}`}>{change.endpointName}</Link>:{" "}
             </>
           ) : null}
-          <strong>{changeTitle(change)}</strong> by {changeAuthor(change)}
+          <strong>{changeTitle(change)}</strong>
+          {author === null ? null : ` by ${author}`}
         </span>
-        <span className={display.soft}>
+        <span className={shared.soft}>
           <Time iso={change.changedAtUtc} />
         </span>
       </p>
       {fields.length > 0 ? (
-        <dl className={css.fields}>
-          {fields.map((field) => (
-            <div key={field.name} className={css.field}>
-              <dt>{field.name}</dt>
-              <dd>
-                <Value field={field} />
-              </dd>
-            </div>
-          ))}
-        </dl>
+        <Facts
+          facts={Object.fromEntries(fields.map((field) => [field.name, <Value key={field.name} field={field} />]))}
+        />
       ) : null}
     </li>
   );
@@ -79,22 +74,19 @@ function Value({ field: { before, after } }: { field: ChangedField }) {
   if (before === null) return after;
   return (
     <>
-      <del className={display.soft}>{before}</del> <ins className={css.after}>{after}</ins>
+      <del className={shared.soft}>{before}</del> <ins>{after}</ins>
     </>
   );
 }
 
-/** Who did what with the organization's webhooks. */
+/** The changes of all of the organization's webhooks. */
 export function AllChanges() {
   return (
-    <>
-      <PageHead title="Changes">
-        <p>Who changed webhooks, sent payloads by hand, or had deliveries sent again. Deleted webhooks stay in it.</p>
-      </PageHead>
-      <Stack>
-        <Sections />
-        <Changes id={null} />
-      </Stack>
-    </>
+    <OrganizationPage
+      title="Changes"
+      words="Who changed webhooks, sent payloads by hand, or had deliveries sent again. Deleted webhooks stay in it."
+    >
+      <Changes id={null} />
+    </OrganizationPage>
   );
 }

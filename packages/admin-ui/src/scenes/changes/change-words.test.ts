@@ -23,20 +23,22 @@ test("a change is titled by what was done", () => {
   expect(changeTitle({ ...change, secretReplaced: true })).toBe("Signing secret replaced");
   expect(changeTitle({ ...change, secretReplaced: true, before: { name: "A" }, after: { name: "B" } })).toBe("Edited");
   expect(changeTitle({ ...change, kind: "resent", resent: 1_000 })).toBe("Sent again: 1,000 deliveries");
-  expect(changeTitle({ ...change, kind: "disabled", changedBy: "herald" })).toBe("Disabled after failures");
+  expect(changeTitle({ ...change, kind: "disabled", changedBy: "herald" })).toBe(
+    "Disabled automatically after failures",
+  );
 });
 
-test.each<[string, Partial<EndpointChange>]>([
+test.each<[string | null, Partial<EndpointChange>]>([
   ["Ana", {}],
   ["7", { name: null }],
   ["an admin", { name: null, subject: null }],
   ["the operator of the service", { changedBy: "operator", name: null, subject: null }],
-  ["the service itself", { changedBy: "herald", name: null, subject: null }],
-])("it was %s after %j", (author, override) => {
+  [null, { changedBy: "herald", name: null, subject: null }],
+])("the author is %s after %j", (author, override) => {
   expect(changeAuthor({ ...change, ...override })).toBe(author);
 });
 
-test("of the events, those are said that came and went", () => {
+test("changed events are named as added and removed", () => {
   const before = { events: ["ProjectCreated" as const, "WorkItemCompleted" as const] };
   expect(changedFields({ ...change, before, after: { events: ["WorkItemCompleted"] } })).toEqual([
     { name: "Events removed", before: null, after: "ProjectCreated" },

@@ -6,13 +6,13 @@ const WHAT = {
   edited: "Edited",
   paused: "Paused",
   resumed: "Resumed",
-  disabled: "Disabled after failures",
+  disabled: "Disabled automatically after failures",
   deleted: "Deleted",
   delivered: "Payload sent",
   resent: "Sent again",
 } as const;
 
-/** What was done, and by whom, in a line. */
+/** A change in a line. */
 export function changeTitle({ kind, before, after, secretReplaced, resent, delivered }: EndpointChange): string {
   if (resent !== null) return `${WHAT.resent}: ${counted(resent, "delivery", "deliveries")}`;
   if (delivered !== null) return `${WHAT.delivered} as ${delivered.eventType}`;
@@ -21,16 +21,16 @@ export function changeTitle({ kind, before, after, secretReplaced, resent, deliv
   return WHAT[kind];
 }
 
-/** Who did it: a name, the subject of a token where there is no name, or whose hand it was. */
-export function changeAuthor({ changedBy, name, subject }: EndpointChange): string {
-  if (changedBy === "herald") return "the service itself";
+/** The author of a change: a name, or the subject of a token without a name. Null if Herald did it by itself. */
+export function changeAuthor({ changedBy, name, subject }: EndpointChange): string | null {
+  if (changedBy === "herald") return null;
   if (changedBy === "operator") return "the operator of the service";
   return name ?? subject ?? "an admin";
 }
 
 export interface ChangedField {
   name: string;
-  /** Null where there was nothing before. */
+  /** Null if there was nothing before. */
   before: string | null;
   after: string;
 }
@@ -51,7 +51,7 @@ export function changedFields({ kind, before, after, secretReplaced }: EndpointC
   return fields;
 }
 
-/** Of many events seldom more than one or two change: those are said, and not both lists. */
+/** Often one or two of many events change, so name these and not both lists. */
 function changedEvents(before: readonly string[], after: readonly string[]): ChangedField[] {
   const added = after.filter((event) => !before.includes(event));
   const removed = before.filter((event) => !after.includes(event));

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
-import display from "../../common/display/display.module.css";
+import { classNames } from "../../common/class-names.ts";
+import shared from "../../common/shared.module.css";
 import "uplot/dist/uPlot.min.css";
 import { formats } from "../../common/formats.ts";
 import css from "./deliveries.module.css";
@@ -13,7 +14,7 @@ const DAY_S = 86_400;
 interface Props {
   points: readonly Bar[];
   unit: Unit;
-  /** What they are together, in words. */
+  /** Their sums, in words. */
   words: string;
 }
 
@@ -57,16 +58,16 @@ export default function AttemptChart({ points, unit, words }: Props) {
   const point = pointedAt === null ? undefined : points[pointedAt];
   return (
     <figure>
-      <figcaption className={css.caption}>
+      <figcaption className={classNames(shared.bar, shared.softSmall, css.caption)}>
         <span>{point ? attemptsInWords(point, `from ${beginning(point, unit)}`) : words}</span>
-        <span className={display.faint}>by {unit}</span>
+        <span className={shared.faint}>by {unit}</span>
       </figcaption>
       <div ref={place} className={css.plot} aria-hidden="true" />
     </figure>
   );
 }
 
-/** x in seconds, in the middle of a day, and at an hour's beginning, where its label stands; what failed is negative. */
+/** x in seconds, in the middle of a day, and at an hour's beginning, below which its label stands. Failures are negative. */
 function series(points: readonly Bar[], unit: Unit): uPlot.AlignedData {
   return [
     points.map(({ startMs }) => startMs / 1000 + (unit === "day" ? DAY_S / 2 : 0)),

@@ -1,19 +1,15 @@
-import type { EndpointDetails, ExportFormat } from "@herald/contracts";
+import type { EndpointDetails } from "@herald/contracts";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
 import { Link, useLocation, useSearch } from "wouter";
-import { addressesFrom } from "../../api/client.ts";
-import { type DeliveryFilters, filtersFromSearch, filtersToQuery, isNarrowed } from "../../api/delivery-filters.ts";
 import { deliveriesQuery } from "../../api/queries.ts";
+import { classNames } from "../../common/class-names.ts";
 import { EmptyState } from "../../common/feedback/LoadError.tsx";
-import { Button, ButtonLink } from "../../common/form/Button.tsx";
-import { Menu } from "../../common/overlay/Menu.tsx";
-import { LiveList } from "../../common/page/LiveList.tsx";
-import { PageHead, Panel, Sections, Stack } from "../../common/page/Page.tsx";
+import { ButtonLink } from "../../common/form/Button.tsx";
+import { FilteredList, useFilters } from "../../common/page/LiveList.tsx";
+import { OrganizationPage, Panel } from "../../common/page/Page.tsx";
+import shared from "../../common/shared.module.css";
 import { DeliveryDrawer } from "./DeliveryDrawer.tsx";
-import { DeliveryFilterBar } from "./DeliveryFilterBar.tsx";
 import { DeliveryTable } from "./DeliveryTable.tsx";
-import css from "./deliveries.module.css";
 import { Rates } from "./Rates.tsx";
 import { useDeliveryRows } from "./use-delivery-rows.ts";
 
@@ -21,50 +17,37 @@ import { useDeliveryRows } from "./use-delivery-rows.ts";
 export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails; openDelivery: string | undefined }) {
   const search = useSearch();
   const [, go] = useLocation();
-  const filters = useMemo(() => ({ ...filtersFromSearch(new URLSearchParams(search)), webhook: null }), [search]);
+  const filters = useFilters("webhook");
   const query = useInfiniteQuery(deliveriesQuery(webhook.id, filters));
   const rows = useDeliveryRows(webhook.id, filters, query);
   const home = `/webhooks/${webhook.id}`;
-  const nothingYet = query.data !== undefined && rows.length === 0 && !query.hasNextPage && !isNarrowed(filters);
   const suffix = search ? `?${search}` : "";
+  const isGivenUp = filters.outcome?.some((outcome) => outcome === "exhausted" || outcome === "expired");
   return (
     <>
       {webhook.lastDelivery ? <Rates id={webhook.id} /> : null}
       <Panel title="Deliveries">
-        {nothingYet ? null : (
-          <DeliveryFilterBar
-            filters={filters}
-            subscribed={webhook.events}
-            home={home}
-            fields={["outcome", "status", "id"]}
-          >
-            <ExportMenu id={webhook.id} filters={filters} />
-          </DeliveryFilterBar>
-        )}
-        <LiveList
+        <FilteredList
+          list="webhook"
+          filters={filters}
+          subscribed={webhook.events}
+          home={home}
           query={query}
           count={rows.length}
           what="deliveries"
-          none={
-            isNarrowed(filters) ? (
-              <NoMatch home={home} choices="outcome, event, status, id or period" />
-            ) : (
-              <NoneYet webhook={webhook} home={home} />
-            )
-          }
+          none={<NoneYet webhook={webhook} home={home} />}
         >
-          {filters.outcomes.some((outcome) => outcome === "exhausted" || outcome === "expired") ? (
-            <p className={css.hint}>
+          {isGivenUp ? (
+            <p className={classNames(shared.strip, shared.softSmall)}>
               Nothing sends these again by itself. <Link href={`${home}/never-got${suffix}`}>Send them again</Link>
             </p>
           ) : null}
           <DeliveryTable
             rows={rows}
             list={query.isPlaceholderData ? "of before" : search}
-            enabled={webhook.enabled}
             hrefOf={({ id }) => `${home}/deliveries/${id}${suffix}`}
           />
-        </LiveList>
+        </FilteredList>
       </Panel>
       {openDelivery ? (
         <DeliveryDrawer
@@ -81,50 +64,34 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
 /** The deliveries to all webhooks, newest first and live. One of them opens in its webhook's page. */
 export function AllDeliveries() {
   const search = useSearch();
-  const filters = useMemo(() => filtersFromSearch(new URLSearchParams(search)), [search]);
+  const filters = useFilters("deliveries");
   const query = useInfiniteQuery(deliveriesQuery(null, filters));
   const rows = useDeliveryRows(null, filters, query);
-  const home = "/deliveries";
-  const none = isNarrowed(filters) ? (
-    <NoMatch home={home} choices="outcome, webhook, event, status, id or period" />
-  ) : (
-    <EmptyState icon="clock" title="No deliveries yet">
-      <p>They appear here by themselves when an event happens that a webhook is subscribed to.</p>
-    </EmptyState>
-  );
   return (
-    <>
-      <PageHead title="Deliveries">
-        <p>What went to all webhooks, newest event first.</p>
-      </PageHead>
-      <Stack>
-        <Sections />
-        <Panel>
-          <DeliveryFilterBar filters={filters} home={home} fields={["outcome", "webhook", "status", "id"]} />
-          <LiveList query={query} count={rows.length} what="deliveries" none={none}>
-            <DeliveryTable
-              rows={rows}
-              list={query.isPlaceholderData ? "of before" : search}
-              ofAll
-              hrefOf={({ id, endpointId }) => `/webhooks/${endpointId}/deliveries/${id}`}
-            />
-          </LiveList>
-        </Panel>
-      </Stack>
-    </>
-  );
-}
-
-/** @param choices what may be chosen otherwise, in words */
-function NoMatch({ home, choices }: { home: string; choices: string }) {
-  return (
-    <EmptyState
-      icon="search"
-      title="No delivery matches"
-      action={<ButtonLink href={home}>Show all deliveries</ButtonLink>}
-    >
-      <p>Choose another {choices}.</p>
-    </EmptyState>
+    <OrganizationPage title="Deliveries" words="What went to all webhooks, newest event first.">
+      <Panel>
+        <FilteredList
+          list="deliveries"
+          filters={filters}
+          home="/deliveries"
+          query={query}
+          count={rows.length}
+          what="deliveries"
+          none={
+            <EmptyState icon="clock" title="No deliveries yet">
+              <p>They appear here by themselves when an event happens that a webhook is subscribed to.</p>
+            </EmptyState>
+          }
+        >
+          <DeliveryTable
+            rows={rows}
+            list={query.isPlaceholderData ? "of before" : search}
+            ofAll
+            hrefOf={({ id, endpointId }) => `/webhooks/${endpointId}/deliveries/${id}`}
+          />
+        </FilteredList>
+      </Panel>
+    </OrganizationPage>
   );
 }
 
@@ -147,27 +114,5 @@ function NoneYet({ webhook, home }: { webhook: EndpointDetails; home: string }) 
           : "The webhook is not active, so nothing is sent. Resume it to let events through."}
       </p>
     </EmptyState>
-  );
-}
-
-const choices: { name: string; format: ExportFormat; bodies: boolean }[] = [
-  { name: "CSV, for spreadsheets", format: "csv", bodies: false },
-  { name: "CSV with bodies", format: "csv", bodies: true },
-  { name: "NDJSON, for programs", format: "ndjson", bodies: false },
-  { name: "NDJSON with bodies", format: "ndjson", bodies: true },
-];
-
-/** Downloads all deliveries that the filters let pass, not only those that are loaded. */
-function ExportMenu({ id, filters }: { id: string; filters: DeliveryFilters }) {
-  const home = `${addressesFrom(document.baseURI).api}/webhooks/${id}/deliveries/export`;
-  return (
-    <Menu
-      trigger={<Button icon="download">Export</Button>}
-      items={choices.map(({ name, format, bodies }) => ({
-        name,
-        icon: "download",
-        download: `${home}?${filtersToQuery(filters, { format, bodies })}`,
-      }))}
-    />
   );
 }

@@ -1,14 +1,13 @@
 import type { DeliveryAttemptInfo, DeliveryDetails, DeliveryListItem, EndpointDetails } from "@herald/contracts";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useRef } from "react";
+import { useEffect, useRef } from "react";
 import { Link } from "wouter";
 import { deliveryQuery, listedDelivery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
-import { Code, Copy } from "../../common/display/Code.tsx";
-import display from "../../common/display/display.module.css";
+import { Code, CopiedId, Copy } from "../../common/display/Code.tsx";
 import { Icon } from "../../common/display/Icon.tsx";
-import { besideStatus, expiredWords, outcomeMeaning, outcomeOf, outcomeWords } from "../../common/display/status.ts";
+import { besideStatus, expiredWords, outcomeMeaning, outcomeWords } from "../../common/display/status.ts";
 import { NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { announce } from "../../common/feedback/Notice.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
@@ -16,6 +15,7 @@ import { counted, duration } from "../../common/formats.ts";
 import { Dialog } from "../../common/overlay/Dialog.tsx";
 import { Facts, usePageTitle } from "../../common/page/Page.tsx";
 import { useSession } from "../../common/session.tsx";
+import shared from "../../common/shared.module.css";
 import { Moment, Time } from "../../common/Time.tsx";
 import { NextAttempt } from "./DeliveryTable.tsx";
 import css from "./deliveries.module.css";
@@ -39,27 +39,19 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
     <Dialog
       shape="drawer"
       title={title}
-      aside={known ? <OutcomeBadge outcome={outcomeOf(known)} /> : null}
+      aside={known ? <OutcomeBadge outcome={known.outcome} /> : null}
       onClose={onClose}
       actions={delivery ? <Actions webhook={webhook} delivery={delivery} /> : null}
     >
-      <div className={css.content}>
-        {known ? (
-          <Summary
-            delivery={known}
-            enabled={webhook.enabled}
-            resendOf={delivery?.resendOf ?? null}
-            author={delivery?.author ?? null}
-            webhookId={webhook.id}
-          />
-        ) : null}
+      <div className={shared.loose}>
+        {known ? <Summary webhookId={webhook.id} delivery={known} details={delivery} /> : null}
         {delivery ? (
           <>
             <Attempts delivery={delivery} />
-            <section className={css.part} aria-labelledby="delivery-body">
-              <div className={css.partHead}>
+            <section className={shared.column} aria-labelledby="delivery-body">
+              <div className={shared.row}>
                 <h3 id="delivery-body">Body, as sent</h3>
-                <span className={display.faint}>
+                <span className={shared.faint}>
                   {counted(new TextEncoder().encode(delivery.body).length, "byte", "bytes")} of UTF-8, the same on every
                   attempt
                 </span>
@@ -76,78 +68,46 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
 }
 
 interface SummaryProps {
-  delivery: DeliveryListItem;
-  enabled: boolean;
   webhookId: string;
-  /** The delivery that this one sends again. */
-  resendOf: string | null;
-  /** Who sent it, or started its resend. */
-  author: string | null;
+  delivery: DeliveryListItem;
+  details: DeliveryDetails | undefined;
 }
 
-function Summary({ delivery, enabled, webhookId, resendOf, author }: SummaryProps) {
+function Summary({ webhookId, delivery, details }: SummaryProps) {
   const { limits } = useSession();
-  const outcome = outcomeOf(delivery);
-  const next =
-    delivery.inFlight || delivery.state === "parked" || delivery.nextAttemptAtUtc
-      ? ([["Next attempt", <NextAttempt key="next" delivery={delivery} enabled={enabled} />]] satisfies [
-          string,
-          React.ReactNode,
-        ][])
-      : [];
+  const { resendOf = null, author = null } = details ?? {};
+  const { id, outcome, businessEventId, entityId, createdAtUtc } = delivery;
+  const goesOn = delivery.inFlight || outcome === "parked" || delivery.nextAttemptAtUtc !== null;
   return (
     <Facts
-      facts={[
-        ["Outcome", outcome === "expired" ? expiredWords(limits.retentionDays) : outcomeMeaning[outcome]],
-        ["Attempts", `${delivery.attemptCount} of ${limits.maxAttempts}`],
-        ...next,
-        [
-          "Delivery id",
-          <span key="id" className={css.id}>
-            <code>{delivery.id}</code>
-            <Copy text={delivery.id} what="delivery id" small />
-          </span>,
-        ],
-        [
-          "Business event",
-          delivery.businessEventId === undefined ? (
+      facts={{
+        Outcome: outcome === "expired" ? expiredWords(limits.retentionDays) : outcomeMeaning[outcome],
+        Attempts: `${delivery.attemptCount} of ${limits.maxAttempts}`,
+        "Next attempt": goesOn ? <NextAttempt delivery={delivery} /> : null,
+        "Delivery id": <CopiedId id={id} what="delivery id" />,
+        "Business event":
+          businessEventId === undefined ? (
             "None: a manual delivery"
           ) : (
-            <Link key="event" className={css.link} href={`/search?q=${delivery.businessEventId}`}>
-              <code>{delivery.businessEventId}</code>
-            </Link>
+            <IdLink href={`/search?q=${businessEventId}`} id={businessEventId} />
           ),
-        ],
-        ...(delivery.entityId === null
-          ? []
-          : [
-              [
-                "Entity",
-                <Link key="entity" className={css.link} href={`/search?q=${delivery.entityId}`}>
-                  <code>{delivery.entityId}</code>
-                </Link>,
-              ] satisfies Fact,
-            ]),
-        ...(resendOf === null
-          ? []
-          : [["Sends again", <Earlier key="again" webhookId={webhookId} id={resendOf} />] satisfies Fact]),
-        ...(author === null ? [] : [["Sent by", author] satisfies Fact]),
-        [
-          "Created",
-          <span key="created">
-            <Moment iso={delivery.createdAtUtc} /> (<Time iso={delivery.createdAtUtc} />)
-          </span>,
-        ],
-      ]}
+        Entity: entityId === null ? null : <IdLink href={`/search?q=${entityId}`} id={entityId} />,
+        "Sends again":
+          resendOf === null ? null : <IdLink href={`/webhooks/${webhookId}/deliveries/${resendOf}`} id={resendOf} />,
+        "Sent by": author,
+        Created: (
+          <>
+            <Moment iso={createdAtUtc} /> (<Time iso={createdAtUtc} />)
+          </>
+        ),
+      }}
     />
   );
 }
 
-type Fact = [string, ReactNode];
-
-function Earlier({ webhookId, id }: { webhookId: string; id: string }) {
+function IdLink({ href, id }: { href: string; id: string }) {
   return (
-    <Link href={`/webhooks/${webhookId}/deliveries/${id}`}>
+    <Link className={css.link} href={href}>
       <code>{id}</code>
     </Link>
   );
@@ -170,7 +130,7 @@ function Actions({ webhook, delivery }: { webhook: EndpointDetails; delivery: De
 }
 
 function useOutcomeAnnounced(delivery: DeliveryDetails | undefined): void {
-  const outcome = delivery && outcomeOf(delivery);
+  const outcome = delivery?.outcome;
   const before = useRef(outcome);
   useEffect(() => {
     if (outcome && before.current && outcome !== before.current)
@@ -183,16 +143,16 @@ function useOutcomeAnnounced(delivery: DeliveryDetails | undefined): void {
 export function Attempts({ delivery }: { delivery: DeliveryDetails }) {
   const latestFirst = delivery.attempts.toReversed();
   return (
-    <section className={css.part} aria-labelledby="delivery-attempts">
+    <section className={shared.column} aria-labelledby="delivery-attempts">
       <h3 id="delivery-attempts">Attempts</h3>
       {latestFirst.length === 0 ? (
-        <p className={display.softSmall}>None yet.</p>
+        <p className={shared.softSmall}>None yet.</p>
       ) : (
-        <ol className={`${css.attemptList} ${display.ruled}`} reversed>
+        <ol className={classNames(shared.boxed, shared.ruled)} reversed>
           {latestFirst.map((attempt, index) => (
             <li key={attempt.number}>
               <details open={index === 0}>
-                <summary className={css.attemptSummary}>
+                <summary className={classNames(shared.row, shared.small, css.attemptSummary)}>
                   <AttemptSummary attempt={attempt} />
                 </summary>
                 <Detail attempt={attempt} />
@@ -214,15 +174,15 @@ function AttemptSummary({ attempt }: { attempt: DeliveryAttemptInfo }) {
   const beside = besideStatus(attempt.statusCode, attempt.errorSummary);
   return (
     <>
-      <span className={classNames(css.result, good ? css.good : css.bad)}>
+      <span className={classNames(css.result, shared.strong, good ? shared.good : shared.bad)}>
         <Icon name={good ? "check" : "stop"} size={14} />
         {attempt.statusCode}
       </span>
-      <span className={css.words}>
+      <span className={css.attemptWords}>
         Attempt {attempt.number}
         {beside ? `: ${beside}` : ""}
       </span>
-      <span className={display.soft}>
+      <span className={shared.soft}>
         {duration(attempt.durationMs)}, <Time iso={attempt.attemptedAtUtc} />
       </span>
     </>
@@ -234,8 +194,8 @@ function Detail({ attempt }: { attempt: DeliveryAttemptInfo }) {
   const notKept = attempt.failureKind === "interrupted" ? "Host, signatures and trace context" : "Host and signatures";
   const headers = attempt.headers.map(([name, value]) => `${name}: ${value}`).join("\n");
   return (
-    <div className={css.detail}>
-      <p className={css.exact}>
+    <div className={classNames(shared.column, css.detail)}>
+      <p className={shared.note}>
         <Moment iso={attempt.attemptedAtUtc} milliseconds />
       </p>
       <h4>Request headers, but for {notKept}, which are not kept</h4>
@@ -244,7 +204,7 @@ function Detail({ attempt }: { attempt: DeliveryAttemptInfo }) {
       {attempt.responseExcerpt ? (
         <Code what={`response to attempt ${attempt.number}`} text={attempt.responseExcerpt} />
       ) : (
-        <p className={display.softSmall}>
+        <p className={shared.softSmall}>
           {attempt.responseExcerpt === "" ? "It had an empty body." : "There was none."}
         </p>
       )}

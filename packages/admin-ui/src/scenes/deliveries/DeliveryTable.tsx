@@ -1,15 +1,17 @@
 import type { DeliveryListItem } from "@herald/contracts";
 import { memo, useEffect, useRef } from "react";
 import { Link } from "wouter";
+import { classNames } from "../../common/class-names.ts";
 import { OutcomeBadge, Pips } from "../../common/display/Badge.tsx";
 import { deliveryWords, ShortId } from "../../common/display/Code.tsx";
-import display from "../../common/display/display.module.css";
 import { Icon } from "../../common/display/Icon.tsx";
-import { besideStatus, hasEnded, outcomeOf, outcomeWords } from "../../common/display/status.ts";
+import { besideStatus, outcomeWords } from "../../common/display/status.ts";
 import { announce } from "../../common/feedback/Notice.tsx";
 import { duration } from "../../common/formats.ts";
+import { LiveTable } from "../../common/page/LiveTable.tsx";
 import { useSession } from "../../common/session.tsx";
-import { useHoverOrFocus, useSteadyPlace, useSteadyRows } from "../../common/steady.ts";
+import shared from "../../common/shared.module.css";
+import { useHoverOrFocus, useSteadyRows } from "../../common/steady.ts";
 import { Countdown, Time } from "../../common/Time.tsx";
 import css from "./deliveries.module.css";
 
@@ -17,71 +19,50 @@ interface Props {
   rows: readonly DeliveryListItem[];
   /** Names the list that the rows are of: another filter is another list. */
   list: string;
-  /** Whether the webhook is active; if not, nothing is sent. Of several webhooks each delivery's state says so. */
-  enabled?: boolean;
   /** The deliveries are of several webhooks. */
   ofAll?: boolean;
   hrefOf: (delivery: DeliveryListItem) => string;
 }
 
 /** New rows are added at the top, unless the pointer or the focus is in the table: then they wait behind a button. */
-export function DeliveryTable({ rows: fresh, list, enabled = true, ofAll = false, hrefOf }: Props) {
-  const { isActive, pointer, focus } = useHoverOrFocus();
-  const { rows, waiting, release } = useSteadyRows(fresh, isActive, list);
-  const place = useRef<HTMLDivElement>(null);
-  useSteadyPlace(place, isActive);
+export function DeliveryTable({ rows: fresh, list, ofAll = false, hrefOf }: Props) {
+  const hover = useHoverOrFocus();
+  const { rows, waiting, release } = useSteadyRows(fresh, hover.isActive, list);
   useAnnounced(waiting);
   return (
-    <div ref={place} className={css.place} {...pointer}>
-      {waiting > 0 ? (
-        <div className={css.pillPlace}>
-          <button type="button" className={css.pill} onClick={release}>
-            <Icon name="retry" size={14} />
-            {waiting === 1 ? "1 new delivery" : `${waiting} new deliveries`}
-          </button>
-        </div>
-      ) : null}
-      <table className={`${display.table} ${css.table}`}>
-        <caption className={display.unseen}>Deliveries, newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col" className={css.outcome}>
-              Outcome
-            </th>
-            <th scope="col" className={css.event}>
-              Event
-            </th>
-            {ofAll ? (
-              <th scope="col" className={css.webhook}>
-                Webhook
-              </th>
-            ) : null}
-            <th scope="col" className={css.attempts}>
-              Attempts
-            </th>
-            <th scope="col">Latest response</th>
-            <th scope="col" className={css.number}>
-              Took
-            </th>
-            <th scope="col" className={css.whenColumn}>
-              When
-            </th>
-            <th scope="col" className={css.next}>
-              Next attempt
-            </th>
-          </tr>
-        </thead>
-        <tbody {...focus}>
-          {rows.map((delivery) => (
-            <Row key={delivery.id} delivery={delivery} enabled={enabled} ofAll={ofAll} href={hrefOf(delivery)} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <LiveTable
+      caption="Deliveries, newest first"
+      columns={[
+        ["Outcome", "8.5rem"],
+        ["Event", "18rem"],
+        ...(ofAll ? [["Webhook", "11rem"] as const] : []),
+        ["Attempts", "9rem"],
+        ["Latest response"],
+        ["Took", "5.5rem"],
+        ["When", "8rem"],
+        ["Next attempt", "8rem"],
+      ]}
+      className={shared.lines}
+      hover={hover}
+      above={
+        waiting > 0 ? (
+          <div className={css.pillPlace}>
+            <button type="button" className={css.pill} onClick={release}>
+              <Icon name="retry" size={14} />
+              {waiting === 1 ? "1 new delivery" : `${waiting} new deliveries`}
+            </button>
+          </div>
+        ) : null
+      }
+    >
+      {rows.map((delivery) => (
+        <Row key={delivery.id} delivery={delivery} ofAll={ofAll} href={hrefOf(delivery)} />
+      ))}
+    </LiveTable>
   );
 }
 
-/** Says once that new rows wait, not with each further one. */
+/** Says once that new rows wait, and not again for each further one. */
 function useAnnounced(waiting: number): void {
   const said = useRef(false);
   useEffect(() => {
@@ -90,37 +71,22 @@ function useAnnounced(waiting: number): void {
   }, [waiting]);
 }
 
-const Row = memo(function Row({
-  delivery,
-  enabled,
-  ofAll,
-  href,
-}: {
-  delivery: DeliveryListItem;
-  enabled: boolean;
-  ofAll: boolean;
-  href: string;
-}) {
+const Row = memo(function Row({ delivery, ofAll, href }: { delivery: DeliveryListItem; ofAll: boolean; href: string }) {
   const { limits } = useSession();
-  const outcome = outcomeOf(delivery);
-  const { attemptCount, statusCode, errorSummary } = delivery;
+  const { outcome, attemptCount, statusCode, errorSummary } = delivery;
   return (
-    <tr className={display.row} data-hint-scope data-delivery={delivery.id}>
-      <th scope="row">
-        <Link href={href} className={display.rowLink} aria-label={nameOf(delivery, ofAll)}>
+    <tr className={shared.tableRow} data-hint-scope data-delivery={delivery.id}>
+      <th scope="row" className={css.outcome}>
+        <Link href={href} className={shared.rowLink} aria-label={nameOf(delivery, ofAll)}>
           <OutcomeBadge outcome={outcome} />
         </Link>
       </th>
-      <td data-label="Event" className={css.what}>
+      <td className={css.what}>
         <span className={css.type}>{delivery.eventType}</span>
         <Of delivery={delivery} />
       </td>
-      {ofAll ? (
-        <td data-label="Webhook" className={css.to}>
-          {delivery.endpointName}
-        </td>
-      ) : null}
-      <td data-label="Attempts" className={css.tries}>
+      {ofAll ? <td className={classNames(shared.cut, shared.medium, css.to)}>{delivery.endpointName}</td> : null}
+      <td className={shared.wide}>
         <Pips
           count={attemptCount}
           limit={limits.maxAttempts}
@@ -129,18 +95,18 @@ const Row = memo(function Row({
           caption
         />
       </td>
-      <td data-label="Latest response" className={css.response}>
-        {statusCode === null ? <span className={display.faint}>None yet</span> : <strong>{statusCode}</strong>}
-        <span className={css.error}> {besideStatus(statusCode, errorSummary)}</span>
+      <td className={classNames(shared.cut, shared.medium)}>
+        {statusCode === null ? <span className={shared.faint}>None yet</span> : <strong>{statusCode}</strong>}
+        <span className={classNames(shared.soft, shared.wide)}> {besideStatus(statusCode, errorSummary)}</span>
       </td>
-      <td data-label="Took" data-none={delivery.durationMs === null || undefined} className={css.number}>
-        {delivery.durationMs === null ? <span className={display.faint}>–</span> : duration(delivery.durationMs)}
+      <td className={classNames(shared.numbers, shared.wide)}>
+        {delivery.durationMs === null ? <span className={shared.faint}>–</span> : duration(delivery.durationMs)}
       </td>
-      <td data-label="When" className={css.at}>
+      <td>
         <Time iso={delivery.attemptedAtUtc ?? delivery.createdAtUtc} />
       </td>
-      <td data-label="Next attempt" className={css.ahead} data-none={isDone(delivery) || undefined}>
-        <NextAttempt delivery={delivery} enabled={enabled} />
+      <td className={shared.wide}>
+        <NextAttempt delivery={delivery} />
       </td>
     </tr>
   );
@@ -150,15 +116,15 @@ const Row = memo(function Row({
 function Of({ delivery: { id, businessEventId, entityId } }: { delivery: DeliveryListItem }) {
   if (businessEventId === undefined) {
     return (
-      <span className={css.of}>
-        <span className={css.manual}>manual</span> <ShortId id={id} />
+      <span className={classNames(shared.note, css.of)}>
+        <span className={classNames(shared.boxed, css.manual)}>manual</span> <ShortId id={id} />
       </span>
     );
   }
   return (
-    <span className={css.of}>
+    <span className={classNames(shared.note, css.of)}>
       {entityId ? <ShortId id={entityId} /> : null}
-      <span className={css.eventId}>
+      <span className={shared.wide}>
         {" "}
         event <ShortId id={businessEventId} />
       </span>
@@ -166,21 +132,16 @@ function Of({ delivery: { id, businessEventId, entityId } }: { delivery: Deliver
   );
 }
 
-/** What tells the row from the others, read out. */
+/** The row's name for screen readers. */
 function nameOf(delivery: DeliveryListItem, ofAll: boolean): string {
-  const words = `${outcomeWords[outcomeOf(delivery)]}, ${deliveryWords(delivery)}`;
+  const words = `${outcomeWords[delivery.outcome]}, ${deliveryWords(delivery)}`;
   return ofAll ? `${words}, to ${delivery.endpointName}` : words;
 }
 
-function isDone({ state }: DeliveryListItem): boolean {
-  return hasEnded(state);
-}
-
-export function NextAttempt({ delivery, enabled }: { delivery: DeliveryListItem; enabled: boolean }) {
-  const { state, inFlight, nextAttemptAtUtc } = delivery;
+export function NextAttempt({ delivery }: { delivery: DeliveryListItem }) {
+  const { outcome, inFlight, nextAttemptAtUtc } = delivery;
   if (inFlight) return <span className={css.now}>Due now</span>;
-  if (state === "parked" || (state === "pending" && !enabled))
-    return <span data-hint="Its webhook is not active.">After a resume</span>;
-  if (state === "pending" && nextAttemptAtUtc) return <Countdown iso={nextAttemptAtUtc} />;
-  return <span className={display.faint}>–</span>;
+  if (outcome === "parked") return <span data-hint="Its webhook is not active.">After a resume</span>;
+  if (nextAttemptAtUtc) return <Countdown iso={nextAttemptAtUtc} />;
+  return <span className={shared.faint}>–</span>;
 }

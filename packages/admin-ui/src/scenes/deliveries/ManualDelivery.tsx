@@ -1,24 +1,23 @@
-import type { DeliverRequest, EndpointDetails, EventTypeInfo } from "@herald/contracts";
+import type { DeliverRequest, EndpointDetails, EventTypeInfo, WebhookDeliverySummary } from "@herald/contracts";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useSearch } from "wouter";
 import { ApiProblem, problemsOf } from "../../api/client.ts";
 import { deliverManually, deliveryQuery, eventTypesQuery } from "../../api/queries.ts";
-import display from "../../common/display/display.module.css";
-import { LoadError, Skeleton } from "../../common/feedback/LoadError.tsx";
+import { NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { Notice, ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { Field, Select } from "../../common/form/Field.tsx";
 import controls from "../../common/form/form.module.css";
 import { formats } from "../../common/formats.ts";
 import { Panel, usePageTitle } from "../../common/page/Page.tsx";
-import page from "../../common/page/page.module.css";
 import { useManageBlock, useSession } from "../../common/session.tsx";
+import shared from "../../common/shared.module.css";
 import css from "./deliveries.module.css";
 import { checkJson } from "./json-error.ts";
 import { resultWords } from "./words.ts";
 
-/** Sends JSON by hand: a sample of an event to edit, or what an older delivery carried. */
+/** Sends JSON by hand: a sample of an event to edit, or the content of an older delivery. */
 export default function ManualDelivery({ webhook }: { webhook: EndpointDetails }) {
   usePageTitle(`Manual delivery · ${webhook.name}`, 1);
   const again = new URLSearchParams(useSearch()).get("delivery");
@@ -49,10 +48,8 @@ export default function ManualDelivery({ webhook }: { webhook: EndpointDetails }
             }
           />
         </>
-      ) : failed ? (
-        <LoadError error={failed} what={samples.error ? "the samples" : "the delivery to send again"} level={2} />
       ) : (
-        <Skeleton rows={4} what="the form" />
+        <NotLoaded error={failed} what={older.error ? "the delivery to send again" : "the samples"} rows={4} />
       )}
     </Panel>
   );
@@ -61,7 +58,7 @@ export default function ManualDelivery({ webhook }: { webhook: EndpointDetails }
 interface Props {
   webhook: EndpointDetails;
   samples: readonly EventTypeInfo[];
-  /** What an older delivery carried, character for character. */
+  /** The content of an older delivery, character for character. */
   start: DeliverRequest | null;
 }
 
@@ -95,8 +92,8 @@ export function ManualForm({ webhook, samples, start }: Props) {
   };
   const refused = send.error instanceof ApiProblem ? (send.error.problem.errors ?? []) : [];
   return (
-    <form className={page.stack} onSubmit={submit} noValidate>
-      <p className={display.softSmall}>
+    <form className={shared.stack} onSubmit={submit} noValidate>
+      <p className={shared.softSmall}>
         Sends JSON of your own, signed like any delivery but without an event's envelope, so also without its id.
         Nothing in your product changes.
       </p>
@@ -155,21 +152,15 @@ export function ManualForm({ webhook, samples, start }: Props) {
           />
         )}
       </Field>
-      <div className={css.send}>
+      <div className={shared.row}>
         <Button kind="primary" icon="send" type="submit" busy={send.isPending} disabledReason={block}>
           {send.isPending ? "Sending…" : "Send manual delivery"}
         </Button>
-        {block ? <span className={display.softSmall}>{block}</span> : null}
+        {block ? <span className={shared.softSmall}>{block}</span> : null}
       </div>
-      <div className={css.sent} role="status">
+      <div className={shared.region} role="status">
         {send.error ? <ProblemNotice error={send.error} what="It was not sent." /> : null}
-        {send.data && !send.isPending ? (
-          <Result
-            webhookId={webhook.id}
-            result={resultWords(send.data, limits.maxAttempts)}
-            deliveryId={send.data.id}
-          />
-        ) : null}
+        {send.data && !send.isPending ? <Result webhook={webhook} summary={send.data} /> : null}
       </div>
     </form>
   );
@@ -183,22 +174,16 @@ function useBlock(webhook: EndpointDetails, problem: string | null): string | nu
   return problem === null ? null : "Correct the JSON first.";
 }
 
-function Result({
-  webhookId,
-  result,
-  deliveryId,
-}: {
-  webhookId: string;
-  result: ReturnType<typeof resultWords>;
-  deliveryId: string;
-}) {
+function Result({ webhook, summary }: { webhook: EndpointDetails; summary: WebhookDeliverySummary }) {
+  const { limits } = useSession();
+  const { tone, title, text } = resultWords(summary, limits.maxAttempts);
   return (
     <Notice
-      tone={result.tone}
-      title={result.title}
-      actions={<ButtonLink href={`/webhooks/${webhookId}/deliveries/${deliveryId}`}>Show the delivery</ButtonLink>}
+      tone={tone}
+      title={title}
+      actions={<ButtonLink href={`/webhooks/${webhook.id}/deliveries/${summary.id}`}>Show the delivery</ButtonLink>}
     >
-      <p>{result.text}</p>
+      <p>{text}</p>
     </Notice>
   );
 }

@@ -1,35 +1,32 @@
 import type { EndpointDetails, Resend } from "@herald/contracts";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useMemo, useRef, useState } from "react";
-import { useSearch } from "wouter";
-import { filtersFromSearch, isNarrowed } from "../../api/delivery-filters.ts";
+import { useEffect, useRef, useState } from "react";
+import { isNarrowed } from "../../api/filters.ts";
 import { type PreviewOfResend, resendPreviewQuery, resendsQuery, startResend, stopResend } from "../../api/queries.ts";
-import display from "../../common/display/display.module.css";
+import { classNames } from "../../common/class-names.ts";
 import { EmptyState, LoadError, NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { announce, ProblemNotice, RefreshProblem } from "../../common/feedback/Notice.tsx";
-import { Button, ButtonLink } from "../../common/form/Button.tsx";
+import { Button } from "../../common/form/Button.tsx";
 import { formats } from "../../common/formats.ts";
 import { Confirmation } from "../../common/overlay/Dialog.tsx";
+import { FilterBar } from "../../common/page/FilterBar.tsx";
+import { NoMatch, useFilters } from "../../common/page/LiveList.tsx";
 import { Panel, Stack } from "../../common/page/Page.tsx";
 import { useManageBlock } from "../../common/session.tsx";
+import shared from "../../common/shared.module.css";
 import { Time } from "../../common/Time.tsx";
-import { DeliveryFilterBar } from "./DeliveryFilterBar.tsx";
 import css from "./deliveries.module.css";
 import { deliveriesIn, progressWords, sizeIn, stateWords } from "./words.ts";
 
-/** What a webhook's receiver never got, and sending it again. */
+/** Deliveries that a webhook's receiver never got, and a button that sends them again. */
 export default function NeverGot({ webhook }: { webhook: EndpointDetails }) {
-  const search = useSearch();
-  const filters = useMemo(
-    () => ({ ...filtersFromSearch(new URLSearchParams(search)), outcomes: [], webhook: null, idPrefix: null }),
-    [search],
-  );
+  const filters = useFilters("never-got");
   const { data: preview, error } = useQuery(resendPreviewQuery(webhook.id, filters));
   const home = `/webhooks/${webhook.id}/never-got`;
   return (
     <Stack>
       <Panel title="What this receiver never got">
-        <DeliveryFilterBar filters={filters} subscribed={webhook.events} home={home} fields={["status"]} />
+        <FilterBar list="never-got" filters={filters} subscribed={webhook.events} home={home} />
         {preview === undefined ? (
           <NotLoaded error={error} what="what the receiver never got" rows={2} />
         ) : (
@@ -37,8 +34,12 @@ export default function NeverGot({ webhook }: { webhook: EndpointDetails }) {
             <RefreshProblem error={error} what="the count" />
             {preview.deliveries > 0 ? (
               <Found webhook={webhook} preview={preview} />
+            ) : isNarrowed(filters) ? (
+              <NoMatch what="deliveries" home={home} list="never-got" />
             ) : (
-              <Nothing narrowed={isNarrowed(filters)} home={home} />
+              <EmptyState icon="check" title="Nothing was given up">
+                <p>The receiver took every delivery, or it is still tried, or was sent again.</p>
+              </EmptyState>
             )}
           </>
         )}
@@ -53,25 +54,25 @@ function Found({ webhook, preview }: { webhook: EndpointDetails; preview: Previe
   const block = useStartBlock(webhook);
   const { deliveries, bytes, oldestAtUtc, newestAtUtc, lookedBackToUtc } = preview;
   return (
-    <div className={css.found}>
-      <div className={css.foundWords}>
-        <p className={css.lead}>
+    <div className={classNames(shared.top, shared.inset, shared.small)}>
+      <div className={shared.words}>
+        <p className={shared.lead}>
           {deliveriesIn(deliveries)}{" "}
           {deliveries === 1
             ? "was given up: the receiver did not take it"
             : "were given up: the receiver took none of them"}
           .
         </p>
-        <p className={css.foundNote}>
+        <p className={shared.soft}>
           {oldestAtUtc && newestAtUtc
             ? `From ${formats.dateTime(oldestAtUtc)} to ${formats.dateTime(newestAtUtc)}, `
             : ""}
           up to {sizeIn(bytes)} in all.
         </p>
         {lookedBackToUtc ? (
-          <p className={css.foundNote}>Only the newest are counted, back to {formats.dateTime(lookedBackToUtc)}.</p>
+          <p className={shared.soft}>Only the newest are counted, back to {formats.dateTime(lookedBackToUtc)}.</p>
         ) : null}
-        <p className={css.foundNote}>
+        <p className={shared.soft}>
           What was sent again already, and events that it is not subscribed to, do not count.
         </p>
       </div>
@@ -90,21 +91,6 @@ function useStartBlock(webhook: EndpointDetails): string | null {
   if (!webhook.enabled) return "The webhook is not active: resume it first.";
   const runs = data?.resends.some(({ state }) => state === "running") ?? false;
   return runs ? "Deliveries are being sent again already: wait until that has finished, or stop it." : null;
-}
-
-function Nothing({ narrowed, home }: { narrowed: boolean; home: string }) {
-  if (narrowed) {
-    return (
-      <EmptyState icon="search" title="Nothing matches" action={<ButtonLink href={home}>Show all</ButtonLink>}>
-        <p>Choose another event, status or period.</p>
-      </EmptyState>
-    );
-  }
-  return (
-    <EmptyState icon="check" title="Nothing was given up">
-      <p>The receiver took every delivery, or it is still tried, or was sent again.</p>
-    </EmptyState>
-  );
 }
 
 interface Props {
@@ -148,7 +134,7 @@ function StartDialog({ webhook, preview, onClose }: Props) {
   );
 }
 
-/** What was sent again, newest first, and how far it is. Empty where nothing ever was. */
+/** The webhook's resends, newest first, and how far each is. Empty if there was none. */
 export function Resends({ id }: { id: string }) {
   const { data, error } = useQuery(resendsQuery(id));
   useEndNoticed(id, data?.resends);
@@ -156,7 +142,7 @@ export function Resends({ id }: { id: string }) {
   if (data.resends.length === 0) return null;
   return (
     <Panel title="Sent again">
-      <ol className={display.ruled} aria-label="What was sent again, newest first">
+      <ol className={shared.ruled} aria-label="What was sent again, newest first">
         {data.resends.map((resend) => (
           <Row key={resend.id} id={id} resend={resend} />
         ))}
@@ -174,8 +160,8 @@ function Row({ id, resend }: { id: string; resend: Resend }) {
   });
   const isRunning = resend.state === "running";
   return (
-    <li className={css.resend}>
-      <div className={css.resendHead}>
+    <li className={classNames(shared.column, shared.item, shared.small)}>
+      <div className={shared.bar}>
         <p>
           <strong>{stateWords(resend)}</strong>: {deliveriesIn(resend.total)}, started by{" "}
           {resend.startedBy ?? "an admin"} <Time iso={resend.startedAtUtc} />
@@ -190,12 +176,12 @@ function Row({ id, resend }: { id: string; resend: Resend }) {
       {isRunning ? (
         <progress className={css.progress} max={resend.total} value={resend.sent} aria-label="Deliveries sent again" />
       ) : null}
-      <p className={css.resendNumbers}>{progressWords(resend)}</p>
+      <p>{progressWords(resend)}</p>
     </li>
   );
 }
 
-/** When a resend that ran has ended, who listens is told, and what is left is counted anew. */
+/** When a running resend ends, screen readers say so, and the deliveries that are left are counted again. */
 function useEndNoticed(id: string, resends: readonly Resend[] | undefined): void {
   const client = useQueryClient();
   const running = useRef<string | undefined>(undefined);

@@ -2,10 +2,12 @@ import type { EndpointRates } from "@herald/contracts";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useMemo, useState } from "react";
 import { ratesQuery } from "../../api/queries.ts";
+import { classNames } from "../../common/class-names.ts";
 import { LoadError, Skeleton } from "../../common/feedback/LoadError.tsx";
 import { Choices } from "../../common/form/Field.tsx";
 import { formats } from "../../common/formats.ts";
 import { Facts, Panel } from "../../common/page/Page.tsx";
+import shared from "../../common/shared.module.css";
 import css from "./deliveries.module.css";
 import { about, attemptsInWords, type Bar, beginning, successRate, type Unit } from "./words.ts";
 
@@ -48,16 +50,21 @@ function Period({ rates: { endUtc, periods, hours, days }, many }: { rates: Endp
   const { attempts = 0, succeeded = 0, p50Ms, p95Ms } = periods.find((each) => each.days === many) ?? {};
   const sums = { succeeded, failed: attempts - succeeded };
   const words = attemptsInWords(sums, many === 1 ? "in the last 24 hours" : `in the last ${many} days`);
-  if (attempts === 0) return <p className={css.chartSpace}>{words} so far. Attempts are counted once a minute.</p>;
+  if (attempts === 0)
+    return (
+      <p className={classNames(shared.softSmall, css.chartSpace)}>
+        {words} so far. Attempts are counted once a minute.
+      </p>
+    );
   return (
     <div className={css.rates}>
       <div className={css.figures}>
         <Facts
-          facts={[
-            ["Success rate", successRate(sums)],
-            ["Half took at most", `${about(p50Ms ?? 0)} (p50)`],
-            ["95 % took at most", `${about(p95Ms ?? 0)} (p95)`],
-          ]}
+          facts={{
+            "Success rate": successRate(sums),
+            "Half took at most": `${about(p50Ms ?? 0)} (p50)`,
+            "95 % took at most": `${about(p95Ms ?? 0)} (p95)`,
+          }}
         />
       </div>
       <div className={css.chart}>
@@ -70,12 +77,12 @@ function Period({ rates: { endUtc, periods, hours, days }, many }: { rates: Endp
   );
 }
 
-/** The same as the chart, for whoever does not see it or point at it. */
+/** The same as the chart, without seeing it or pointing at it. */
 function Numbers({ points, unit }: { points: readonly Bar[]; unit: Unit }) {
   return (
     <details>
-      <summary className={css.summary}>Show the chart as a table</summary>
-      <table className={css.numbers}>
+      <summary className={classNames(shared.softSmall, css.summary)}>Show the chart as a table</summary>
+      <table className={classNames(shared.note, css.counts)}>
         <thead>
           <tr>
             <th scope="col">{unit === "hour" ? "Hour from" : "24 hours from"}</th>

@@ -11,7 +11,7 @@ const { Rates } = await import("./Rates.tsx");
 
 const startMs = Date.parse("2026-11-20T14:00:00Z");
 
-/** What the markup of a day's rates says, without tags. */
+/** The text in the markup of a day's rates. */
 function said(attempts: number): string {
   const figures = { succeeded: attempts - 1, p50Ms: 25, p95Ms: 1_340 };
   const rates: EndpointRates = {
@@ -42,7 +42,7 @@ test("days without attempts are said to have none, and nothing else", () => {
   expect(said(0)).not.toMatch(/%|table/);
 });
 
-test("attempts are told in words, without what is none", () => {
+test("attempts have words, which leave out zeros", () => {
   expect(attemptsInWords({ succeeded: 1_300, failed: 3 }, "today")).toBe(
     "1,303 attempts today: 1,300 succeeded, 3 failed",
   );
@@ -61,7 +61,7 @@ test("an estimate says that it is one, and what is too short to tell is within t
   expect([about(3), about(50), about(84)]).toEqual(["50 ms", "50 ms", "about 84 ms"]);
 });
 
-test("a bar of the chart is told by when it begins", () => {
+test("a bar of the chart is named by when it begins", () => {
   expect(beginning({ startMs }, "hour").replace(/\s/g, " ")).toBe("2:00 PM");
   expect(beginning({ startMs }, "day").replace(/\s/g, " ")).toBe("11/20, 2:00 PM");
 });

@@ -7,21 +7,21 @@ const page = (ids: string, nextCursor: string | null = "more"): DeliveryPage => 
   deliveries: rows(ids, 2),
   nextCursor,
 });
-const told = (merged: DeliveryListItem[] | null): string | undefined =>
+const listed = (merged: DeliveryListItem[] | null): string | undefined =>
   merged?.map(({ id, attemptCount }) => id + attemptCount).join(" ");
 
 test("new rows come on top, and those that both know are as the newest page has them", () => {
-  expect(told(mergeHead(page("gfed"), rows("fedcba")))).toBe("g2 f2 e2 d2 c1 b1 a1");
+  expect(listed(mergeHead(page("gfed"), rows("fedcba")))).toBe("g2 f2 e2 d2 c1 b1 a1");
 });
 
 test("a row that the newest page should have and has not is gone", () => {
-  expect(told(mergeHead(page("fd"), rows("fedcba")))).toBe("f2 d2 c1 b1 a1");
+  expect(listed(mergeHead(page("fd"), rows("fedcba")))).toBe("f2 d2 c1 b1 a1");
 });
 
 test("a newest page that is everything is everything", () => {
-  expect(told(mergeHead(page("fd", null), rows("fedcba")))).toBe("f2 d2");
+  expect(listed(mergeHead(page("fd", null), rows("fedcba")))).toBe("f2 d2");
 });
 
-test("where more came than a page holds, rows between the two are unknown", () => {
+test("if more rows came than a page holds, rows between the two are unknown", () => {
   expect(mergeHead(page("zyx"), rows("fed"))).toBeNull();
 });

@@ -1,13 +1,13 @@
 import type { DeliveryListItem, DeliveryPage } from "@herald/contracts";
 import { type InfiniteData, type UseInfiniteQueryResult, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
-import type { DeliveryFilters } from "../../api/delivery-filters.ts";
+import type { Filters } from "../../api/filters.ts";
 import { newestDeliveriesQuery } from "../../api/queries.ts";
 
 /**
  * Puts the newest page, which is refreshed often, on top of all loaded pages, which are refreshed rarely.
- * Where both know a row, the newest page is right; a row that it should have and has not is gone.
- * @param loaded newest first. @returns newest first; null where the two no longer touch, so that rows between them are unknown.
+ * If both know a row, the newest page is right. A row that it should have and has not is gone.
+ * @param loaded newest first. @returns newest first; null if the two no longer touch: rows between them are unknown.
  */
 export function mergeHead(head: DeliveryPage, loaded: readonly DeliveryListItem[]): DeliveryListItem[] | null {
   const last = head.deliveries.at(-1);
@@ -24,10 +24,10 @@ export function mergeHead(head: DeliveryPage, loaded: readonly DeliveryListItem[
 
 type Pages = Pick<UseInfiniteQueryResult<InfiniteData<DeliveryPage>>, "data" | "refetch" | "isPlaceholderData">;
 
-/** All rows that were loaded. Of many pages, the newest is kept up to date by itself. */
+/** All rows that were loaded. The newest one of many pages is refreshed by itself. */
 export function useDeliveryRows(
   id: string | null,
-  filters: DeliveryFilters,
+  filters: Filters,
   { data, refetch, isPlaceholderData }: Pages,
 ): readonly DeliveryListItem[] {
   const hasMany = !isPlaceholderData && (data?.pages.length ?? 0) > 1;

@@ -15,7 +15,7 @@ const delivery: DeliveryDetails = {
   errorSummary: "connection refused",
   failureKind: "connection_refused",
   attemptedAtUtc: "2026-11-20T14:03:22.187Z",
-  state: "pending",
+  outcome: "failing",
   inFlight: false,
   resendOf: null,
   author: null,
@@ -65,14 +65,14 @@ const summary = (change: Partial<WebhookDeliverySummary>): WebhookDeliverySummar
   ...change,
 });
 
-test("§4.1.3 a success is one only where the API says so", () => {
+test("§4.1.3 only the API's word makes a delivery a success", () => {
   expect(resultWords(summary({ statusCode: 202 }), 5)).toMatchObject({
     tone: "good",
     title: "Succeeded: the receiver answered 202.",
   });
 });
 
-test("§4.1.3 a failed delivery is told as failed although the API answered 200", () => {
+test("§4.1.3 a failed delivery is called failed although the API answered 200", () => {
   const result = resultWords(summary({ succeeded: false, statusCode: 503, errorSummary: "connection refused" }), 5);
   expect(result.tone).toBe("bad");
   expect(result.title).toBe("Attempt 1 failed: 503, connection refused.");
@@ -98,14 +98,14 @@ const resend: Resend = {
   sent: 0,
   succeeded: 0,
   failed: 0,
-  waiting: 0,
+  unfinished: 0,
 };
 
 test.each<[Partial<Resend>, string]>([
   [{}, "0 of 1,000 sent."],
-  [{ sent: 412, succeeded: 398, waiting: 14 }, "412 of 1,000 sent: 398 succeeded, 14 wait."],
-  [{ sent: 3, succeeded: 1, failed: 1, waiting: 1 }, "3 of 1,000 sent: 1 succeeded, 1 given up, 1 waits."],
-])("the progress of %j is told as: %s", (row, words) => {
+  [{ sent: 412, succeeded: 398, unfinished: 14 }, "412 of 1,000 sent: 398 succeeded, 14 wait."],
+  [{ sent: 3, succeeded: 1, failed: 1, unfinished: 1 }, "3 of 1,000 sent: 1 succeeded, 1 given up, 1 waits."],
+])("the progress of %j reads: %s", (row, words) => {
   expect(progressWords({ ...resend, ...row })).toBe(words);
 });
 
@@ -115,11 +115,11 @@ test.each<[Partial<Resend>, string]>([
   [{ state: "stopped", stopReason: "asked", stoppedBy: "Ana" }, "Stopped by Ana"],
   [{ state: "stopped", stopReason: "asked" }, "Stopped by an admin"],
   [{ state: "stopped", stopReason: "disabled" }, "Stopped, since the webhook was not active"],
-])("the state of %j is told as: %s", (row, words) => {
+])("the state of %j reads: %s", (row, words) => {
   expect(stateWords({ ...resend, ...row })).toBe(words);
 });
 
-test("counts and sizes are told in words", () => {
+test("counts and sizes have words", () => {
   expect([1, 1_000].map(deliveriesIn)).toEqual(["1 delivery", "1,000 deliveries"]);
   expect([0, 1, 812, 1_234, 412_000, 12_345_678].map(sizeIn)).toEqual([
     "0 bytes",

@@ -1,9 +1,9 @@
 import type { AttemptCounts, DeliveryDetails, Resend, WebhookDeliverySummary } from "@herald/contracts";
 import { besideStatus } from "../../common/display/status.ts";
 import type { Tone } from "../../common/feedback/Notice.tsx";
-import { counted, duration, exact, formats } from "../../common/formats.ts";
+import { counted, duration, exact, formats, tally } from "../../common/formats.ts";
 
-/** What a bar of the chart stands for. */
+/** The time that a bar of the chart stands for. */
 export type Unit = "hour" | "day";
 
 /** A bar of the chart. */
@@ -11,14 +11,9 @@ export interface Bar extends AttemptCounts {
   startMs: number;
 }
 
-/** "1,303 attempts in the last 7 days: 1,300 succeeded, 3 failed"; leaves out what is none. */
+/** "1,303 attempts in the last 7 days: 1,300 succeeded, 3 failed" */
 export function attemptsInWords({ succeeded, failed }: AttemptCounts, period: string): string {
-  const all = succeeded + failed;
-  if (all === 0) return `No attempts ${period}`;
-  const parts = Object.entries({ succeeded, failed })
-    .filter(([, many]) => many > 0)
-    .map(([outcome, many]) => `${formats.number(many)} ${outcome}`);
-  return `${counted(all, "attempt", "attempts")} ${period}: ${parts.join(", ")}`;
+  return tally({ succeeded, failed }, "attempt", "attempts", period);
 }
 
 /** When an hour begins, "2:00 PM", or 24 hours, "11/20, 2:00 PM". */
@@ -26,7 +21,7 @@ export function beginning({ startMs }: Pick<Bar, "startMs">, unit: Unit): string
   return unit === "hour" ? formats.hour(startMs) : `${formats.day(startMs)}, ${formats.hour(startMs)}`;
 }
 
-/** The part that succeeded, "99.9 %"; rounded down, so that it is 100 only where nothing failed. */
+/** The part that succeeded, "99.9 %". It is rounded down, so 100 means that nothing failed. */
 export function successRate({ succeeded, failed }: AttemptCounts): string {
   return `${formats.number(Math.floor((1_000 * succeeded) / (succeeded + failed)) / 10)} %`;
 }
@@ -39,7 +34,7 @@ export function about(lengthMs: number): string {
   return lengthMs <= FASTEST_MS ? duration(FASTEST_MS) : `about ${duration(lengthMs)}`;
 }
 
-/** What a support request carries (SPEC 7), and nothing that must not be shared. */
+/** The text of a support request (SPEC 7). It holds nothing that must not be shared. */
 export function supportText(webhookName: string, delivery: DeliveryDetails): string {
   const latest = delivery.attempts.at(-1);
   return [
@@ -57,7 +52,7 @@ export interface DeliveryResult {
   text: string;
 }
 
-/** What the API's answer to a manual delivery means, and no more than it means (SPEC 4.1.3: a 200 can be a failed delivery). */
+/** Explains the API's answer to a manual delivery, whose 200 can be a failed delivery (SPEC 4.1.3). */
 export function resultWords(summary: WebhookDeliverySummary, maxAttempts: number): DeliveryResult {
   const { attemptCount, succeeded, statusCode, errorSummary } = summary;
   if (attemptCount === 0 || statusCode === null) {
@@ -101,18 +96,18 @@ export function sizeIn(bytes: number): string {
 }
 
 /** How far a resend is: "412 of 1,000 sent: 398 succeeded, 14 wait." */
-export function progressWords({ total, sent, succeeded, failed, waiting }: Resend): string {
+export function progressWords({ total, sent, succeeded, failed, unfinished }: Resend): string {
   const parts = [
     [succeeded, "succeeded"],
     [failed, "given up"],
-    [waiting, waiting === 1 ? "waits" : "wait"],
+    [unfinished, unfinished === 1 ? "waits" : "wait"],
   ] as const;
   const ended = parts.filter(([count]) => count > 0).map(([count, words]) => `${formats.number(count)} ${words}`);
   const head = `${formats.number(sent)} of ${formats.number(total)} sent`;
   return ended.length === 0 ? `${head}.` : `${head}: ${ended.join(", ")}.`;
 }
 
-/** What became of a resend, and by whom. */
+/** The state of a resend, and the person who stopped it. */
 export function stateWords({ state, stopReason, stoppedBy }: Resend): string {
   if (state === "running") return "Running";
   if (state === "finished") return "Finished";

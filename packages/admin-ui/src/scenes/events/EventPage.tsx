@@ -3,17 +3,18 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { eventQuery } from "../../api/queries.ts";
+import { classNames } from "../../common/class-names.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
-import { Code, Copy } from "../../common/display/Code.tsx";
-import display from "../../common/display/display.module.css";
-import { besideStatus, outcomeOf } from "../../common/display/status.ts";
+import { Code, CopiedId } from "../../common/display/Code.tsx";
+import { besideStatus } from "../../common/display/status.ts";
 import { NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { Facts, PageHead, Panel, Stack } from "../../common/page/Page.tsx";
+import shared from "../../common/shared.module.css";
 import { Moment, Time } from "../../common/Time.tsx";
 import css from "./events.module.css";
 import { reasonWords } from "./words.ts";
 
-/** One business event: what it was, what became of it at each webhook, and the body that receivers get. */
+/** One business event: its facts, its deliveries, and the body that receivers get. */
 export default function EventPage({ id }: { id: string }) {
   const { data: event, error } = useQuery(eventQuery(id));
   if (!event) return <NotLoaded error={error} what="the event" rows={8} level={1} />;
@@ -39,41 +40,30 @@ export default function EventPage({ id }: { id: string }) {
   );
 }
 
-function factsOf(event: EventDetails): [string, ReactNode][] {
-  const facts: [string, ReactNode][] = [
-    ["Event id", <Id key="id" id={event.id} what="event id" />],
-    [
-      event.entityType ?? "Entity",
-      <span key="entity">
-        <Id id={event.entityId} what="entity id" />{" "}
-        <Link className={css.all} href={`/search?q=${event.entityId}`}>
-          All its events
-        </Link>
-      </span>,
-    ],
-    ["Occurred", <Moment key="occurred" iso={event.occurredAtUtc} milliseconds />],
-    ["Stored", <Moment key="stored" iso={event.receivedAtUtc} milliseconds />],
-  ];
+function factsOf(event: EventDetails): Record<string, ReactNode> {
   // W3C trace context: version, trace id, parent id, flags.
   const traceId = event.traceparent?.split("-")[1];
-  if (traceId) facts.push(["Trace id", <Id key="trace" id={traceId} what="trace id" />]);
-  return facts;
+  return {
+    "Event id": <CopiedId id={event.id} what="event id" />,
+    [event.entityType ?? "Entity"]: (
+      <>
+        <CopiedId id={event.entityId} what="entity id" />{" "}
+        <Link className={shared.numbers} href={`/search?q=${event.entityId}`}>
+          All its events
+        </Link>
+      </>
+    ),
+    Occurred: <Moment iso={event.occurredAtUtc} milliseconds />,
+    Stored: <Moment iso={event.receivedAtUtc} milliseconds />,
+    "Trace id": traceId ? <CopiedId id={traceId} what="trace id" /> : null,
+  };
 }
 
-function Id({ id, what }: { id: string; what: string }) {
-  return (
-    <span className={css.id}>
-      <code>{id}</code>
-      <Copy text={id} what={what} small />
-    </span>
-  );
-}
-
-/** What became of an event at each webhook: its delivery, or why it has none. */
+/** An event at each webhook: its delivery, or why it has none. */
 export function DeliveryResults({ results }: { results: readonly EndpointDelivery[] }) {
-  if (results.length === 0) return <p className={css.sentence}>Your organization has no webhook.</p>;
+  if (results.length === 0) return <p className={shared.soft}>Your organization has no webhook.</p>;
   return (
-    <ul className={`${css.results} ${display.ruled}`}>
+    <ul className={shared.ruled}>
       {results.map((result) => (
         <li key={result.endpointId} className={css.result}>
           <Result result={result} />
@@ -89,8 +79,8 @@ function Result({ result: { endpointId, endpointName, delivery, reason } }: { re
     return (
       <>
         <Link href={`/webhooks/${endpointId}/deliveries/${delivery.id}`}>{endpointName}</Link>
-        <OutcomeBadge outcome={outcomeOf(delivery)} />
-        <span className={css.sentence}>
+        <OutcomeBadge outcome={delivery.outcome} />
+        <span className={classNames(shared.soft, css.sentence)}>
           {statusCode === null
             ? "No attempt has been made yet"
             : `${statusCode} ${besideStatus(statusCode, errorSummary)}`.trim()}
@@ -107,8 +97,8 @@ function Result({ result: { endpointId, endpointName, delivery, reason } }: { re
   return (
     <>
       <Link href={`/webhooks/${endpointId}`}>{endpointName}</Link>
-      <strong className={css.reason}>{words?.short}</strong>
-      <span className={css.sentence}>{words?.sentence}</span>
+      <strong className={shared.strong}>{words?.short}</strong>
+      <span className={classNames(shared.soft, css.sentence)}>{words?.sentence}</span>
     </>
   );
 }

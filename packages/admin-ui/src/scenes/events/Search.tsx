@@ -1,27 +1,18 @@
-import {
-  type EndpointDelivery,
-  type EventListItem,
-  ID_PREFIX,
-  isUuid,
-  UNDELIVERED_CAUSES,
-  type UndeliveredEvent,
-} from "@herald/contracts";
+import { type EventListItem, ID_PREFIX, isUuid, UNDELIVERED_CAUSES, type UndeliveredEvent } from "@herald/contracts";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useSearchParams } from "wouter";
-import { NO_FILTERS } from "../../api/delivery-filters.ts";
 import { eventsQuery, overviewQuery, searchQuery } from "../../api/queries.ts";
-import display from "../../common/display/display.module.css";
-import { EmptyState, LoadError, NotLoaded, Skeleton } from "../../common/feedback/LoadError.tsx";
+import { EmptyState, NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
 import { NextPage } from "../../common/page/LiveList.tsx";
 import { PageHead, Panel, Stack } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
+import shared from "../../common/shared.module.css";
 import { Time } from "../../common/Time.tsx";
 import { withText } from "../webhook/WebhookList.tsx";
 import { DeliveryResults } from "./EventPage.tsx";
-import css from "./events.module.css";
 
-/** What bears an id, a name or a URL. Its words are in the page's address, so that a search can be shared. */
+/** Finds by id, name or URL. The words are in the page's address, so that a search can be shared. */
 export default function Search() {
   const [search] = useSearchParams();
   const sought = search.get("q")?.trim() ?? "";
@@ -52,48 +43,44 @@ export default function Search() {
   );
 }
 
-function ByText({ text }: { text: string }) {
-  const { data, error } = useQuery(overviewQuery);
-  if (!data) {
-    return (
-      <Panel>
-        {error ? <LoadError error={error} what="the webhooks" level={2} /> : <Skeleton rows={3} what="webhooks" />}
-      </Panel>
-    );
-  }
-  const found = withText(data, text);
-  if (found.length === 0) return <Nothing />;
+function Loading({ error, what }: { error: unknown; what: string }) {
   return (
-    <Panel title={found.length === 1 ? "One webhook" : `${found.length} webhooks`} padded>
-      <Webhooks found={found} />
+    <Panel>
+      <NotLoaded error={error} what={what} rows={4} />
     </Panel>
   );
 }
 
+function ByText({ text }: { text: string }) {
+  const { data, error } = useQuery(overviewQuery);
+  if (!data) return <Loading error={error} what="the webhooks" />;
+  const found = withText(data, text);
+  if (found.length === 0) return <Nothing />;
+  return <Webhooks found={found} />;
+}
+
 function Webhooks({ found }: { found: readonly { id: string; name: string; url: string }[] }) {
   return (
-    <ul className={css.webhooks}>
-      {found.map(({ id, name, url }) => (
-        <li key={id}>
-          <Link href={`/webhooks/${id}`}>{name}</Link> <code className={css.url}>{url}</code>
-        </li>
-      ))}
-    </ul>
+    <Panel title={found.length === 1 ? "One webhook" : `${found.length} webhooks`} padded>
+      <ul className={shared.column}>
+        {found.map(({ id, name, url }) => (
+          <li key={id}>
+            <Link href={`/webhooks/${id}`}>{name}</Link> <code className={shared.note}>{url}</code>
+          </li>
+        ))}
+      </ul>
+    </Panel>
   );
 }
 
 /** Some digits may begin an id, or be a part of a webhook's URL. */
 function ByPrefix({ prefix }: { prefix: string }) {
-  const query = useInfiniteQuery(eventsQuery({ ...NO_FILTERS, idPrefix: prefix }));
+  const query = useInfiniteQuery(eventsQuery({ id: [prefix] }));
   const events = query.data?.pages.flatMap((page) => page.events) ?? [];
   const undelivered = query.data?.pages.flatMap((page) => page.undelivered) ?? [];
   if (events.length === 0 && undelivered.length === 0) {
     if (query.data && !query.hasNextPage) return <ByText text={prefix} />;
-    return (
-      <Panel>
-        <NotLoaded error={query.error} what="what was found" rows={4} />
-      </Panel>
-    );
+    return <Loading error={query.error} what="the results" />;
   }
   return (
     <>
@@ -106,12 +93,7 @@ function ByPrefix({ prefix }: { prefix: string }) {
 function ById({ id }: { id: string }) {
   const query = useInfiniteQuery(searchQuery(id));
   const { data: webhooks } = useQuery(overviewQuery);
-  if (!query.data)
-    return (
-      <Panel>
-        <NotLoaded error={query.error} what="what was found" rows={4} />
-      </Panel>
-    );
+  if (!query.data) return <Loading error={query.error} what="the results" />;
   const events = query.data.pages.flatMap((page) => page.events);
   const manual = query.data.pages[0]?.manualDelivery ?? null;
   const webhook = webhooks?.filter((each) => each.id === id) ?? [];
@@ -119,12 +101,12 @@ function ById({ id }: { id: string }) {
   if ([events, webhook, undelivered].every((found) => found.length === 0) && manual === null) return <Nothing isId />;
   return (
     <>
-      {webhook.length > 0 ? (
-        <Panel title="One webhook" padded>
-          <Webhooks found={webhook} />
+      {webhook.length > 0 ? <Webhooks found={webhook} /> : null}
+      {manual ? (
+        <Panel title="A manual delivery, without an event" padded>
+          <DeliveryResults results={[manual]} />
         </Panel>
       ) : null}
-      {manual ? <ManualDelivery manual={manual} /> : null}
       <FoundEvents events={events} undelivered={undelivered} />
       {events.length > 0 ? <NextPage query={query} count={events.length} what="events" /> : null}
     </>
@@ -149,21 +131,13 @@ function FoundEvents({ events, undelivered }: Found) {
   );
 }
 
-function ManualDelivery({ manual }: { manual: EndpointDelivery }) {
-  return (
-    <Panel title="A manual delivery, which is of no event" padded>
-      <DeliveryResults results={[manual]} />
-    </Panel>
-  );
-}
-
 /** An event that came, and that no webhook gets. */
 function Undelivered({ event: { type, cause, reason, cameAtUtc } }: { event: UndeliveredEvent }) {
   return (
     <Panel
-      title={`${type ?? "An event"}, delivered to nobody`}
+      title={`${type ?? "An event"}, delivered to no webhook`}
       aside={
-        <span className={display.softSmall}>
+        <span className={shared.softSmall}>
           came <Time iso={cameAtUtc} />
         </span>
       }
@@ -184,7 +158,7 @@ function FoundEvent({ event }: { event: EventListItem }) {
     <Panel
       title={event.type}
       aside={
-        <span className={display.softSmall}>
+        <span className={shared.softSmall}>
           <Time iso={event.occurredAtUtc} />, <Link href={`/events/${event.key}`}>event with its body</Link>
         </span>
       }

@@ -20,7 +20,7 @@ const page = (events: EventListItem[], others: UndeliveredEvent[]): EventPage =>
 });
 const result = (delivery: Partial<DeliveryListItem> | null) => ({ delivery }) as unknown as EndpointDelivery;
 
-test("what was not taken stands where its time is, among the events of all pages", () => {
+test("events that were not taken stand among the others by their time", () => {
   const pages = [
     page([event("a", 9), event("b", 5)], [undelivered("x", 7)]),
     page([event("c", 1)], [undelivered("y", 3)]),
@@ -30,10 +30,10 @@ test("what was not taken stands where its time is, among the events of all pages
 
 test("what became of an event is counted by outcome", () => {
   const delivered = [
-    result({ state: "succeeded", attemptCount: 1 }),
-    result({ state: "pending", attemptCount: 2 }),
+    result({ outcome: "succeeded" }),
+    result({ outcome: "failing" }),
     result(null),
-    result({ state: "succeeded", attemptCount: 3 }),
+    result({ outcome: "succeeded" }),
   ];
   expect(fateWords(event("a", 1, delivered))).toBe("2 succeeded, 1 failing");
   expect(fateWords(event("a", 1, [result(null)]))).toBe("No delivery");

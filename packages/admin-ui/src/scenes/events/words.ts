@@ -5,34 +5,40 @@ import {
   type NoDeliveryReason,
   type UndeliveredEvent,
 } from "@herald/contracts";
-import { outcomeOf, outcomeWords } from "../../common/display/status.ts";
+import { outcomeWords } from "../../common/display/status.ts";
 import { formats } from "../../common/formats.ts";
 
 /** A row of the list of events: one that was taken, or one that was not. */
-export type EventRow =
-  | { kind: "taken"; key: string; at: string; event: EventListItem }
-  | { kind: "not taken"; key: string; at: string; event: UndeliveredEvent };
+export type EventRow = { key: string; at: string } & (
+  | { taken: EventListItem; notTaken: undefined }
+  | { taken: undefined; notTaken: UndeliveredEvent }
+);
 
 /** The rows of some pages, newest first. */
 export function eventRows(pages: readonly EventPage[]): EventRow[] {
   const taken = pages.flatMap(({ events }) =>
-    events.map((event): EventRow => ({ kind: "taken", key: event.key, at: event.occurredAtUtc, event })),
+    events.map((event): EventRow => ({ key: event.key, at: event.occurredAtUtc, taken: event, notTaken: undefined })),
   );
   const others = pages.flatMap(({ undelivered }) =>
     undelivered.map(
-      (event): EventRow => ({ kind: "not taken", key: `${event.id} ${event.cause}`, at: event.cameAtUtc, event }),
+      (event): EventRow => ({
+        key: `${event.id} ${event.cause}`,
+        at: event.cameAtUtc,
+        taken: undefined,
+        notTaken: event,
+      }),
     ),
   );
-  // Sorting keeps the order of what is equal: that of the API.
+  // Sorting keeps the order of equal times: that of the API.
   return [...taken, ...others].sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
 }
 
-/** What became of an event, counted: "2 succeeded, 1 failing"; of no webhook it says so. */
+/** Counts an event's deliveries by outcome: "2 succeeded, 1 failing". */
 export function fateWords({ endpoints }: EventListItem): string {
   const counts = new Map<string, number>();
   for (const { delivery } of endpoints) {
     if (delivery === null) continue;
-    const words = outcomeWords[outcomeOf(delivery)].toLowerCase();
+    const words = outcomeWords[delivery.outcome].toLowerCase();
     counts.set(words, (counts.get(words) ?? 0) + 1);
   }
   if (counts.size === 0) return "No delivery";

@@ -7,10 +7,12 @@ import php from "../../../../../examples/verify-php/receiver.php?raw";
 import python from "../../../../../examples/verify-python/receiver.py?raw";
 import ruby from "../../../../../examples/verify-ruby/receiver.rb?raw";
 import rust from "../../../../../examples/verify-rust/src/main.rs?raw";
+import { classNames } from "../../common/class-names.ts";
 import { Code } from "../../common/display/Code.tsx";
 import { Choices } from "../../common/form/Field.tsx";
 import { Panel } from "../../common/page/Page.tsx";
 import { useSession } from "../../common/session.tsx";
+import shared from "../../common/shared.module.css";
 import css from "./Signature.module.css";
 import { receiverCode } from "./signature.ts";
 
@@ -46,7 +48,7 @@ export default function ReceiverCode() {
         />
       }
     >
-      <p className={css.intro}>
+      <p className={classNames(shared.softSmall, css.intro)}>
         Verify the raw bytes, then parse; store the event durably, once for each <code>id</code>; answer 2xx well within
         15 s; work afterwards.
       </p>

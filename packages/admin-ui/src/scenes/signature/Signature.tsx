@@ -2,25 +2,26 @@ import type { DeliveryListItem, EndpointDetails } from "@herald/contracts";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { useSearchParams } from "wouter";
-import { NO_FILTERS } from "../../api/delivery-filters.ts";
 import { deliveriesQuery, deliveryQuery } from "../../api/queries.ts";
-import { outcomeOf, outcomeWords } from "../../common/display/status.ts";
+import { classNames } from "../../common/class-names.ts";
+import { outcomeWords } from "../../common/display/status.ts";
 import { NotLoaded, Skeleton } from "../../common/feedback/LoadError.tsx";
 import { Field, Select } from "../../common/form/Field.tsx";
 import { ago } from "../../common/formats.ts";
 import { Panel, usePageTitle } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
+import shared from "../../common/shared.module.css";
 import { useTicking } from "../../common/Time.tsx";
 import css from "./Signature.module.css";
 import { SignatureCheck } from "./SignatureCheck.tsx";
 
 const ReceiverCode = lazy(() => import("./ReceiverCode.tsx"));
 
-/** What a receiver should have seen: for one attempt, what was signed and the header that comes of it; and code that checks it. */
+/** For one attempt the signed message and the header that follows from it; and code that checks them. */
 export default function Signature({ webhook }: { webhook: EndpointDetails }) {
   usePageTitle(`Signature · ${webhook.name}`, 1);
   const [search, setSearch] = useSearchParams();
-  const recent = useInfiniteQuery({ ...deliveriesQuery(webhook.id, NO_FILTERS), refetchInterval: false });
+  const recent = useInfiniteQuery({ ...deliveriesQuery(webhook.id, {}), refetchInterval: false });
   const attempted = (recent.data?.pages[0]?.deliveries ?? []).filter(({ attemptedAtUtc }) => attemptedAtUtc !== null);
   const chosen = search.get("delivery") ?? attempted[0]?.id ?? null;
   return (
@@ -28,7 +29,7 @@ export default function Signature({ webhook }: { webhook: EndpointDetails }) {
       <Panel title="What your receiver should have seen" padded narrow>
         {chosen === null ? (
           recent.data ? (
-            <p className={css.intro}>
+            <p className={classNames(shared.softSmall, css.intro)}>
               Nothing has been sent yet. After the first attempt you can check its signature here.
             </p>
           ) : (
@@ -36,7 +37,7 @@ export default function Signature({ webhook }: { webhook: EndpointDetails }) {
           )
         ) : (
           <>
-            <p className={css.intro}>
+            <p className={classNames(shared.softSmall, css.intro)}>
               A receiver that rejects what {product.name} sends has most often another secret, or signs something other
               than the raw body. Choose a delivery and compare.
             </p>
@@ -72,7 +73,7 @@ function DeliveryChoice({ deliveries, chosen, onChoose }: ChoiceProps) {
           {isListed ? null : <option value={chosen}>{chosen}</option>}
           {deliveries.map((delivery) => (
             <option key={delivery.id} value={delivery.id}>
-              {delivery.eventType}, {outcomeWords[outcomeOf(delivery)].toLowerCase()},{" "}
+              {delivery.eventType}, {outcomeWords[delivery.outcome].toLowerCase()},{" "}
               {ago(Date.parse(delivery.attemptedAtUtc ?? delivery.createdAtUtc), now)}
             </option>
           ))}
@@ -85,6 +86,11 @@ function DeliveryChoice({ deliveries, chosen, onChoose }: ChoiceProps) {
 function Chosen({ webhook, deliveryId }: { webhook: EndpointDetails; deliveryId: string }) {
   const { data: delivery, error } = useQuery(deliveryQuery(webhook.id, deliveryId));
   if (delivery && delivery.attempts.length > 0) return <SignatureCheck delivery={delivery} />;
-  if (delivery) return <p className={css.intro}>This delivery has had no attempt yet, so nothing has been signed.</p>;
+  if (delivery)
+    return (
+      <p className={classNames(shared.softSmall, css.intro)}>
+        This delivery has had no attempt yet, so nothing has been signed.
+      </p>
+    );
   return <NotLoaded error={error} what="the delivery" rows={3} />;
 }

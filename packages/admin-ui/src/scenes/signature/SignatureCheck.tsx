@@ -1,15 +1,16 @@
 import type { DeliveryDetails } from "@herald/contracts";
 import { useEffect, useState } from "react";
+import { classNames } from "../../common/class-names.ts";
 import { Code } from "../../common/display/Code.tsx";
 import { Notice } from "../../common/feedback/Notice.tsx";
-import { Choices, Field } from "../../common/form/Field.tsx";
-import controls from "../../common/form/form.module.css";
+import { Choices, TextField } from "../../common/form/Field.tsx";
 import { Stack } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
 import { useSession } from "../../common/session.tsx";
+import shared from "../../common/shared.module.css";
 import { Moment } from "../../common/Time.tsx";
 import css from "./Signature.module.css";
-import { expectedSignature, judgeSignature, signedMessage, type Verdict } from "./signature.ts";
+import { expectedSignature, judgeSignature, type Signed, signedMessage } from "./signature.ts";
 
 /** One delivery's attempts: what was signed, what the header must be, and what is wrong with what the receiver computed. */
 export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
@@ -20,12 +21,12 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
   const attempt = delivery.attempts.find((each) => String(each.number) === number) ?? delivery.attempts.at(-1);
   if (!attempt) return null;
   const { timestamp } = attempt;
-  const message = signedMessage({ timestamp, body: delivery.body });
+  const signed = { secret, timestamp, body: delivery.body };
   return (
     <Stack>
       {delivery.attempts.length > 1 ? (
-        <div className={css.line}>
-          <span className={css.label} aria-hidden="true">
+        <div className={shared.row}>
+          <span className={classNames(shared.small, shared.strong)} aria-hidden="true">
             Attempt
           </span>
           <Choices
@@ -34,24 +35,24 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
             options={delivery.attempts.map((each) => ({ value: String(each.number), words: String(each.number) }))}
             onChange={setNumber}
           />
-          <span className={controls.hint}>Each attempt has a timestamp and a signature of its own.</span>
+          <span className={shared.note}>Each attempt has a timestamp and a signature of its own.</span>
         </div>
       ) : null}
-      <div className={css.part}>
-        <h3 className={css.label}>{headerPrefix}-Timestamp</h3>
+      <div className={shared.column}>
+        <h3 className={shared.small}>{headerPrefix}-Timestamp</h3>
         <Code what="timestamp" text={timestamp} />
-        <p className={controls.hint}>
+        <p className={shared.note}>
           <Moment iso={new Date(Number(timestamp) * 1000).toISOString()} />. Receivers should allow 300 s either way.
         </p>
       </div>
-      <div className={css.part}>
-        <h3 className={css.label}>Signed message: the timestamp, a dot, and the body to the byte</h3>
-        <Code what="signed message" text={message}>
+      <div className={shared.column}>
+        <h3 className={shared.small}>Signed message: the timestamp, a dot, and the body to the byte</h3>
+        <Code what="signed message" text={signedMessage(signed)}>
           <mark className={css.prefix}>{timestamp}.</mark>
           {delivery.body}
         </Code>
       </div>
-      <Field
+      <TextField
         label="Signing secret"
         hint={
           <>
@@ -60,70 +61,37 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
             browser.
           </>
         }
-      >
-        {(attributes) => (
-          <input
-            {...attributes}
-            className={`${controls.input} ${controls.mono}`}
-            type="password"
-            value={secret}
-            onChange={({ target }) => setSecret(target.value)}
-            autoComplete="off"
-            spellCheck={false}
-            data-1p-ignore
-          />
-        )}
-      </Field>
-      <Expected prefix={headerPrefix} secret={secret} timestamp={timestamp} body={delivery.body} />
-      <Field
+        mono
+        type="password"
+        value={secret}
+        onChange={setSecret}
+        data-1p-ignore
+      />
+      <Expected prefix={headerPrefix} signed={signed} />
+      <TextField
         label="What your receiver computed (optional)"
         hint={`${product.name} looks for the mistake that explains the difference.`}
-      >
-        {(attributes) => (
-          <input
-            {...attributes}
-            className={`${controls.input} ${controls.mono}`}
-            value={got}
-            placeholder="sha256=…"
-            onChange={({ target }) => setGot(target.value)}
-            autoComplete="off"
-            spellCheck={false}
-          />
-        )}
-      </Field>
-      <div role="status" className={css.verdict}>
-        <Judged got={got} secret={secret} timestamp={timestamp} body={delivery.body} />
+        mono
+        value={got}
+        placeholder="sha256=…"
+        onChange={setGot}
+      />
+      <div role="status" className={shared.region}>
+        <Judged got={got} signed={signed} />
       </div>
     </Stack>
   );
 }
 
-interface ExpectedProps {
-  prefix: string;
-  secret: string;
-  timestamp: string;
-  body: string;
-}
-
-function Expected({ prefix, secret, timestamp, body }: ExpectedProps) {
-  const [expected, setExpected] = useState<string | null>(null);
-  useEffect(() => {
-    let current = true;
-    setExpected(null);
-    if (secret !== "" && canSign) {
-      void expectedSignature({ secret, timestamp, body }).then((signature) => current && setExpected(signature));
-    }
-    return () => {
-      current = false;
-    };
-  }, [secret, timestamp, body]);
+function Expected({ prefix, signed }: { prefix: string; signed: Signed }) {
+  const expected = useComputed(signed.secret === "" ? null : signed, expectedSignature);
   return (
-    <div className={css.part}>
-      <h3 className={css.label}>Expected {prefix}-Signature</h3>
+    <div className={shared.column}>
+      <h3 className={shared.small}>Expected {prefix}-Signature</h3>
       {expected ? (
         <Code what="expected signature" text={expected} />
       ) : (
-        <p className={css.awaiting}>
+        <p className={classNames(shared.dashed, shared.softSmall)}>
           {canSign
             ? "Paste the signing secret to see it."
             : "This browser computes signatures only on a page served over HTTPS."}
@@ -133,21 +101,27 @@ function Expected({ prefix, secret, timestamp, body }: ExpectedProps) {
   );
 }
 
-/** Browsers offer WebCrypto only where the page came over HTTPS or from this machine. */
+/** Browsers offer WebCrypto only if the page came over HTTPS or from this machine. */
 const canSign = globalThis.crypto?.subtle !== undefined;
 
-function Judged({ got, secret, timestamp, body }: { got: string; secret: string; timestamp: string; body: string }) {
-  const [verdict, setVerdict] = useState<Verdict | null>(null);
+/** The result of an asynchronous computation; null until it is there, and while there is no input. */
+function useComputed<I, T>(input: I | null, compute: (input: I) => Promise<T>): T | null {
+  const [result, setResult] = useState<T | null>(null);
+  const inputJson = JSON.stringify(input);
   useEffect(() => {
     let current = true;
-    setVerdict(null);
-    if (got.trim() !== "" && secret !== "" && canSign) {
-      void judgeSignature(got, { secret, timestamp, body }).then((judged) => current && setVerdict(judged));
-    }
+    setResult(null);
+    if (input !== null && canSign) void compute(input).then((computed) => current && setResult(computed));
     return () => {
       current = false;
     };
-  }, [got, secret, timestamp, body]);
+  }, [inputJson]);
+  return result;
+}
+
+function Judged({ got, signed }: { got: string; signed: Signed }) {
+  const input = got.trim() === "" || signed.secret === "" ? null : { got, signed };
+  const verdict = useComputed(input, (each) => judgeSignature(each.got, each.signed));
   if (!verdict) return null;
   if (verdict.is === "match") return <Notice tone="good" title="It is the right one." />;
   if (verdict.is === "mistake") {

@@ -1,4 +1,4 @@
-/** What one attempt's signature was made of (SPEC 4.3). */
+/** The parts of one attempt's signature (SPEC 4.3). */
 export interface Signed {
   /** The signing secret's literal text. */
   secret: string;
@@ -20,7 +20,7 @@ export async function expectedSignature(signed: Signed): Promise<string> {
 export type Verdict = { is: "match" } | { is: "mistake"; mistake: string } | { is: "unknown" };
 
 /**
- * Compares what a receiver computed with what it should have, and where they differ looks for the mistake that explains it:
+ * Compares a receiver's signature with the right one. If they differ, it looks for the mistake that explains it:
  * each of the usual ones is made here on purpose.
  * @param got a header value or a bare digest, as hexadecimal or Base64.
  */

@@ -1,6 +1,8 @@
 import { ApiProblem } from "../../api/client.ts";
+import { classNames } from "../../common/class-names.ts";
 import { Notice, ProblemNotice } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
+import shared from "../../common/shared.module.css";
 import { type Conflict, type DraftField, fieldNames } from "./edits.ts";
 import css from "./webhook.module.css";
 
@@ -39,7 +41,7 @@ export function ConflictNotice({ conflicts, onTake }: Props) {
       ) : (
         <>
           <p>What you typed is still here. Look at what has changed, then save again.</p>
-          <ul className={css.conflictNoticeList}>
+          <ul className={classNames(shared.column, css.conflicts)}>
             {conflicts.map((conflict) => (
               <Change key={conflict.field} conflict={conflict} onTake={onTake} />
             ))}
@@ -50,13 +52,8 @@ export function ConflictNotice({ conflicts, onTake }: Props) {
   );
 }
 
-function Change({
-  conflict: { field, before, now, yours },
-  onTake,
-}: {
-  conflict: Conflict;
-  onTake: (field: DraftField) => void;
-}) {
+function Change({ conflict, onTake }: { conflict: Conflict } & Pick<Props, "onTake">) {
+  const { field, before, now, yours } = conflict;
   return (
     <li className={css.conflict}>
       <strong>{fieldNames[field]}</strong>
@@ -65,7 +62,7 @@ function Change({
         {yours === null ? ". The form shows what it is now." : null}
       </span>
       {yours === null ? null : (
-        <span className={css.decision}>
+        <span className={shared.row}>
           <span>
             You typed <q>{yours}</q>, and saving puts that in.
           </span>

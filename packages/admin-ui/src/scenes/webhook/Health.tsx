@@ -1,23 +1,28 @@
 import type { EndpointDetails, FailedAttempt } from "@herald/contracts";
+import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { classNames } from "../../common/class-names.ts";
 import { Pips } from "../../common/display/Badge.tsx";
-import display from "../../common/display/display.module.css";
-import { Icon } from "../../common/display/Icon.tsx";
+import { Icon, type IconName } from "../../common/display/Icon.tsx";
 import { besideStatus, endpointStatus, inWords, nextTryWords } from "../../common/display/status.ts";
+import type { Tone } from "../../common/feedback/Notice.tsx";
 import { duration } from "../../common/formats.ts";
 import { product } from "../../common/product.ts";
 import { useSession } from "../../common/session.tsx";
+import shared from "../../common/shared.module.css";
 import { Moment, Time, useTicking } from "../../common/Time.tsx";
 import { ResumeButton } from "./dialogs.tsx";
 import css from "./webhook.module.css";
 import { diagnose, resumeWords } from "./words.ts";
 
-/**
- * Why a webhook doesn't get its deliveries, and what to do. Empty for a healthy one.
- * @param brief in a line, where something else is what one looks at
- */
-export function Health({ webhook, brief }: { webhook: EndpointDetails; brief: boolean }) {
+interface HealthProps {
+  webhook: EndpointDetails;
+  /** In a line, on a page about something else. */
+  brief: boolean;
+}
+
+/** Why a webhook doesn't get its deliveries, and what to do. Empty for a healthy one. */
+export function Health({ webhook, brief }: HealthProps) {
   const status = endpointStatus(webhook);
   if (status === "active") return null;
   if (status === "paused") return <Paused webhook={webhook} brief={brief} />;
@@ -25,84 +30,111 @@ export function Health({ webhook, brief }: { webhook: EndpointDetails; brief: bo
   return <Failing webhook={webhook} brief={brief} />;
 }
 
-function Paused({ webhook, brief }: { webhook: EndpointDetails; brief: boolean }) {
+interface CardProps {
+  tone: Tone;
+  label: string;
+  icon: IconName;
+  title: string;
+  /** The words below the title. */
+  children: ReactNode;
+  /** A button beside the words. */
+  action?: ReactNode;
+  below?: ReactNode;
+}
+
+function Card({ tone, label, icon, title, children, action, below }: CardProps) {
   return (
-    <section className={classNames(css.health, css.plain)} aria-label="Why nothing is sent">
-      <div className={css.head}>
-        <div className={css.words}>
-          <h2 className={css.title}>
-            <Icon name="pause" /> Paused by {webhook.disabledBy ?? "an admin"}
+    <section className={classNames(shared.small, shared[tone], css.health)} aria-label={label}>
+      <div className={classNames(shared.top, shared.inset, css.head)}>
+        <div className={shared.words}>
+          <h2 className={classNames(shared.iconed, css.title)}>
+            <Icon name={icon} /> {title}
           </h2>
-          {brief ? null : (
-            <p>
-              Nothing has been sent
-              {webhook.disabledAtUtc ? (
-                <>
-                  {" "}
-                  since it was switched off <Time iso={webhook.disabledAtUtc} />
-                </>
-              ) : null}
-              . {onResume(webhook)}
-            </p>
-          )}
+          {children}
         </div>
-        <ResumeButton webhook={webhook} />
+        {action}
       </div>
+      {below}
     </section>
+  );
+}
+
+function Paused({ webhook, brief }: HealthProps) {
+  return (
+    <Card
+      tone="plain"
+      label="Why nothing is sent"
+      icon="pause"
+      title={`Paused by ${webhook.disabledBy ?? "an admin"}`}
+      action={<ResumeButton webhook={webhook} />}
+    >
+      {brief ? null : (
+        <p>
+          <NothingSent webhook={webhook} since="it was switched off" />
+        </p>
+      )}
+    </Card>
   );
 }
 
 /** Not the receiver's fault, so it is said as plainly as a pause. */
 function Quarantined({ since }: { since: string }) {
   return (
-    <section className={classNames(css.health, css.care)} aria-label="Why nothing is sent">
-      <div className={css.head}>
-        <div className={css.words}>
-          <h2 className={css.title}>
-            <Icon name="alert" /> {product.name} can't open this webhook's signing secret
-          </h2>
-          <p>
-            It noticed so <Time iso={since} />. Nothing is sent meanwhile, and no failure is counted: a key of{" "}
-            {product.name}'s own is missing, which its operators see too. Deliveries wait, and go out by themselves when
-            the key is back.
-          </p>
-          <p>To go on without it, replace the signing secret under Settings, and give your receiver the new one.</p>
-        </div>
-      </div>
-    </section>
+    <Card
+      tone="care"
+      label="Why nothing is sent"
+      icon="alert"
+      title={`${product.name} can't open this webhook's signing secret`}
+    >
+      <p>
+        It noticed this <Time iso={since} />. Nothing is sent meanwhile, and no failure is counted: a key of{" "}
+        {product.name}'s own is missing, which its operators see too. Deliveries wait, and go out by themselves when the
+        key is back.
+      </p>
+      <p>To go on without it, replace the signing secret under Settings, and give your receiver the new one.</p>
+    </Card>
   );
 }
 
-function onResume(webhook: EndpointDetails): string {
-  const { unfinished, onResume } = webhook;
-  const waits = unfinished.pending + unfinished.parked + (onResume?.missedEvents ?? 0) > 0;
-  return waits ? resumeWords(webhook) : "Nothing waits so far.";
+/** @param since what happened when sending stopped, in words */
+function NothingSent({ webhook, since }: { webhook: EndpointDetails; since: string }) {
+  const { parked, missedEvents } = webhook.onResume ?? { parked: 0, missedEvents: 0 };
+  return (
+    <>
+      Nothing has been sent
+      {webhook.disabledAtUtc ? (
+        <>
+          {` since ${since} `}
+          <Time iso={webhook.disabledAtUtc} />
+        </>
+      ) : null}
+      . {parked + missedEvents > 0 ? resumeWords(webhook) : "Nothing waits so far."}
+    </>
+  );
 }
 
-function Failing({ webhook, brief }: { webhook: EndpointDetails; brief: boolean }) {
+function Failing({ webhook, brief }: HealthProps) {
   const { limits } = useSession();
   const limit = limits.disableAfterFailures;
   const { failureRun: run, consecutiveFailures: failures, enabled } = webhook;
+  const count = `${failures} of ${limit} failures in a row`;
   return (
-    <section className={classNames(css.health, enabled ? css.care : css.bad)} aria-label="Why deliveries fail">
-      <div className={css.head}>
-        <div className={css.words}>
-          <h2 className={css.title}>
-            <Icon name={enabled ? "alert" : "stop"} />
-            {enabled
-              ? `${failures} of ${limit} failures in a row`
-              : `Disabled after ${inWords(limit)} failures in a row`}
-          </h2>
-          {brief ? <Link href={`/webhooks/${webhook.id}`}>See why</Link> : <Why webhook={webhook} />}
-        </div>
-        {enabled ? (
-          <Pips count={Math.min(failures, limit)} limit={limit} words={`${failures} of ${limit} failures in a row`} />
+    <Card
+      tone={enabled ? "care" : "bad"}
+      label="Why deliveries fail"
+      icon={enabled ? "alert" : "stop"}
+      title={enabled ? count : `Disabled after ${inWords(limit)} failures in a row`}
+      action={
+        enabled ? (
+          <Pips count={Math.min(failures, limit)} limit={limit} words={count} />
         ) : (
           <ResumeButton webhook={webhook} />
-        )}
-      </div>
-      {run.length > 0 && !brief ? <Attempts id={webhook.id} run={run} disabledIt={!enabled} /> : null}
-    </section>
+        )
+      }
+      below={run.length > 0 && !brief ? <Attempts id={webhook.id} run={run} disabledIt={!enabled} /> : null}
+    >
+      {brief ? <Link href={`/webhooks/${webhook.id}`}>See why</Link> : <Why webhook={webhook} />}
+    </Card>
   );
 }
 
@@ -113,22 +145,13 @@ function Why({ webhook }: { webhook: EndpointDetails }) {
   return (
     <>
       {enabled ? <NextTry webhook={webhook} /> : null}
-      {diagnosis ? <p className={css.cause}>{diagnosis.cause}</p> : null}
+      {diagnosis ? <p className={shared.strong}>{diagnosis.cause}</p> : null}
       {diagnosis ? <p>{diagnosis.remedy}</p> : null}
-      <p className={css.consequence}>
+      <p className={classNames(shared.soft, css.consequence)}>
         {enabled ? (
-          `After ${inWords(limits.disableAfterFailures)} in a row ${product.name} disables the webhook; any success starts the count anew.`
+          `After ${inWords(limits.disableAfterFailures)} in a row ${product.name} disables the webhook. Any success starts the count again.`
         ) : (
-          <>
-            Nothing has been sent
-            {webhook.disabledAtUtc ? (
-              <>
-                {" "}
-                since {product.name} disabled it <Time iso={webhook.disabledAtUtc} />
-              </>
-            ) : null}
-            . {onResume(webhook)}
-          </>
+          <NothingSent webhook={webhook} since={`${product.name} disabled it`} />
         )}
       </p>
     </>
@@ -137,10 +160,10 @@ function Why({ webhook }: { webhook: EndpointDetails }) {
 
 function NextTry({ webhook }: { webhook: EndpointDetails }) {
   const words = useTicking((now) => nextTryWords(webhook, now) ?? "");
-  if (words) return <p className={css.next}>Failing, {words}.</p>;
+  if (words) return <p>Failing, {words}.</p>;
   return (
     <p>
-      {webhook.cutOffSinceUtc || webhook.heldSinceUtc
+      {webhook.outageSinceUtc || webhook.stoppedSinceUtc
         ? "Failing, and tried again later."
         : "Failing, and tried again with its next delivery."}
     </p>
@@ -150,21 +173,21 @@ function NextTry({ webhook }: { webhook: EndpointDetails }) {
 function Attempts({ id, run, disabledIt }: { id: string; run: FailedAttempt[]; disabledIt: boolean }) {
   return (
     <ol
-      className={`${css.run} ${display.ruled}`}
+      className={classNames(shared.ruled, css.run)}
       aria-label={
         disabledIt ? "The attempts that disabled it, oldest first" : "The failures since the last success, oldest first"
       }
     >
       {run.map((attempt) => (
         <li key={`${attempt.deliveryId}/${attempt.attemptNumber}`} className={css.attempt}>
-          <span className={css.when}>
+          <span className={classNames(shared.soft, css.when)}>
             <Moment iso={attempt.attemptedAtUtc} />
           </span>
-          <span className={css.what}>
+          <span>
             <strong>{attempt.statusCode}</strong>
             {` ${besideStatus(attempt.statusCode, attempt.errorSummary)}`}
           </span>
-          <span className={css.detail}>
+          <span className={classNames(shared.soft, css.detail)}>
             {attempt.eventType}, attempt {attempt.attemptNumber}, {duration(attempt.durationMs)}
           </span>
           <Link

@@ -1,10 +1,12 @@
 import { createContext, type ReactNode, useContext, useState } from "react";
+import { classNames } from "../../common/class-names.ts";
 import { Copy } from "../../common/display/Code.tsx";
 import { Notice } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { Dialog } from "../../common/overlay/Dialog.tsx";
 import overlay from "../../common/overlay/overlay.module.css";
 import { product } from "../../common/product.ts";
+import shared from "../../common/shared.module.css";
 import css from "./webhook.module.css";
 
 interface Revealed {
@@ -56,7 +58,7 @@ function SecretDialog({ webhookName, secret, replaces, onClose }: Revealed & { o
         <Notice tone="care" title="This is the only time it is shown.">
           <p>{product.name} keeps it encrypted and never shows it again. If it gets lost, replace it.</p>
         </Notice>
-        <code className={css.secret} data-testid="signing-secret">
+        <code className={classNames(shared.dashed, css.secret)} data-testid="signing-secret">
           {secret}
         </code>
         <p>

@@ -2,13 +2,14 @@ import type { EventTypeInfo } from "@herald/contracts";
 import { useQuery } from "@tanstack/react-query";
 import { useId } from "react";
 import { eventTypesQuery } from "../../api/queries.ts";
-import display from "../../common/display/display.module.css";
+import { classNames } from "../../common/class-names.ts";
 import { Icon } from "../../common/display/Icon.tsx";
 import { Skeleton } from "../../common/feedback/LoadError.tsx";
 import { Button } from "../../common/form/Button.tsx";
-import { Field, Problems, Switch } from "../../common/form/Field.tsx";
+import { Problems, Switch, TextField } from "../../common/form/Field.tsx";
 import controls from "../../common/form/form.module.css";
 import { useSession } from "../../common/session.tsx";
+import shared from "../../common/shared.module.css";
 import type { WebhookForm } from "./use-webhook-form.ts";
 import css from "./webhook.module.css";
 
@@ -21,57 +22,41 @@ export function WebhookFields({ form, readOnly }: { form: WebhookForm; readOnly:
   const characters = [...draft.name].length;
   return (
     <>
-      <Field
+      <TextField
         label="Name"
         hint="How you and your colleagues recognize it."
         problems={problemsOf("name")}
         aside={
           characters > limits.nameCharacters * 0.8 ? (
-            <span className={controls.count}>
+            <span className={shared.faint}>
               {characters} of {limits.nameCharacters}
             </span>
           ) : null
         }
-      >
-        {(attributes) => (
-          <input
-            {...attributes}
-            className={controls.input}
-            name="name"
-            value={draft.name}
-            onChange={({ target }) => onChange("name", { name: target.value })}
-            onBlur={() => onLeave("name")}
-            readOnly={readOnly}
-            autoComplete="off"
-            required
-          />
-        )}
-      </Field>
-      <Field
+        name="name"
+        value={draft.name}
+        onChange={(name) => onChange("name", { name })}
+        onBlur={() => onLeave("name")}
+        readOnly={readOnly}
+        required
+      />
+      <TextField
         label="Endpoint URL"
-        hint="An HTTPS address on the public internet, without credentials. Give the final one: redirects are not followed. Saving does not test it."
+        hint="An HTTPS address on the public internet, without credentials. Give the final one: redirects are not followed. Nothing is sent to it when you save."
         problems={problemsOf("url")}
-      >
-        {(attributes) => (
-          <input
-            {...attributes}
-            className={`${controls.input} ${controls.mono}`}
-            name="url"
-            type="url"
-            inputMode="url"
-            placeholder="https://receiver.example/webhooks"
-            value={draft.url}
-            onChange={({ target }) => onChange("url", { url: target.value })}
-            onBlur={() => onLeave("url")}
-            readOnly={readOnly}
-            autoComplete="off"
-            spellCheck={false}
-            required
-          />
-        )}
-      </Field>
-      <fieldset className={css.eventFields} aria-describedby={problemId}>
-        <legend className={css.legend}>Event selection</legend>
+        mono
+        name="url"
+        type="url"
+        inputMode="url"
+        placeholder="https://receiver.example/webhooks"
+        value={draft.url}
+        onChange={(url) => onChange("url", { url })}
+        onBlur={() => onLeave("url")}
+        readOnly={readOnly}
+        required
+      />
+      <fieldset className={shared.column} aria-describedby={problemId}>
+        <legend className={classNames(shared.small, shared.strong)}>Event selection</legend>
         <Problems id={problemId} problems={problemsOf("events")} />
         {events.data ? (
           <EventSelection
@@ -119,7 +104,7 @@ export function EventSelection({ types, selected, onChange, readOnly }: EventSel
           {hasAll ? "Select none" : `Select all ${all.length}`}
         </Button>
       )}
-      <ul className={`${css.eventList} ${display.ruled}`}>
+      <ul className={classNames(shared.boxed, shared.ruled)}>
         {types.map((type) => (
           <Choice
             key={type.name}
@@ -157,10 +142,10 @@ function Choice({ type, checked, onToggle, readOnly }: ChoiceProps) {
       <label htmlFor={id} className={css.eventName}>
         {type.name}
       </label>
-      <div id={`${id}-meaning`} className={css.meaning}>
+      <div id={`${id}-meaning`} className={classNames(shared.soft, css.meaning)}>
         <p>{sentence(type.emittedWhen)}</p>
         {type.remark ? (
-          <p className={css.remark}>
+          <p className={classNames(shared.iconed, css.remark)}>
             <Icon name="alert" size={14} />
             <span>{type.remark}</span>
           </p>

@@ -4,12 +4,14 @@ import { type FormEvent, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { ApiProblem } from "../../api/client.ts";
 import { createWebhook, saveWebhook, webhookQuery } from "../../api/queries.ts";
+import { classNames } from "../../common/class-names.ts";
 import { Icon } from "../../common/display/Icon.tsx";
 import { announce, Notice } from "../../common/feedback/Notice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { Switch } from "../../common/form/Field.tsx";
 import { PageHead, Panel, usePageTitle } from "../../common/page/Page.tsx";
 import { useManageBlock } from "../../common/session.tsx";
+import shared from "../../common/shared.module.css";
 import { ConflictNotice, SaveProblem } from "./ConflictNotice.tsx";
 import { type Conflict, type Draft, mergeEdits, sameDraft } from "./edits.ts";
 import { useRevealSecret } from "./RevealedSecret.tsx";
@@ -30,7 +32,7 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   const block = useManageBlock();
   const client = useQueryClient();
   const reveal = useRevealSecret();
-  /** What the edit began from; its version is the one that a save must name. */
+  /** The edit began from this. A save must name its version. */
   const [base, setBase] = useState(() => baseOf(webhook));
   const [rotateSecret, setRotateSecret] = useState(false);
   const [conflicts, setConflicts] = useState<Conflict[]>([]);
@@ -75,7 +77,7 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   return (
     <Panel title="Settings" padded narrow>
       {block ? <Notice tone="plain" icon="lock" title={block} /> : null}
-      <form className={css.form} onSubmit={submit} noValidate>
+      <form className={shared.loose} onSubmit={submit} noValidate>
         <WebhookFields form={form} readOnly={block !== null} />
         <div className={css.replace}>
           <Switch
@@ -110,7 +112,7 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
         ) : (
           <SaveProblem error={save.error} />
         )}
-        <div className={css.actions}>
+        <div className={shared.row}>
           <Button
             kind="primary"
             type="submit"
@@ -165,21 +167,21 @@ export function NewWebhook() {
       <PageHead
         title="New webhook"
         back={
-          <Link href="/" className={css.back}>
+          <Link href="/" className={classNames(shared.iconed, shared.softSmall, css.back)}>
             <Icon name="arrowLeft" size={14} /> All webhooks
           </Link>
         }
       />
       <Panel padded narrow>
         {block ? <Notice tone="plain" icon="lock" title={block} /> : null}
-        <form className={css.form} onSubmit={submit} noValidate>
+        <form className={shared.loose} onSubmit={submit} noValidate>
           <WebhookFields form={form} readOnly={block !== null} />
-          <p className={css.note}>
+          <p className={classNames(shared.iconed, shared.softSmall)}>
             <Icon name="key" />
             <span>Saving makes a signing secret and shows it once. Have a place ready to store it.</span>
           </p>
           <SaveProblem error={create.error} />
-          <div className={css.actions}>
+          <div className={shared.row}>
             <Button kind="primary" type="submit" busy={create.isPending} disabledReason={block}>
               Save webhook
             </Button>

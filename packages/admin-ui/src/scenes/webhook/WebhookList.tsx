@@ -3,43 +3,38 @@ import { useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useMemo } from "react";
 import { Link, useSearchParams } from "wouter";
 import { overviewQuery } from "../../api/queries.ts";
+import { classNames } from "../../common/class-names.ts";
 import { type EndpointStatus, endpointStatus, inWords } from "../../common/display/status.ts";
-import { EmptyState, LoadError, Skeleton } from "../../common/feedback/LoadError.tsx";
+import { EmptyState, NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { Notice, RefreshProblem, StandstillNotice } from "../../common/feedback/Notice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { Choices } from "../../common/form/Field.tsx";
-import { PageHead, Panel, Sections } from "../../common/page/Page.tsx";
+import { OrganizationPage, Panel } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
 import { useManageBlock, useSession } from "../../common/session.tsx";
+import shared from "../../common/shared.module.css";
 import { WebhookTable } from "./WebhookTable.tsx";
-import css from "./webhook.module.css";
 
 /** Every webhook of the organization, with its state. */
 export function WebhookList() {
   const { data: webhooks, error } = useQuery(overviewQuery);
   return (
-    <>
-      <PageHead title="Webhooks" actions={<NewWebhookButton />}>
-        <p>{product.name} sends your organization's business events to these receivers, signed and retried.</p>
-      </PageHead>
-      <div className={css.sections}>
-        <Sections />
-      </div>
+    <OrganizationPage
+      title="Webhooks"
+      words={`${product.name} sends your organization's business events to these receivers, signed and retried.`}
+      actions={<NewWebhookButton />}
+    >
       {webhooks ? (
-        <div className={css.stack}>
+        <>
           <RefreshProblem error={error} what="the list" />
           <Loaded webhooks={webhooks} />
-        </div>
-      ) : error ? (
-        <Panel>
-          <LoadError error={error} what="the webhooks" level={2} />
-        </Panel>
+        </>
       ) : (
         <Panel>
-          <Skeleton rows={6} what="webhooks" />
+          <NotLoaded error={error} what="the webhooks" rows={6} />
         </Panel>
       )}
-    </>
+    </OrganizationPage>
   );
 }
 
@@ -73,7 +68,7 @@ function Loaded({ webhooks }: { webhooks: EndpointOverview[] }) {
   );
 }
 
-/** What needs an admin's attention. It comes first, since most admins open the page because of it. */
+/** The webhooks that need an admin. They come first, since most admins open the page because of them. */
 function Attention({ webhooks }: { webhooks: EndpointOverview[] }) {
   const { limits } = useSession();
   const disabled = webhooks.filter((webhook) => endpointStatus(webhook) === "disabled");
@@ -88,7 +83,7 @@ function Attention({ webhooks }: { webhooks: EndpointOverview[] }) {
           : `${disabled.length} webhooks were disabled after ${failures}: nothing is sent to them.`
       }
     >
-      <ul className={css.disabled}>
+      <ul className={shared.row}>
         {disabled.slice(0, 5).map((webhook) => (
           <li key={webhook.id}>
             <Link href={`/webhooks/${webhook.id}`}>See why {webhook.name} is disabled</Link>
@@ -141,7 +136,7 @@ function ListControls({ webhooks }: { webhooks: readonly EndpointOverview[] }) {
   const [search, setSearch] = useSearchParams();
   const countOf = (status: EndpointStatus) => webhooks.filter((each) => endpointStatus(each) === status).length;
   return (
-    <search className={css.controls}>
+    <search className={classNames(shared.bar, shared.strip)}>
       <Choices
         name="Status"
         value={statusFromSearch(search) ?? "all"}

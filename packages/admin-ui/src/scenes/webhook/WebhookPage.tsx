@@ -13,6 +13,7 @@ import { Button } from "../../common/form/Button.tsx";
 import { Menu } from "../../common/overlay/Menu.tsx";
 import { PageHead, Stack, Tabs } from "../../common/page/Page.tsx";
 import { useDeleteBlock, useManageBlock, useSession } from "../../common/session.tsx";
+import shared from "../../common/shared.module.css";
 import { Deliveries } from "../deliveries/Deliveries.tsx";
 import { DeleteDialog, PauseDialog } from "./dialogs.tsx";
 import { Health } from "./Health.tsx";
@@ -77,7 +78,7 @@ function Head({ webhook }: { webhook: EndpointDetails }) {
       actions={<WebhookActions webhook={webhook} />}
     >
       <div className={css.url}>
-        <code>{webhook.url}</code>
+        <code className={shared.soft}>{webhook.url}</code>
         <Copy text={webhook.url} what="endpoint URL" small />
       </div>
     </PageHead>

@@ -1,12 +1,14 @@
 import type { EndpointOverview } from "@herald/contracts";
-import { memo, useRef } from "react";
+import { memo } from "react";
 import { Link } from "wouter";
+import { classNames } from "../../common/class-names.ts";
 import { OutcomeBadge, Pips, StatusBadge } from "../../common/display/Badge.tsx";
-import display from "../../common/display/display.module.css";
 import { HourBars } from "../../common/display/hours.tsx";
 import { endpointStatus, nextTryWords, outcomeOfSummary } from "../../common/display/status.ts";
+import { LiveTable } from "../../common/page/LiveTable.tsx";
 import { useSession } from "../../common/session.tsx";
-import { useHoverOrFocus, useSteadyPlace, useSteadyRows } from "../../common/steady.ts";
+import shared from "../../common/shared.module.css";
+import { useHoverOrFocus, useSteadyRows } from "../../common/steady.ts";
 import { Time, useTicking } from "../../common/Time.tsx";
 import css from "./webhook.module.css";
 
@@ -18,39 +20,27 @@ interface Props {
 
 /** Rows appear and go, unless the pointer or the focus is in the table; their content is always the newest. */
 export function WebhookTable({ webhooks, list }: Props) {
-  const { isActive, pointer, focus } = useHoverOrFocus();
-  const { rows } = useSteadyRows(webhooks, isActive, list);
-  const place = useRef<HTMLTableElement>(null);
-  useSteadyPlace(place, isActive);
+  const hover = useHoverOrFocus();
+  const { rows } = useSteadyRows(webhooks, hover.isActive, list);
   return (
-    <table ref={place} className={`${display.table} ${css.table}`}>
-      <caption className={display.unseen}>Webhooks, by name</caption>
-      <thead>
-        <tr>
-          <th scope="col">Webhook</th>
-          <th scope="col" className={css.status}>
-            Status
-          </th>
-          <th scope="col" className={css.names}>
-            Events
-          </th>
-          <th scope="col" className={css.failures}>
-            Failures in a row
-          </th>
-          <th scope="col" className={css.day}>
-            Last 24 hours
-          </th>
-          <th scope="col" className={css.last}>
-            Last delivery
-          </th>
-        </tr>
-      </thead>
-      <tbody {...pointer} {...focus}>
-        {rows.map((webhook) => (
-          <Row key={webhook.id} webhook={webhook} />
-        ))}
-      </tbody>
-    </table>
+    <LiveTable
+      caption="Webhooks, by name"
+      columns={[
+        ["Webhook"],
+        // Narrow in a window of less than 75rem.
+        ["Status", "clamp(8.25rem, (100vw - 75rem) * 99, 13.125rem)"],
+        ["Events", "11.5rem"],
+        ["Failures in a row", "7.75rem"],
+        ["Last 24 hours", "9.125rem"],
+        ["Last delivery", "12.375rem"],
+      ]}
+      className={css.table}
+      hover={hover}
+    >
+      {rows.map((webhook) => (
+        <Row key={webhook.id} webhook={webhook} />
+      ))}
+    </LiveTable>
   );
 }
 
@@ -59,19 +49,19 @@ const Row = memo(function Row({ webhook }: { webhook: EndpointOverview }) {
   const status = endpointStatus(webhook);
   const { disableAfterFailures: limit, maxAttempts } = limits;
   return (
-    <tr className={display.row} data-hint-scope>
+    <tr className={shared.tableRow} data-hint-scope>
       <th scope="row">
-        <Link href={`/webhooks/${webhook.id}`} className={display.rowLink}>
+        <Link href={`/webhooks/${webhook.id}`} className={shared.rowLink}>
           {webhook.name}
         </Link>
-        <span className={css.address}>{webhook.url}</span>
+        <span className={classNames(shared.faint, css.address)}>{webhook.url}</span>
       </th>
       <td data-label="Status">
-        <div className={css.webhookTableStack}>
+        <div className={css.pair}>
           <StatusBadge status={status} failureLimit={limit} />
           {status === "failing" ? <NextTry webhook={webhook} /> : null}
           {webhook.disabledAtUtc ? (
-            <small className={display.faint}>
+            <small className={shared.faint}>
               <Time iso={webhook.disabledAtUtc} />
             </small>
           ) : null}
@@ -93,19 +83,19 @@ const Row = memo(function Row({ webhook }: { webhook: EndpointOverview }) {
       </td>
       <td data-label="Last delivery">
         {webhook.lastDelivery ? (
-          <div className={css.webhookTableStack}>
+          <div className={css.pair}>
             <span className={css.latest}>
-              <OutcomeBadge outcome={outcomeOfSummary(webhook.lastDelivery, maxAttempts)} />
+              <OutcomeBadge outcome={outcomeOfSummary(webhook.lastDelivery, maxAttempts, webhook.enabled)} />
               {webhook.lastDelivery.attemptedAtUtc ? (
-                <small className={display.faint}>
+                <small className={shared.faint}>
                   <Time iso={webhook.lastDelivery.attemptedAtUtc} />
                 </small>
               ) : null}
             </span>
-            <small className={display.faint}>{webhook.lastDelivery.eventType}</small>
+            <small className={shared.faint}>{webhook.lastDelivery.eventType}</small>
           </div>
         ) : (
-          <span className={display.faint}>None yet</span>
+          <span className={shared.faint}>None yet</span>
         )}
       </td>
     </tr>
@@ -114,20 +104,20 @@ const Row = memo(function Row({ webhook }: { webhook: EndpointOverview }) {
 
 function NextTry({ webhook }: { webhook: EndpointOverview }) {
   const words = useTicking((now) => nextTryWords(webhook, now) ?? "");
-  return words ? <small className={display.faint}>{words}</small> : null;
+  return words ? <small className={shared.faint}>{words}</small> : null;
 }
 
 function Events({ names }: { names: readonly string[] }) {
   const [first, ...others] = names;
   return (
-    <span className={css.eventNames} data-hint={others.length > 0 ? names.join(", ") : undefined}>
+    <span data-hint={others.length > 0 ? names.join(", ") : undefined}>
       {first}
       {others.length > 0 ? (
         <>
-          <span className={display.faint} aria-hidden="true">
+          <span className={shared.faint} aria-hidden="true">
             {` +${others.length}`}
           </span>
-          <span className={display.unseen}>, {others.join(", ")}</span>
+          <span className={shared.unseen}>, {others.join(", ")}</span>
         </>
       ) : null}
     </span>

@@ -1,17 +1,20 @@
 import type { EndpointDetails } from "@herald/contracts";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useLocation } from "wouter";
 import { deleteWebhook, saveWebhook } from "../../api/queries.ts";
-import { announce, ProblemNotice } from "../../common/feedback/Notice.tsx";
+import { announce } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
-import { Field } from "../../common/form/Field.tsx";
-import controls from "../../common/form/form.module.css";
-import { Confirmation, Dialog } from "../../common/overlay/Dialog.tsx";
-import overlay from "../../common/overlay/overlay.module.css";
+import { TextField } from "../../common/form/Field.tsx";
+import { Confirmation } from "../../common/overlay/Dialog.tsx";
 import { useManageBlock, useSession } from "../../common/session.tsx";
-import css from "./webhook.module.css";
+import shared from "../../common/shared.module.css";
 import { resumeWords } from "./words.ts";
+
+interface DialogProps {
+  webhook: EndpointDetails;
+  onClose: () => void;
+}
 
 export function ResumeButton({ webhook }: { webhook: EndpointDetails }) {
   const [asking, setAsking] = useState(false);
@@ -26,23 +29,11 @@ export function ResumeButton({ webhook }: { webhook: EndpointDetails }) {
   );
 }
 
-function ResumeDialog({ webhook, onClose }: { webhook: EndpointDetails; onClose: () => void }) {
+function ResumeDialog({ webhook, onClose }: DialogProps) {
   const { limits } = useSession();
-  const resume = useSwitchWebhook(webhook, () => {
-    announce(`${webhook.name} is active again.`);
-    onClose();
-  });
   return (
-    <Confirmation
-      title={`Resume ${webhook.name}?`}
-      verb="Resume"
-      icon="play"
-      mutation={resume}
-      failed="It was not resumed."
-      onConfirm={() => resume.mutate(true)}
-      onClose={onClose}
-    >
-      <p className={css.lead}>{resumeWords(webhook)}</p>
+    <SwitchDialog webhook={webhook} enabled onClose={onClose}>
+      <p className={shared.lead}>{resumeWords(webhook)}</p>
       <ul>
         <li>The count of failures starts at zero.</li>
         <li>
@@ -50,56 +41,60 @@ function ResumeDialog({ webhook, onClose }: { webhook: EndpointDetails; onClose:
           “Never got”.
         </li>
       </ul>
-    </Confirmation>
+    </SwitchDialog>
   );
 }
 
-export function PauseDialog({ webhook, onClose }: { webhook: EndpointDetails; onClose: () => void }) {
-  const pause = useSwitchWebhook(webhook, () => {
-    announce(`${webhook.name} is paused.`);
-    onClose();
-  });
+export function PauseDialog({ webhook, onClose }: DialogProps) {
   return (
-    <Confirmation
-      title={`Pause ${webhook.name}?`}
-      verb="Pause"
-      icon="pause"
-      mutation={pause}
-      failed="It was not paused."
-      onConfirm={() => pause.mutate(false)}
-      onClose={onClose}
-    >
+    <SwitchDialog webhook={webhook} enabled={false} onClose={onClose}>
       <p>Nothing is sent to it until you resume it. A request that is under way may still arrive.</p>
       <ul>
         <li>Unfinished deliveries and the history are kept.</li>
         <li>Events that come meanwhile are sent after the resume, for up to seven days.</li>
       </ul>
-    </Confirmation>
+    </SwitchDialog>
   );
 }
 
 /** Pauses or resumes a webhook: an edit that changes nothing but its Active flag (SPEC 3.1). */
-function useSwitchWebhook(webhook: EndpointDetails, onDone: () => void) {
+function SwitchDialog({
+  webhook,
+  enabled,
+  onClose,
+  children,
+}: DialogProps & { enabled: boolean; children: ReactNode }) {
   const client = useQueryClient();
-  return useMutation({
-    mutationFn: (enabled: boolean) => {
-      const { name, url, events, version } = webhook;
-      return saveWebhook(webhook.id, { name, url, events, enabled, rotateSecret: false, version });
-    },
+  const { id, name, url, events, version } = webhook;
+  const change = useMutation({
+    mutationFn: () => saveWebhook(id, { name, url, events, enabled, rotateSecret: false, version }),
     onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ["webhook", webhook.id] });
+      await client.invalidateQueries({ queryKey: ["webhook", id] });
       void client.invalidateQueries({ queryKey: ["overview"] });
-      void client.invalidateQueries({ queryKey: ["deliveries", webhook.id] });
-      onDone();
+      void client.invalidateQueries({ queryKey: ["deliveries", id] });
+      announce(`${name} is ${enabled ? "active again" : "paused"}.`);
+      onClose();
     },
     // After a conflict, the next press must be made with the newest version.
-    onError: () => client.invalidateQueries({ queryKey: ["webhook", webhook.id] }),
+    onError: () => client.invalidateQueries({ queryKey: ["webhook", id] }),
   });
+  const verb = enabled ? "Resume" : "Pause";
+  return (
+    <Confirmation
+      title={`${verb} ${name}?`}
+      verb={verb}
+      icon={enabled ? "play" : "pause"}
+      mutation={change}
+      failed={`It was not ${enabled ? "resumed" : "paused"}.`}
+      onConfirm={() => change.mutate()}
+      onClose={onClose}
+    >
+      {children}
+    </Confirmation>
+  );
 }
 
-const FORM = "delete-webhook";
-
-export function DeleteDialog({ webhook, onClose }: { webhook: EndpointDetails; onClose: () => void }) {
+export function DeleteDialog({ webhook, onClose }: DialogProps) {
   const [typed, setTyped] = useState("");
   const [, go] = useLocation();
   const client = useQueryClient();
@@ -115,53 +110,27 @@ export function DeleteDialog({ webhook, onClose }: { webhook: EndpointDetails; o
     onError: () => client.invalidateQueries({ queryKey: ["webhook", webhook.id] }),
   });
   const matches = typed.trim() === webhook.name.trim();
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (matches && !remove.isPending) remove.mutate();
-  };
   return (
-    <Dialog
+    <Confirmation
       title={`Delete ${webhook.name}?`}
+      verb="Delete webhook"
+      icon="trash"
+      danger
+      block={matches ? null : "Type the webhook's name first."}
+      mutation={remove}
+      failed="It was not deleted."
+      onConfirm={() => remove.mutate()}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            kind="danger"
-            type="submit"
-            form={FORM}
-            busy={remove.isPending}
-            disabledReason={matches ? null : "Type the webhook's name first."}
-          >
-            Delete webhook
-          </Button>
-        </>
-      }
     >
-      <form id={FORM} className={overlay.question} onSubmit={submit}>
-        {remove.error ? <ProblemNotice error={remove.error} what="It was not deleted." /> : null}
-        <p>
-          <strong>Its delivery history goes too</strong>, with every unfinished delivery. This can't be undone. To stop
-          sending and keep the history, pause it instead.
-        </p>
-        <ul>
-          <li>What the receiver has got already stays there.</li>
-          <li>A request that is under way may still arrive.</li>
-        </ul>
-        <Field label={`Type “${webhook.name}” to confirm`}>
-          {(attributes) => (
-            <input
-              {...attributes}
-              className={controls.input}
-              value={typed}
-              onChange={(event) => setTyped(event.target.value)}
-              autoComplete="off"
-              spellCheck={false}
-              data-autofocus
-            />
-          )}
-        </Field>
-      </form>
-    </Dialog>
+      <p>
+        <strong>Its delivery history goes too</strong>, with every unfinished delivery. This can't be undone. To stop
+        sending and keep the history, pause it instead.
+      </p>
+      <ul>
+        <li>Your receiver keeps what it has.</li>
+        <li>A request that is under way may still arrive.</li>
+      </ul>
+      <TextField label={`Type “${webhook.name}” to confirm`} value={typed} onChange={setTyped} data-autofocus />
+    </Confirmation>
   );
 }

@@ -15,7 +15,7 @@ test("§4.1.1 a field that was not touched takes the newest value", () => {
   ]);
 });
 
-test("§4.1.1 what was typed stays, and both values are told", () => {
+test("§4.1.1 what was typed stays, and both values are shown", () => {
   const { draft, conflicts } = mergeEdits(base, { ...base, name: "Mine" }, { ...base, name: "Theirs" });
   expect(draft.name).toBe("Mine");
   expect(conflicts).toEqual([{ field: "name", before: "Billing", now: "Theirs", yours: "Mine" }]);

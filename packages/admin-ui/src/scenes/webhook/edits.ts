@@ -1,4 +1,4 @@
-/** What an admin edits of a webhook. */
+/** The settings of a webhook that an admin edits. */
 export interface Draft {
   name: string;
   url: string;
@@ -16,7 +16,7 @@ export const fieldNames: Record<DraftField, string> = {
   enabled: "Active",
 };
 
-/** A field's value in words, for who compares. */
+/** A field's value in words, to compare and to show. */
 export function valueInWords(draft: Draft, field: DraftField): string {
   if (field === "enabled") return draft.enabled ? "on" : "off";
   return field === "events" ? [...draft.events].sort().join(", ") : draft[field];
@@ -34,14 +34,14 @@ export interface Conflict {
   field: DraftField;
   before: string;
   now: string;
-  /** What the admin typed, where it is neither of the two; null where there is nothing to decide. */
+  /** The admin's own value, if it is neither of the two; null if there is nothing to decide. */
   yours: string | null;
 }
 
 export interface Merged {
-  /** What the form shows next: everything that was typed, and the newest of what was not touched. */
+  /** The form shows this next: everything that was typed, and the newest values of the other fields. */
   draft: Draft;
-  /** What another admin or Herald changed meanwhile. */
+  /** Changes that another admin or Herald saved meanwhile. */
   conflicts: Conflict[];
 }
 

@@ -10,7 +10,7 @@ export type WebhookForm = ReturnType<typeof useWebhookForm>;
 export function useWebhookForm(start: Draft, mayManage: boolean) {
   const [draft, setDraft] = useState(start);
   const [touched, setTouched] = useState<ReadonlySet<DraftField>>(new Set());
-  /** What the last save was refused for; a field's entry goes when the field changes. */
+  /** Reasons why the last save was refused. A field's reasons go when the field changes. */
   const [refused, setRefused] = useState<readonly FieldProblem[]>([]);
   const [refusals, setRefusals] = useState(0);
   const checks = useLiveChecks(draft, touched, mayManage);
@@ -53,7 +53,7 @@ function focusFirstProblem(): void {
 const TYPING_PAUSE_MS = 350;
 
 /**
- * What the API would say to the form as it stands, asked after a short pause in typing. Only fields that were touched are asked
+ * Asks the API, after a short pause in typing, what it would say to the form. Only fields that were touched are asked
  * about. When nothing answers, nothing is said: saving checks everything anyway.
  */
 export function useLiveChecks(

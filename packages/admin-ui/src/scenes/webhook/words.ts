@@ -2,9 +2,8 @@ import type { EndpointDetails, FailedAttempt, FailureKind } from "@herald/contra
 import { counted, formats } from "../../common/formats.ts";
 
 export interface Diagnosis {
-  /** What is most likely wrong. */
+  /** The most likely one. */
   cause: string;
-  /** What to do about it. */
   remedy: string;
 }
 
@@ -22,7 +21,7 @@ const noWay: Diagnosis = {
   remedy: "Look at its firewall and its network, or correct the URL.",
 };
 
-/** What each kind of failure says about the receiver. */
+/** What is wrong with the receiver, by the kind of failure. */
 const byKind: Record<Exclude<FailureKind, "http_status">, Diagnosis> = {
   interrupted: {
     cause: "The service itself was interrupted in the middle of the attempt.",
@@ -81,71 +80,44 @@ const byKind: Record<Exclude<FailureKind, "http_status">, Diagnosis> = {
   },
 };
 
-/** What an answer says by its status: the first that has it. */
-const byStatus: [statuses: (status: number) => boolean, Diagnosis][] = [
+/** The same by the response status. The first pattern that matches counts. */
+const byStatus: [status: RegExp, cause: string, remedy: string][] = [
   [
-    (status) => status >= 300 && status < 400,
-    {
-      cause: "The receiver answers with a redirect, and redirects are never followed.",
-      remedy: "Put the final URL into the webhook.",
-    },
+    /^3/,
+    "The receiver answers with a redirect, and redirects are never followed.",
+    "Put the final URL into the webhook.",
   ],
   [
-    among(401, 403),
-    {
-      cause:
-        "The receiver rejects the request. Most often its signing secret or its way of checking the signature is wrong.",
-      remedy: "Compare its signature with the expected one (Signature), or replace the signing secret (Settings).",
-    },
+    /401|403/,
+    "The receiver rejects the request. Most often its signing secret or its way of checking the signature is wrong.",
+    "Compare its signature with the expected one (Signature), or replace the signing secret (Settings).",
   ],
   [
-    among(404, 405, 410),
-    {
-      cause: "The receiver has nothing that takes a POST at this URL.",
-      remedy: "Correct the URL's path, or the receiver's route.",
-    },
+    /404|405|410/,
+    "The receiver has nothing that takes a POST at this URL.",
+    "Correct the URL's path, or the receiver's route.",
   ],
   [
-    among(400, 415, 422),
-    {
-      cause: "The receiver does not accept the body.",
-      remedy: "Look at its response in an attempt below. Receivers should tolerate fields that they don't know.",
-    },
+    /400|415|422/,
+    "The receiver does not accept the body.",
+    "Look at its response in an attempt below. Receivers should tolerate fields that they don't know.",
+  ],
+  [/413/, "The body is too large for the receiver.", "Raise its limit for request bodies."],
+  [
+    /408|429/,
+    "The receiver, or something in front of it, is overloaded or limits the rate.",
+    "Let it accept more requests.",
   ],
   [
-    among(413),
-    {
-      cause: "The body is too large for the receiver.",
-      remedy: "Raise its limit for request bodies.",
-    },
+    /502|503|504/,
+    "A gateway in front of the receiver can't reach it, or it is down.",
+    "Look at the receiver and at its gateway.",
   ],
-  [
-    among(408, 429),
-    {
-      cause: "The receiver, or something in front of it, is overloaded or limits the rate.",
-      remedy: "Let it accept more requests.",
-    },
-  ],
-  [
-    among(502, 503, 504),
-    {
-      cause: "What stands in front of the receiver can't reach it, or it is down.",
-      remedy: "Look at the receiver and at its gateway.",
-    },
-  ],
-  [
-    (status) => status >= 500,
-    {
-      cause: "The receiver fails inside.",
-      remedy: "Look at its logs at the times of these attempts.",
-    },
-  ],
+  [/^[5-9]/, "The receiver fails inside.", "Look at its logs at the times of these attempts."],
 ];
 
 /**
- * What a run of failures says about the receiver, by its latest one, since it is how things stand. Null where there is
- * none.
- *
+ * A run of failures is explained by its latest one. Null if there is none.
  * @param enabled whether the webhook is on: retries go on, and the admin need not resume it
  */
 export function diagnose(
@@ -161,33 +133,24 @@ export function diagnose(
 function diagnosisOf({ statusCode, failureKind }: Pick<FailedAttempt, "statusCode" | "failureKind">): Diagnosis {
   // A page that was open while Herald was updated may get a kind that it doesn't know.
   if (failureKind !== null && failureKind !== "http_status") return byKind[failureKind] ?? byKind.other;
-  const [, diagnosis] = byStatus.find(([fits]) => fits(statusCode)) ?? [];
-  return (
-    diagnosis ?? {
-      cause: `The receiver answered ${statusCode}, which is no 2xx.`,
-      remedy: "Look at its response in an attempt below.",
-    }
-  );
+  const [, cause, remedy] = byStatus.find(([pattern]) => pattern.test(String(statusCode))) ?? [];
+  return {
+    cause: cause ?? `The receiver answered ${statusCode}, which is not a 2xx status.`,
+    remedy: remedy ?? "Look at its response in an attempt below.",
+  };
 }
 
-function among(...statuses: number[]): (status: number) => boolean {
-  return (status) => statuses.includes(status);
-}
-
-/** Where the API stops counting the unfinished. */
+/** The API counts no more parked deliveries. */
 const COUNTED_TO = 10_000;
 
-/**
- * What a resume sends, before one does it: "Resuming sends 15 deliveries: 12 that wait here, and 3 events …"
- * Deliveries that wait are those set aside, and those whose next attempt is not due yet.
- */
-export function resumeWords({ unfinished, onResume }: Pick<EndpointDetails, "unfinished" | "onResume">): string {
-  const waiting = unfinished.pending + unfinished.parked;
+/** Says before a resume what it will send: "Resuming sends 15 deliveries: 12 that wait here, and 3 events …" */
+export function resumeWords({ onResume }: Pick<EndpointDetails, "onResume">): string {
+  const waiting = onResume?.parked ?? 0;
   const missed = onResume?.missedEvents ?? 0;
   const total = waiting + missed;
   if (total === 0) return "Nothing waits: the next event will be the first to go out.";
   const moreMissed = onResume?.missedEventsIsMinimum ?? false;
-  const moreWaiting = Math.max(unfinished.pending, unfinished.parked) >= COUNTED_TO;
+  const moreWaiting = waiting >= COUNTED_TO;
   const atLeast = moreMissed || moreWaiting ? "at least " : "";
   const waits = waiting === 1 ? "waits" : "wait";
   if (missed === 0) return `Resuming sends ${atLeast}${counted(waiting, "delivery", "deliveries")} that ${waits} here.`;

@@ -5,6 +5,17 @@ import type { HistoryRow } from "../summary.ts";
 // Pieces of the statements that show deliveries. Each stands where the row of a delivery is called `delivery`.
 
 /**
+ * A delivery's outcome, as the contract defines it; null without a delivery. `enabled` is its endpoint's. An unfinished delivery is
+ * stored as `pending`: nothing is written to it when its endpoint is disabled, and it is parked as long as that lasts.
+ */
+export const outcome = Prisma.sql`case
+  when delivery.state = 'pending' and not enabled then 'parked'
+  when delivery.state = 'pending' and delivery.attempt_count = 0 then 'waiting'
+  when delivery.state = 'pending' then 'failing'
+  else delivery.state::text
+end`;
+
+/**
  * A column of a delivery's event; null for a manual delivery. It is a subquery and no join, so that PostgreSQL looks in one
  * partition a delivery, whatever number of deliveries it expects.
  */
@@ -17,7 +28,7 @@ const ofEvent = (column: Prisma.Sql) => Prisma.sql`(
 const businessEventId = ofEvent(Prisma.sql`id`);
 
 const latestAttempt = Prisma.sql`
-  delivery.event_type as "eventType", delivery.state::text as state, delivery.attempt_count as "attemptCount",
+  delivery.event_type as "eventType", delivery.state = 'succeeded' as succeeded, delivery.attempt_count as "attemptCount",
   delivery.status_code as "statusCode", delivery.error_summary as "errorSummary", delivery.attempted_at as "attemptedAt"`;
 
 /** What a summary shows of a delivery: its latest attempt. */
@@ -29,7 +40,7 @@ export const summaryObject = Prisma.sql`json_build_object(
   'id', delivery.id,
   'businessEventId', ${businessEventId},
   'eventType', delivery.event_type,
-  'state', delivery.state,
+  'succeeded', delivery.state = 'succeeded',
   'attemptCount', delivery.attempt_count,
   'statusCode', delivery.status_code,
   'errorSummary', delivery.error_summary,
@@ -39,12 +50,14 @@ export const summaryObject = Prisma.sql`json_build_object(
 /** When an unfinished delivery is due, as its row of `due` has it. */
 const dueAt = Prisma.sql`coalesce(delivery.next_attempt_at, delivery.created_at)`;
 
+const isScheduled = Prisma.sql`delivery.state = 'pending' and enabled`;
+
 const progress = (now: Date) => Prisma.sql`
   delivery.failure_kind as "failureKind", delivery.created_at as "createdAt", delivery.duration_ms as "durationMs",
-  case when delivery.state = 'pending' then ${dueAt} end as "nextAttemptAt",
-  delivery.state = 'pending' and ${dueAt} <= ${now}::timestamptz as "isDue"`;
+  ${outcome} as outcome, ${isScheduled} and ${dueAt} <= ${now}::timestamptz as "inFlight",
+  case when ${isScheduled} and ${dueAt} > ${now}::timestamptz then ${dueAt} end as "nextAttemptAt"`;
 
-/** What a row of a history shows, but for its endpoint's name and state. */
+/** What a row of a history shows, but for its endpoint's name. */
 export const historyColumns = (now: Date) => Prisma.sql`
   ${summaryColumns}, ${progress(now)}, delivery.endpoint_id as "endpointId", ${ofEvent(Prisma.sql`entity_id`)} as "entityId"`;
 
@@ -67,7 +80,7 @@ export async function findDelivery(
 ): Promise<FoundDelivery | null> {
   const [row] = await queries.$queryRaw<FoundDelivery[]>`
     select delivery.event_key as "eventKey",
-           endpoint.id as "endpointId", endpoint.name as "endpointName", endpoint.enabled as "isEndpointEnabled",
+           endpoint.id as "endpointId", endpoint.name as "endpointName",
            ${deliveryColumns(now)}
     from delivery
     join webhook_endpoint as endpoint on endpoint.id = delivery.endpoint_id
@@ -83,10 +96,7 @@ export type AtEndpoint = {
   isEndpointEnabled: boolean;
   endpointEvents: string[];
   endpointCreatedAt: Date;
-} & (
-  | Omit<HistoryRow, "businessEventId" | "entityId" | "endpointId" | "endpointName" | "isEndpointEnabled">
-  | { id: null }
-);
+} & (Omit<HistoryRow, "businessEventId" | "entityId" | "endpointId" | "endpointName"> | { id: null });
 
 /**
  * For each of these events and each endpoint of the organization, the delivery if there is one: by event, and by the

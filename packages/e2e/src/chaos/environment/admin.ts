@@ -18,7 +18,7 @@ export interface AdminOptions {
   /** Whether they also deliver payloads to steady endpoints. */
   manual: boolean;
   /** Where one of the management APIs of an organization is; another one each time. */
-  apiUrl: (organizationId: string) => string;
+  apiUrl: () => string;
   pause: (durationMs: number) => Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const organizations = [...new Set(endpoints.map(({ organizationId }) => organizationId))];
   const clients = new Map<string, ApiClient>();
   for (const id of organizations) {
-    clients.set(id, await apiClient(() => apiUrl(id), id, { timeoutMs: CALL_TIMEOUT_MS }));
+    clients.set(id, await apiClient(apiUrl, id, { timeoutMs: CALL_TIMEOUT_MS }));
   }
 
   async function call<T>(task: () => Promise<T>): Promise<T | undefined> {

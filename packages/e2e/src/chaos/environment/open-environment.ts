@@ -2,7 +2,6 @@ import { createWriteStream } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BUCKETS, bucketOf } from "@herald/common/broker/cell";
 import { migrate } from "@herald/common/database/migrate";
 import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
 import { type Link, startLink } from "@herald/dev/harness/link";
@@ -30,8 +29,8 @@ export interface ChaosEnvironment<S extends Servers = Servers> {
   ownEnds: History["ownEnds"];
   /** Where somebody who connects over this link finds the broker. */
   amqpUrlOver(link: string): string;
-  /** One of the management APIs that serve the organization, another one each time. */
-  apiUrl(organizationId: string): string;
+  /** One of the management APIs, another one each time. */
+  apiUrl(): string;
   /** Ends everything. */
   close(options: { keepFolder: boolean }): Promise<void>;
 }
@@ -63,12 +62,7 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
     progress("Bringing up PostgreSQL and RabbitMQ");
     const servers = await options.startServers({ folder, pidFolder, disposable, pause });
     closers.push(servers.close);
-    const { cells = [] } = servers;
-    const cellOf = (label: string) => cells[Number(/-(\d+)/.exec(label)?.[1]) - 1];
-    const databaseUrlOf = (label: string) => cellOf(label)?.databaseUrl() ?? servers.databaseUrl();
-    for (const { url } of databasesOf(servers)) {
-      await migrate(url.href, { statementTimeoutMs: times.databaseTimeoutMs });
-    }
+    await migrate(servers.databaseUrl().href, { statementTimeoutMs: times.databaseTimeoutMs });
     const names = await nameServer();
     closers.push(names.close);
     const authority = await makeAuthority("Herald chaos authority");
@@ -77,7 +71,7 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
 
     const links = new Map<string, Link>();
     for (const label of LINKS) {
-      const link = await startLink(label.endsWith(">postgres") ? () => [databaseUrlOf(label)] : servers.amqpUrls);
+      const link = await startLink(label.endsWith(">postgres") ? () => [servers.databaseUrl()] : servers.amqpUrls);
       links.set(label, link);
       closers.push(link.close);
     }
@@ -94,7 +88,7 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
     progress("Starting two of each service");
     const settingsOf = (label: string): Record<string, string> => ({
       ...heraldSettings({
-        databaseUrl: throughLink(databaseUrlOf(label), `${label}>postgres`).href,
+        databaseUrl: throughLink(servers.databaseUrl(), `${label}>postgres`).href,
         amqpUrl: amqpUrlOver(`${label}>rabbitmq`),
         namespace: NAMESPACE,
         caFile,
@@ -143,10 +137,8 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
       receiverCertificate: await authority.issue({ names: ["*.receiver.test"] }),
       ownEnds,
       amqpUrlOver,
-      apiUrl(organizationId) {
-        const cell = cells.findIndex(({ buckets }) => buckets.includes(bucketOf(organizationId)));
-        const label = ["management-api-1", "management-api-2"] as const;
-        const service = services.get(label[cell === -1 ? asked++ % 2 : cell] as ServiceLabel);
+      apiUrl() {
+        const service = services.get(asked++ % 2 === 0 ? "management-api-1" : "management-api-2");
         return `http://127.0.0.1:${service?.current().port}`;
       },
       close,
@@ -155,10 +147,4 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
     await close({ keepFolder: false });
     throw error;
   }
-}
-
-/** The databases of all cells, with the buckets that they serve; else the only one. */
-export function databasesOf({ cells = [], databaseUrl }: Servers): { url: URL; buckets: readonly string[] }[] {
-  if (cells.length === 0) return [{ url: databaseUrl(), buckets: BUCKETS }];
-  return cells.map((cell) => ({ url: cell.databaseUrl(), buckets: cell.buckets }));
 }

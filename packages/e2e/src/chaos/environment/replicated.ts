@@ -5,27 +5,25 @@ import { findOrInstallRabbitmq } from "@herald/dev/stack/rabbitmq";
 import { startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 import { type Servers, type ServersOptions, startInTurn } from "./servers.ts";
 
-/** A PostgreSQL with a standby, and a RabbitMQ. */
+/** A PostgreSQL with a standby that commits wait for, and a RabbitMQ. */
 export interface ReplicatedServers extends Servers {
-  readonly standbyUrl: URL;
   /** `kill -9` of the primary, as if its machine were gone. It does not come back. */
   killPrimary(): Promise<void>;
   /** Makes the standby the database, at its own address. Resolves when it takes writes. */
   promote(): Promise<void>;
 }
 
-/** @param synchronous whether commits wait for the standby */
-export async function startReplicatedServers(
-  { folder, pidFolder, disposable }: ServersOptions,
-  synchronous: boolean,
-): Promise<ReplicatedServers> {
+export async function startReplicatedServers({
+  folder,
+  pidFolder,
+  disposable,
+}: ServersOptions): Promise<ReplicatedServers> {
   const program = await findOrInstallRabbitmq();
   return await startInTurn(async (stopWith) => {
     const { primary, standby } = await startPostgresPair({
       folder: join(folder, "postgres"),
       pidFolder,
       disposable,
-      synchronous,
     });
     stopWith(() => primary.remove());
     // Before its primary: without that one's end it would look for another one.
@@ -34,7 +32,6 @@ export async function startReplicatedServers(
     stopWith(() => broker.stop());
     let current: Postgres = primary;
     return {
-      standbyUrl: new URL(standby.url),
       databaseUrl: () => new URL(current.url),
       amqpUrls: () => [new URL(broker.url)],
       async killPrimary() {

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import type { Cell } from "@herald/common/broker/cell";
 import { type Postgres, startPostgres } from "@herald/dev/stack/postgres";
 import { findOrInstallRabbitmq } from "@herald/dev/stack/rabbitmq";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
@@ -62,8 +61,6 @@ export interface ServersOptions {
 /** What a Herald of a chaos run stands on. Addresses change with each start. */
 export interface Servers {
   databaseUrl(): URL;
-  /** The Heralds that share the broker, as soon as there are several: the nth process of each service belongs to the nth of them. */
-  readonly cells?: readonly ServedCell[];
   /** Of each node that runs; to be tried in this order. */
   amqpUrls(): readonly URL[];
   close(): Promise<void>;
@@ -87,12 +84,6 @@ export async function startInTurn<Started extends Omit<Servers, "close">>(
     await close();
     throw error;
   }
-}
-
-/** A Herald with a database and buckets of its own. */
-export interface ServedCell extends Cell {
-  name: string;
-  databaseUrl(): URL;
 }
 
 /** A PostgreSQL and a RabbitMQ of one's own, to be treated badly. */

@@ -1,4 +1,4 @@
-import { Prisma, type PrismaClient } from "@herald/common/database/generated/client";
+import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Notice } from "@herald/contracts";
 import { type Channel, connect } from "amqplib";
 import type { StoredDelivery } from "../verdict/history.ts";
@@ -10,25 +10,20 @@ export interface Progress {
   notices: number;
 }
 
-/** Of the organizations of these buckets: a cell that was split keeps the history of those that it gave away. */
-const inBuckets = (buckets: readonly string[]) =>
-  Prisma.sql`left(encode(sha256(convert_to(delivery.organization_id, 'UTF8')), 'hex'), 1) = any (${buckets}::text[])`;
-
-/** How many deliveries of these buckets have come to their end, and what is still to be done. */
-export async function progressOf(prisma: PrismaClient, buckets: readonly string[]): Promise<Progress> {
+/** How many deliveries have come to their end, and what is still to be done. */
+export async function progressOf(prisma: PrismaClient): Promise<Progress> {
   const [row] = await prisma.$queryRaw<Progress[]>`
     select
       (count(*) filter (where state <> 'pending'))::int as "finished",
       (count(*) filter (where state = 'pending') + (select count(*) from due))::int as "unfinished",
       (select count(*) from notice)::int as "notices"
-    from delivery
-    where ${inBuckets(buckets)}`;
+    from delivery`;
   if (!row) throw new Error("PostgreSQL answered an aggregate with no row.");
   return row;
 }
 
-/** Every delivery of these buckets with its attempts. */
-export async function storedDeliveries(prisma: PrismaClient, buckets: readonly string[]): Promise<StoredDelivery[]> {
+/** Every delivery with its attempts. */
+export async function storedDeliveries(prisma: PrismaClient): Promise<StoredDelivery[]> {
   return await prisma.$queryRaw<StoredDelivery[]>`
     select
       delivery.id,
@@ -53,8 +48,7 @@ export async function storedDeliveries(prisma: PrismaClient, buckets: readonly s
           'failureKind', failure_kind
         ) order by number) as attempts
       from attempt group by delivery_id
-    ) as made on made.delivery_id = delivery.id
-    where ${inBuckets(buckets)}`;
+    ) as made on made.delivery_id = delivery.id`;
 }
 
 /** Runs a task on a channel of its own, past every link, on the first node that answers. */

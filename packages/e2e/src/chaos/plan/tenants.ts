@@ -1,4 +1,3 @@
-import { BUCKETS, bucketOf } from "@herald/common/broker/cell";
 import type { EventType } from "@herald/contracts";
 import { draw, drawBetween, drawUuid } from "./draw.ts";
 
@@ -88,17 +87,6 @@ export function planSteadyTenants(seed: number): Tenant[] {
     weight: 1,
     endpoints: [{ character: "steady", types: ALL }],
   }));
-}
-
-/** Such organizations, one of each bucket. */
-export function planTenantsOfAllBuckets(seed: number): Tenant[] {
-  return BUCKETS.map((bucket) => {
-    for (let index = 0; ; index++) {
-      const organizationId = drawUuid(seed, "organization", index);
-      if (bucketOf(organizationId) !== bucket) continue;
-      return { organizationId, weight: 1, endpoints: [{ character: "steady", types: ALL }] };
-    }
-  });
 }
 
 export interface Period {

@@ -15,51 +15,47 @@ const DETECTED_AFTER_MS = 2_000;
  * so that an attempt whose result was not committed is made twice.
  */
 export const postgresFailoverScenario: Scenario = (options) =>
-  inEnvironment(
-    options,
-    { startServers: (given) => startReplicatedServers(given, true), times: USUAL_TIMES },
-    async (environment, run) => {
-      const { seed, seconds, pause, progress } = options;
-      const { servers, links } = environment;
-      const services = [...environment.services.values()];
-      let promotionMs = 0;
+  inEnvironment(options, { startServers: startReplicatedServers, times: USUAL_TIMES }, async (environment, run) => {
+    const { seed, seconds, pause, progress } = options;
+    const { servers, links } = environment;
+    const services = [...environment.services.values()];
+    let promotionMs = 0;
 
-      async function disturb(): Promise<InjectedFault[]> {
-        await pause((seconds * 1_000) / 2);
-        progress("Killing PostgreSQL's primary");
-        const failover: InjectedFault = {
-          kind: "postgres-failed-over",
-          target: "postgres",
-          from: Date.now(),
-          until: 0,
-        };
-        await servers.killPrimary();
-        // Its processes outlive it for a moment. Of a machine that is gone nothing more is heard.
-        for (const [label, link] of links) if (label.endsWith(">postgres")) link.cut();
-        await pause(DETECTED_AFTER_MS);
-        progress("Promoting its standby");
-        const asked = Date.now();
-        await servers.promote();
-        promotionMs = Date.now() - asked;
-        await Promise.all(services.map((service) => service.ready()));
-        failover.until = Date.now();
-        return [failover];
-      }
-
-      const result = await run({ tenants: planSteadyTenants(seed), outages: [], pauses: [], disturb });
-      const { requests, faults } = result.history;
-      const arrivals = requests.map(({ at }) => at);
-      const [{ from, until }] = faults as [InjectedFault];
-      const complaints = noticed(result.verdict, { mayRepeat: true });
-      if (!arrivals.some((at) => at > until)) complaints.push("nothing was delivered after the fail-over");
-      return {
-        ...result,
-        extra: {
-          "until the promotion was asked for, ms": DETECTED_AFTER_MS,
-          "promotion, ms": promotionMs,
-          "longest pause in deliveries, ms": longestPauseAfter(arrivals, from, until),
-        },
-        complaints,
+    async function disturb(): Promise<InjectedFault[]> {
+      await pause((seconds * 1_000) / 2);
+      progress("Killing PostgreSQL's primary");
+      const failover: InjectedFault = {
+        kind: "postgres-failed-over",
+        target: "postgres",
+        from: Date.now(),
+        until: 0,
       };
-    },
-  );
+      await servers.killPrimary();
+      // Its processes outlive it for a moment. Of a machine that is gone nothing more is heard.
+      for (const [label, link] of links) if (label.endsWith(">postgres")) link.cut();
+      await pause(DETECTED_AFTER_MS);
+      progress("Promoting its standby");
+      const asked = Date.now();
+      await servers.promote();
+      promotionMs = Date.now() - asked;
+      await Promise.all(services.map((service) => service.ready()));
+      failover.until = Date.now();
+      return [failover];
+    }
+
+    const result = await run({ tenants: planSteadyTenants(seed), outages: [], pauses: [], disturb });
+    const { requests, faults } = result.history;
+    const arrivals = requests.map(({ at }) => at);
+    const [{ from, until }] = faults as [InjectedFault];
+    const complaints = noticed(result.verdict, { mayRepeat: true });
+    if (!arrivals.some((at) => at > until)) complaints.push("nothing was delivered after the fail-over");
+    return {
+      ...result,
+      extra: {
+        "until the promotion was asked for, ms": DETECTED_AFTER_MS,
+        "promotion, ms": promotionMs,
+        "longest pause in deliveries, ms": longestPauseAfter(arrivals, from, until),
+      },
+      complaints,
+    };
+  });

@@ -12,7 +12,6 @@ import { removePostgresData } from "@herald/dev/stack/postgres-programs";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { parse } from "yaml";
-import { type Passwords, USERS, WAYS } from "../../support/permissions.ts";
 import { projectFile } from "../operations/project-files.ts";
 import { type ReadMeCommands, runReadMeCommands } from "./read-me-commands.ts";
 
@@ -84,7 +83,7 @@ async function run(url: string, statements: readonly string[]): Promise<void> {
 }
 
 test("the commands beside the examples make each Secret that the examples want, for the users that they name, before they apply them", () => {
-  expect(commands.applied).toEqual(["postgres.yaml", "rabbitmq.yaml", "../../rabbitmq/topology-operator.yaml"]);
+  expect(commands.applied).toEqual(["postgres.yaml", "rabbitmq.yaml"]);
   for (const [name, user] of [
     [initdb.secret.name, initdb.owner],
     ...roles.map((role) => [role.passwordSecret.name, role.name]),
@@ -115,7 +114,7 @@ test("the chart's smallest values name Secrets, and keys in them, that these com
   }
 });
 
-test("on the examples, set up in their operators' order with the Secrets of the commands, Herald migrates, and the doctor finds nothing wrong", async () => {
+test("on the examples, set up in their order with the Secrets of the commands, Herald migrates, and the doctor finds nothing wrong", async () => {
   const here = { pathname: "/application" };
   // CloudNativePG makes the owner and its database, runs this SQL as a superuser, and only then makes the managed roles.
   await run(server.url, [
@@ -134,10 +133,7 @@ test("on the examples, set up in their operators' order with the Secrets of the 
   for (const sql of ["create table mine (x int)", "create temporary table mine (x int)"])
     await expect(run(urlOf({ ...here, ...intruder }), [sql])).rejects.toThrow("permission denied");
 
-  await WAYS["topology-operator.yaml"]?.(
-    node,
-    Object.fromEntries(USERS.map((user) => [user, secret(`herald-broker-${user}`).password])) as Passwords,
-  );
+  await node.control(["import_definitions", commands.definitionsFile]);
   for (const user of SERVICES) {
     const own = secret(`herald-postgres-${user}`);
     const address = new URL(secret(`herald-broker-${user}`).connection_string ?? "");

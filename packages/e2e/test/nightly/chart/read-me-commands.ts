@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { projectFolder } from "@herald/dev/stack/folders";
@@ -13,6 +13,8 @@ export interface ReadMeCommands {
   secretsBefore: string[];
   /** The files that were applied. */
   applied: string[];
+  /** A file with what was imported into RabbitMQ. */
+  definitionsFile: string;
   /** What `herald keys make` printed, as settings. */
   keys: Record<string, string>;
 }
@@ -20,7 +22,7 @@ export interface ReadMeCommands {
 /** There is no cluster and no Docker: what these two are asked for is written down, and `herald` is this checkout's. */
 const STAND_INS = `
 set -euo pipefail
-kubectl() { printf '%s\\t' "$@" >> calls; echo >> calls; }
+kubectl() { printf '%s\\t' "$@" >> calls; echo >> calls; [ "$3" != exec ] || cat > definitions.json; }
 docker() { node "$ROOT/packages/cli/dist/main.js" "\${@:4}"; }
 openssl() { node --print 'crypto.randomBytes(24).toString("hex")'; }
 `;
@@ -28,20 +30,28 @@ openssl() { node --print 'crypto.randomBytes(24).toString("hex")'; }
 /** Runs the commands as a person would paste them. @param folder where they may write */
 export async function runReadMeCommands(folder: string): Promise<ReadMeCommands> {
   const [, commands = ""] = /^```sh\n([\s\S]*?)^```$/m.exec(projectFile("deploy/helm/examples/README.md")) ?? [];
-  mkdirSync(folder, { recursive: true });
+  const cwd = join(folder, "deploy", "helm", "examples");
+  mkdirSync(cwd, { recursive: true });
+  cpSync(join(projectFolder(), "deploy", "rabbitmq"), join(folder, "deploy", "rabbitmq"), { recursive: true });
   await promisify(execFile)("bash", ["-c", STAND_INS + commands], {
-    cwd: folder,
+    cwd,
     env: { ...process.env, ROOT: projectFolder() },
   });
-  const result: ReadMeCommands = { secrets: {}, secretsBefore: [], applied: [], keys: {} };
-  for (const line of readFileSync(join(folder, "calls"), "utf8").trim().split("\n")) {
+  const result: ReadMeCommands = {
+    secrets: {},
+    secretsBefore: [],
+    applied: [],
+    definitionsFile: join(cwd, "definitions.json"),
+    keys: {},
+  };
+  for (const line of readFileSync(join(cwd, "calls"), "utf8").trim().split("\n")) {
     const [, , verb, ...words] = line.split("\t");
     if (verb === "create") result.secrets[words[2] ?? ""] = literalsOf(words);
     if (verb !== "apply") continue;
     result.secretsBefore = Object.keys(result.secrets);
     result.applied = words.filter((word) => word.endsWith(".yaml"));
   }
-  const lines = readFileSync(join(folder, "herald-keys.env"), "utf8").split("\n");
+  const lines = readFileSync(join(cwd, "herald-keys.env"), "utf8").split("\n");
   for (const [, name = "", value = ""] of lines.flatMap((line) => [/^(\w+)=(.*)$/.exec(line) ?? []])) {
     if (name) result.keys[name] = value;
   }

@@ -19,7 +19,6 @@ export const SCHEMAS = {
   gateway: ["sigs.k8s.io/gateway-api@v1.3.0", "config/crd/standard"],
   postgres: ["github.com/cloudnative-pg/cloudnative-pg@v1.27.0", "config/crd/bases"],
   rabbitmq: ["github.com/rabbitmq/cluster-operator/v2@v2.16.0", "config/crd/bases"],
-  topology: ["github.com/rabbitmq/messaging-topology-operator@v1.17.4", "config/crd/bases"],
 } as const;
 
 /** Where Helm, built by Go, and the modules with schemas are on this machine. */

@@ -1,8 +1,7 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "@herald/dev/harness/eventually";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
-import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
 import { BUILD_TIMEOUT_MS, output, withCopy, withoutPnpm } from "../../../src/child.ts";
 import { adminToken } from "../../../src/herald/api-client.ts";
@@ -18,22 +17,23 @@ const environment = useTestEnvironment();
 type Client = (folder: string, settings: Record<string, string>) => Promise<string>;
 
 const typescript: Client = async (folder, settings) => {
-  const env = { ...withoutPnpm(), ...settings };
-  await output("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline"], folder, env);
-  for (const script of ["generate", "build"]) await output("npm", ["run", script], folder, env);
+  const env = await buildTypescript(folder, settings);
   return await output("npm", ["start", "--silent"], folder, env);
 };
 
+async function buildTypescript(folder: string, settings: Record<string, string>): Promise<NodeJS.ProcessEnv> {
+  const env = { ...withoutPnpm(), ...settings };
+  await output("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline"], folder, env);
+  for (const script of ["generate", "build"]) await output("npm", ["run", script], folder, env);
+  return env;
+}
+
 const python: Client = async (folder, settings) => {
   const { python: program, env } = await pythonPackages(join(folder, "requirements.txt"));
-  const [generate = ""] = /^openapi-python-client .*$/m.exec(documentation()) ?? [];
+  const [generate = ""] = /^openapi-python-client .*$/m.exec(readFileSync(join(folder, "README.md"), "utf8")) ?? [];
   await output("bash", ["-euc", generate], folder, { ...env, ...settings });
   return await output(program, ["-B", "walk_through.py"], folder, { ...env, ...settings });
 };
-
-function documentation(): string {
-  return readFileSync(join(projectFolder(), "docs", "api", "clients.md"), "utf8");
-}
 
 test.each([
   { example: "client-typescript", client: typescript },
@@ -57,7 +57,7 @@ test.each([
     // Python writes True and None for what is true and null in TypeScript.
     expect(printed.replaceAll("True", "true").replaceAll("None", "null").split("\n")).toEqual([
       "created Billing with a secret of 44 characters",
-      "read Billing, enabled, 0 pending",
+      "read Billing, enabled, 0 waiting",
       "listed Billing",
       "edited Billing 2",
       expect.stringMatching(/^refused 409 version_conflict: Reload the endpoint/),
@@ -72,6 +72,44 @@ test.each([
       "deleted 404",
     ]);
     expect(receiver.requests.map(({ body }) => body.toString())).toEqual(['{"ping": true}']);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "client-typescript makes endpoints be those of a list: it creates, edits and keeps them, and touches no other",
+  async () => {
+    const { api, herald, receiver } = environment;
+    const settings = { HERALD: herald.apiUrl, TOKEN: await adminToken(api.organizationId) };
+    const { endpoint: other } = await api.create({ url: receiver.url, name: "Other" });
+    const [billing, reports] = ["billing", "reports"].map((name) => ({
+      name,
+      url: `${receiver.url}/${name}`,
+      enabled: true,
+      events: ["WorkItemCompleted", "RiskCreated"],
+    }));
+    await withCopy("client-typescript", async (folder) => {
+      const env = await buildTypescript(folder, settings);
+      const applied = async (list: object[]) => {
+        writeFileSync(join(folder, "endpoints.json"), JSON.stringify(list));
+        const printed = await output(process.execPath, ["endpoints.js"], folder, env);
+        return printed.split("\n").map((line) => line.replace(/secret .{44}$/, "secret"));
+      };
+      expect(await applied([billing, reports] as object[])).toEqual([
+        "created billing, secret",
+        "created reports, secret",
+      ]);
+      expect(await applied([billing, { ...reports, enabled: false }] as object[])).toEqual([
+        "kept billing",
+        "edited reports",
+      ]);
+    });
+    const listed = (await api.list()).map(({ name, url, enabled }) => [name, url, enabled]);
+    expect(listed.sort()).toEqual([
+      ["Other", other.url, true],
+      ["billing", billing?.url, true],
+      ["reports", reports?.url, false],
+    ]);
   },
   TIMEOUT_MS,
 );

@@ -105,14 +105,15 @@ async function makeHistory(): Promise<History> {
   await herald.startDispatcher();
   const subscribed = [...EVENT_TYPES];
   const create = async (name: string) => (await api.create({ name, url: receiver.url, events: subscribed })).endpoint;
-  const [billing, payroll, deletable] = [await create("Billing"), await create("Payroll"), await create("Deletable")];
+  const [billing, payroll] = [await create("Billing"), await create("Payroll")];
+  const [editable, deletable] = [await create("Editable"), await create("Deletable")];
   await emitter.emit(environment.event());
-  await receiver.received(3);
+  await receiver.received(4);
   await api.deliver(billing.id, "WorkItemCompleted", '{"ping": true}');
   receiver.answerWith({ status: 500, body: "sorry" });
   const failing = environment.event();
   await emitter.emit(failing);
-  await receiver.received(7);
+  await receiver.received(9);
   await environment.settled();
   const [missing, resent] = [await endpointThatMissed(), await endpointThatMissed()];
   const resend = await api.call<{ id: string }>("POST", `/${resent}/resends`, {});
@@ -127,7 +128,7 @@ async function makeHistory(): Promise<History> {
   return {
     known: { id: [billing.id, payroll.id], deliveryId: ids, key, resendId: [resend.id] },
     byOperation: {
-      editWebhook: { id: [payroll.id] },
+      editWebhook: { id: [editable.id] },
       deleteWebhook: { id: [deletable.id] },
       deliverManually: { id: [billing.id] },
       readDelivery: { id: [billing.id] },

@@ -45,8 +45,8 @@ export function documentedMetrics(): Map<string, Set<string>> {
   return metrics;
 }
 
-/** Labels that tell several Heralds of one Prometheus apart; Prometheus adds the first. */
-const OF_ONE_HERALD = new Set(["namespace", "cell"]);
+/** The label that tells several Heralds of one Prometheus apart; Prometheus adds it. */
+const OF_ONE_HERALD = "namespace";
 
 /** What a query names that does not exist: metrics, and labels in selectors. */
 export function unknownIn(expr: string, known: ReadonlyMap<string, ReadonlySet<string>>): string[] {
@@ -56,7 +56,7 @@ export function unknownIn(expr: string, known: ReadonlyMap<string, ReadonlySet<s
     if (!labels) unknown.push(name);
     else {
       const named = [...selector.matchAll(/(\w+)\s*[=!]/g)].map(([, label = ""]) => label);
-      unknown.push(...named.filter((label) => !labels.has(label) && !OF_ONE_HERALD.has(label)));
+      unknown.push(...named.filter((label) => !labels.has(label) && label !== OF_ONE_HERALD));
     }
   }
   return unknown;

@@ -80,7 +80,7 @@ async function refusal(connection: ChannelModel, attempt: (channel: Channel) => 
 const FORGED = '{"forged":true}';
 
 test.each(Object.entries(WAYS))(
-  "with the users of deploy/rabbitmq/%s all of Herald works over TLS with an authority of one's own, and nobody may do more",
+  "with the users of deploy/rabbitmq/definitions.json, made by %s, all of Herald works over TLS with an authority of one's own, and nobody may do more",
   async (_, makeUsers) => {
     passwords = Object.fromEntries(USERS.map((user) => [user, randomBytes(12).toString("hex")])) as Passwords;
     await makeUsers(node, passwords);

@@ -35,16 +35,16 @@ test("while one organization's flood of 2,000 deliveries can't be sent, another 
       ),
     );
 
-    await eventually(async () => expect(await environment.states(quiet.endpoint.id)).toEqual({ succeeded: QUIET }), {
+    await eventually(async () => expect(await environment.outcomes(quiet.endpoint.id)).toEqual({ succeeded: QUIET }), {
       timeoutMs: 60_000,
     });
     expect(idsOf(receiver.requests)).toEqual(quietEvents.map(({ id }) => id).sort());
-    await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ pending: FLOOD }), {
+    await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ waiting: FLOOD }), {
       timeoutMs: 60_000,
     });
 
     answer();
-    await eventually(async () => expect(await environment.states(endpoint.id)).toEqual({ succeeded: FLOOD }), {
+    await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: FLOOD }), {
       timeoutMs: 180_000,
     });
     expect(idsOf(flooded.requests)).toEqual(floodEvents.map(({ id }) => id).sort());

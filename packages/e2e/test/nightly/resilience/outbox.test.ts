@@ -10,13 +10,15 @@ import { type Link, startLink } from "@herald/dev/harness/link";
 import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { projectFolder } from "@herald/dev/stack/folders";
+import { type Postgres, startPostgres } from "@herald/dev/stack/postgres";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { outboxTable } from "@herald/emitter/outbox";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
+import pg from "pg";
 import { apiClient } from "../../../src/herald/api-client.ts";
 import { type ServiceProcess, startServiceProcess } from "../../../src/herald/processes.ts";
 import { heraldSettings } from "../../../src/herald/settings.ts";
-import { KILLABLE_DATABASES, type KillableDatabase, ORGANIZATIONS } from "./outbox-databases.ts";
 import { type ReceivingService, startReceivingService } from "./receiving-service.ts";
 
 const ENTITIES = 500;
@@ -24,170 +26,194 @@ const NAMESPACE = "herald";
 /** Gets everything that Herald's inbox gets, and keeps it. */
 const TAP = "tap";
 
-describe.each(KILLABLE_DATABASES)("an outbox in $name", ({ start, rows }) => {
-  // Hooks run in their order: this one runs before those that remove the databases.
-  afterAll(async () => {
-    await herald?.kill();
-    await service?.close();
-  });
+/** Whose events the outbox has. */
+const ORGANIZATIONS = Array.from({ length: 50 }, (_, index) => `org-${index}`);
+const ROWS = 50_000;
 
-  const heraldDatabase = useDatabase();
-  const serviceDatabase = useDatabase({ migrated: false });
-  // Servers of its own, since it kills them.
-  const folder = mkdtempSync(join(tmpdir(), "herald-outbox-"));
-  const pidFolder = join(folder, "pids");
-  const relays: ChildProcess[] = [];
-
-  let database: KillableDatabase;
-  let rabbitmq: RabbitmqNode;
-  /** What the relays know: the servers' ports change when they are started again. */
-  let links: { database: Link; rabbitmq: Link };
-  let herald: ServiceProcess;
-  let service: ReceivingService;
-
-  async function startBroker(): Promise<RabbitmqNode> {
-    const { executable } = await askForRabbitmqServer();
-    return await startRabbitmqNode(executable, { folder: join(folder, "rabbitmq"), pidFolder, disposable: true });
-  }
-
-  beforeAll(async () => {
-    database = await start(folder);
-    rabbitmq = await startBroker();
-    links = {
-      database: await startLink(() => [new URL(database.url())]),
-      rabbitmq: await startLink(() => [new URL(rabbitmq.url)]),
-    };
-    database.open(through(database.url(), links.database));
-  }, STACK_TIMEOUT_MS);
-
-  afterAll(async () => {
-    for (const relay of relays) await kill(relay);
-    await database?.close();
-    await links?.database.close();
-    await links?.rabbitmq.close();
-    await rabbitmq?.stop();
-    await database?.remove();
-    rmSync(folder, { recursive: true, force: true });
-  }, STACK_TIMEOUT_MS);
-
-  function through(server: string, { port }: Link): string {
-    const url = new URL(server);
-    url.host = `127.0.0.1:${port}`;
-    return url.href;
-  }
-
-  function startRelay(): void {
-    const env = {
-      PATH: process.env.PATH,
-      HERALD_ENV: "development",
-      OUTBOX_DATABASE_URL: through(database.url(), links.database),
-      AMQP_URL: through(rabbitmq.url, links.rabbitmq),
-      HTTP_HOST: "127.0.0.1",
-      OPERATIONS_PORT: "0",
-      LOG_LEVEL: "error",
-    };
-    const main = join(projectFolder(), "packages", "cli", "dist", "main.js");
-    relays.push(spawn(process.execPath, [main, "relay"], { env, stdio: ["ignore", "ignore", "inherit"] }));
-  }
-
-  async function startHerald(): Promise<ServiceProcess> {
-    const caFile = join(folder, "ca.pem");
-    writeFileSync(caFile, (await certificates()).caPem);
-    const settings = heraldSettings({
-      databaseUrl: heraldDatabase.url,
-      amqpUrl: through(rabbitmq.url, links.rabbitmq),
-      namespace: NAMESPACE,
-      caFile,
-    });
-    return await startServiceProcess("serve", { ...settings, RETRY_DELAYS_SECONDS: "1,1,60,600" });
-  }
-
-  async function kill(relay: ChildProcess): Promise<void> {
-    relay.kill("SIGKILL");
-    if (relay.exitCode === null && relay.signalCode === null) await once(relay, "exit");
-  }
-
-  /** Waits until so many rows are marked. The database may be away meanwhile. */
-  async function marked(count: number): Promise<void> {
-    await eventually(
-      async () => {
-        expect(await database.countSent()).toBeGreaterThanOrEqual(count);
-      },
-      { timeoutMs: 300_000, intervalMs: 50 },
-    );
-  }
-
-  /** The ids of everything that the broker was given. */
-  async function everything(): Promise<string[]> {
-    const connection = await connect(rabbitmq.url);
-    const channel = await connection.createChannel();
-    const arrived: string[] = [];
-    const { messageCount } = await channel.checkQueue(TAP);
-    await new Promise<void>((resolve) => {
-      void channel.consume(
-        TAP,
-        (message) => {
-          if (message === null) return;
-          arrived.push((JSON.parse(message.content.toString()) as { id: string }).id);
-          if (arrived.length === messageCount) resolve();
-        },
-        { noAck: true },
-      );
-    });
-    await connection.close();
-    return arrived;
-  }
-
-  test("while relays, broker, database and Herald are killed in turn, every event of an outbox reaches the broker, and has one effect at its receiver", async () => {
-    const connection = await connect(rabbitmq.url);
-    const channel = await connection.createChannel();
-    await declareTopology(channel, NAMESPACE);
-    await channel.assertQueue(TAP, { durable: true, arguments: { "x-queue-type": "quorum" } });
-    await channel.bindQueue(TAP, names(NAMESPACE).eventsExchange, "#");
-    await connection.close();
-    herald = await startHerald();
-    service = await startReceivingService(serviceDatabase.url);
-    for (const organizationId of ORGANIZATIONS) {
-      const api = await apiClient(`http://127.0.0.1:${herald.port}`, organizationId, { untilAvailable: true });
-      const { signingSecret } = await api.create({ url: service.urlOf(organizationId), events: ["RiskCreated"] });
-      service.trust(organizationId, signingSecret as string);
-    }
-    await database.fill(rows, ENTITIES);
-    for (let relay = 0; relay < 4; relay++) startRelay();
-
-    await marked(rows * 0.1);
-    for (const relay of relays.splice(0, 2)) {
-      await kill(relay);
-      startRelay();
-    }
-    await marked(rows * 0.3);
-    await rabbitmq.stop();
-    rabbitmq = await startBroker();
-    await marked(rows * 0.5);
-    await database.killAndStart();
-    await marked(rows * 0.6);
-    await herald.kill();
-    herald = await startHerald();
-    await marked(rows * 0.7);
-    // Neither outage has ended one of them.
-    expect(relays.map(({ exitCode }) => exitCode)).toEqual([null, null, null, null]);
-    for (const relay of relays) await kill(relay);
-    relays.length = 0;
-    startRelay();
-    await marked(rows);
-
-    // What was sent and not marked came again.
-    expect(new Set(await everything()).size).toBe(rows);
-
-    await eventually(async () => expect(await service.countEffects()).toBeGreaterThanOrEqual(rows), {
-      timeoutMs: 1_200_000,
-      intervalMs: 500,
-    });
-    // What was on its way when Herald was killed comes again, when its shard has an owner again.
-    const { prisma } = heraldDatabase.database;
-    await eventually(async () => expect(await prisma.due.count()).toBe(0), { timeoutMs: 300_000, intervalMs: 500 });
-    expect(service.requests.length).toBeGreaterThan(rows);
-    expect(await service.repeatedEffects()).toEqual([]);
-    expect(await service.countEffects()).toBe(rows);
-  }, 1_800_000);
+// Hooks run in their order: this one runs before those that remove the databases.
+afterAll(async () => {
+  await herald?.kill();
+  await service?.close();
 });
+
+const heraldDatabase = useDatabase();
+const serviceDatabase = useDatabase({ migrated: false });
+// Servers of its own, since it kills them.
+const folder = mkdtempSync(join(tmpdir(), "herald-outbox-"));
+const pidFolder = join(folder, "pids");
+const outboxOptions = { folder: join(folder, "postgres"), pidFolder, disposable: true };
+const relays: ChildProcess[] = [];
+
+let outboxServer: Postgres;
+/** Through something that does not move. */
+let pool: pg.Pool;
+let rabbitmq: RabbitmqNode;
+/** What the relays know: the servers' ports change when they are started again. */
+let links: { database: Link; rabbitmq: Link };
+let herald: ServiceProcess;
+let service: ReceivingService;
+
+async function startBroker(): Promise<RabbitmqNode> {
+  const { executable } = await askForRabbitmqServer();
+  return await startRabbitmqNode(executable, { folder: join(folder, "rabbitmq"), pidFolder, disposable: true });
+}
+
+beforeAll(async () => {
+  outboxServer = await startPostgres(outboxOptions);
+  rabbitmq = await startBroker();
+  links = {
+    database: await startLink(() => [new URL(outboxServer.url)]),
+    rabbitmq: await startLink(() => [new URL(rabbitmq.url)]),
+  };
+  pool = new pg.Pool({ connectionString: through(outboxServer.url, links.database) });
+  pool.on("error", () => undefined);
+}, STACK_TIMEOUT_MS);
+
+afterAll(async () => {
+  for (const relay of relays) await kill(relay);
+  await pool?.end();
+  await links?.database.close();
+  await links?.rabbitmq.close();
+  await rabbitmq?.stop();
+  await outboxServer?.remove();
+  rmSync(folder, { recursive: true, force: true });
+}, STACK_TIMEOUT_MS);
+
+function through(server: string, { port }: Link): string {
+  const url = new URL(server);
+  url.host = `127.0.0.1:${port}`;
+  return url.href;
+}
+
+function startRelay(): void {
+  const env = {
+    PATH: process.env.PATH,
+    HERALD_ENV: "development",
+    OUTBOX_DATABASE_URL: through(outboxServer.url, links.database),
+    AMQP_URL: through(rabbitmq.url, links.rabbitmq),
+    HTTP_HOST: "127.0.0.1",
+    OPERATIONS_PORT: "0",
+    LOG_LEVEL: "error",
+  };
+  const main = join(projectFolder(), "packages", "cli", "dist", "main.js");
+  relays.push(spawn(process.execPath, [main, "relay"], { env, stdio: ["ignore", "ignore", "inherit"] }));
+}
+
+async function startHerald(): Promise<ServiceProcess> {
+  const caFile = join(folder, "ca.pem");
+  writeFileSync(caFile, (await certificates()).caPem);
+  const settings = heraldSettings({
+    databaseUrl: heraldDatabase.url,
+    amqpUrl: through(rabbitmq.url, links.rabbitmq),
+    namespace: NAMESPACE,
+    caFile,
+  });
+  return await startServiceProcess("serve", { ...settings, RETRY_DELAYS_SECONDS: "1,1,60,600" });
+}
+
+async function kill(relay: ChildProcess): Promise<void> {
+  relay.kill("SIGKILL");
+  if (relay.exitCode === null && relay.signalCode === null) await once(relay, "exit");
+}
+
+async function countSent(): Promise<number> {
+  const { rows } = await pool.query("select count(*)::int as sent from herald_outbox where sent_at is not null");
+  return rows[0].sent;
+}
+
+/** Waits until so many rows are marked. The database may be away meanwhile. */
+async function marked(count: number): Promise<void> {
+  await eventually(
+    async () => {
+      expect(await countSent()).toBeGreaterThanOrEqual(count);
+    },
+    { timeoutMs: 300_000, intervalMs: 50 },
+  );
+}
+
+/** The ids of everything that the broker was given. */
+async function everything(): Promise<string[]> {
+  const connection = await connect(rabbitmq.url);
+  const channel = await connection.createChannel();
+  const arrived: string[] = [];
+  const { messageCount } = await channel.checkQueue(TAP);
+  await new Promise<void>((resolve) => {
+    void channel.consume(
+      TAP,
+      (message) => {
+        if (message === null) return;
+        arrived.push((JSON.parse(message.content.toString()) as { id: string }).id);
+        if (arrived.length === messageCount) resolve();
+      },
+      { noAck: true },
+    );
+  });
+  await connection.close();
+  return arrived;
+}
+
+test("while relays, broker, database and Herald are killed in turn, every event of an outbox reaches the broker, and has one effect at its receiver", async () => {
+  const connection = await connect(rabbitmq.url);
+  const channel = await connection.createChannel();
+  await declareTopology(channel, NAMESPACE);
+  await channel.assertQueue(TAP, { durable: true, arguments: { "x-queue-type": "quorum" } });
+  await channel.bindQueue(TAP, names(NAMESPACE).eventsExchange, "#");
+  await connection.close();
+  herald = await startHerald();
+  service = await startReceivingService(serviceDatabase.url);
+  for (const organizationId of ORGANIZATIONS) {
+    const api = await apiClient(`http://127.0.0.1:${herald.port}`, organizationId, { untilAvailable: true });
+    const { signingSecret } = await api.create({ url: service.urlOf(organizationId), events: ["RiskCreated"] });
+    service.trust(organizationId, signingSecret as string);
+  }
+  await pool.query(outboxTable());
+  // An event has the number of its row in `data`; organizations and entities take turns.
+  await pool.query(
+    `insert into herald_outbox (event)
+       select json_build_object(
+         'organizationId', 'org-' || n % ${ORGANIZATIONS.length}, 'id', gen_random_uuid(), 'type', 'RiskCreated',
+         'occurredAtUtc', to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+         'entityType', 'Risk', 'entityId', md5((n % $2)::text)::uuid, 'data', json_build_object('number', n))::text
+       from generate_series(1, $1::int) as n`,
+    [ROWS, ENTITIES],
+  );
+  for (let relay = 0; relay < 4; relay++) startRelay();
+
+  await marked(ROWS * 0.1);
+  for (const relay of relays.splice(0, 2)) {
+    await kill(relay);
+    startRelay();
+  }
+  await marked(ROWS * 0.3);
+  await rabbitmq.stop();
+  rabbitmq = await startBroker();
+  await marked(ROWS * 0.5);
+  // What "immediate" means: no session is ended, nothing is written down.
+  process.kill(outboxServer.process.pid, "SIGQUIT");
+  await outboxServer.process.exited;
+  outboxServer = await startPostgres(outboxOptions);
+  await marked(ROWS * 0.6);
+  await herald.kill();
+  herald = await startHerald();
+  await marked(ROWS * 0.7);
+  // Neither outage has ended one of them.
+  expect(relays.map(({ exitCode }) => exitCode)).toEqual([null, null, null, null]);
+  for (const relay of relays) await kill(relay);
+  relays.length = 0;
+  startRelay();
+  await marked(ROWS);
+
+  // What was sent and not marked came again.
+  expect(new Set(await everything()).size).toBe(ROWS);
+
+  await eventually(async () => expect(await service.countEffects()).toBeGreaterThanOrEqual(ROWS), {
+    timeoutMs: 1_200_000,
+    intervalMs: 500,
+  });
+  // What was on its way when Herald was killed comes again, when its shard has an owner again.
+  const { prisma } = heraldDatabase.database;
+  await eventually(async () => expect(await prisma.due.count()).toBe(0), { timeoutMs: 300_000, intervalMs: 500 });
+  expect(service.requests.length).toBeGreaterThan(ROWS);
+  expect(await service.repeatedEffects()).toEqual([]);
+  expect(await service.countEffects()).toBe(ROWS);
+}, 1_800_000);

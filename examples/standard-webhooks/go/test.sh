@@ -1,6 +1,0 @@
-#!/bin/sh
-# Run by packages/e2e/test/nightly/examples in a copy of this folder; $TRY is what it tries programs with.
-set -eu
-go mod tidy
-go build -o verify .
-$TRY verifier ./verify

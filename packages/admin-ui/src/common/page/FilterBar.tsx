@@ -1,0 +1,178 @@
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { useLocation } from "wouter";
+import {
+  FILTERS,
+  type FilterName,
+  type Filters,
+  filtersFromSearch,
+  filtersOf,
+  isNarrowed,
+  type List,
+  type Option,
+  queryOf,
+} from "../../api/filters.ts";
+import { eventTypesQuery, overviewQuery } from "../../api/queries.ts";
+import { classNames } from "../class-names.ts";
+import { Button } from "../form/Button.tsx";
+import { Choices, Select } from "../form/Field.tsx";
+import controls from "../form/form.module.css";
+import shared from "../shared.module.css";
+import css from "./page.module.css";
+
+export interface FilterBarProps {
+  list: List;
+  filters: Filters;
+  /** The list's address. */
+  home: string;
+  /** The events of the one webhook that the list is of. */
+  subscribed?: readonly string[];
+}
+
+/** Narrows a list. The choice is in the page's address. */
+export function FilterBar({ list, filters, home, subscribed = [] }: FilterBarProps) {
+  const [, go] = useLocation();
+  const names = filtersOf(list);
+  const { data: webhooks = [] } = useQuery({ ...overviewQuery, enabled: names.includes("webhook") });
+  const { data: eventTypes = [] } = useQuery(eventTypesQuery);
+  const narrow = (change: Filters): void => {
+    const search = queryOf(filtersFromSearch(queryOf({ ...filters, ...change }), list)).toString();
+    go(search ? `${home}?${search}` : home, { replace: true });
+  };
+  const control = (name: FilterName) => {
+    const { kind, label, all = "", options: optionsOf, ...filter } = FILTERS[name];
+    const chosen = filters[name] ?? [];
+    const value = chosen[0] ?? "";
+    const onChange = (next: string): void => narrow({ [name]: next === "" ? undefined : [next] });
+    const options = [{ value: "", words: all }, ...(optionsOf?.({ webhooks, eventTypes, subscribed, chosen }) ?? [])];
+    if (kind === "choices")
+      return <Choices key={name} name={label} value={value} options={options} onChange={onChange} />;
+    if (name === "period") return <Period key={name} options={options} filters={filters} narrow={narrow} />;
+    if (kind === "select")
+      return <Dropdown key={name} label={label} value={value} options={options} onChange={onChange} />;
+    if (kind === "text") return <Text key={name} {...filter} label={label} value={value} onChange={onChange} />;
+    return null;
+  };
+  const isChoices = (name: FilterName) => FILTERS[name].kind === "choices";
+  return (
+    <search className={classNames(shared.bar, shared.strip)}>
+      {names.filter(isChoices).map(control)}
+      <div className={css.selects}>
+        {names.filter((name) => !isChoices(name)).map(control)}
+        {isNarrowed(filters) ? (
+          <Button kind="quiet" icon="cross" onClick={() => go(home, { replace: true })}>
+            Clear
+          </Button>
+        ) : null}
+      </div>
+    </search>
+  );
+}
+
+interface ControlProps {
+  label: string;
+  /** Empty if nothing is chosen. */
+  value: string;
+  onChange: (value: string) => void;
+}
+
+function Dropdown({ label, value, options, onChange }: ControlProps & { options: readonly Option[] }) {
+  const groups = Map.groupBy(options, ({ group }) => group);
+  return (
+    <Select aria-label={label} value={value} onChange={({ target }) => onChange(target.value)}>
+      {[...groups].map(([group, members]) => {
+        const items = members.map((option) => (
+          <option key={option.value} value={option.value}>
+            {option.words}
+          </option>
+        ));
+        return group ? (
+          <optgroup key={group} label={group}>
+            {items}
+          </optgroup>
+        ) : (
+          items
+        );
+      })}
+    </Select>
+  );
+}
+
+const DAYS = "days";
+const WEEK_MS = 7 * 24 * 3_600_000;
+
+interface PeriodProps {
+  options: readonly Option[];
+  filters: Filters;
+  narrow: (change: Filters) => void;
+}
+
+/** A time that ends now, or between two days. */
+function Period({ options, filters, narrow }: PeriodProps) {
+  const hasDays = filters.from !== undefined || filters.to !== undefined;
+  const choose = (value: string): void => {
+    const from = value === DAYS ? [dayOf(new Date(Date.now() - WEEK_MS))] : undefined;
+    narrow({ period: [value], from, to: undefined });
+  };
+  return (
+    <>
+      <Dropdown
+        label={FILTERS.period.label}
+        value={hasDays ? DAYS : (filters.period?.[0] ?? "")}
+        options={[...options, { value: DAYS, words: "Between two days" }]}
+        onChange={choose}
+      />
+      {hasDays ? (
+        <span className={css.days}>
+          {(["from", "to"] as const).map((name) => (
+            <input
+              key={name}
+              type="date"
+              className={controls.input}
+              aria-label={FILTERS[name].label}
+              data-hint={FILTERS[name].label}
+              value={filters[name]?.[0] ?? ""}
+              onChange={({ target }) => narrow({ [name]: target.value ? [target.value] : undefined })}
+            />
+          ))}
+        </span>
+      ) : null}
+    </>
+  );
+}
+
+function dayOf(time: Date): string {
+  const digits = (value: number) => String(value).padStart(2, "0");
+  return `${time.getFullYear()}-${digits(time.getMonth() + 1)}-${digits(time.getDate())}`;
+}
+
+interface TextProps extends ControlProps {
+  accepts: (value: string) => boolean;
+  placeholder?: string;
+  size?: number;
+}
+
+/** A text that narrows as soon as it is accepted. */
+function Text({ label, placeholder, size, accepts, value, onChange }: TextProps) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText((before) => (value === "" && !accepts(before) ? before : value)), [value, accepts]);
+  return (
+    <input
+      type="text"
+      className={`${controls.input} ${css.text}`}
+      aria-label={label}
+      data-hint={label}
+      placeholder={placeholder}
+      size={size}
+      value={text}
+      onChange={({ target }) => {
+        const next = target.value.trim();
+        setText(next);
+        const wanted = accepts(next) ? next : "";
+        if (wanted !== value) onChange(wanted);
+      }}
+      autoComplete="off"
+      spellCheck={false}
+    />
+  );
+}

@@ -1,0 +1,47 @@
+import { type ReactNode, useRef } from "react";
+import { classNames } from "../class-names.ts";
+import shared from "../shared.module.css";
+import { type HoverOrFocus, useSteadyPlace } from "../steady.ts";
+
+interface Props {
+  caption: string;
+  columns: readonly (readonly [name: string, width?: string])[];
+  className: string | undefined;
+  /** Whether the pointer or the focus is in the table: then it keeps its place. */
+  hover: HoverOrFocus;
+  /** Between the table's place and its head. */
+  above?: ReactNode;
+  /** The rows. */
+  children: ReactNode;
+}
+
+/** A table whose rows come and go by themselves, and keep their place under the pointer and the focus. */
+export function LiveTable({
+  caption,
+  columns,
+  className,
+  hover: { isActive, pointer, focus },
+  above,
+  children,
+}: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  useSteadyPlace(place, isActive);
+  return (
+    <div ref={place} {...pointer}>
+      {above}
+      <table className={classNames(shared.table, className)}>
+        <caption className={shared.unseen}>{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map(([name, width]) => (
+              <th key={name} scope="col" style={{ width }}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody {...focus}>{children}</tbody>
+      </table>
+    </div>
+  );
+}

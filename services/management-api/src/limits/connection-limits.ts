@@ -1,0 +1,59 @@
+import { ProblemError } from "../problems/problem-error.ts";
+import { createKeyedLimiter, type KeyedLimiter } from "./keyed-limiter.ts";
+
+/**
+ * Limits how many connections of the pool each organization may hold. A statement may take seconds: PostgreSQL may be overloaded, a
+ * row may be locked, and creates of one organization wait for each other. Other organizations always find connections.
+ */
+export interface ConnectionLimits {
+  /** Reads that look at a few rows. */
+  simpleReads: KeyedLimiter;
+  /** Reads that count as several against the allowance. They share places of their own, so simple reads get past them. */
+  dearReads: KeyedLimiter;
+  writes: KeyedLimiter;
+}
+
+/** How many connections the reads of all organizations together leave free for writes. */
+const LEFT_TO_WRITES = 2;
+/** How long a write waits for earlier writes of its organization; a hundred creates take a second or two. */
+const WRITE_WAIT_MS = 15_000;
+/** A read waits for other reads of its organization no longer than a person does. */
+const READ_WAIT_MS = 5_000;
+/** How long a read waits for reads of other organizations. A client that can't be served soon gets an error at once. */
+const OTHERS_WAIT_MS = 1_000;
+
+/** @param poolSize the connections of this process */
+export function connectionLimits(poolSize: number): ConnectionLimits {
+  const forReads = poolSize - LEFT_TO_WRITES;
+  const share = (part: number) => Math.max(1, Math.floor(poolSize / part));
+  /** No organization has all of the places that reads of a kind share. */
+  const reads = (places: number) =>
+    inTurn(
+      createKeyedLimiter({ perKey: Math.max(1, places - 1), maxWaitMs: READ_WAIT_MS, refusal: () => tooMany(1) }),
+      createKeyedLimiter({ together: Math.max(1, places), maxWaitMs: OTHERS_WAIT_MS, refusal: () => busy(1) }),
+    );
+  return {
+    simpleReads: reads(Math.ceil(forReads / 2)),
+    dearReads: reads(Math.floor(forReads / 2)),
+    writes: createKeyedLimiter({ perKey: share(3), maxWaitMs: WRITE_WAIT_MS, refusal: () => tooMany(5) }),
+  };
+}
+
+/** Lets a task pass the first limiter, and then the second one. */
+function inTurn(first: KeyedLimiter, second: KeyedLimiter): KeyedLimiter {
+  return { run: (key, task) => first.run(key, () => second.run(key, task)) };
+}
+
+function tooMany(seconds: number): ProblemError {
+  return new ProblemError("too_many_requests", {
+    detail: `The organization asks for more at once than can be done. Try again in ${seconds} s, one after the other.`,
+    headers: { "Retry-After": String(seconds) },
+  });
+}
+
+function busy(seconds: number): ProblemError {
+  return new ProblemError("read_out_of_time", {
+    detail: `The database is busy with what others read. Try again in ${seconds} s.`,
+    headers: { "Retry-After": String(seconds) },
+  });
+}

@@ -1,0 +1,27 @@
+import type { FieldProblem } from "@herald/contracts";
+import type { Caller } from "./authentication/caller.ts";
+import type { Target } from "./idempotency/answer-once.ts";
+import type { OperationId } from "./operations.ts";
+
+/** A request that has been authenticated, allowed, and validated. */
+export interface ApiRequest<Body = unknown, Query = unknown> {
+  caller: Caller;
+  /** The caller's organization; "" where the operation takes callers without one. */
+  organizationId: string;
+  /** The parameters of the path, by name. */
+  params: Readonly<Record<string, string>>;
+  query: Query;
+  body: Body;
+  /** The bad fields of the body; empty unless the operation reports them itself. */
+  badFields: FieldProblem[];
+  /** The trace context of what the request causes: of its span, or as the caller gave it; undefined where there is none. */
+  traceparent: string | undefined;
+  /** The id of what the request makes; absent where it has no idempotency key. */
+  target?: Target;
+}
+
+/** Does an operation. Returns the body of its success response, and throws ProblemError for every other response. */
+// biome-ignore lint/suspicious/noExplicitAny: the operation decides what body and query are; the router has validated them.
+export type Handler = (request: ApiRequest<any, any>) => Promise<unknown>;
+
+export type Handlers = Record<OperationId, Handler>;
