@@ -131,15 +131,6 @@ export async function declareOwnerQueue(channel: Channel, namespace: string, own
   await channel.bindQueue(queue, requestsExchange, ownerId);
 }
 
-/** Every queue but those of dispatchers, and as what it is declared. One that exists with other arguments is refused (406). */
-export function declaredQueues(namespace: string): { queue: string; options: Options.AssertQueue }[] {
-  const { eventQueues, rejectedQueue: rejected } = names(namespace);
-  return [
-    ...eventQueues.map((queue) => ({ queue, options: inboxQueue(rejected) })),
-    { queue: rejected, options: rejectedQueue() },
-  ];
-}
-
 /**
  * An event leaves the inbox stored or rejected, never otherwise. At-least-once dead-lettering confirms the move to the
  * rejected queue before the inbox lets go; RabbitMQ falls back to dead-lettering without confirms, and does not say so,
