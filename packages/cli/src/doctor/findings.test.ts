@@ -1,9 +1,10 @@
 import { generateKeyPairSync } from "node:crypto";
 import { expect, test } from "@jest/globals";
+import pg from "pg";
 import { brokerFinding, probeFinding } from "./broker.ts";
 import { type Finding, refusal, report } from "./finding.ts";
 import { keysFinding, RECEIVER } from "./outside.ts";
-import { connections, partitions, server } from "./postgres.ts";
+import { commit, connections, type DatabaseSubject, partitions, server } from "./postgres.ts";
 import { nameOf, rightsOf } from "./rights.ts";
 import { migrationsFinding } from "./schema.ts";
 
@@ -108,6 +109,24 @@ test.each<[string, Finding | undefined, RegExp]>([
   ],
 ])("of %s the doctor says what it is", (_name, finding, words) => {
   expect(finding ? `${finding.status}: ${finding.what} ${finding.remedy ?? ""}` : "nothing").toMatch(words);
+});
+
+test("of a disk that is full the doctor says to make room", async () => {
+  const full = Object.assign(new pg.DatabaseError("could not extend file", 0, "error"), { code: "53100" });
+  const writing = {
+    processId: 1,
+    async query(text: string) {
+      if (text.startsWith("insert")) throw full;
+      return [];
+    },
+    close: async () => undefined,
+  };
+  const subject = { session: writing, openSession: async () => writing } as unknown as DatabaseSubject;
+  expect(await commit.examine(subject)).toMatchObject({
+    status: "fault",
+    what: expect.stringContaining("disk is full: could not extend file"),
+    remedy: expect.stringContaining("Make room"),
+  });
 });
 
 test("grants fall apart into single rights, each once", () => {
