@@ -8,7 +8,7 @@ export interface NameResolverOptions {
   servers?: readonly string[] | undefined;
   /** How long a server may take to answer; c-ares then asks again, and waits twice as long. */
   timeoutMs?: number;
-  /** How often each server is asked at the most; twice where absent. */
+  /** How often each server is asked at most; twice if absent. */
   tries?: number;
   /** How long an answer is kept. */
   keptMs?: number;
@@ -25,6 +25,8 @@ const ANSWERS_KEPT = 10_000;
 /** With this value one dead server takes 6 s of an attempt's 15. */
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
+/** However many servers are silent, so long of an attempt's 15 s is the look-up's: then it is the servers that have failed. */
+const LOOKUP_MS = 10_000;
 /** How long the answer for IPv6 is waited for when that for IPv4 is there: RFC 8305's resolution delay. */
 const SECOND_ANSWER_MS = 50;
 
@@ -44,20 +46,28 @@ const LOCALHOST: LookupAddress[] = [
  * most: while two names wait for servers that never answer, no other name is resolved for seconds. c-ares waits for
  * any number of servers at once.
  *
- * The price is that it asks name servers only: the hosts file is not read, and `resolv.conf` once, when the process starts. Search domains
- * do not apply: a receiver's name is written in full.
+ * The price is that it asks name servers only: the hosts file is not read. Search domains do not apply: a receiver's name is written in full.
+ *
+ * Each question has a c-ares of its own, which takes some 30 us. One that has answered before is impatient: it gives a server that was quick so far,
+ * as one with a cache is, a second in all, and a zone that is far away takes longer.
  *
  * @throws Error where `servers` has something that is no address
  */
 export function createNameResolver(options: NameResolverOptions = {}): NameResolver {
   const { nowMs = () => performance.now(), keptMs = ANSWER_KEPT_MS } = options;
   const answers = new Map<string, { addresses: Promise<LookupAddress[]>; untilMs: number }>();
-  const resolver = new Resolver({ timeout: options.timeoutMs ?? TIMEOUT_MS, tries: options.tries ?? TRIES });
-  if (options.servers) resolver.setServers(options.servers);
+  const { servers, timeoutMs = TIMEOUT_MS, tries = TRIES } = options;
+  const newResolver = () => {
+    const resolver = new Resolver({ timeout: timeoutMs, tries });
+    if (servers) resolver.setServers(servers);
+    return resolver;
+  };
+  // What is no address is refused now, and not at the first look-up.
+  newResolver();
 
   function ask(name: string): Promise<LookupAddress[]> {
     // The question is kept from its start, so that all callers meanwhile wait for the same answer.
-    const entry = { addresses: query(resolver, name), untilMs: Number.POSITIVE_INFINITY };
+    const entry = { addresses: query(newResolver(), name), untilMs: Number.POSITIVE_INFINITY };
     answers.delete(name);
     answers.set(name, entry);
     entry.addresses.then(
@@ -105,8 +115,8 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
  * always waited for, and IPv6 a moment only: some name servers never answer that question, or in seconds.
  */
 async function query(resolver: Resolver, name: string): Promise<LookupAddress[]> {
-  const ipv4 = addresses(resolver.resolve4(name), 4);
-  const ipv6 = addresses(resolver.resolve6(name), 6);
+  const ipv4 = addresses(inTime(resolver.resolve4(name), "queryA"), 4);
+  const ipv6 = addresses(inTime(resolver.resolve6(name), "queryAaaa"), 6);
   const first = await ipv4;
   const second = Array.isArray(first) ? await soon(ipv6) : await ipv6;
   const found = [first, second].flatMap((each) => (Array.isArray(each) ? each : []));
@@ -114,6 +124,20 @@ async function query(resolver: Resolver, name: string): Promise<LookupAddress[]>
   const reasons = [first, second].filter((each) => !Array.isArray(each)) as NodeJS.ErrnoException[];
   // The other question's failure says more than "no address of that kind".
   throw reasons.find(({ code }) => code !== "ENODATA") ?? reasons[0];
+}
+
+/** Rejects as c-ares does if the answer takes longer than {@link LOOKUP_MS}. */
+async function inTime(answer: Promise<string[]>, syscall: string): Promise<string[]> {
+  const answered = new AbortController();
+  const late = sleep(LOOKUP_MS, undefined, { signal: answered.signal, ref: false }).then(() => {
+    throw Object.assign(new Error(`${syscall} ETIMEOUT`), { code: "ETIMEOUT", syscall });
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    answered.abort();
+    late.catch(() => {});
+  }
 }
 
 /** The addresses, or why there are none. */

@@ -59,6 +59,18 @@ describe("name resolver", () => {
     await expect(resolver({ timeoutMs })("a.example")).resolves.toEqual(addresses);
   });
 
+  test.each([600, 1_000, 1_500, 3_000])(
+    "regression: an answer that takes %d ms is waited for, also from a server that has answered at once so far",
+    async (afterMs) => {
+      for (let index = 0; index < 25; index++) zone[`A quick${index}.example`] = [V4.address];
+      zone["A slow.example"] = { afterMs, addresses: [V4.address] };
+      zone["AAAA slow.example"] = { afterMs, addresses: [] };
+      const resolve = resolver();
+      for (let index = 0; index < 25; index++) await resolve(`quick${index}.example`);
+      await expect(resolve("slow.example")).resolves.toEqual([V4]);
+    },
+  );
+
   test("a server that is no address is refused at once", () => {
     expect(() => resolver({ servers: ["dns.example"] })).toThrow("dns.example");
   });
