@@ -1,5 +1,5 @@
 import { relayMetrics } from "@herald/cli/relay/start-relay-service";
-import { exportConnections } from "@herald/common/service/open-service";
+import { exportConnections } from "@herald/common/service/open-process";
 import { exportDifferences } from "@herald/common/service/processes";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { exportDependencies } from "@herald/common/telemetry/operations-server";

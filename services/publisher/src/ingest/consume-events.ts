@@ -1,6 +1,6 @@
 import type { Broker, Consumer, IncomingMessage, Publisher } from "@herald/common/broker/broker";
 import { carriedHeaders } from "@herald/common/broker/carried-headers";
-import type { Names } from "@herald/common/broker/topology";
+import { type Names, PROBE_HEADER } from "@herald/common/broker/topology";
 import type { Clock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
@@ -158,6 +158,7 @@ export function consumeEvents(
   const moves = moveBehind({ publisher, metrics, stay: (each) => laneOf(each).add(each) }, { maxItems: batchSize });
 
   async function handle(message: IncomingMessage): Promise<void> {
+    if (message.headers[PROBE_HEADER] !== undefined) return message.ack();
     const bundled = isInbox.has(message.queue) ? undefined : bundledIn(message);
     if (bundled && Number(message.headers["x-delivery-count"]) >= APART_AFTER) {
       for (const { content, headers } of bundled) {

@@ -45,7 +45,8 @@ export function useInbox(brokerOptions: TestBrokerOptions = {}) {
         OPERATIONS_PORT: String(port),
         LOG_LEVEL: "error",
       },
-      { clock: { ...machineClock, now: () => INBOX_TIME } },
+      // Notices stay in their table, where the tests read them.
+      { clock: { ...machineClock, now: () => INBOX_TIME }, tuning: { noticeIntervalMs: 86_400_000 } },
     );
     connection = await connect(broker.url);
     connection.on("error", () => {});
