@@ -3,7 +3,7 @@ import { expressWebhook } from "@herald/receiver/express";
 import express, { type Express } from "express";
 import type pg from "pg";
 
-/** Another product, which hears of completed work items through a webhook, and writes an invoice for each. */
+/** Another product, which gets completed work items by a webhook, and writes an invoice for each. */
 export function billing(pool: pg.Pool, secret: string): Express {
   const acceptOnce = deduplicator(postgresStore({ pool }));
   const app = express();

@@ -25,7 +25,7 @@ export interface Database {
 
 export async function openDatabase(url: string): Promise<Database> {
   const pool = new pg.Pool({ connectionString: url });
-  // A connection that breaks while nobody uses it. The pool opens another one.
+  // An idle connection that breaks. The pool opens another one.
   pool.on("error", (error) => console.warn(error.message));
   for (const statement of TABLES) await pool.query(statement);
   const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: url }) });

@@ -75,14 +75,6 @@ export async function audited(
   }
 }
 
-/** A disk of this machine. */
-export interface Disk {
-  /** Where it is mounted. */
-  path: string;
-  bytes: number;
-  freeBytes: number;
-}
-
 /** What a command works with, besides its arguments. */
 export interface CommandContext {
   environment: Environment;
@@ -94,8 +86,6 @@ export interface CommandContext {
   isTerminal?: boolean;
   /** That of the machine that it runs on; what is written goes by PostgreSQL's. */
   machineClock?: Clock;
-  /** The disks of the machine that it runs on. */
-  disks?: () => readonly Disk[];
 }
 
 /** What a command works with, and how it shows its progress. */

@@ -1,12 +1,13 @@
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { assertTls, explainBrokerTls } from "@herald/common/broker/tls";
+import { assertTls } from "@herald/common/broker/tls";
 import { type Names, names } from "@herald/common/broker/topology";
 import { serviceSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
 import { openDatabase } from "@herald/common/database/open-database";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
+import { BROKER, explain, POSTGRES, type Server } from "@herald/common/security/connection-fault";
 import { readCaFile } from "@herald/common/security/server-certificate";
 import { type ChannelModel, connect } from "amqplib";
 import type { CommandContext } from "./command.ts";
@@ -39,9 +40,7 @@ export async function withDatabase<T>(
   const { url, ca } = "url" in at ? at : databaseAddress(at);
   const database = openDatabase(url, { ca, poolSize: 2, applicationName: "herald-cli" });
   try {
-    await database.ping().catch((cause) => {
-      throw new Error(`PostgreSQL at ${hostOf(url)} can't be used: ${reasonOf(cause)}`, { cause });
-    });
+    await database.ping().catch((cause) => refused(cause, POSTGRES, url));
     return await task(database.queries, database.clock);
   } finally {
     await database.close();
@@ -54,15 +53,10 @@ export function oneRow<Row>([row]: readonly Row[]): Row {
   return row;
 }
 
-/** Where a URL points, without its credentials. */
-export function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : "an address that is no URL";
-}
-
-/** The last line of an error, where Prisma puts the cause. Node's own errors may have a code and no message. */
-export function reasonOf(error: unknown): string {
-  const { message, code } = error as { message?: string; code?: string };
-  return message?.trim().split("\n").at(-1) || code || String(error);
+/** @throws Error that says why a server takes no connection, and what to do */
+function refused(cause: unknown, server: Server, url: string): never {
+  const { what, remedy } = explain(cause, server, url);
+  throw new Error(`${what} ${remedy}`, { cause });
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -105,11 +99,7 @@ export async function withBroker<T>(
   task: (connection: ChannelModel, names: Names) => Promise<T>,
 ): Promise<T> {
   const address = brokerAddress(context);
-  const connection = await openBroker(address).catch((cause) => {
-    const tls = explainBrokerTls(cause);
-    const reason = tls === undefined ? reasonOf(cause) : `${tls.what} ${tls.remedy}`;
-    throw new Error(`RabbitMQ at ${hostOf(address.url)} can't be used: ${reason}`, { cause });
-  });
+  const connection = await openBroker(address).catch((cause) => refused(cause, BROKER, address.url));
   try {
     return await task(connection, names(address.namespace));
   } finally {

@@ -231,8 +231,8 @@ test("herald keys make prints a pair as two settings, of which the private one o
 
 test.each([
   [["migrate"], "127.0.0.1:1"],
-  [["lag"], "PostgreSQL at 127.0.0.1:1"],
-  [["rejected", "list"], "RabbitMQ at 127.0.0.1:1"],
+  [["lag"], "127.0.0.1:1, where PostgreSQL should be"],
+  [["rejected", "list"], "127.0.0.1:1, where RabbitMQ should be"],
   [["relay", "replay", "--since", "2026-01-31T12:00:00Z"], "PostgreSQL at 127.0.0.1:1"],
 ])("herald %j fails where its server can't be reached, and shows no password", async (args, host) => {
   const { code, stderr } = await runHerald(args, UNREACHABLE);

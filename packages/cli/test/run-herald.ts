@@ -40,7 +40,7 @@ export async function runHerald(args: readonly string[], environment: Record<str
 export async function callHerald(
   args: readonly string[],
   environment: Record<string, string> = {},
-  more: Pick<CommandContext, "machineClock" | "disks"> = {},
+  more: Pick<CommandContext, "machineClock"> = {},
 ): Promise<Outcome> {
   const texts = { stdout: "", stderr: "" };
   const code = await herald(args, {

@@ -79,28 +79,28 @@ every problem at once and exits 78. An empty variable counts as absent. \`.env.e
 A secret can also come from a file: \`DATABASE_URL_FILE=/run/secrets/database-url\` instead of \`DATABASE_URL\`. This holds for every
 setting that is marked as a secret below, and for \`SECRET_SEALING_KEY\`. No log and no error shows a secret.
 
-With \`HERALD_ENV=production\`, which is the default, a program does not start with what is not safe: signing keys that come over http, secrets and
-passwords that can be guessed or are missing, tokens without issuer and audience, sign-in links, private networks wider than any that exist or
-with the machine itself in them, a page without TLS or in anybody's frame, and PostgreSQL or RabbitMQ on another machine without checked TLS unless \`ALLOW_PLAINTEXT\` says so. \`herald doctor\` finds the same.
+With \`HERALD_ENV=production\`, which is the default, a program does not start with unsafe settings: signing keys over http, missing or guessable secrets and
+passwords, tokens without issuer and audience, sign-in links, private networks that are too wide or
+contain the machine itself, a page without TLS or in frames of any site, and PostgreSQL or RabbitMQ on another machine without checked TLS unless \`ALLOW_PLAINTEXT\` allows it. \`herald doctor\` finds the same.
 
 Besides the required settings, the management API needs \`PUBLIC_ORIGIN\` in production, and a key that verifies tokens: \`AUTH_JWKS_URL\` or \`AUTH_PUBLIC_KEY\`, with
 \`AUTH_ISSUER\` and \`AUTH_AUDIENCE\`; or \`AUTH_JWT_SECRET\`, for development.
 
-All processes that read a setting that is marked **alike** have to be told the same value. They compare it, and say a difference in the log, by \`herald_settings_differ\`
+A setting that is marked **alike** must have the same value in all processes that read it. They compare their values, and report a difference in the log, by \`herald_settings_differ\`
 and the alert \`HeraldSettingsDiffer\`; so does \`herald doctor\`.
 
-\`MEMORY_MIB\` bounds what a process holds at once: events, bodies, attempts, clients' connections. [memory.ts](../packages/common/src/service/memory.ts) shares it out.
+\`MEMORY_MIB\` bounds a process's events, bodies, attempts and clients' connections. [memory.ts](../packages/common/src/service/memory.ts) divides it among them.
 
-\`herald serve\` reads the settings of all three services. \`DATABASE_POOL_SIZE\` is then the size of the one pool that they share, and each other setting means what it means to them.
+\`herald serve\` reads the settings of all three services. \`DATABASE_POOL_SIZE\` is then the size of their shared pool.
 
-The \`herald\` command reads \`DATABASE_URL\`, \`AMQP_URL\`, \`BROKER_NAMESPACE\`, \`SECRET_KEYS\` and \`SECRET_SEALING_KEY\`, as far as a command needs them,
-\`HERALD_ENV\` and \`ALLOW_PLAINTEXT\`, and \`herald relay\` settings of its own.
+The \`herald\` command reads \`DATABASE_URL\`, \`AMQP_URL\`, \`BROKER_NAMESPACE\`, \`SECRET_KEYS\` and \`SECRET_SEALING_KEY\`, if the command needs them,
+\`HERALD_ENV\` and \`ALLOW_PLAINTEXT\`. \`herald relay\` has settings of its own.
 
-This document is made of the services' own schemas: \`pnpm run docs\` writes it.
+\`pnpm run docs\` writes this page from the services' schemas.
 `;
 
-const RELAY_HEAD = `These are the settings of \`herald relay\`, which sends what services write into an [outbox](emitting-events.md#the-outbox). It also reads
-\`AMQP_URL\`, \`AMQP_CA_FILE\`, \`BROKER_NAMESPACE\`, \`HTTP_HOST\`, \`OPERATIONS_PORT\`, \`LOG_LEVEL\`, \`HERALD_ENV\` and \`ALLOW_PLAINTEXT\`, which mean what they mean to services.`;
+const RELAY_HEAD = `These are the settings of \`herald relay\`, which sends the events of an [outbox](emitting-events.md#the-outbox). It also reads
+\`AMQP_URL\`, \`AMQP_CA_FILE\`, \`BROKER_NAMESPACE\`, \`HTTP_HOST\`, \`OPERATIONS_PORT\`, \`LOG_LEVEL\`, \`HERALD_ENV\` and \`ALLOW_PLAINTEXT\`, as services do.`;
 
 function table(settings: readonly KnownSetting[], withServices: boolean): string {
   const heads = ["setting", "value", "default", ...(withServices ? ["read by"] : []), "meaning"];

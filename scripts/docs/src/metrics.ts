@@ -1,5 +1,5 @@
 import { relayMetrics } from "@herald/cli/relay/start-relay-service";
-import { exportConnections } from "@herald/common/service/open-service";
+import { exportConnections } from "@herald/common/service/open-process";
 import { exportDifferences } from "@herald/common/service/processes";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { exportDependencies } from "@herald/common/telemetry/operations-server";
@@ -69,7 +69,7 @@ export function metricsDocument(metrics: readonly ExportedMetric[]): string {
     return `| \`${name}\` | ${type} | ${shown} | ${services.join(", ")} | ${help} |`;
   });
   return `${HEAD}
-| metric | type | labels | exported by | what it is |
+| metric | type | labels | exported by | meaning |
 |---|---|---|---|---|
 ${rows.join("\n")}
 `;
@@ -77,19 +77,18 @@ ${rows.join("\n")}
 
 const HEAD = `# Metrics
 
-Each service, and \`herald relay\`, answers \`/metrics\` on \`OPERATIONS_PORT\` (9464) in Prometheus's text format. Every series has the label \`service\`, and
-No label has values that grow with customers, events or receivers: endpoints and organizations are named in logs, never here.
+Each service, and \`herald relay\`, answers \`/metrics\` on \`OPERATIONS_PORT\` (9464) in Prometheus's text format. Every series has the label \`service\`.
+No label has values that grow with customers, events or receivers: logs name endpoints and organizations, metrics never do.
 
 - The publisher's gauges (\`herald_deliveries_unfinished\`, \`herald_oldest_due_delivery_age_seconds\`, \`herald_endpoints\`, \`herald_shards\`, \`herald_dispatchers\`, \`herald_queue_*\`, ...)
-  are figures of all of Herald. The publisher reads them from PostgreSQL and RabbitMQ at each scrape. Each publisher exports the same
+  are figures of the whole Herald. The publisher reads them from PostgreSQL and RabbitMQ at each scrape. Each publisher exports the same
   figures: take their \`max\`, never their \`sum\`. A figure that can't be read is absent.
-- Every other metric is one process's. Take its \`sum\`; of a counter take the \`rate\` first.
-- Besides these, each service exports prom-client's figures of the process: \`process_*\` and \`nodejs_*\` (CPU, memory, event loop, garbage
+- Every other metric belongs to one process. Take its \`sum\`, and for a counter the \`rate\` first.
+- Each service also exports prom-client's figures of the process: \`process_*\` and \`nodejs_*\` (CPU, memory, event loop, garbage
   collection).
 - \`herald serve\` exports the metrics of all three services, each with the label of its service, and the figures of the process once, with \`service="serve"\`.
 
-Alerts and
-dashboard group by \`namespace\`: a scrape in Kubernetes adds that label, and a collector has to where several Heralds share a Prometheus. \`herald relay\` is scraped only.
+Alerts and dashboard group by \`namespace\`: a scrape in Kubernetes adds that label. If several Heralds outside Kubernetes share a Prometheus, add it in the scrape configuration.
 
-This table is made of what the services register: \`pnpm run docs\` writes it.
+\`pnpm run docs\` writes this table from the services' metrics.
 `;

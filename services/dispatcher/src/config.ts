@@ -28,14 +28,13 @@ export const dispatcherSettings = {
   ...networkSettings,
   DNS_SERVERS: {
     type: "string",
-    description:
-      "Name servers to ask, as address or address:port, separated by commas; those of the system when absent.",
+    description: "Name servers, as address or address:port, separated by commas; by default those of the system.",
   },
   EGRESS_PROXY_URL: {
     type: "string",
     secret: true,
     description:
-      "HTTP proxy that carries every attempt (CONNECT), as http://user:password@host:port: one way out, with an address that receivers can open their firewalls to. It may be private.",
+      "HTTP proxy that carries every attempt (CONNECT), as http://user:password@host:port: one address for receivers' firewalls. The proxy may have a private address.",
   },
   EXTRA_CA_FILE: {
     type: "string",
@@ -51,7 +50,7 @@ export const dispatcherSettings = {
     minimum: 0.01,
     maximum: 100_000,
     description:
-      "Attempts a second to one endpoint, over all dispatchers together; no limit where it isn't set. After a quiet time, those of one second come at once.",
+      "Attempts a second to one endpoint by all dispatchers together; by default no limit. After a quiet time, the attempts of one second may begin at once.",
   },
   HEADER_PREFIX: sharedSettings.HEADER_PREFIX,
   STANDARD_WEBHOOKS: sharedSettings.STANDARD_WEBHOOKS,

@@ -14,7 +14,7 @@ export function createMetrics(registry: Registry) {
   const inFlight: Record<Source, number> = { due: 0, manual: 0 };
   new Gauge({
     name: "herald_attempts_in_flight",
-    help: "Attempts under way, until they are settled, by what asked for them.",
+    help: "Attempts under way, until they are settled, by their source.",
     labelNames: ["source"] as const,
     registers,
     collect() {
@@ -37,7 +37,7 @@ export function createMetrics(registry: Registry) {
     },
     shardsOwned: new Gauge({
       name: "herald_shards_owned",
-      help: "Shards of endpoints whose attempts this process makes.",
+      help: "Shards that this process owns.",
       registers,
     }),
     attemptDuration: new Histogram({
@@ -48,7 +48,7 @@ export function createMetrics(registry: Registry) {
     }),
     firstAttemptDelay: new Histogram({
       name: "herald_first_attempt_delay_seconds",
-      help: "From the making of a delivery to the start of its first attempt, of those that did not wait for their own receiver.",
+      help: "From the creation of a delivery to the start of its first attempt, without deliveries that waited for their receiver.",
       // 10 s is the objective's.
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800],
       registers,
@@ -82,7 +82,7 @@ export function createMetrics(registry: Registry) {
     }),
     healthRetries: new Counter({
       name: "herald_health_retries_total",
-      help: "Times that an endpoint's health was tried again: its row was locked, just changed, or PostgreSQL was away.",
+      help: "Repeated writes of an endpoint's health: its row was locked or just changed, or PostgreSQL was away.",
       registers,
     }),
     outage: new Gauge({

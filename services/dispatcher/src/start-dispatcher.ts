@@ -1,5 +1,5 @@
 import type { Environment } from "@herald/common/config/read-config";
-import { openService, type StartOptions } from "@herald/common/service/open-service";
+import { openProcess, type StartOptions } from "@herald/common/service/open-process";
 import { factsOf } from "@herald/common/service/processes";
 import type { Service } from "@herald/common/service/run-service";
 import { createAttempts } from "./attempt/attempt-delivery.ts";
@@ -32,10 +32,11 @@ const DRAIN_TIMEOUT_MS = 18_000;
  */
 export async function startDispatcher(
   environment: Environment = process.env,
-  { clock: steered, open = openService, tuning }: StartOptions<DispatcherTuning> = {},
+  { clock: steered, inProcess, tuning }: StartOptions<DispatcherTuning> = {},
 ): Promise<Service> {
   const { config, bounds, sweepIntervalMs, ratesIntervalMs, newOwnerMs, pausesMs, probe, sender, secrets, schedule } =
     readDispatcherConfig(environment, tuning);
+  const { open } = inProcess ?? (await openProcess(["dispatcher"], config));
   const service = await open("dispatcher", config, {
     clock: steered,
     facts: factsOf(dispatcherSettings, config),
@@ -94,7 +95,7 @@ export async function startDispatcher(
     { concurrency: bounds.manualDeliveries },
   );
   const messages = consumeMessages(id, { broker, handedOver: owner.handedOver, changed: owner.changed, manual, log });
-  const endLocal = service.localOwners.register(id, owner.handedOver);
+  service.localOwners.set(id, owner.handedOver);
   const sweep = startSweep({ queries, clock, log, owner, owned: shards.owned }, { intervalMs: sweepIntervalMs });
   outage.onReturn(owner.wake);
   // Only once the time is known, since the time decides what is due.
@@ -113,7 +114,7 @@ export async function startDispatcher(
       // Settlements wait no longer than this for PostgreSQL. Unsettled deliveries stay due.
       const timeout = setTimeout(() => stopping.abort(), DRAIN_TIMEOUT_MS);
       shards.release();
-      endLocal();
+      service.localOwners.delete(id);
       await Promise.all([outage.stop(), sweep.stop(), messages.close(), owner.idle()]);
       await Promise.all([shards.end(), health.drained(), rates.stop()]);
       clearTimeout(timeout);

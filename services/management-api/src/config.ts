@@ -22,27 +22,27 @@ const ownSettings = {
     type: "string",
     default: "",
     pattern: "^(/[A-Za-z0-9._~-]+)*$",
-    description: "Path in front of every route, where a proxy passes it on: begins with a slash, ends without one.",
+    description: "Path in front of every route, if a proxy passes it on: begins with a slash, ends without one.",
   },
   PUBLIC_ORIGIN: {
     type: "string",
     pattern: "^https?://[^/]+$",
     description:
-      "Where browsers see the admin page, as https://herald.example.com. Required in production, and where a proxy changes the Host header. Where it is https, browsers are told to use nothing else for a year (HSTS).",
+      "Origin of the admin page in browsers, as https://herald.example.com. Required in production, and if a proxy changes the Host header. With https, browsers use only https for a year (HSTS).",
   },
   PAGE_FRAME_ANCESTORS: {
     type: "string",
     default: "",
     pattern: "^(https?://[^\\s;,'\"/]+( https?://[^\\s;,'\"/]+)*)?$",
     description:
-      "Origins whose pages may show the admin page in a frame, with spaces between; none where empty. The session's cookie is " +
+      "Origins whose pages may show the admin page in a frame, with spaces between; by default none. The session's cookie is " +
       "sent only within one site, so these must be of the same site as the page: app.example.com and herald.example.com are.",
   },
   PAGE_PRODUCT_NAME: {
     type: "string",
     default: "Herald",
     pattern: "^[^\\p{C}]{1,40}$",
-    description: "What the admin page calls the service that sends.",
+    description: "Name of the sending service on the admin page.",
   },
   PAGE_ACCENT_COLOR: {
     type: "string",
@@ -67,7 +67,7 @@ const ownSettings = {
     default: 12_000,
     minimum: 10,
     description:
-      "Reads that an organization may make in a minute; processes of this service share it evenly. An overview, one endpoint's details, a filtered history, a search for events, an event, and the resends and what they would send count as ten each; an open page makes 400 to 800 in a minute.",
+      "Reads that an organization may make in a minute; processes of this service share it evenly. An overview, one endpoint's details, a filtered history, a search for events, an event, and lists and previews of resends count as ten each; an open page makes 400 to 800 in a minute.",
   },
   WRITES_PER_MINUTE: {
     type: "integer",

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Environment } from "@herald/common/config/read-config";
 import { repeat } from "@herald/common/runtime/repeat";
 import { memoryBounds } from "@herald/common/service/memory";
-import { openService, type StartOptions } from "@herald/common/service/open-service";
+import { openProcess, type StartOptions } from "@herald/common/service/open-process";
 import { factsOf } from "@herald/common/service/processes";
 import type { Service } from "@herald/common/service/run-service";
 import { createApp } from "./app.ts";
@@ -21,12 +21,13 @@ const FORGET_INTERVAL_MS = 60_000;
 /** Starts the management API: HTTP in front, PostgreSQL behind it, and the broker to ask dispatchers over. */
 export async function startManagementApi(
   environment: Environment = process.env,
-  { clock: steered, open = openService, tuning }: StartOptions<ManagementApiTuning> = {},
+  { clock: steered, inProcess, tuning }: StartOptions<ManagementApiTuning> = {},
 ): Promise<Service & { port: number }> {
   const config = readManagementApiConfig(environment);
   const { clients } = memoryBounds(config);
   const facts = factsOf(managementApiSettings, config);
   let isListening = false;
+  const { open } = inProcess ?? (await openProcess(["management-api"], config));
   const service = await open("management-api", config, {
     clock: steered,
     facts,

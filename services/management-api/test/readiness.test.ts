@@ -1,10 +1,11 @@
-import { openService, type ServiceOpener } from "@herald/common/service/open-service";
+import { openProcess } from "@herald/common/service/open-process";
 import type { Service } from "@herald/common/service/run-service";
 import { eventually } from "@herald/dev/harness/eventually";
 import { type Link, startLink } from "@herald/dev/harness/link";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { freePort } from "@herald/dev/stack/ports";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { readManagementApiConfig } from "../src/config.ts";
 import { API_PREFIX } from "../src/operations.ts";
 import { startManagementApi } from "../src/start-management-api.ts";
 import { AUDIENCE, ISSUER, JWT_SECRET, SECRET_SEALING_KEY, token } from "./support/use-api.ts";
@@ -15,10 +16,6 @@ let isOpen = true;
 let operationsUrl = "";
 /** What the condition said when the service was opened, before it listened. */
 let listenedBefore: unknown;
-const open: ServiceOpener = (name, config, options) => {
-  listenedBefore = options.conditions?.http?.();
-  return openService(name, config, options);
-};
 // Before the database looks for connections that are left.
 afterAll(async () => {
   await api?.stop();
@@ -47,7 +44,12 @@ beforeAll(async () => {
     AUTH_ISSUER: ISSUER,
     AUTH_AUDIENCE: AUDIENCE,
   };
-  api = await startManagementApi(environment, { open });
+  const inProcess = await openProcess(["management-api"], readManagementApiConfig(environment));
+  const open: typeof inProcess.open = (name, config, options) => {
+    listenedBefore = options.conditions?.http?.();
+    return inProcess.open(name, config, options);
+  };
+  api = await startManagementApi(environment, { inProcess: { ...inProcess, open } });
 });
 
 async function readiness(): Promise<unknown> {

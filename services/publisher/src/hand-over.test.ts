@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Sender } from "@herald/common/broker/broker";
 import { names as namesOf } from "@herald/common/broker/topology";
+import type { LocalOwners } from "@herald/common/service/open-process";
 import { Registry } from "@herald/common/telemetry/metrics";
 import type { HandOver } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
@@ -47,10 +49,11 @@ async function handedOver(
     send: (message: SentMessage) => !isBlocked && sent.push(message) > 0,
     close: async () => {},
   };
-  const localOwners = {
-    handOver: (owner: string, message: HandOver) => local.includes(owner) && called.push({ owner, message }) > 0,
-  };
+  const localOwners: LocalOwners = new Map(
+    local.map((owner) => [owner, (message) => void called.push({ owner, message })]),
+  );
   handOver({ localOwners, sender, names, metrics: createMetrics(registry) }, { stored: true, ...made });
+  await nextTurn();
   const { values } = (await registry.getSingleMetric("herald_handed_over_total")?.get()) ?? { values: [] };
   return {
     sent: sent.map(({ content, ...message }) => ({ ...message, message: JSON.parse(String(content)) as HandOver })),

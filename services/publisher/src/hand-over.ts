@@ -1,6 +1,6 @@
 import type { Sender } from "@herald/common/broker/broker";
 import type { Names } from "@herald/common/broker/topology";
-import type { LocalOwners } from "@herald/common/service/local-owners";
+import type { LocalOwners } from "@herald/common/service/open-process";
 import type { HandOver } from "@herald/contracts";
 import type { IncomingEvent } from "./ingest/read-event.ts";
 import type { PublisherMetrics } from "./metrics.ts";
@@ -35,7 +35,7 @@ export interface ForOwners {
 }
 
 interface Parts {
-  localOwners: Pick<LocalOwners, "handOver">;
+  localOwners: LocalOwners;
   sender: Sender;
   names: Names;
   metrics: Pick<PublisherMetrics, "handedOver">;
@@ -54,9 +54,12 @@ const MAX_MESSAGE_BYTES = 256 * 1024;
 export function handOver({ localOwners, sender, names, metrics }: Parts, made: ForOwners): void {
   for (const [owner, messages] of messagesByOwner(made)) {
     for (const message of messages) {
+      const take = localOwners.get(owner ?? "");
+      // After this turn of the event loop: an acknowledgement of the event does not wait for what its attempts begin with.
+      if (take) setImmediate(take, message);
       const isHandedOver =
-        owner !== null &&
-        (localOwners.handOver(owner, message) ||
+        take !== undefined ||
+        (owner !== null &&
           sender.send({
             exchange: names.dispatchExchange,
             routingKey: owner,

@@ -51,13 +51,13 @@ export function exportLag(
   );
   ofLag(
     "herald_oldest_due_delivery_age_seconds",
-    "For how long the delivery has been due that waits longest for Herald, and the one that waits longest for its own receiver.",
+    "Age of the oldest due delivery that waits for Herald, and of the oldest one that waits for its receiver.",
     (lag) => ({ herald: secondsSince(lag.oldestForHeraldAt), receiver: secondsSince(lag.oldestForReceiverAt) }),
     "waits_for",
   );
   ofLag(
     "herald_shards",
-    "Shards that a living dispatcher owns; that no dispatcher owns, so that their deliveries wait; and in which an operator has stopped dispatching.",
+    "Shards with a living owner, without an owner, so that their deliveries wait, and with dispatching stopped by an operator.",
     (lag) => ({ owned: lag.shardsOwned, unowned: lag.shardsUnowned, stopped: lag.shardsStopped }),
     "state",
   );
@@ -74,14 +74,14 @@ export function exportLag(
   );
   ofLag(
     "herald_catch_ups_due",
-    "Endpoints whose catch-up is due: after a resume or an edit, for which an admin waits, or as the daily guard.",
+    "Endpoints whose catch-up is due: after a resume or an edit, or as the daily guard.",
     ({ catchUps, guards }) => ({ awaited: catchUps, guard: guards }),
     "kind",
   );
   ofLag("herald_partitions_ahead", "Days after today that have partitions.", (lag) => lag.partitionsAhead);
   ofLag(
     "herald_oldest_transaction_age_seconds",
-    "For how long the oldest transaction has kept dead rows from being vacuumed.",
+    "Age of the oldest transaction that keeps dead rows from being vacuumed.",
     (lag) => lag.oldestTransactionSeconds,
   );
 
@@ -98,7 +98,7 @@ export function exportLag(
   }));
   ofQueues(
     "herald_queue_messages",
-    "Messages that wait in a queue for a consumer. In the inbox, a flood's events that went behind wait in bundles of up to 250 each.",
+    "Messages that wait in a queue for a consumer. Moved events of a flood wait in bundles of up to 250 each.",
     (queues) => mapValues(queues, (depths) => depths.reduce((sum, { messages }) => sum + messages, 0)),
     "queue",
   );
@@ -114,7 +114,7 @@ export function exportLag(
 export function exportHeldEvents(registry: Registry, oldestAgeSeconds: () => number): void {
   new Gauge({
     name: "herald_oldest_event_age_seconds",
-    help: "For how long the oldest event has waited that this process has taken from the broker and not stored yet.",
+    help: "Age of the oldest event that this process has taken from the broker and not stored yet.",
     registers: [registry],
     collect() {
       this.set(oldestAgeSeconds());

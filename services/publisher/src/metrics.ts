@@ -12,18 +12,18 @@ export function createMetrics(registry: Registry) {
   const metrics = {
     events: new Counter({
       name: "herald_events_total",
-      help: "Business events taken from the broker, by result. A flood's events that went behind are taken once more.",
+      help: "Business events taken from the broker, by result. Events of a flood that were moved are counted again.",
       labelNames: ["result"] as const,
       registers,
     }),
     deliveries: new Counter({
       name: "herald_fan_out_deliveries_total",
-      help: "Deliveries made of events as they arrived.",
+      help: "Deliveries made from arriving events.",
       registers,
     }),
     handedOver: new Counter({
       name: "herald_handed_over_total",
-      help: "New deliveries, and endpoints that have some, by whether their owner could be notified at once; owners find the others in PostgreSQL.",
+      help: "New deliveries, and endpoints that have some, by whether they could be handed over at once; owners find the others in PostgreSQL.",
       labelNames: ["result"] as const,
       registers,
     }),
@@ -40,7 +40,7 @@ export function createMetrics(registry: Registry) {
     }),
     resent: new Counter({
       name: "herald_resend_deliveries_total",
-      help: "Deliveries made to send again what a receiver never got, as an admin asked.",
+      help: "Deliveries made by admins' resends.",
       registers,
     }),
     notices: new Counter({
@@ -51,12 +51,12 @@ export function createMetrics(registry: Registry) {
     }),
     unkept: new Counter({
       name: "herald_undelivered_events_unkept_total",
-      help: "Events that were not taken and that the search does not find: beyond what is kept for an organization and hour, or without an id.",
+      help: "Events that were not accepted and that the search does not find: beyond the limit of an organization and hour, or without an id.",
       registers,
     }),
     erased: new Counter({
       name: "herald_retention_erased_total",
-      help: "Erased because of age: partitions of the history, changes, resends, hours of rates, and rows of events that were not taken.",
+      help: "Erased because of their age: partitions of the history, changes, resends, and events that were not accepted.",
       labelNames: ["kind"] as const,
       registers,
     }),
@@ -67,7 +67,7 @@ export function createMetrics(registry: Registry) {
     }),
     expired: new Counter({
       name: "herald_expired_deliveries_total",
-      help: "Deliveries that were unfinished when they had become too old to be kept.",
+      help: "Unfinished deliveries that became too old to be kept.",
       registers,
     }),
     taskFailures: new Counter({
@@ -78,7 +78,7 @@ export function createMetrics(registry: Registry) {
     }),
     retentionPassed: new Gauge({
       name: "herald_retention_last_pass_timestamp_seconds",
-      help: "When this process last went through everything that was too old.",
+      help: "When this process last finished a pass of the retention.",
       registers,
     }),
   };

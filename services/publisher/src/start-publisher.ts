@@ -2,7 +2,7 @@ import { catalogueRules, readCatalogue } from "@herald/common/config/event-types
 import { type Environment, readConfig } from "@herald/common/config/read-config";
 import { repeat } from "@herald/common/runtime/repeat";
 import { memoryBounds } from "@herald/common/service/memory";
-import { openService, type StartOptions } from "@herald/common/service/open-service";
+import { openProcess, type StartOptions } from "@herald/common/service/open-process";
 import { factsOf } from "@herald/common/service/processes";
 import type { Service } from "@herald/common/service/run-service";
 import { createCatchUp } from "./catch-up.ts";
@@ -35,12 +35,13 @@ const LEASE_MS = 2 * 60_000;
 /** Starts the publisher: takes events in, hands their deliveries over, and repeats its tasks. */
 export async function startPublisher(
   environment: Environment = process.env,
-  { clock: steered, open = openService, tuning: ownTuning }: StartOptions<PublisherTuning> = {},
+  { clock: steered, inProcess, tuning: ownTuning }: StartOptions<PublisherTuning> = {},
 ): Promise<Service> {
   const config = readConfig(publisherSettings, environment);
   const eventTypes = catalogueRules(readCatalogue(config));
   const tuning = { ...PUBLISHER_TUNING, ...ownTuning };
   const { inboxBytes } = { ...memoryBounds(config), ...tuning.bounds };
+  const { open } = inProcess ?? (await openProcess(["publisher"], config));
   const service = await open("publisher", config, { clock: steered, facts: factsOf(publisherSettings, config) });
   const { broker, clock, log, registry, tracing } = service;
   const { names } = broker;

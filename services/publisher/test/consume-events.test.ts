@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { type Broker, connectBroker, NotSentError, type Publisher } from "@herald/common/broker/broker";
-import { declareTopology, names as namesOf } from "@herald/common/broker/topology";
+import { declareTopology, names as namesOf, PROBE_HEADER } from "@herald/common/broker/topology";
 import { catalogueRules } from "@herald/common/config/event-types";
 import type { Log } from "@herald/common/telemetry/log";
 import { Registry } from "@herald/common/telemetry/metrics";
@@ -259,6 +259,15 @@ test("an event of a bundle that breaks the contract is rejected alone, and bytes
   await until("the good one is stored", () => stored().length === 1);
   await until("the others are rejected", async () => (await depthOf([names.rejectedQueue])) === 2);
   await until("none is left", async () => (await waiting()) === 0);
+});
+
+test("a message by which the doctor tries the way to an inbox queue is dropped", async () => {
+  returnPostgres();
+  channel.publish(names.eventsExchange, "doctor.a", Buffer.from("probe"), { headers: { [PROBE_HEADER]: "doctor" } });
+  await emit("acme", "WorkItemCompleted.a.0", 1);
+  await until("the event behind it is stored", () => stored().length === 1);
+  await until("none is left", async () => (await waiting()) === 0);
+  expect(await depthOf([names.rejectedQueue])).toBe(0);
 });
 
 test("events that can't go behind are stored in their turn", async () => {

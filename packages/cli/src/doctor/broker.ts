@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { declaredQueues, type Names } from "@herald/common/broker/topology";
+import { type Names, PROBE_HEADER } from "@herald/common/broker/topology";
 import type { ServiceName } from "@herald/common/database/rights";
-import type { ChannelModel, ConfirmChannel } from "amqplib";
-import { type BrokerAddress, reasonOf } from "../connections.ts";
+import { reasonOf } from "@herald/common/security/connection-fault";
+import type { ChannelModel, ConfirmChannel, Options } from "amqplib";
+import type { BrokerAddress } from "../connections.ts";
 import { plural } from "../output.ts";
 import { type Check, type Finding, fault, ok } from "./finding.ts";
 
@@ -11,10 +12,13 @@ import { type Check, type Finding, fault, ok } from "./finding.ts";
 interface BrokerSubject extends Pick<BrokerAddress, "namespace"> {
   connection: ChannelModel;
   names: Names;
-  /** The virtual host, as rabbitmqctl names it. */
+  /** The virtual host and the user of AMQP_URL, as rabbitmqctl names them. */
   vhost: string;
+  user: string;
   /** The service that the broker's user belongs to; undefined for one user of all services. */
   service: ServiceName | undefined;
+  /** How many publishers are at work; undefined if PostgreSQL does not say. */
+  publishers: number | undefined;
 }
 
 /** What the broker says of itself. Not in amqplib's types. */
@@ -22,20 +26,12 @@ export function greetingOf({ connection }: ChannelModel): { product?: string; ve
   return (connection as unknown as { serverProperties: ReturnType<typeof greetingOf> }).serverProperties;
 }
 
-const OLDEST = { major: 3, minor: 10 };
-
 export function brokerFinding({ product = "unknown", version = "" }: { product?: string; version?: string }): Finding {
-  if (product !== "RabbitMQ") {
-    return fault(
-      `The broker is ${product} ${version}, and not RabbitMQ.`,
-      "Point AMQP_URL at a RabbitMQ: Herald relies on its quorum queues and their dead-lettering.",
-    );
-  }
   const [major = 0, minor = 0] = version.split(".").map(Number);
-  if (major > OLDEST.major || (major === OLDEST.major && minor >= OLDEST.minor)) return ok(`RabbitMQ ${version}`);
+  if (product === "RabbitMQ" && (major > 3 || (major === 3 && minor >= 10))) return ok(`RabbitMQ ${version}`);
   return fault(
-    `It is RabbitMQ ${version}; Herald needs ${OLDEST.major}.${OLDEST.minor} or newer.`,
-    "Upgrade it; older ones can't move a rejected event without the risk of losing it.",
+    `It is ${product} ${version}; Herald needs RabbitMQ 3.10 or newer.`,
+    "Upgrade it, or point AMQP_URL at one: older ones can lose a rejected event, and others have no quorum queues.",
   );
 }
 
@@ -51,14 +47,11 @@ const CONFIRM_TIMEOUT_MS = 10_000;
  */
 export async function isBlocked(connection: ChannelModel): Promise<boolean> {
   const channel = await connection.createConfirmChannel();
-  const confirm = confirmed(channel, DEFAULT_EXCHANGE, `herald.doctor.${randomUUID()}`).then(
-    () => false,
-    // A user without the right to publish is another check's matter.
-    () => false,
-  );
+  // A user without the right to publish is another check's matter.
+  const confirm = confirmed(channel, DEFAULT_EXCHANGE, `herald.doctor.${randomUUID()}`).catch(() => undefined);
   const blocked = new Promise<true>((resolve) => connection.once("blocked", () => resolve(true)));
   const silent = sleep(CONFIRM_TIMEOUT_MS, true as const, { ref: false });
-  const isIt = await Promise.race([confirm, blocked, silent]);
+  const isIt = (await Promise.race([confirm, blocked, silent])) === true;
   if (!isIt) await channel.close().catch(() => undefined);
   return isIt;
 }
@@ -77,7 +70,6 @@ async function onChannel<T>(connection: ChannelModel, question: (channel: Confir
 
 const ACCESS_REFUSED = 403;
 const NOT_FOUND = 404;
-const PRECONDITION_FAILED = 406;
 
 /** AMQP's number for why the broker refused something; undefined for other errors. */
 function replyCodeOf(error: unknown): number | undefined {
@@ -88,12 +80,17 @@ function replyCodeOf(error: unknown): number | undefined {
 /**
  * Publishes a message and waits for the confirm. One that no queue takes is dropped.
  *
- * @throws the refusal, which closes the channel instead of a confirm; where a queue refuses the message
+ * @throws the refusal, which closes the channel instead of a confirm; an error without code if a queue refuses the message
  */
-function confirmed(channel: ConfirmChannel, exchange: string, key: string, bytes = 1): Promise<void> {
+function confirmed(
+  channel: ConfirmChannel,
+  exchange: string,
+  key: string,
+  { bytes = 1, ...options }: { bytes?: number } & Options.Publish = {},
+): Promise<void> {
   return new Promise((resolve, reject) => {
     channel.once("error", reject);
-    channel.publish(exchange, key, Buffer.alloc(bytes), {}, (error: unknown) => {
+    channel.publish(exchange, key, Buffer.alloc(bytes), options, (error: unknown) => {
       if (error === null) resolve();
       else reject(error);
     });
@@ -103,52 +100,41 @@ function confirmed(channel: ConfirmChannel, exchange: string, key: string, bytes
 /** Where RabbitMQ puts replies to what a channel asks for. */
 const REPLIES = "amq.rabbitmq.reply-to";
 const DEFAULT_EXCHANGE = "";
-/** The limit in deploy/docker/rabbitmq.conf. */
-const MAX_MESSAGE_BYTES = 1024 ** 2;
-/** An event has 256 KiB at the most, with its headers beside. */
-const EVENT_BYTES = 300 * 1024;
-const PROBE_MESSAGES = 3;
+/** An event has at most 256 KiB, with its headers beside. Small messages are for limits of their number. */
+const SIZES = [...Array(3).fill(300 * 1024), ...Array(500).fill(1)];
 const PROBE_MS = 1_000;
 
 /** Does with a queue of its own what Herald does with its queues: makes it, sends to it, finds the messages a second later. */
 export const probe: Check<BrokerSubject> = {
   name: "rights and policies",
-  async examine({ connection, names, namespace, vhost, service }) {
-    if (service !== undefined) return await serviceRights(connection, names, service);
+  async examine(subject) {
+    const { connection, namespace, vhost, service } = subject;
+    if (service !== undefined) return await serviceRights(subject, service);
     // Its name begins as those of the inbox, so that the same policies and the same rights are for it.
-    const queue = `${namespace}.events.doctor.${randomUUID()}`;
-    const found = await onChannel(connection, async (channel): Promise<Finding> => {
-      let there = 0;
-      // It goes by itself, where this process ends in the middle.
-      const options = { arguments: { "x-queue-type": "quorum", "x-expires": 60_000 } };
-      const steps: [right: string, step: () => Promise<unknown>][] = [
-        ["configure", () => channel.assertQueue(queue, options)],
-        ...Array.from({ length: PROBE_MESSAGES }, (): (typeof steps)[number] => [
-          "write to the default exchange",
-          () => confirmed(channel, DEFAULT_EXCHANGE, queue, EVENT_BYTES),
-        ]),
-        ["read replies", () => channel.consume(REPLIES, () => undefined, { noAck: true })],
-        [
-          "read",
-          async () => {
-            await sleep(PROBE_MS);
-            while (there < PROBE_MESSAGES && (await channel.get(queue, { noAck: true }))) there++;
-          },
-        ],
-      ];
-      for (const [right, step] of steps) {
-        try {
-          await step();
-        } catch (error) {
-          return probeFinding(error, { right, namespace, vhost });
-        }
-      }
-      if (there === PROBE_MESSAGES)
-        return ok(`The user may use what begins with "${namespace}.", and no policy takes messages out at once.`);
-      return policyFinding(`of ${PROBE_MESSAGES} that were sent to a queue, ${there} were there after a second`, vhost);
-    });
-    await onChannel(connection, (channel) => channel.deleteQueue(queue)).catch(() => undefined);
-    return found;
+    const queue = `${namespace}.events.inbox.doctor.${randomUUID()}`;
+    let step = "configure";
+    try {
+      return await onChannel(connection, async (channel) => {
+        // It goes by itself if this process ends in the middle.
+        await channel.assertQueue(queue, { arguments: { "x-queue-type": "quorum", "x-expires": 60_000 } });
+        step = "write to the default exchange";
+        for (const bytes of SIZES.slice(0, 3)) await confirmed(channel, DEFAULT_EXCHANGE, queue, { bytes });
+        channel.setMaxListeners(SIZES.length + 10);
+        await Promise.all(SIZES.slice(3).map((bytes) => confirmed(channel, DEFAULT_EXCHANGE, queue, { bytes })));
+        step = "read replies";
+        await channel.consume(REPLIES, () => undefined, { noAck: true });
+        step = "read";
+        await sleep(PROBE_MS);
+        const { messageCount } = await channel.checkQueue(queue);
+        await channel.get(queue, { noAck: true });
+        if (messageCount === SIZES.length) return [];
+        return policyFinding(`of ${SIZES.length} that were sent to a queue, ${messageCount} were there later`, vhost);
+      });
+    } catch (error) {
+      return probeFinding(error, step, subject);
+    } finally {
+      await onChannel(connection, (channel) => channel.deleteQueue(queue)).catch(() => undefined);
+    }
   },
 };
 
@@ -159,113 +145,115 @@ function policyFinding(what: string, vhost: string): Finding {
   );
 }
 
-/** @param step what was refused, by the right that it takes */
-export function probeFinding(error: unknown, step: { right: string; namespace: string; vhost: string }): Finding {
-  const { right, namespace, vhost } = step;
+/** @param right what the refused step takes */
+export function probeFinding(
+  error: unknown,
+  right: string,
+  { namespace, vhost, user }: Pick<BrokerSubject, "namespace" | "vhost" | "user">,
+): Finding {
   const code = replyCodeOf(error);
   const reason = reasonOf(error);
   if (code === ACCESS_REFUSED) {
     const name = namespace.replaceAll(".", "\\.");
     return fault(
       `The user of AMQP_URL lacks the right to ${right}, on what begins with "${namespace}.".`,
-      `rabbitmqctl set_permissions --vhost ${vhost} USER '^${name}\\.' '^(${name}\\..*|amq\\.default)$' '^(${name}\\..*|amq\\.rabbitmq\\.reply-to.*)$'`,
+      `\`rabbitmqctl set_permissions --vhost ${vhost} ${user} '^${name}\\.' '^(${name}\\..*|amq\\.default)$' '^(${name}\\..*|amq\\.rabbitmq\\.reply-to.*)$'\``,
     );
   }
   if (/limit in vhost|queue limit/i.test(reason)) {
     return fault(
       `The virtual host ${vhost} may have no more queues: ${reason}.`,
-      `Raise its limit: rabbitmqctl set_vhost_limits --vhost ${vhost} '{"max-queues": N}'; or the user's: rabbitmqctl set_user_limits`,
+      `Raise its limit, or take it away: \`rabbitmqctl clear_vhost_limits --vhost ${vhost}\`; the user's by rabbitmqctl clear_user_limits`,
     );
   }
   if (/message size/.test(reason)) {
     return fault(
-      `The broker refuses messages of ${EVENT_BYTES / 1024} KiB; an event may have 256 KiB, with headers beside.`,
-      `Set max_message_size = ${MAX_MESSAGE_BYTES} in rabbitmq.conf.`,
+      "The broker refuses messages of 300 KiB; an event may have 256 KiB, with headers beside.",
+      "Set max_message_size = 1048576 in rabbitmq.conf.",
     );
   }
-  // A nack says nothing.
+  // A queue that refuses a message says nothing.
   if (code === undefined) return policyFinding("the broker refused one that was sent to a queue", vhost);
   return fault(`A queue of the doctor's own can't be used: ${reason}.`, "Look for this message in the broker's log.");
 }
 
 /** What a service writes to. What it reads can't be tried without taking it. */
-async function serviceRights(connection: ChannelModel, names: Names, service: ServiceName): Promise<Finding[]> {
+async function serviceRights({ connection, names }: BrokerSubject, service: ServiceName): Promise<Finding[]> {
   const written: Readonly<Record<ServiceName, readonly string[]>> = {
     "management-api": [names.requestsExchange],
     publisher: [DEFAULT_EXCHANGE, names.dispatchExchange],
     dispatcher: [DEFAULT_EXCHANGE],
   };
-  const findings: Finding[] = [];
-  for (const exchange of written[service]) {
-    const error = await onChannel(connection, (channel) => confirmed(channel, exchange, randomUUID())).catch(
-      (error: unknown) => error,
-    );
-    // An exchange that is not there yet is not refused for want of a right.
-    if (replyCodeOf(error) !== ACCESS_REFUSED) continue;
-    findings.push(
+  const refused = await Promise.all(
+    written[service].map(async (exchange) => {
+      const trying = onChannel(connection, (channel) => confirmed(channel, exchange, randomUUID()));
+      // An exchange that is not there yet is not refused for want of a right.
+      return replyCodeOf(await trying.catch((error: unknown) => error)) === ACCESS_REFUSED ? [exchange] : [];
+    }),
+  );
+  return refused
+    .flat()
+    .map((exchange) =>
       fault(
         `The broker user of the ${service} may not write to ${exchange || "the default exchange"}.`,
         "Give it the rights that deploy/rabbitmq/definitions.json has for it, as docs/operating/rabbitmq.md says.",
       ),
     );
-  }
-  return findings.length > 0 ? findings : [ok(`The user may write to what the ${service} writes to.`)];
 }
 
-export const queues: Check<BrokerSubject> = {
-  name: "queues and exchanges",
-  async examine({ connection, names, namespace, vhost }) {
-    const declared = declaredQueues(namespace);
-    const exchanges = {
-      [names.eventsExchange]: "topic",
-      [names.noticesExchange]: "topic",
-      [names.dispatchExchange]: "direct",
-      [names.requestsExchange]: "direct",
-    };
-    const ofExchange =
-      "Delete it in RabbitMQ's management; the next start makes it anew. Bindings of others to it have to be made again.";
-    const ofQueue =
-      "Let what declared it empty it (herald lag shows what waits there), then delete it; the next start makes it anew: " +
-      `rabbitmqctl delete_queue --vhost ${vhost} --if-empty`;
-    // What is not there at all stays so: services make it.
-    const things: [what: string, remedy: string, ...steps: ((channel: ConfirmChannel) => Promise<unknown>)[]][] = [
-      ...Object.entries(exchanges).map(([name, type]): (typeof things)[number] => [
-        `exchange ${name}`,
-        ofExchange,
-        (channel) => channel.checkExchange(name),
-        (channel) => channel.assertExchange(name, type, { durable: true }),
-      ]),
-      ...declared.map(({ queue, options }): (typeof things)[number] => [
-        `queue ${queue}`,
-        `${ofQueue} ${queue}`,
-        (channel) => channel.checkQueue(queue),
-        (channel) => channel.assertQueue(queue, options),
-      ]),
-    ];
+/**
+ * Sends a message through the binding of each inbox queue that is there: services make the others. A publisher drops it; if none is at work, it is
+ * taken out again.
+ */
+export const inbox: Check<BrokerSubject> = {
+  name: "inbox",
+  async examine(subject) {
+    const { connection, names, vhost, publishers = Number.POSITIVE_INFINITY } = subject;
     const findings: Finding[] = [];
-    for (const [what, remedy, ...steps] of things) {
+    for (const queue of names.inboxQueues) {
       try {
-        for (const step of steps) await onChannel(connection, step);
-      } catch (error) {
-        const code = replyCodeOf(error);
-        // What this user may not declare, another service declares.
-        if (code === NOT_FOUND || code === ACCESS_REFUSED) continue;
-        if (code !== PRECONDITION_FAILED) throw error;
+        const { consumerCount, messageCount } = await onChannel(connection, (channel) => channel.checkQueue(queue));
+        if (consumerCount > publishers) {
+          findings.push(
+            fault(
+              `The queue ${queue} has ${plural(consumerCount, "consumer")}, and ${plural(publishers, "publisher")} at work: another program takes events, or a publisher does not reach PostgreSQL.`,
+              `See which one: rabbitmqctl list_consumers --vhost ${vhost} queue_name channel_pid. End it, or give each Herald a BROKER_NAMESPACE of its own.`,
+            ),
+          );
+        }
+        // A message behind events that nothing takes would stay.
+        if (consumerCount === 0 && messageCount > 0) continue;
+        if (await reaches(subject, queue, consumerCount > 0)) continue;
         findings.push(
-          fault(`The ${what} is another one: ${wordsOf(reasonOf(error))}. No service can work with it.`, remedy),
+          fault(
+            `No event reaches the queue ${queue}: its binding to ${names.eventsExchange} is missing.`,
+            "Restart the publishers, which bind it again.",
+          ),
         );
+      } catch (error) {
+        // Not each service's user may look at a queue, or publish to it.
+        if (![NOT_FOUND, ACCESS_REFUSED].includes(replyCodeOf(error) ?? 0)) throw error;
       }
     }
-    if (findings.length > 0) return findings;
-    return ok(`None of the ${plural(declared.length, "queue")} is other than Herald declares it.`);
+    return findings;
   },
 };
 
-/** "inequivalent arg 'x-queue-type' for queue ...: received 'quorum' but current is 'classic'", in fewer words. */
-export function wordsOf(reason: string): string {
-  const [, argument, received, current] =
-    /inequivalent arg '([^']+)'.*: received (.*) but current is (.*?)"?$/.exec(reason) ?? [];
-  if (argument === undefined) return reason;
-  const plain = (value = "unknown") => value.replace(/^the value /, "").replace(/ of type .*$/, "");
-  return `${argument} is ${plain(current)}, and Herald declares ${plain(received)}`;
+/** Whether a message reaches an inbox queue by its bucket's key. */
+function reaches({ connection, names }: BrokerSubject, queue: string, isConsumed: boolean): Promise<boolean> {
+  return onChannel(connection, async (channel) => {
+    let isReturned = false;
+    channel.on("return", () => {
+      isReturned = true;
+    });
+    const options = { mandatory: true, headers: { [PROBE_HEADER]: "doctor" } };
+    await confirmed(channel, names.eventsExchange, `doctor.${queue.slice(queue.lastIndexOf(".") + 1)}`, options);
+    if (isReturned || isConsumed) return !isReturned;
+    const found = await channel.get(queue);
+    if (found === false) return false;
+    // An event that came meanwhile goes back.
+    if (found.properties.headers?.[PROBE_HEADER] === undefined) channel.nack(found);
+    else channel.ack(found);
+    return true;
+  });
 }

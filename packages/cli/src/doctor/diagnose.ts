@@ -5,32 +5,32 @@ import { openSession, preparesStatements } from "@herald/common/database/client"
 import type { ServiceName } from "@herald/common/database/rights";
 import { machineClock as ownClock } from "@herald/common/runtime/clock";
 import { addressRules } from "@herald/common/security/address-guard";
+import { BROKER, POSTGRES, virtualHostOf } from "@herald/common/security/connection-fault";
 import { createNameResolver } from "@herald/common/security/name-resolver";
 import { secretBox, secretSealer } from "@herald/common/security/secret-box";
 import { readCaFile } from "@herald/common/security/server-certificate";
 import { createEgressProxy } from "@herald/dispatcher";
 import { type CommandContext, UsageError } from "../command.ts";
-import { type BrokerAddress, brokerAddress, closeBroker, databaseAddress, hostOf, openBroker } from "../connections.ts";
-import { BLOCKED, brokerFinding, greetingOf, isBlocked, probe, queues } from "./broker.ts";
-import { schema } from "./catalogue.ts";
-import { type Finding, fault, type NamedFinding, type OnCheck, runChecks } from "./finding.ts";
+import { type BrokerAddress, brokerAddress, closeBroker, databaseAddress, openBroker } from "../connections.ts";
+import { BLOCKED, brokerFinding, greetingOf, inbox, isBlocked, probe } from "./broker.ts";
+import { type Finding, fault, type NamedFinding, type OnCheck, refusal, runChecks } from "./finding.ts";
 import { keyRing, sealingKey } from "./keys.ts";
-import { disks, disksOfThisMachine, jwks, wayOut } from "./outside.ts";
-import { pooler } from "./pooler.ts";
+import { egressProxy, jwks, nameServers, wayOut } from "./outside.ts";
 import {
   clocks,
+  commit,
   connections,
   type DatabaseSubject,
-  dispatchers,
+  dispatching,
+  PUBLISHERS,
   partitions,
-  replicationSlots,
   server,
   sessionSettings,
-  toldAlike,
+  settingsAlike,
 } from "./postgres.ts";
-import { BROKER, POSTGRES, refusal } from "./refusals.ts";
 import { rights } from "./rights.ts";
-import { misspelt, readAll, readSome } from "./settings.ts";
+import { schema } from "./schema.ts";
+import { factsOfEnvironment, misspelt, readAll, readSome, unwise } from "./settings.ts";
 
 interface DiagnosisOptions {
   url: URL | undefined;
@@ -46,7 +46,7 @@ interface DiagnosisOptions {
  * @throws UsageError where no setting says what to look at
  */
 export async function diagnose(context: CommandContext, options: DiagnosisOptions): Promise<NamedFinding[]> {
-  const { machineClock = ownClock, disks: readDisks = disksOfThisMachine } = context;
+  const { machineClock = ownClock } = context;
   const { onCheck, processes, service, url } = options;
   if (!["DATABASE_URL", "AMQP_URL"].some((name) => context.environment[name] || context.environment[`${name}_FILE`])) {
     throw new UsageError("Give it the services' settings, DATABASE_URL and AMQP_URL first of all.");
@@ -70,16 +70,17 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   read(() => readAll(context.environment, service));
   read(() => readCatalogue(readSome({ ...context.environment, HERALD_ENV: "development" }, "EVENT_TYPES_FILE")));
   misspelt(context.environment).forEach(ofSettings);
+  read(() => unwise(context.environment).forEach(ofSettings));
   // What is not safe is among the findings by now, and can be looked at all the same.
   const environment = { ...context.environment, HERALD_ENV: "development" };
-  const box = read(() => {
-    const { SECRET_KEYS } = readSome(environment, "SECRET_KEYS");
-    return SECRET_KEYS ? readSetting("SECRET_KEYS", () => secretBox(SECRET_KEYS)) : undefined;
-  });
-  const sealer = read(() => {
-    const { SECRET_SEALING_KEY } = readSome(environment, "SECRET_SEALING_KEY");
-    return SECRET_SEALING_KEY ? readSetting("SECRET_SEALING_KEY", () => secretSealer(SECRET_SEALING_KEY)) : undefined;
-  });
+  /** What a key is for; undefined if it is not set, or can't be used. */
+  const keyed = <Key>(name: "SECRET_KEYS" | "SECRET_SEALING_KEY", open: (text: string) => Key) =>
+    read(() => {
+      const text = readSome(environment, name)[name];
+      return text ? readSetting(name, () => open(text)) : undefined;
+    });
+  const box = keyed("SECRET_KEYS", secretBox);
+  const sealer = keyed("SECRET_SEALING_KEY", secretSealer);
   const database = read(() => {
     const address = databaseAddress({ environment });
     const config = readSome(environment, "DATABASE_POOL_SIZE", "DATABASE_TIMEOUT_SECONDS");
@@ -87,7 +88,7 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
     return { ...address, poolSize, statementTimeoutMs: seconds * 1_000 };
   });
   const broker = read(() => brokerAddress({ environment }));
-  const identity = read(() => readSome(environment, "AUTH_JWKS_URL"));
+  const jwksUrl = read(() => readSome(environment, "AUTH_JWKS_URL").AUTH_JWKS_URL);
   const outside = read(() => {
     const networks = ["ALLOWED_PRIVATE_NETWORKS", "DENIED_NETWORKS", "NAT64_PREFIXES"] as const;
     const config = readSome(environment, "DNS_SERVERS", "EGRESS_PROXY_URL", "EXTRA_CA_FILE", ...networks);
@@ -95,6 +96,7 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
     const proxyUrl = config.EGRESS_PROXY_URL;
     return {
       url,
+      servers,
       proxy: proxyUrl === undefined ? undefined : readSetting("EGRESS_PROXY_URL", () => createEgressProxy(proxyUrl)),
       resolve: readSetting("DNS_SERVERS", () => createNameResolver({ servers })),
       extraCa: readCaFile("EXTRA_CA_FILE", config.EXTRA_CA_FILE),
@@ -102,46 +104,55 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
     };
   });
 
+  const facts = read(() => factsOfEnvironment(environment, service)) ?? {};
+  const ofOutside = (async () => [
+    ...(await runChecks([sealingKey], { sealer, secretBox: box }, onCheck)),
+    ...(await runChecks([jwks], jwksUrl, onCheck)),
+    ...(outside && (service ?? "dispatcher") === "dispatcher"
+      ? await runChecks([nameServers, egressProxy, wayOut], outside, onCheck)
+      : []),
+  ])();
+  let publishers: number | undefined;
   if (database) {
-    const given = { ...database, processes, service, machineClock, secretBox: box };
-    findings.push(...(await diagnosePostgres(given, onCheck)));
+    const given = { ...database, processes, service, machineClock, secretBox: box, facts };
+    const found = await diagnosePostgres(given, onCheck);
+    findings.push(...found.findings);
+    publishers = found.publishers;
   }
-  findings.push(...(await runChecks([sealingKey], { sealer, secretBox: box }, onCheck)));
-  if (broker) findings.push(...(await diagnoseBroker(broker, service, onCheck)));
-  const here = [database?.url, broker?.url].some((address) => address !== undefined && isOfThisMachine(address));
-  findings.push(...(await runChecks([disks], here ? readDisks() : [], onCheck)));
-  if (identity) findings.push(...(await runChecks([jwks], identity.AUTH_JWKS_URL, onCheck)));
-  if (outside) findings.push(...(await runChecks([wayOut], outside, onCheck)));
+  if (broker) findings.push(...(await diagnoseBroker(broker, { service, publishers }, onCheck)));
+  findings.push(...(await ofOutside));
   return findings;
 }
 
 const OF_POSTGRES = [
   server,
-  pooler,
   sessionSettings,
+  commit,
   connections,
-  replicationSlots,
   clocks,
   rights,
   schema,
   partitions,
-  toldAlike,
-  dispatchers,
+  settingsAlike,
+  dispatching,
   keyRing,
 ];
 
+/** @returns how many publishers are at work too, if PostgreSQL says so */
 async function diagnosePostgres(
   given: Omit<DatabaseSubject, "session" | "openSession" | "preparesStatements">,
   onCheck: OnCheck,
-): Promise<NamedFinding[]> {
+): Promise<{ findings: NamedFinding[]; publishers?: number }> {
   const { url, ca } = given;
   const open = () => openSession(url, { ca, applicationName: "herald-doctor" });
   onCheck(server.name);
-  const session = await open().catch((error: unknown) => refusal(error, POSTGRES, hostOf(url)));
-  if ("status" in session) return [{ check: server.name, ...session }];
+  const session = await open().catch((error: unknown) => refusal(error, POSTGRES, url));
+  if ("status" in session) return { findings: [{ check: server.name, ...session }] };
   try {
     const subject = { ...given, session, openSession: open, preparesStatements: preparesStatements(url) };
-    return await runChecks(OF_POSTGRES, subject, onCheck);
+    const findings = await runChecks(OF_POSTGRES, subject, onCheck);
+    const [counted] = await session.query<{ publishers: number }>(PUBLISHERS).catch(() => []);
+    return { findings, ...counted };
   } finally {
     await session.close();
   }
@@ -149,25 +160,28 @@ async function diagnosePostgres(
 
 async function diagnoseBroker(
   address: BrokerAddress,
-  service: ServiceName | undefined,
+  given: { service: ServiceName | undefined; publishers: number | undefined },
   onCheck: OnCheck,
 ): Promise<NamedFinding[]> {
   const { url, namespace } = address;
-  const vhost = decodeURIComponent(new URL(url).pathname.slice(1)) || "/";
   const check = "RabbitMQ";
   onCheck(check);
-  const connection = await openBroker(address).catch((error: unknown) => refusal(error, BROKER, hostOf(url), vhost));
+  const connection = await openBroker(address).catch((error: unknown) => refusal(error, BROKER, url));
   if ("status" in connection) return [{ check, ...connection }];
   try {
     if (await isBlocked(connection)) return [{ check, ...BLOCKED }];
-    const subject = { connection, names: names(namespace), namespace, vhost, service };
-    const found = await runChecks([probe, queues], subject, onCheck);
+    const user = decodeURIComponent(new URL(url).username);
+    const subject = {
+      ...given,
+      connection,
+      names: names(namespace),
+      namespace,
+      vhost: virtualHostOf(url),
+      user,
+    };
+    const found = await runChecks([probe, inbox], subject, onCheck);
     return [{ check, ...brokerFinding(greetingOf(connection)) }, ...found];
   } finally {
     await closeBroker(connection);
   }
-}
-
-function isOfThisMachine(url: string): boolean {
-  return URL.canParse(url) && /^(localhost|127\..*|\[::1\]|)$/.test(new URL(url).hostname);
 }

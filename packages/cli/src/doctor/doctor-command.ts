@@ -9,11 +9,11 @@ export const doctorCommand: Command = {
   summary: "says what of a set-up is wrong, and what to do about it",
   help: `  --url URL        a receiver's https URL: its name is looked up and TLS tried, as a dispatcher would
   --processes N    how many processes of Herald's run or shall run, for the count of connections
-  --service NAME   where each service has a user of its own, whose environment this is: ${SERVICES.join(", ")}
+  --service NAME   if each service has a user of its own, whose environment this is: ${SERVICES.join(", ")}
   --json           one JSON object instead of a table
 
 Give it the environment variables of the services, and run it where they run: it reads them and tries things as each service would.
-It changes nothing: the queue that it makes to try rights and policies is its own, and goes with it. docs/operating/doctor.md lists its checks.
+It leaves nothing: a row that it writes is taken back, messages are taken out again, and its own queue goes with it. docs/operating/doctor.md lists its checks.
 
 "ok" needs nothing. "warning": Herald works, and should be made safer. "fault": Herald does not work, or may lose something.
 

@@ -1,5 +1,5 @@
 import { sqlStateOf } from "@herald/common/database/errors";
-import { reasonOf } from "../connections.ts";
+import { explain, reasonOf, type Server } from "@herald/common/security/connection-fault";
 import { plural, printable, table } from "../output.ts";
 
 /**
@@ -24,10 +24,22 @@ export const skipped = (what: string): Finding => ({ status: "skipped", what, re
 export const warning = (what: string, remedy: string): Finding => ({ status: "warning", what, remedy });
 export const fault = (what: string, remedy: string): Finding => ({ status: "fault", what, remedy });
 
+/** Those of some warnings that hold. */
+export function warningsOf(all: readonly (readonly [isSo: boolean, what: string, remedy: string])[]): Finding[] {
+  return all.flatMap(([isSo, what, remedy]) => (isSo ? [warning(what, remedy)] : []));
+}
+
+/** Why the server at `url` takes no connection, and what to do. */
+export function refusal(error: unknown, server: Server, url: string): Finding {
+  const { what, remedy } = explain(error, server, url);
+  return fault(what, remedy);
+}
+
 /** Looks at one thing, and leaves nothing changed. */
 export interface Check<Subject> {
   /** The name of the check in the report. */
   name: string;
+  /** @returns nothing if nothing is wrong */
   examine(subject: Subject): Promise<Finding | Finding[]>;
 }
 
@@ -43,8 +55,9 @@ export async function runChecks<Subject>(
   const findings: NamedFinding[] = [];
   for (const { name, examine } of checks) {
     onCheck(name);
-    const found = await examine(subject).catch(unfinished);
-    findings.push(...[found].flat().map((finding) => ({ ...finding, check: name })));
+    const found = [await examine(subject).catch(unfinished)].flat();
+    if (found.length === 0) found.push(ok("As it should be."));
+    findings.push(...found.map((finding) => ({ ...finding, check: name })));
   }
   return findings;
 }

@@ -1,16 +1,56 @@
 import { createPublicKey, type JsonWebKey } from "node:crypto";
+import { getServers } from "node:dns";
+import { Resolver } from "node:dns/promises";
 import { once } from "node:events";
-import { readFileSync, statfsSync } from "node:fs";
 import { isIP } from "node:net";
 import { connect, rootCertificates, type TLSSocket } from "node:tls";
 import { type AddressRules, createAddressGuard, type Resolve } from "@herald/common/security/address-guard";
+import type { Server } from "@herald/common/security/connection-fault";
 import type { createEgressProxy } from "@herald/dispatcher";
-import type { Disk } from "../command.ts";
 import { plural } from "../output.ts";
-import { type Check, type Finding, fault, ok, skipped, warning } from "./finding.ts";
-import { KEY_SERVER, RECEIVER, refusal } from "./refusals.ts";
+import { type Check, type Finding, fault, ok, refusal, skipped, warning } from "./finding.ts";
 
 const TIMEOUT_MS = 10_000;
+
+const notReached = [
+  "{name} at {host} can't be reached: {reason}.",
+  "Correct {url}, or open the way to it: port 443.",
+] as const;
+
+const KEY_SERVER: Server = {
+  name: "the key server",
+  urlSetting: "AUTH_JWKS_URL",
+  caSetting: "NODE_EXTRA_CA_CERTS",
+  rows: [],
+  other: notReached,
+};
+
+const PROXY_REMEDY =
+  "Correct EGRESS_PROXY_URL, its user and its password, and have the proxy allow CONNECT to public addresses at any port.";
+const NAMES_REMEDY =
+  "Open UDP and TCP port 53 to the name servers of this machine, or name others by DNS_SERVERS: `getent hosts NAME` asks those of the machine.";
+
+export const RECEIVER: Server = {
+  name: "the receiver",
+  urlSetting: "--url",
+  caSetting: "EXTRA_CA_FILE",
+  rows: [
+    [
+      /^ERR_ADDRESS_NOT_ALLOWED /,
+      "{host} has an address that is not public, or that DENIED_NETWORKS closes, and Herald sends nothing there.",
+      "Name a public receiver. For development, ALLOWED_PRIVATE_NETWORKS opens networks of your own.",
+    ],
+    // What c-ares says if a name server can't be asked, or can't answer.
+    [
+      /^(ETIMEOUT|ESERVFAIL|EREFUSED|ECONNREFUSED|ECANCELLED|EBADRESP) query/,
+      "The name servers do not say where {host} is{code}.",
+      NAMES_REMEDY,
+    ],
+    [/^ERR_EGRESS_PROXY /, "The egress proxy makes no way to {host}.", PROXY_REMEDY],
+    [/^ENODATA /, "The name {host} has no address.", "Correct the URL that --url names."],
+  ],
+  other: notReached,
+};
 
 /** The identity provider's keys. The subject is AUTH_JWKS_URL, undefined where it is not set. */
 export const jwks: Check<string | undefined> = {
@@ -27,39 +67,31 @@ export const jwks: Check<string | undefined> = {
       });
       return keysFinding({ host, status: response.status, text: await response.text() });
     } catch (error) {
-      return refusal((error as { cause?: unknown }).cause ?? error, KEY_SERVER, host);
+      return refusal((error as { cause?: unknown }).cause ?? error, KEY_SERVER, url);
     }
   },
 };
 
 export function keysFinding({ host, status, text }: { host: string; status: number; text: string }): Finding {
-  const remedy = "Correct AUTH_JWKS_URL: the provider names it as jwks_uri in /.well-known/openid-configuration.";
-  if (status !== 200) return fault(`${host} answers ${status} instead of keys.`, remedy);
   let keys: unknown;
   try {
     ({ keys } = JSON.parse(text));
   } catch {
     // As an answer without keys.
   }
-  if (!Array.isArray(keys)) return fault(`What ${host} answers is no JSON with keys.`, remedy);
+  if (status !== 200 || !Array.isArray(keys))
+    return fault(
+      `${host} answers ${status}, and not with keys.`,
+      "Correct AUTH_JWKS_URL: the provider names it as jwks_uri in /.well-known/openid-configuration.",
+    );
   const usable = keys.filter(isUsable).length;
-  if (usable > 0) return ok(`${host} has ${plural(usable, "key")} that tokens can be verified with.`);
-  return fault(
-    `${host} has ${plural(keys.length, "key")}, and none that tokens can be verified with.`,
-    "Have the provider sign with RSA (2048 bits or more), EC (P-256, P-384, P-521) or Ed25519, and publish that key for signatures.",
-  );
+  if (usable > 0) return ok(`${host} has ${plural(usable, "key")} for signatures.`);
+  return fault(`${host} has no key for signatures.`, "Have the provider publish the one that it signs with.");
 }
-
-const LEAST_RSA_BITS = 2048;
-const KINDS = ["rsa", "rsa-pss", "ec", "ed25519"];
 
 function isUsable(jwk: JsonWebKey): boolean {
   try {
-    if (jwk.use !== undefined && jwk.use !== "sig") return false;
-    const { asymmetricKeyType = "", asymmetricKeyDetails } = createPublicKey({ key: jwk, format: "jwk" });
-    return (
-      KINDS.includes(asymmetricKeyType) && (asymmetricKeyDetails?.modulusLength ?? LEAST_RSA_BITS) >= LEAST_RSA_BITS
-    );
+    return (jwk.use ?? "sig") === "sig" && createPublicKey({ key: jwk, format: "jwk" }).type === "public";
   } catch {
     return false;
   }
@@ -69,7 +101,9 @@ function isUsable(jwk: JsonWebKey): boolean {
 interface WayOutSubject {
   /** A receiver's; undefined where none was named. */
   url: URL | undefined;
-  /** Asks the name servers that dispatchers ask. */
+  /** DNS_SERVERS; undefined for those of the machine. */
+  servers: readonly string[] | undefined;
+  /** Asks these name servers. */
   resolve: Resolve;
   /** EXTRA_CA_FILE's text. */
   extraCa: string | undefined;
@@ -77,6 +111,42 @@ interface WayOutSubject {
   /** Where all attempts go through it. */
   proxy?: ReturnType<typeof createEgressProxy> | undefined;
 }
+
+/** RFC 6761: there is no such name, and name servers say so at once. That is an answer. */
+const NO_NAME = "herald.invalid";
+const ANSWERS = ["ENOTFOUND", "ENODATA"];
+const NAMES_TIMEOUT_MS = 2_000;
+
+/** Asks each name server of dispatchers. */
+export const nameServers: Check<WayOutSubject> = {
+  name: "name servers",
+  async examine({ servers = getServers() }) {
+    const silent = await Promise.all(
+      servers.map(async (server) => {
+        const resolver = new Resolver({ timeout: NAMES_TIMEOUT_MS, tries: 1 });
+        resolver.setServers([server]);
+        const code = await resolver.resolve4(NO_NAME).then(
+          () => "",
+          ({ code }: NodeJS.ErrnoException) => code ?? "",
+        );
+        return code === "" || ANSWERS.includes(code) ? [] : [`${server} (${code})`];
+      }),
+    ).then((all) => all.flat());
+    if (silent.length === 0) return [];
+    const what = `Name servers that know no answer: ${silent.join(", ")}.`;
+    // One that says so may know the names of receivers.
+    const areAllSilent = silent.length === servers.length && !/ESERVFAIL|EREFUSED/.test(what);
+    return areAllSilent ? fault(what, NAMES_REMEDY) : warning(what, NAMES_REMEDY);
+  },
+};
+
+export const egressProxy: Check<WayOutSubject> = {
+  name: "egress proxy",
+  async examine({ proxy }) {
+    if (proxy === undefined || (await proxy.works())) return [];
+    return fault("The egress proxy does not answer, or refuses its user.", PROXY_REMEDY);
+  },
+};
 
 export const wayOut: Check<WayOutSubject> = {
   name: "way out",
@@ -106,7 +176,7 @@ export const wayOut: Check<WayOutSubject> = {
       socket.destroy();
       return ok(`${host} answers ${tunnel ? "through the egress proxy" : `at ${remoteAddress}`} with ${protocol}.`);
     } catch (error) {
-      return refusal(error, RECEIVER, host);
+      return refusal(error, RECEIVER, url.href);
     }
   },
 };
@@ -115,43 +185,4 @@ async function secured(socket: TLSSocket): Promise<TLSSocket> {
   socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error("timeout")));
   await once(socket, "secureConnect");
   return socket;
-}
-
-/** The disks of this machine, where a server runs on it. */
-export const disks: Check<readonly Disk[]> = {
-  name: "disks",
-  async examine(all) {
-    if (all.length === 0) return skipped("PostgreSQL and RabbitMQ are on other machines: watch their disks there.");
-    const findings = all.flatMap(({ path, bytes, freeBytes }) => {
-      const share = freeBytes / bytes;
-      if (share >= LITTLE) return [];
-      const what = `Of the disk at ${path} ${Math.floor(share * 100)} % is free, ${Math.floor(freeBytes / 1024 ** 2)} MiB.`;
-      const remedy =
-        "Make room: no event can be stored on a full disk. docs/operating/sizing.md says how much a day takes; RETENTION_DAYS keeps fewer.";
-      return [share < ALMOST_NOTHING ? fault(what, remedy) : warning(what, remedy)];
-    });
-    return findings.length > 0 ? findings : ok(`Each of ${plural(all.length, "disk")} of this machine has room.`);
-  },
-};
-
-const LITTLE = 0.1;
-const ALMOST_NOTHING = 0.03;
-
-/** What this machine writes to; none where it does not say so, as on other systems than Linux. */
-export function disksOfThisMachine(): Disk[] {
-  try {
-    const mounts = readFileSync("/proc/mounts", "utf8").split("\n");
-    const paths = new Map(
-      mounts.flatMap((line) => {
-        const [device = "", path = "", , options = ""] = line.split(" ");
-        return device.startsWith("/dev/") && options.split(",").includes("rw") ? [[device, path]] : [];
-      }),
-    );
-    return [...paths.values()].flatMap((path) => {
-      const { bsize, blocks, bavail } = statfsSync(path.replaceAll("\\040", " "));
-      return blocks === 0 ? [] : [{ path, bytes: blocks * bsize, freeBytes: bavail * bsize }];
-    });
-  } catch {
-    return [];
-  }
 }

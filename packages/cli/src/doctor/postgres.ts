@@ -1,14 +1,17 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { OLDEST_POSTGRES, type Session } from "@herald/common/database/client";
-import { createDatabaseClock } from "@herald/common/database/database-clock";
 import { databaseDefaults } from "@herald/common/database/database-defaults";
-import { daysAhead, PARTITIONS_OF_HISTORY, partitionsOf } from "@herald/common/database/partitions";
+import { sqlStateOf } from "@herald/common/database/errors";
+import { daysAhead, PARTITIONS_OF_HISTORY } from "@herald/common/database/partitions";
 import type { ServiceName } from "@herald/common/database/rights";
 import { DISPATCHING, type Dispatching, SHARDS } from "@herald/common/database/shards";
 import type { Clock } from "@herald/common/runtime/clock";
+import { reasonOf } from "@herald/common/security/connection-fault";
 import type { SecretBox } from "@herald/common/security/secret-box";
-import { differencesOf, type Process, SILENT_SECONDS } from "@herald/common/service/processes";
+import { differencesOf, type Facts, type Process, SILENT_SECONDS } from "@herald/common/service/processes";
 import { plural } from "../output.ts";
-import { type Check, type Finding, fault, ok, warning } from "./finding.ts";
+import { type Check, type Finding, fault, ok, skipped, warning, warningsOf } from "./finding.ts";
 
 /** The database as checks find it, and what they hold it against. */
 export interface DatabaseSubject {
@@ -28,13 +31,15 @@ export interface DatabaseSubject {
   /** The service that the database's user belongs to; undefined for one user of all services. */
   service: ServiceName | undefined;
   machineClock: Clock;
-  /** Undefined where SECRET_KEYS is not set, or can't be used. */
+  /** Undefined if SECRET_KEYS is not set, or can't be used. */
   secretBox: SecretBox | undefined;
+  /** What this environment says of the settings that all processes share. */
+  facts: Facts;
 }
 
 /** A check that asks one thing, and judges the answer. */
 interface Asked<Row> extends Check<DatabaseSubject> {
-  judge(rows: readonly Row[], subject: Pick<DatabaseSubject, "poolSize" | "processes">): Finding | Finding[];
+  judge(rows: readonly Row[], subject: Pick<DatabaseSubject, "poolSize" | "processes" | "facts">): Finding | Finding[];
 }
 
 function asked<Row>(name: string, sql: string, judge: Asked<Row>["judge"]): Asked<Row> {
@@ -79,19 +84,39 @@ const LOSES = "a power cut loses events that Herald has acknowledged";
 const SESSION_SETTINGS: Readonly<Record<string, readonly [RegExp, string]>> = {
   search_path: [/^public$/, "Herald's tables, which are in public, are not found"],
   default_transaction_read_only: [/^off$/, "nothing can be written"],
+  default_transaction_isolation: [/^read committed$/, "statements fail that meet each other"],
   lock_timeout: [/^0$/, "statements fail that wait for a lock"],
   idle_session_timeout: [/^0$/, "connections end that wait for work"],
   transaction_timeout: [/^0$/, "transactions end before their time"],
+  temp_file_limit: [/^-1$/, "statements fail that sort much"],
   autovacuum: [/^on$/, "dead rows stay, and statements take ever longer"],
   track_counts: [/^on$/, "nothing is vacuumed, and statements take ever longer"],
+  session_replication_role: [/^origin$/, "foreign keys and triggers do nothing"],
   fsync: [/^on$/, LOSES],
   full_page_writes: [/^on$/, LOSES],
   synchronous_commit: [/^(?!off$)/, LOSES],
 };
 
 const MIGRATE =
-  "Run herald migrate with the services' DATABASE_TIMEOUT_SECONDS, and with pgbouncer=true in its DATABASE_URL where they have it. " +
-  "Where it prints statements, run them as the owner of the database. A pooler's open connections keep what they had: let it connect anew.";
+  "Run `herald migrate` with the services' DATABASE_TIMEOUT_SECONDS, and with pgbouncer=true in its DATABASE_URL if they have it. " +
+  "If it prints statements, run them as the owner of the database. A pooler's open connections keep what they had: let it connect again.";
+
+interface SessionSetting extends Record<"name" | "setting" | "source" | "user" | "database", string> {
+  hasTables: boolean;
+}
+
+/** The statement that takes a setting back where it comes from. */
+function resetOf({ name, source, user, database }: SessionSetting): string {
+  const places: Readonly<Record<string, string>> = {
+    user: `alter role ${user} reset ${name}`,
+    "database user": `alter role ${user} in database ${database} reset ${name}`,
+    database: `alter database ${database} reset ${name}`,
+    global: `alter role all reset ${name}`,
+  };
+  const place = places[source];
+  if (place) return `\`${place}\``;
+  return `If ALTER SYSTEM set it, \`alter system reset ${name}\` and \`select pg_reload_conf()\`. Otherwise correct it in postgresql.conf.`;
+}
 
 export const sessionSettings: Check<DatabaseSubject> = {
   name: "sessions' settings",
@@ -99,27 +124,90 @@ export const sessionSettings: Check<DatabaseSubject> = {
     const defaults = databaseDefaults({ statementTimeoutMs, preparesStatements });
     // A path may be written in many ways: what counts is the first schema of it that is there. A database without tables gets its
     // defaults with them.
-    const found = await session.query<Record<"name" | "setting" | "source" | "user", string> & { hasTables: boolean }>(
+    const found = await session.query<SessionSetting>(
       `select name, case name when 'search_path' then coalesce(current_schema(), setting) else setting end as setting, source,
-         current_user as user, to_regclass('public.due') is not null as "hasTables"
+         quote_ident(current_user) as user, quote_ident(current_database()) as database,
+         to_regclass('public.due') is not null as "hasTables"
        from pg_settings where name = any($1::text[])`,
       [Object.keys({ ...SESSION_SETTINGS, ...defaults })],
     );
-    const findings = found.flatMap(({ name, setting, source, user, hasTables }) => {
-      const isOfUser = source.includes("user");
-      const remedy = isOfUser
-        ? `alter role ${user} reset ${name}, or where it is of one database: alter role ${user} in database NAME reset ${name}`
-        : `Change it where it comes from, which is: ${source}.`;
+    return found.flatMap((each) => {
+      const { name, setting, source, hasTables } = each;
       const [right, otherwise] = SESSION_SETTINGS[name] ?? [];
-      if (right && !right.test(setting)) return [fault(`${name} is ${setting}: ${otherwise}.`, remedy)];
+      if (right && !right.test(setting)) return [fault(`${name} is ${setting}: ${otherwise}.`, resetOf(each))];
       const wanted = (hasTables && defaults[name as keyof typeof defaults]) || setting;
       if (wanted === setting) return [];
       const what = `${name} is ${setting} and not ${wanted}, so statements take longer, end too early, or have no limit.`;
-      return [warning(what, isOfUser ? remedy : MIGRATE)];
+      return [warning(what, source.includes("user") ? resetOf(each) : MIGRATE)];
     });
-    return findings.length > 0 ? findings : ok("They are those that Herald's statements are made for.");
   },
 };
+
+/** A commit that takes longer hangs. */
+const COMMIT_MS = 3_000;
+/** As many as an event may have, so that the disk has to give room. */
+const WRITTEN_BYTES = 256 * 1024;
+const DISK_FULL = "53100";
+const READ_ONLY = "25006";
+
+/** Writes a row and takes it back, and commits, as each event does. */
+export const commit: Check<DatabaseSubject> = {
+  name: "a commit",
+  async examine({ session, openSession }) {
+    const writing = await openSession();
+    try {
+      await writing.query("begin");
+      const [server] = await writing.query<{ pid: number }>("select pg_backend_pid() as pid");
+      const written = write(writing).then(
+        () => "written" as const,
+        (error: unknown) => ({ error }),
+      );
+      const result = await Promise.race([written, sleep(COMMIT_MS, "hangs" as const, { ref: false })]);
+      if (result === "written") return [];
+      if (result === "hangs") return await hanging(session, server?.pid);
+      const state = sqlStateOf(result.error);
+      // Why it is so, other checks say.
+      if (state === READ_ONLY) return skipped("Nothing can be written.");
+      if (state !== DISK_FULL) throw result.error;
+      return fault(
+        `PostgreSQL's disk is full: ${reasonOf(result.error)}.`,
+        "Make room on PostgreSQL's server. docs/operating/sizing.md says how much a day takes; RETENTION_DAYS keeps fewer.",
+      );
+    } finally {
+      await writing.close();
+    }
+  },
+};
+
+async function write(session: Session): Promise<void> {
+  await session.query("savepoint before");
+  await session.query(
+    "insert into public.process (id, service, facts) values (gen_random_uuid(), 'doctor', to_jsonb($1::text))",
+    [randomBytes(WRITTEN_BYTES).toString("base64")],
+  );
+  // The commit is written down all the same, and waits for disk and standby.
+  await session.query("rollback to savepoint before");
+  await session.query("commit");
+}
+
+/** What a commit waits for. It is given up. */
+async function hanging(session: Session, pid: number | undefined): Promise<Finding> {
+  const [found] = await session.query<{ wait: string | null }>(
+    `select concat_ws(' ', wait_event_type, wait_event) as wait, pg_cancel_backend(pid) from pg_stat_activity where pid = $1`,
+    [pid],
+  );
+  const wait = found?.wait ?? "";
+  if (wait.includes("SyncRep")) {
+    return fault(
+      "A commit does not end: it waits for a standby of synchronous_standby_names that does not answer, and so does all that Herald writes.",
+      "Start that standby. To go on without it, as an administrator: `alter system reset synchronous_standby_names` and `select pg_reload_conf()`",
+    );
+  }
+  return fault(
+    `A row was not written within ${COMMIT_MS / 1_000} s: PostgreSQL waits for ${wait || "itself"}.`,
+    "A lock: see who holds it in pg_locks. Otherwise the server's disk is too slow, or it is overloaded.",
+  );
+}
 
 /** Connections that stay free for a migration or a command beside the services. */
 const SPARE = 2;
@@ -128,159 +216,140 @@ const SPARE = 2;
  * `server` is max_connections, without those that are kept for administrators; `others` are connections of others than Herald's: of
  * another user's, anybody may see that it is there and what it is called. A limit is -1 where there is none.
  */
-export const connections = asked<Record<"server" | "others" | "role" | "database", number>>(
+export const connections = asked<
+  Record<"server" | "others" | "role" | "database", number> & Record<"user" | "name", string>
+>(
   "connections",
   `select
      current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
        - coalesce(current_setting('reserved_connections', true), '0')::int as server,
      (select count(*) from pg_stat_activity where usesysid is not null and application_name not like 'herald%')::int as others,
+     quote_ident(current_user) as user, quote_ident(current_database()) as name,
      (select rolconnlimit from pg_roles where rolname = current_user) as role,
      (select datconnlimit from pg_database where datname = current_database()) as database`,
   (
-    [{ server, others, role, database } = { server: 0, others: 0, role: -1, database: -1 }],
+    [
+      { server, others, role, database, user, name } = {
+        server: 0,
+        others: 0,
+        role: -1,
+        database: -1,
+        user: "",
+        name: "",
+      },
+    ],
     { poolSize, processes },
   ) => {
     // One more than the pool: /readyz has its own.
     const needed = processes * (poolSize + 1) + SPARE;
     const limits = [
-      { free: Math.max(0, server - others), what: "the server", raise: "max_connections" },
-      { free: role, what: "this user's limit", raise: "the user's connection limit" },
-      { free: database, what: "the database's limit", raise: "the database's connection limit" },
+      { free: Math.max(0, server - others), what: "the server", raise: "Raise max_connections and restart it" },
+      { free: role, what: "this user's limit", raise: `\`alter role ${user} connection limit ${needed}\`` },
+      { free: database, what: "the database's limit", raise: `\`alter database ${name} connection limit ${needed}\`` },
     ].filter(({ free }) => free >= 0);
     const tightest = limits.reduce((least, each) => (each.free < least.free ? each : least));
     const wanted = `${processes} processes with DATABASE_POOL_SIZE=${poolSize} may open ${needed} connections`;
     if (needed <= tightest.free) return ok(`${wanted}; ${tightest.free} are free.`);
     return fault(
       `${wanted}; ${tightest.what} leaves ${tightest.free}.`,
-      `Raise ${tightest.raise}, or lower DATABASE_POOL_SIZE. --processes says how many processes run.`,
+      `${tightest.raise}, or lower DATABASE_POOL_SIZE. --processes says how many processes run.`,
     );
   },
 );
 
-export const replicationSlots = asked<{ name: string; mib: number }>(
-  "replication slots",
-  `select slot_name as name, (pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn) / 1048576)::int as mib
-   from pg_replication_slots where not active and restart_lsn is not null order by 1`,
-  (abandoned) =>
-    abandoned.length === 0
-      ? ok("Each that there is has a reader.")
-      : abandoned.map(({ name, mib }) =>
-          warning(
-            `Nobody reads the replication slot ${name}: PostgreSQL keeps all its log since then, ${mib} MiB, until the disk is full.`,
-            `Start the standby that reads it, or as an administrator: select pg_drop_replication_slot('${name}')`,
-          ),
-        ),
-);
+/** From this difference of clocks on, logs of several machines can't be read side by side. */
+const FAR_OFF_S = 60;
 
 export const clocks: Check<DatabaseSubject> = {
   name: "clocks",
   async examine({ session, machineClock }) {
-    const clock = createDatabaseClock(machineClock);
-    const askedMs = clock.monotonicMs();
     const [row] = await session.query<{ ms: number }>(
       "select extract(epoch from clock_timestamp())::float8 * 1000 as ms",
     );
-    clock.update({ askedMs, databaseMs: (row as { ms: number }).ms, answeredMs: clock.monotonicMs() });
-    return clockFinding(clock.machineAheadMs());
+    const aheadMs = machineClock.now().getTime() - (row?.ms ?? 0);
+    const seconds = Math.round(Math.abs(aheadMs) / 1_000);
+    const what = `This machine's clock is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} PostgreSQL's, which Herald goes by.`;
+    if (seconds < FAR_OFF_S) return ok(what);
+    return warning(
+      `${what} Logs bear this machine's time, and certificates are judged by it.`,
+      "Have both follow a time server (chrony, systemd-timesyncd); check with: timedatectl",
+    );
   },
 };
-
-const OFF_MS = 1_000;
-/** From this difference of clocks on, logs of several machines can't be read side by side. */
-const FAR_OFF_MS = 60_000;
-
-/** @param aheadMs by how much this machine's clock is ahead of PostgreSQL's */
-export function clockFinding(aheadMs: number): Finding {
-  const offMs = Math.abs(aheadMs);
-  if (offMs < OFF_MS) return ok("This machine's clock and PostgreSQL's agree.");
-  const what = `This machine's clock is ${Math.round(offMs / 1_000)} s ${aheadMs > 0 ? "ahead of" : "behind"} PostgreSQL's, which Herald goes by.`;
-  if (offMs < FAR_OFF_MS) return ok(what);
-  return warning(
-    `${what} Logs bear this machine's time, and certificates are judged by it.`,
-    "Have both follow a time server (chrony, systemd-timesyncd); check with: timedatectl",
-  );
-}
 
 /** Publishers make eight days ahead, and look all the time. */
 const FEW_DAYS = 4;
 
-/** `gaps` are days that one table of the history has, and another one lacks: "delivery for 2026-01-31". */
-export const partitions = asked<{ all: number; ahead: number; gaps: string[] }>(
+/** `gaps` are partitions that one table of the history lacks and another one has: the statement makes or attaches it. */
+export const partitions = asked<{ all: number; ahead: number; gaps: { partition: string; statement: string }[] }>(
   "partitions",
-  `with day_of as (
-     select distinct parent, day::date from ${partitionsOf()} as partition, generate_series(first_day, end_day - 1, '1 day') as day
+  `with part as (
+     select inhparent::regclass::text as parent, right(relname, 9) as suffix, pg_get_expr(relpartbound, pg_class.oid) as bound
+     from pg_inherits join pg_class on pg_class.oid = inhrelid
+     where inhparent in (select partrelid from pg_partitioned_table) and relnamespace = to_regnamespace('public') and relkind = 'r'
+   ), gap as (
+     select parent || suffix as partition, case
+         when to_regclass('public.' || parent || suffix) is null then format('create table %s%s partition of %1$s %3$s', parent, suffix, bound)
+         else format('alter table %s attach partition %1$s%s %s', parent, suffix, bound)
+       end as statement
+     from (select distinct parent from part) as parents, (select distinct suffix, bound from part) as days
+     where not exists (select from part where (part.parent, part.suffix) = (parents.parent, days.suffix))
+     order by suffix limit 3
    )
-   select count(*)::int as all, ${daysAhead("now()")} as ahead, array(
-     select parent || ' for ' || day from (select distinct parent from day_of) as parents, (select distinct day from day_of) as days
-     where not exists (select from day_of where (day_of.parent, day_of.day) = (parents.parent, days.day)) order by day limit 3
-   ) as gaps
+   select count(*)::int as all, ${daysAhead("now()")} as ahead, (select coalesce(json_agg(gap), '[]') from gap) as gaps
    from ${PARTITIONS_OF_HISTORY} as partition`,
   ([{ all, ahead, gaps } = { all: 0, ahead: 0, gaps: [] }]) => {
-    const findings = [];
-    if (gaps.length > 0) {
-      findings.push(
-        fault(
-          `A partition is missing: of ${gaps.join(", of ")}. Nothing of such a day can be stored, or found.`,
-          "Attach it again as the owner of the tables: alter table TABLE attach partition TABLE_YYYYMMDD for values from ... to ..., " +
-            "with the bounds that \\d+ shows of the same day's partition of another table.",
-        ),
-      );
-    }
+    const findings: Finding[] = gaps.map(({ partition, statement }) =>
+      fault(
+        `The partition ${partition} is missing: nothing of its day can be stored, or found.`,
+        `As the owner of the tables: \`${statement}\``,
+      ),
+    );
     const remedy =
       "Start a publisher, which makes them, and read its log. Its user has to be allowed to execute make_partitions(date, date).";
     if (all > 0 && ahead === 0)
       findings.push(fault("No day ahead has partitions: from midnight in UTC on nothing can be stored.", remedy));
     else if (all > 0 && ahead < FEW_DAYS)
       findings.push(warning(`Only ${plural(ahead, "day")} ahead ${ahead === 1 ? "has" : "have"} partitions.`, remedy));
-    if (findings.length > 0) return findings;
-    return ok(all === 0 ? "None yet; a publisher makes them when it starts." : `${ahead} days ahead have theirs.`);
+    return findings;
   },
 );
 
-/** Old ones, which run beside new ones for a while, may differ from them. */
-export const toldAlike = asked<Process>(
+/** Old processes, which run beside new ones for a while, may differ from them and from this environment. */
+export const settingsAlike = asked<Process>(
   "processes' settings",
   `select id, service, name, facts from process where said_at > now() - interval '${SILENT_SECONDS} seconds'`,
-  (living) => {
-    const differences = differencesOf(living);
-    if (differences.length === 0)
-      return ok(`${plural(living.length, "service")} at work were told alike what they share.`);
-    return differences.map(({ what }) =>
+  (living, { facts }) => {
+    const differences = differencesOf([{ id: "", service: "this", name: "environment", facts }, ...living]);
+    // What this environment has of its own, other checks try.
+    return (living.length === 0 ? [] : differences).map(({ what }) =>
       warning(what, "Give all of them the right value, and restart those that have another one."),
     );
   },
 );
 
-export const dispatchers = asked<Dispatching>("dispatchers", DISPATCHING, (found) => {
-  // There is always one row.
-  const { stoppedSince, shardsStopped, shardsOwned, shardsUnowned, dispatchersAble, dispatchersUnable } =
-    found[0] as Dispatching;
-  const findings: Finding[] = [];
-  if (stoppedSince !== null) {
-    findings.push(
-      warning(
-        `Dispatching is stopped since ${stoppedSince.toISOString()}: no attempt begins in ${shardsStopped} of ${SHARDS} shards.`,
-        'Where it is done what it was stopped for, such as closing the gap of a restore: "herald dispatch start".',
-      ),
-    );
-  }
-  if (dispatchersUnable > 0) {
-    findings.push(
-      warning(
-        `${plural(dispatchersUnable, "dispatcher")} can make no attempts; ${dispatchersAble} can.`,
-        "Read their logs: they can reach no receiver at all, or lack a key.",
-      ),
-    );
-  }
-  if (shardsUnowned > 0 && dispatchersAble > 0) {
-    findings.push(
-      warning(
-        `Nobody owns ${shardsUnowned} of ${SHARDS} shards, so that their deliveries wait.`,
-        "Ask again: a dispatcher takes them within seconds. Where none does, read their logs.",
-      ),
-    );
-  }
-  if (findings.length > 0) return findings;
-  if (dispatchersAble === 0) return ok("None is at work.");
-  return ok(`${plural(dispatchersAble, "dispatcher")} at work own ${shardsOwned} shards.`);
+/** Counts the publishers at work. */
+export const PUBLISHERS = `select count(*)::int as publishers from public.process
+  where service = 'publisher' and said_at > now() - interval '${SILENT_SECONDS} seconds'`;
+
+export const dispatching = asked<Dispatching>("dispatching", DISPATCHING, ([found]) => {
+  const {
+    stoppedSince = null,
+    shardsStopped,
+    dispatchersUnable = 0,
+    shardsUnowned = 0,
+    dispatchersAble = 0,
+  } = found ?? {};
+  return warningsOf([
+    [
+      stoppedSince !== null,
+      `Dispatching is stopped since ${stoppedSince?.toISOString()}: no attempt begins in ${shardsStopped} of ${SHARDS} shards.`,
+      "When it is done what it was stopped for, such as closing the gap of a restore: `herald dispatch start`",
+    ],
+    [
+      dispatchersUnable > 0 || (shardsUnowned > 0 && dispatchersAble > 0),
+      `${plural(dispatchersUnable, "dispatcher")} can make no attempts, and ${shardsUnowned} of ${SHARDS} shards have no owner.`,
+      "Ask again: shards are taken within seconds. Otherwise read the dispatchers' logs: they reach no receiver, or lack a key.",
+    ],
+  ]);
 });

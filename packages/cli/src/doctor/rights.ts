@@ -1,18 +1,9 @@
 import { NEEDED_RIGHTS, SERVICE_USERS, USER_OF_ALL } from "@herald/common/database/rights";
-import { type Check, type Finding, fault, ok, warning } from "./finding.ts";
+import { type Check, fault, warningsOf } from "./finding.ts";
 import type { DatabaseSubject } from "./postgres.ts";
 
-interface UserRights {
+interface UserRights extends Record<"usesSchema" | "isSuperuser" | "ownsTables" | "seesOthers", boolean> {
   user: string;
-  database: string;
-  /** True where the user may use the schema `public` at all. */
-  usesSchema: boolean;
-  isSuperuser: boolean;
-  ownsTables: boolean;
-  /** True where the user sees how old the transactions of others are. */
-  seesOthers: boolean;
-  /** True where every user may make temporary objects. */
-  temporaryForAll: boolean;
 }
 
 const NAMED_AT_MOST = 5;
@@ -21,20 +12,16 @@ export const rights: Check<DatabaseSubject> = {
   name: "user's rights",
   async examine({ session, service }) {
     const [found] = await session.query<UserRights>(
-      `select current_user as user, current_database() as database, has_schema_privilege('public', 'usage') as "usesSchema",
+      `select current_user as user, has_schema_privilege('public', 'usage') as "usesSchema",
          (select rolsuper from pg_roles where rolname = current_user) as "isSuperuser",
          coalesce(pg_has_role((select relowner from pg_class where oid = to_regclass('public.webhook_endpoint')), 'usage'), false) as "ownsTables",
-         pg_has_role('pg_read_all_stats', 'usage') as "seesOthers",
-         exists (
-           select from pg_database, aclexplode(coalesce(datacl, acldefault('d', datdba)))
-           where datname = current_database() and grantee = 0 and privilege_type = 'TEMPORARY'
-         ) as "temporaryForAll"`,
+         pg_has_role('pg_read_all_stats', 'usage') as "seesOthers"`,
     );
-    const { user, database, usesSchema, isSuperuser, ownsTables, seesOthers, temporaryForAll } = found as UserRights;
+    const { user, usesSchema, isSuperuser, ownsTables, seesOthers } = found as UserRights;
     if (!usesSchema)
       return fault(
         `${user} may not use the schema public.`,
-        `As an administrator: grant usage on schema public to ${user}`,
+        `As an administrator: \`grant usage on schema public to ${user}\``,
       );
     const needed = rightsOf(service ? NEEDED_RIGHTS[service] : Object.values(NEEDED_RIGHTS).flat());
     // What is not there at all lacks no right: the schema's check names it.
@@ -52,11 +39,11 @@ export const rights: Check<DatabaseSubject> = {
       const more = lacks.length > NAMED_AT_MOST ? `, and ${lacks.length - NAMED_AT_MOST} more` : "";
       return fault(
         `${user} lacks: ${lacks.slice(0, NAMED_AT_MOST).map(nameOf).join("; ")}${more}.`,
-        "Run herald migrate as the owner of the tables: it gives the users of deploy/postgres/roles.sql and service-roles.sql their " +
+        "Run `herald migrate` as the owner of the tables: it gives the users of deploy/postgres/roles.sql and service-roles.sql their " +
           `rights.${role === user ? "" : ` Another user becomes a member of one of them: grant ${role} to ${user}`}`,
       );
     }
-    const warnings: [isSo: boolean, what: string, remedy: string][] = [
+    return warningsOf([
       [
         isSuperuser || ownsTables,
         `${user} ${isSuperuser ? "is a superuser" : "owns the tables"}: a break-in into a service could drop or change them.`,
@@ -65,17 +52,9 @@ export const rights: Check<DatabaseSubject> = {
       [
         !seesOthers && (service ?? "publisher") === "publisher",
         `${user} can't see the transactions of others, so herald_oldest_transaction_age_seconds and herald lag tell too little.`,
-        `As an administrator: grant pg_read_all_stats to ${user}`,
+        `As an administrator: \`grant pg_read_all_stats to ${user}\``,
       ],
-      [
-        temporaryForAll,
-        "Everybody may make temporary tables in this database, which Herald never does.",
-        `As the owner of the database: revoke temporary on database "${database}" from public`,
-      ],
-    ];
-    const findings: Finding[] = warnings.flatMap(([isSo, what, remedy]) => (isSo ? [warning(what, remedy)] : []));
-    if (findings.length > 0) return findings;
-    return ok(`${user} may do what ${service ?? "the services"} need${service ? "s" : ""}.`);
+    ]);
   },
 };
 

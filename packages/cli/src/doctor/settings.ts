@@ -1,12 +1,16 @@
+import { existsSync } from "node:fs";
+import { totalmem } from "node:os";
+import { MIB } from "@herald/common/config/common-settings";
 import { type Environment, readConfig } from "@herald/common/config/read-config";
 import type { Config, Setting, Settings } from "@herald/common/config/settings";
 import type { ServiceName } from "@herald/common/database/rights";
+import { type Facts, factsOf } from "@herald/common/service/processes";
 import { dispatcherSettings } from "@herald/dispatcher";
 import { managementApiSettings, problemsOfManagementApi } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
 import { distance } from "fastest-levenshtein";
 import { relaySettings } from "../relay/relay-settings.ts";
-import { type Finding, warning } from "./finding.ts";
+import { type Finding, fault, warning } from "./finding.ts";
 
 const SERVICE_SETTINGS: Record<ServiceName, Settings> = {
   dispatcher: dispatcherSettings,
@@ -68,4 +72,51 @@ export function misspelt(environment: Environment): Finding[] {
     if (meant === undefined) return [];
     return [warning(`${name} is no setting, and nothing reads it.`, `If ${meant} is meant, write it so.`)];
   });
+}
+
+/**
+ * What an environment says of the settings that all processes share: all of one service, or those that are set.
+ *
+ * @throws ConfigError if one of them can't be used
+ */
+export function factsOfEnvironment(environment: Environment, service: ServiceName | undefined): Facts {
+  const settings: Settings = service ? SERVICE_SETTINGS[service] : optionalSettings;
+  const isSet = (name: string) => service !== undefined || environment[name] || environment[`${name}_FILE`];
+  const names = Object.keys(settings).filter(
+    (name) => settings[name]?.shared && isSet(name),
+  ) as (keyof typeof allSettings)[];
+  const shared = Object.fromEntries(names.map((name) => [name, optionalSettings[name]]));
+  return factsOf(shared, readSome(environment, ...names));
+}
+
+/**
+ * Finds settings that a service starts with, and that do not do what is meant.
+ *
+ * @throws ConfigError if one of them can't be used
+ */
+export function unwise(environment: Environment): Finding[] {
+  const config = readSome(
+    { ...environment, HERALD_ENV: "development" },
+    ...(["MEMORY_MIB", "RETENTION_DAYS", "PUBLICATION_WINDOW_DAYS", "PAGE_LOGO_FILE"] as const),
+  );
+  const { MEMORY_MIB: memory, RETENTION_DAYS: kept, PUBLICATION_WINDOW_DAYS: window, PAGE_LOGO_FILE: logo } = config;
+  const findings: Finding[] = [];
+  const machine = Math.floor(totalmem() / MIB);
+  if (memory !== undefined && memory > machine)
+    findings.push(
+      fault(
+        `MEMORY_MIB is ${memory}, and this machine has ${machine}: the process would be killed.`,
+        "Give it a part of the machine's memory.",
+      ),
+    );
+  if (kept <= window)
+    findings.push(
+      warning(
+        `RETENTION_DAYS is ${kept}, and PUBLICATION_WINDOW_DAYS ${window}: events are kept for ${window + 1} days all the same.`,
+        `Set RETENTION_DAYS to ${window + 1} or more.`,
+      ),
+    );
+  if (logo !== undefined && !existsSync(logo))
+    findings.push(warning(`PAGE_LOGO_FILE names no file: ${logo}.`, "Correct it: the page has no logo."));
+  return findings;
 }

@@ -1,6 +1,6 @@
 import { SessionClient } from "@herald/common/database/client";
+import { hostOf, reasonOf } from "@herald/common/security/connection-fault";
 import pg from "pg";
-import { hostOf, reasonOf } from "../connections.ts";
 
 /** The relay has one connection, readiness and metrics the others. */
 const CONNECTIONS = 3;

@@ -12,7 +12,7 @@ export const outboxSettings = {
     pattern: "^(postgres|postgresql)://",
     description:
       "The PostgreSQL database with the outbox of a product service, as postgres://user:password@host:port/database; for TLS " +
-      "?sslmode=verify-full behind it, and with an authority of one's own &sslrootcert=FILE.",
+      "?sslmode=verify-full behind it, and with your own authority &sslrootcert=FILE.",
   },
   OUTBOX_TABLE: {
     type: "string",

@@ -43,7 +43,7 @@ export function relayMetrics(registry: Registry, readLag: () => Promise<OutboxLa
   );
   figure(
     "herald_outbox_oldest_age_seconds",
-    "How long ago the event was added that waits longest in the outbox; 0 where none waits. Each of its relays exports the same.",
+    "Age of the oldest waiting event in the outbox; 0 if none waits. Each of its relays exports the same.",
     ({ oldestSeconds }) => oldestSeconds ?? 0,
   );
   figure(

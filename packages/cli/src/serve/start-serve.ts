@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Environment, readConfig } from "@herald/common/config/read-config";
-import type { StartOptions } from "@herald/common/service/open-service";
-import { openShared } from "@herald/common/service/open-shared";
+import { openProcess, type StartOptions } from "@herald/common/service/open-process";
 import type { Service } from "@herald/common/service/run-service";
 import { type DispatcherTuning, dispatcherSettings, startDispatcher } from "@herald/dispatcher";
 import {
@@ -40,17 +39,17 @@ export function readServeConfig(environment: Environment) {
  */
 export async function startServe(
   environment: Environment = process.env,
-  { clock, tuning }: Omit<StartOptions<DispatcherTuning & PublisherTuning & ManagementApiTuning>, "open"> = {},
+  { clock, tuning }: Omit<StartOptions<DispatcherTuning & PublisherTuning & ManagementApiTuning>, "inProcess"> = {},
 ): Promise<Service & { port: number }> {
   const config = readServeConfig(environment);
-  const shared = await openShared("serve", config, SERVICES);
-  const options = { clock, tuning, open: shared.open };
+  const inProcess = await openProcess(SERVICES, config);
+  const options = { clock, tuning, inProcess };
   const running: Service[] = [];
 
   async function start<S extends Service>(name: (typeof SERVICES)[number], starting: Promise<S>): Promise<S> {
     const service = await starting;
     running.push(service);
-    shared.markStarted(name);
+    inProcess.markStarted(name);
     return service;
   }
 
@@ -64,12 +63,12 @@ export async function startServe(
   const [publisher, dispatcher, api] = await Promise.all(starting).catch(async (error: unknown) => {
     await Promise.allSettled(starting);
     await Promise.all(running.map((service) => service.stop()));
-    await shared.close();
+    await inProcess.close();
     throw error;
   });
 
   return {
-    log: shared.log,
+    log: inProcess.log,
     port: api.port,
     async ready() {
       await Promise.all(running.map((service) => service.ready()));
@@ -79,7 +78,7 @@ export async function startServe(
       const stored = publisher.stop();
       await Promise.race([answered, sleep(LAST_MANUAL_DELIVERIES_MS, undefined, { ref: false })]);
       await Promise.all([answered, stored, dispatcher.stop()]);
-      await shared.close();
+      await inProcess.close();
     },
   };
 }

@@ -10,6 +10,7 @@ import { machineClock } from "@herald/common/runtime/clock";
 import { newSealingKeys, type SealingKeys } from "@herald/common/security/sealing-keys";
 import { certificates } from "@herald/dev/harness/certificates";
 import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
+import { type NameServer, nameServer } from "@herald/dev/harness/name-server";
 import { type OwnPostgres, useOwnPostgres } from "@herald/dev/harness/own-postgres";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { type TestBroker, useBroker } from "@herald/dev/harness/use-broker";
@@ -18,19 +19,15 @@ import { type ConfirmChannel, connect } from "amqplib";
 import type { NamedFinding } from "../../src/doctor/finding.ts";
 import { callHerald } from "../run-herald.ts";
 
-const DISK_BYTES = 1024 ** 3;
-
 /** What is other than in the set-up that is right. */
 export interface Change {
   settings?: Record<string, string>;
   args?: string[];
   /** By how much this machine's clock is ahead of the true one. */
   aheadMs?: number;
-  /** How much of this machine's disk is free. */
-  freeShare?: number;
 }
 
-/** A set-up of which nothing is wrong. */
+/** A set-up with nothing wrong. */
 export interface RightSetUp {
   postgres: OwnPostgres;
   broker: TestBroker;
@@ -41,7 +38,7 @@ export interface RightSetUp {
   /** Of a receiver that can be reached. */
   receiverUrl(): string;
   settings(): Record<string, string>;
-  /** Has the identity provider answer something else, until it is told again; without an argument what is right. */
+  /** Has the identity provider answer something else, until the next call; without an argument what is right. */
   answerKeys(text?: string): void;
   /** The faults and warnings that the doctor finds after a change. It shows no secret among them. */
   complaints(change?: Change): Promise<NamedFinding[]>;
@@ -60,10 +57,12 @@ export function useRightSetUp(): RightSetUp {
   let keys = rightKeys;
   let receiver: HttpsReceiver;
   let keyServer: Server;
+  let nameServers: NameServer;
 
   beforeAll(async () => {
     writeFileSync(caFile, (await certificates()).caPem);
     receiver = await httpsReceiver({ host: "localhost" });
+    nameServers = await nameServer();
     keyServer = createServer((_request, response) => void response.setHeader("connection", "close").end(keys));
     await once(keyServer.listen(0, "127.0.0.1"), "listening");
     await onBroker(async (channel) => {
@@ -72,6 +71,7 @@ export function useRightSetUp(): RightSetUp {
   }, STACK_TIMEOUT_MS);
   afterAll(async () => {
     await receiver?.close();
+    await nameServers?.close();
     keyServer?.closeAllConnections();
     keyServer?.close();
     rmSync(folder, { recursive: true });
@@ -98,16 +98,16 @@ export function useRightSetUp(): RightSetUp {
     AUTH_JWKS_URL: `http://127.0.0.1:${(keyServer.address() as AddressInfo).port}/jwks`,
     ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8,::1/128",
     EXTRA_CA_FILE: caFile,
+    DNS_SERVERS: nameServers.address,
   });
 
   async function complaints(change: Change = {}): Promise<NamedFinding[]> {
-    const { settings: changed = {}, args = [], aheadMs = 0, freeShare = 0.5 } = change;
+    const { settings: changed = {}, args = [], aheadMs = 0 } = change;
     const wrong = { ...machineClock, now: () => new Date(Date.now() + aheadMs) };
-    const disks = () => [{ path: "/data", bytes: DISK_BYTES, freeBytes: DISK_BYTES * freeShare }];
     const { code, stdout, stderr } = await callHerald(
       ["doctor", "--json", "--url", receiver.url, ...args],
       { ...settings(), ...changed },
-      { machineClock: wrong, disks },
+      { machineClock: wrong },
     );
     expect(stdout + stderr).not.toMatch(/do-not-show|guest:guest/);
     expect(stdout + stderr).not.toContain(sealingKeys.SECRET_KEYS.split(":")[1]);

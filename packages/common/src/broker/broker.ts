@@ -116,7 +116,7 @@ export interface Broker {
 export function connectBroker(brokerOptions: BrokerOptions): Broker {
   const { url, namespace, side, name, log, probeMs = PROBE_MS, ...others } = brokerOptions;
   assertTls(url, others.ca);
-  const outages = outagesInWords(logOutages(log, { broker: URL.canParse(url) ? new URL(url).host : undefined }));
+  const outages = outagesInWords(logOutages(log, { broker: URL.canParse(url) ? new URL(url).host : undefined }), url);
   const declare = (channel: Channel) => declareTopology(channel, namespace, side);
   // A connection to publish has nothing else, since a broker that is short of memory or disk stops reading from it: acknowledgements, which free
   // the broker's memory, must not wait behind the messages.

@@ -1,10 +1,8 @@
 import type { Outages } from "@herald/amqp";
 import { ConfigError } from "../config/read-config.ts";
-import { type Explanation, explainTlsFailure, type TlsServer } from "../security/server-certificate.ts";
+import { BROKER, explain, isTlsFault } from "../security/connection-fault.ts";
 
-const SERVER: TlsServer = { name: "RabbitMQ", urlSetting: "AMQP_URL", caSetting: "AMQP_CA_FILE" };
-
-/** @throws ConfigError where there are authorities to check the broker by, and the URL asks for no TLS */
+/** @throws ConfigError if there are authorities to check the broker by, and the URL asks for no TLS */
 export function assertTls(url: string, ca: string | undefined): void {
   if (ca === undefined || /^amqps:/i.test(url)) return;
   throw new ConfigError([
@@ -12,18 +10,17 @@ export function assertTls(url: string, ca: string | undefined): void {
   ]);
 }
 
-/** What is wrong between this process and the broker's TLS, and what to do; undefined for other errors. */
-export function explainBrokerTls(error: unknown): Explanation | undefined {
-  return explainTlsFailure(error, SERVER);
-}
+/** amqplib's words for a login or a virtual host that is refused. A channel that is refused something has others. */
+const REFUSED = /^Handshake terminated by server|^Expected ConnectionOpenOk/;
 
-/** The same outages, with the failures of TLS in words. */
-export function outagesInWords(outages: Outages): Outages {
+/** The same outages. A failure of TLS, a wrong login and a wrong virtual host say what to do. */
+export function outagesInWords(outages: Outages, url: string): Outages {
   return {
     up: outages.up,
     down(what, error) {
-      const words = explainBrokerTls(error);
-      outages.down(what, words === undefined ? error : new Error(`${words.what} ${words.remedy}`, { cause: error }));
+      if (!isTlsFault(error) && !REFUSED.test(error.message)) return outages.down(what, error);
+      const words = explain(error, BROKER, url);
+      outages.down(what, new Error(`${words.what} ${words.remedy}`, { cause: error }));
     },
   };
 }

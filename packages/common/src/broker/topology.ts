@@ -56,6 +56,9 @@ export function behindQueueOf(inboxQueue: string): string {
   return `${inboxQueue}.behind`;
 }
 
+/** The header of a message that is no event: `herald doctor` sends it through the inbox, and a publisher drops it. */
+export const PROBE_HEADER = "x-herald-probe";
+
 /**
  * How often a message may come back before the broker takes it out of its queue. This is RabbitMQ 4's default; RabbitMQ 3
  * has none, and a message that ends its consumer would come back for ever. A requeue counts, and so does the death of a
@@ -126,15 +129,6 @@ export async function declareOwnerQueue(channel: Channel, namespace: string, own
   });
   await channel.bindQueue(queue, dispatchExchange, ownerId);
   await channel.bindQueue(queue, requestsExchange, ownerId);
-}
-
-/** Every queue but those of dispatchers, and as what it is declared. One that exists with other arguments is refused (406). */
-export function declaredQueues(namespace: string): { queue: string; options: Options.AssertQueue }[] {
-  const { eventQueues, rejectedQueue: rejected } = names(namespace);
-  return [
-    ...eventQueues.map((queue) => ({ queue, options: inboxQueue(rejected) })),
-    { queue: rejected, options: rejectedQueue() },
-  ];
 }
 
 /**

@@ -8,15 +8,14 @@ export const safetySettings = {
     type: "string",
     default: "production",
     enum: ["production", "development"],
-    description:
-      "With production, settings that are not safe end the start; development is for a machine of one's own.",
+    description: "With production, unsafe settings end the start; development is for your own machine.",
   },
   ALLOW_PLAINTEXT: {
     type: "string",
     default: "",
     pattern: "^((amqp|postgres)(,(amqp|postgres))*)?$",
     description:
-      "amqp, postgres, or both with a comma between: what may go to another machine without TLS in production, where the network between is yours alone.",
+      "amqp, postgres, or both with a comma between: connections that need no TLS to another machine in production, if the network is yours alone.",
   },
 } as const satisfies Settings;
 
@@ -27,7 +26,7 @@ export const memorySettings = {
     minimum: 176,
     maximum: 65_536,
     description:
-      "Memory that this process may take, in MiB; where it isn't set, the limit of its container or unit, else a quarter of the machine's, and 512 at the most.",
+      "Memory that this process may take, in MiB; by default the limit of its container or unit, else a quarter of the machine's, and at most 512.",
   },
 } as const satisfies Settings;
 
@@ -37,7 +36,7 @@ const telemetrySettings = {
     type: "string",
     pattern: "^(https?://.+)?$",
     description:
-      "OTLP/HTTP collector, as http://host:4318; without it nothing is traced. OpenTelemetry reads OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES besides, which win over Herald's own attributes.",
+      "OTLP/HTTP collector, as http://host:4318; without it nothing is traced. OpenTelemetry also reads OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, which win over Herald's own attributes.",
   },
   OTEL_EXPORTER_OTLP_HEADERS: {
     type: "string",
@@ -77,7 +76,7 @@ export const serviceSettings = {
     required: true,
     secret: true,
     description:
-      "PostgreSQL 15 or later, as postgres://user:password@host:port/database; with ?pgbouncer=true behind it where a pooler keeps no prepared statements.",
+      "PostgreSQL 15 or later, as postgres://user:password@host:port/database; with ?pgbouncer=true behind it if a pooler keeps no prepared statements.",
   },
   DATABASE_CA_FILE: {
     type: "string",
@@ -89,7 +88,7 @@ export const serviceSettings = {
     default: 10,
     minimum: 1,
     maximum: 200,
-    description: "Connections that this process keeps to PostgreSQL at the most, besides one for /readyz and the time.",
+    description: "The most connections that this process keeps to PostgreSQL, besides one for /readyz and the time.",
   },
   DATABASE_TIMEOUT_SECONDS: {
     type: "number",
@@ -98,7 +97,7 @@ export const serviceSettings = {
     maximum: 600,
     shared: true,
     description:
-      "How long PostgreSQL may take for one statement; two seconds later its connection counts as broken. herald migrate, which gives it to the database, has to be told the same.",
+      "How long PostgreSQL may take for one statement; two seconds later its connection counts as broken. herald migrate, which sets it in the database, needs the same value.",
   },
   AMQP_URL: {
     type: "string",
@@ -165,7 +164,7 @@ export const networkSettings = {
     default: "",
     shared: true,
     description:
-      "CIDR list of non-public networks that webhooks may be sent to. In production none that this machine is in by itself: loopback, link-local, the metadata of clouds.",
+      "CIDR list of non-public networks that webhooks may be sent to. In production without the machine's own: loopback, link-local, the metadata of clouds.",
   },
   DENIED_NETWORKS: {
     type: "string",
@@ -228,7 +227,7 @@ export const sharedSettings = {
     maximum: 1000,
     shared: true,
     description:
-      "Attempts to one endpoint that all dispatchers together have in flight at once; manual deliveries apart.",
+      "Attempts to one endpoint that all dispatchers together have in flight at once, without manual deliveries.",
   },
   PUBLICATION_WINDOW_DAYS: {
     type: "number",
@@ -245,6 +244,6 @@ export const sharedSettings = {
     maximum: 36_500,
     shared: true,
     description:
-      "How many days deliveries and events are kept, and how long a delivery may wait; never less than a day longer than events may be delivered.",
+      "How many days deliveries and events are kept, and how long a delivery may wait; at least a day more than PUBLICATION_WINDOW_DAYS.",
   },
 } as const satisfies Settings;

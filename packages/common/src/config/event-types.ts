@@ -11,8 +11,7 @@ export const eventTypeSettings = {
   EVENT_TYPES_FILE: {
     type: "string",
     shared: true,
-    description:
-      "JSON file with the types of events that Herald delivers, in place of the seven that it has by itself.",
+    description: "JSON file with the types of events that Herald delivers, in place of the default seven.",
   },
 } as const satisfies Settings;
 

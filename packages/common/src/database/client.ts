@@ -1,12 +1,6 @@
 import pg from "pg";
 import { ConfigError } from "../config/read-config.ts";
-import { explainTlsFailure, NO_TLS_CODE, type TlsServer } from "../security/server-certificate.ts";
-
-export const DATABASE_SERVER: TlsServer = {
-  name: "PostgreSQL",
-  urlSetting: "DATABASE_URL",
-  caSetting: "DATABASE_CA_FILE",
-};
+import { explain, isTlsFault, NO_TLS_CODE, POSTGRES } from "../security/connection-fault.ts";
 
 /**
  * Settings that change how values are written. A role or a database may have others, which pg can't read: it makes null of a time that is
@@ -53,10 +47,10 @@ export class Client extends SessionClient {
 
 /** Replaces an error's message, and gives the error a code by which callers recognize it. */
 function inWords<T>(error: T): T {
-  const explanation = explainTlsFailure(error, DATABASE_SERVER);
-  if (explanation === undefined) return error;
+  if (!isTlsFault(error)) return error;
+  const { what, remedy } = explain(error, POSTGRES, "");
   const known = error as { message: string; code?: string };
-  known.message = `${explanation.what} ${explanation.remedy}`;
+  known.message = `${what} ${remedy}`;
   known.code ??= NO_TLS_CODE;
   return error;
 }

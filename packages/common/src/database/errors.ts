@@ -1,5 +1,5 @@
 import pg from "pg";
-import { tlsFailureOf } from "../security/server-certificate.ts";
+import { isTlsFault } from "../security/connection-fault.ts";
 import { TimeUnknownError } from "./database-clock.ts";
 
 /**
@@ -126,6 +126,6 @@ export function isDatabaseOutage(error: unknown): boolean {
   // SQLSTATE classes: connection exception, insufficient resources, operator intervention (57014 is a statement's timeout).
   const state = sqlStateOf(error) ?? "";
   if (/^(08|53|57)/.test(state) || state === READ_ONLY || isPartitionMissing(error)) return true;
-  if (OUTAGE_ERRNOS.has(code) || tlsFailureOf(error) !== undefined) return true;
+  if (OUTAGE_ERRNOS.has(code) || isTlsFault(error)) return true;
   return typeof message === "string" && OUTAGE_MESSAGE.test(message);
 }

@@ -17,7 +17,7 @@ export type Reads = Pick<Queries, "$queryRaw">;
 
 /**
  * Statements directly to PostgreSQL. Prisma's raw queries take the same text and return the same rows, but write every value
- * as JSON for Prisma's query compiler first, which a process without other queries does not need at all: see docs/adr/0013.
+ * as JSON for Prisma's query compiler first, which a process without other queries does not need at all: see docs/adr/README.md (13).
  */
 export function directQueries(pool: pg.Pool, statementName: (text: string) => string): Queries {
   async function run(strings: TemplateStringsArray, values: unknown[]): Promise<pg.QueryResult> {

@@ -1,7 +1,5 @@
 import type { LookupAddress } from "node:dns";
 import { Resolver } from "node:dns/promises";
-import { readFileSync } from "node:fs";
-import { isIP } from "node:net";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import type { Resolve } from "./address-guard.ts";
 
@@ -10,12 +8,10 @@ export interface NameResolverOptions {
   servers?: readonly string[] | undefined;
   /** How long a server may take to answer; c-ares then asks again, and waits twice as long. */
   timeoutMs?: number;
-  /** How often each server is asked at the most; twice where absent. */
+  /** How often each server is asked at most; twice if absent. */
   tries?: number;
   /** How long an answer is kept. */
   keptMs?: number;
-  /** Text of a hosts file; that of `/etc/hosts` by default. */
-  hosts?: () => string;
   /** Milliseconds from any fixed point, never going back. */
   nowMs?: () => number;
 }
@@ -26,11 +22,11 @@ export interface NameResolverOptions {
  */
 const ANSWER_KEPT_MS = 5_000;
 const ANSWERS_KEPT = 10_000;
-/** How long the system's settings (`resolv.conf`, the hosts file) are kept before they are read again. */
-const SYSTEM_KEPT_MS = 60_000;
 /** With this value one dead server takes 6 s of an attempt's 15. */
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
+/** However many servers are silent, so long of an attempt's 15 s is the look-up's: then it is the servers that have failed. */
+const LOOKUP_MS = 10_000;
 /** How long the answer for IPv6 is waited for when that for IPv4 is there: RFC 8305's resolution delay. */
 const SECOND_ANSWER_MS = 50;
 
@@ -39,37 +35,39 @@ export interface NameResolver extends Resolve {
   forget(hostname: string): void;
 }
 
-interface System {
-  resolver: Resolver;
-  hosts: Map<string, LookupAddress[]>;
-}
+/** RFC 6761: this name is the machine itself, whatever name servers say. */
+const LOCALHOST: LookupAddress[] = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];
 
 /**
  * Resolves names over c-ares instead of `dns.lookup`. That one runs getaddrinfo on libuv's threads, two of the four at
  * most: while two names wait for servers that never answer, no other name is resolved for seconds. c-ares waits for
  * any number of servers at once.
  *
- * The price is that it asks name servers only, so the hosts file is read here, and wins, as it does for getaddrinfo.
- * Search domains do not apply: a receiver's name is written in full.
+ * The price is that it asks name servers only: the hosts file is not read. Search domains do not apply: a receiver's name is written in full.
+ *
+ * Each question has a c-ares of its own, which takes some 30 us. One that has answered before is impatient: it gives a server that was quick so far,
+ * as one with a cache is, a second in all, and a zone that is far away takes longer.
  *
  * @throws Error where `servers` has something that is no address
  */
 export function createNameResolver(options: NameResolverOptions = {}): NameResolver {
-  const { hosts = systemHosts, nowMs = () => performance.now(), keptMs = ANSWER_KEPT_MS } = options;
+  const { nowMs = () => performance.now(), keptMs = ANSWER_KEPT_MS } = options;
   const answers = new Map<string, { addresses: Promise<LookupAddress[]>; untilMs: number }>();
-  let system = readSystem();
-  let systemReadMs = nowMs();
-
-  function readSystem(): System {
-    // A resolver reads resolv.conf when it is made, and never again.
-    const resolver = new Resolver({ timeout: options.timeoutMs ?? TIMEOUT_MS, tries: options.tries ?? TRIES });
-    if (options.servers) resolver.setServers(options.servers);
-    return { resolver, hosts: parseHosts(hosts()) };
-  }
+  const { servers, timeoutMs = TIMEOUT_MS, tries = TRIES } = options;
+  const newResolver = () => {
+    const resolver = new Resolver({ timeout: timeoutMs, tries });
+    if (servers) resolver.setServers(servers);
+    return resolver;
+  };
+  // What is no address is refused now, and not at the first look-up.
+  newResolver();
 
   function ask(name: string): Promise<LookupAddress[]> {
     // The question is kept from its start, so that all callers meanwhile wait for the same answer.
-    const entry = { addresses: query(system.resolver, name), untilMs: Number.POSITIVE_INFINITY };
+    const entry = { addresses: query(newResolver(), name), untilMs: Number.POSITIVE_INFINITY };
     answers.delete(name);
     answers.set(name, entry);
     entry.addresses.then(
@@ -89,13 +87,8 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
   const nameOf = (hostname: string) => hostname.toLowerCase().replace(/\.$/, "");
 
   async function resolve(hostname: string): Promise<LookupAddress[]> {
-    if (nowMs() - systemReadMs >= SYSTEM_KEPT_MS) {
-      system = readSystem();
-      systemReadMs = nowMs();
-    }
     const name = nameOf(hostname);
-    const inHosts = system.hosts.get(name);
-    if (inHosts) return inHosts;
+    if (name === "localhost") return LOCALHOST;
     const earlier = current(name);
     if (earlier === undefined) return ask(name);
     // A question that was put before, and fails, says nothing about the name servers of now: they may have come back meanwhile.
@@ -122,8 +115,8 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
  * always waited for, and IPv6 a moment only: some name servers never answer that question, or in seconds.
  */
 async function query(resolver: Resolver, name: string): Promise<LookupAddress[]> {
-  const ipv4 = addresses(resolver.resolve4(name), 4);
-  const ipv6 = addresses(resolver.resolve6(name), 6);
+  const ipv4 = addresses(inTime(resolver.resolve4(name), "queryA"), 4);
+  const ipv6 = addresses(inTime(resolver.resolve6(name), "queryAaaa"), 6);
   const first = await ipv4;
   const second = Array.isArray(first) ? await soon(ipv6) : await ipv6;
   const found = [first, second].flatMap((each) => (Array.isArray(each) ? each : []));
@@ -131,6 +124,20 @@ async function query(resolver: Resolver, name: string): Promise<LookupAddress[]>
   const reasons = [first, second].filter((each) => !Array.isArray(each)) as NodeJS.ErrnoException[];
   // The other question's failure says more than "no address of that kind".
   throw reasons.find(({ code }) => code !== "ENODATA") ?? reasons[0];
+}
+
+/** Rejects as c-ares does if the answer takes longer than {@link LOOKUP_MS}. */
+async function inTime(answer: Promise<string[]>, syscall: string): Promise<string[]> {
+  const answered = new AbortController();
+  const late = sleep(LOOKUP_MS, undefined, { signal: answered.signal, ref: false }).then(() => {
+    throw Object.assign(new Error(`${syscall} ETIMEOUT`), { code: "ETIMEOUT", syscall });
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    answered.abort();
+    late.catch(() => {});
+  }
 }
 
 /** The addresses, or why there are none. */
@@ -148,28 +155,4 @@ async function soon<T>(answer: Promise<T>): Promise<T | []> {
   const result = await Promise.race([answer, pause.then((): [] => [])]);
   over.abort();
   return result;
-}
-
-function systemHosts(): string {
-  try {
-    return readFileSync("/etc/hosts", "utf8");
-  } catch {
-    // There may be none, as in an image made from nothing.
-    return "";
-  }
-}
-
-function parseHosts(text: string): Map<string, LookupAddress[]> {
-  const hosts = new Map<string, LookupAddress[]>();
-  for (const line of text.split("\n")) {
-    const [address = "", ...names] = line.replace(/#.*/, "").trim().split(/\s+/);
-    const family = isIP(address);
-    if (family === 0) continue;
-    for (const name of names) {
-      const addresses = hosts.get(name.toLowerCase()) ?? [];
-      addresses.push({ address, family });
-      hosts.set(name.toLowerCase(), addresses);
-    }
-  }
-  return hosts;
 }

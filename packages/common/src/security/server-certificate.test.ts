@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { rootCertificates } from "node:tls";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { ConfigError } from "../config/read-config.ts";
-import { type Explanation, explainTlsFailure, readCaFile, tlsFailureOf } from "./server-certificate.ts";
+import { readCaFile } from "./server-certificate.ts";
 
-const server = { name: "PostgreSQL", urlSetting: "DATABASE_URL", caSetting: "DATABASE_CA_FILE" };
 const folder = mkdtempSync(join(tmpdir(), "herald-ca-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -50,35 +49,5 @@ describe("a file of certificate authorities", () => {
   test("is refused where one of its certificates is damaged", () => {
     const damaged = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
     expect(problemOf(fileOf(`${rootCertificates[0]}\n${damaged}`))).toContain("certificate 2 of");
-  });
-});
-
-describe("a refusal by TLS", () => {
-  const ofCode = (code: string, more = {}) => Object.assign(new Error("refused"), { code, ...more });
-
-  test.each([
-    ["SELF_SIGNED_CERT_IN_CHAIN", "name it by DATABASE_CA_FILE"],
-    ["CERT_HAS_EXPIRED", "Renew it on the server"],
-    ["CERT_NOT_YET_VALID", "Compare the clocks"],
-    ["ERR_SSL_WRONG_VERSION_NUMBER", "does not speak TLS at this port"],
-  ])("says what to do: %s", (code, words) => {
-    const { what, remedy } = explainTlsFailure(ofCode(code), server) as Explanation;
-    expect(`${what} ${remedy}`).toContain(words);
-  });
-
-  test("names the host that was asked for and the names of the certificate", () => {
-    const error = ofCode("ERR_TLS_CERT_ALTNAME_INVALID", {
-      host: "db.internal",
-      cert: { subjectaltname: "DNS:other" },
-    });
-    expect(explainTlsFailure(error, server)?.what).toContain("is for DNS:other, and not for db.internal");
-  });
-
-  test("is told from other failures", () => {
-    expect(tlsFailureOf(new Error("The server does not support SSL connections"))).toBe("no TLS");
-    for (const error of [ofCode("ECONNREFUSED"), new Error("no"), undefined, "text"]) {
-      expect(tlsFailureOf(error)).toBeUndefined();
-      expect(explainTlsFailure(error, server)).toBeUndefined();
-    }
   });
 });

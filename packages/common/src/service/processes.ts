@@ -95,7 +95,7 @@ function calledOf({ service, name }: Process): string {
 export function exportDifferences(registry: Registry): Gauge {
   return new Gauge({
     name: "herald_settings_differ",
-    help: "Settings that this process and another one were told differently, and have to be told alike.",
+    help: "Shared settings that have another value in this process than in another one.",
     registers: [registry],
   });
 }

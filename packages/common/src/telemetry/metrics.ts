@@ -16,7 +16,7 @@ export function createRegistry(service: string, { ofProcess = true }: RegistryOp
   if (ofProcess) collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
   new Gauge({
     name: "herald_build_info",
-    help: "Always 1; its labels say what runs.",
+    help: "Always 1; its labels are the versions of Herald and Node.",
     labelNames: ["version", "node"],
     registers: [registry],
   }).set({ version: heraldVersion(), node: process.versions.node }, 1);

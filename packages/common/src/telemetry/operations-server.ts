@@ -77,7 +77,7 @@ export async function startOperationsServer(options: OperationsOptions): Promise
 export function exportDependencies(registry: Registry, checks: ReadinessChecks): void {
   new Gauge({
     name: "herald_dependency_up",
-    help: "1 where the process can use PostgreSQL or RabbitMQ right now, 0 where it can't.",
+    help: "1 if the process can use PostgreSQL or RabbitMQ right now, 0 if it can't.",
     labelNames: ["dependency"],
     registers: [registry],
     async collect() {

@@ -26,7 +26,7 @@ export function writeTraceparent({ traceId, spanId, isSampled }: TraceContext): 
   return `00-${traceId}-${spanId}-${isSampled ? "01" : "00"}`;
 }
 
-/** Whose traces and metrics are exported. */
+/** Whose traces are exported. */
 export interface TelemetrySource {
   /** "publisher"; shown as `herald-publisher`. */
   service: string;

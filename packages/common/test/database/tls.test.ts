@@ -15,7 +15,7 @@ import { ConfigError, readConfig } from "../../src/config/read-config.ts";
 import { isDatabaseOutage } from "../../src/database/errors.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { openDatabase } from "../../src/database/open-database.ts";
-import { openService } from "../../src/service/open-service.ts";
+import { openProcess } from "../../src/service/open-process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "herald-tls-"));
 const plain = useDatabase({ migrated: false });
@@ -130,7 +130,7 @@ test("a service does not start with a file of authorities that can't be used", a
     ["DATABASE_CA_FILE", key],
     ["AMQP_CA_FILE", join(folder, "absent.pem")],
   ] as const) {
-    const starting = openService("publisher", { ...config, [name]: file }, { facts: {} });
+    const starting = openProcess(["publisher"], { ...config, [name]: file });
     await expect(starting).rejects.toThrow(ConfigError);
     await expect(starting).rejects.toThrow(name);
   }

@@ -10,7 +10,6 @@ const collector = await startCollector();
 afterAll(() => collector.close());
 beforeEach(() => {
   collector.spans.length = 0;
-  collector.points.length = 0;
 });
 const started: { stop(): Promise<void> }[] = [];
 afterEach(async () => {

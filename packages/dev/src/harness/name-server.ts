@@ -8,6 +8,8 @@ export type QuestionKind = "A" | "AAAA";
 export type NameAnswer =
   /** The name's addresses, of both families: of these, a question gets the ones of its kind. */
   | readonly string[]
+  /** Addresses after so long, as of a zone that is far away. A client asks again meanwhile, and gets the one answer. */
+  | { afterMs: number; addresses: readonly string[] }
   /** NXDOMAIN: there is no such name. */
   | "unknown"
   /** SERVFAIL: the server could not find it out. */
@@ -50,26 +52,30 @@ export async function nameServer(script: NameScript = ["127.0.0.1"]): Promise<Na
   async function listen(onPort: number): Promise<Socket> {
     const listening = createSocket("udp4");
     listening.on("message", (message, sender) => {
-      const reply = replyTo(message);
-      // The client may have closed its socket; the next client must not be affected.
-      if (reply) listening.send(reply, sender.port, sender.address, () => {});
+      const { reply, afterMs = 0 } = replyTo(message);
+      if (!reply) return;
+      // The client, or this server, may have closed its socket meanwhile; the next client must not be affected.
+      const send = () => listening === socket && listening.send(reply, sender.port, sender.address, () => {});
+      if (afterMs === 0) send();
+      else setTimeout(send, afterMs).unref();
     });
     listening.bind(onPort, "127.0.0.1");
     await once(listening, "listening");
     return listening;
   }
 
-  function replyTo(message: Buffer): Buffer | undefined {
+  function replyTo(message: Buffer): { reply?: Buffer; afterMs?: number } {
     const question = readQuestion(message);
     const { name, kind } = question;
     // c-ares asks for nothing else.
-    if (kind === undefined) return reply(message, question, NOT_IMPLEMENTED, []);
+    if (kind === undefined) return { reply: reply(message, question, NOT_IMPLEMENTED, []) };
     questions.push(`${kind} ${name}`);
     const answer = typeof current === "function" ? current(name, kind) : current;
-    if (answer === "silence") return undefined;
-    if (typeof answer === "string") return reply(message, question, CODES[answer], []);
-    const data = answer.filter((address) => address.includes(":") === (kind === "AAAA")).map(bytesOf);
-    return reply(message, question, 0, data);
+    if (answer === "silence") return {};
+    if (typeof answer === "string") return { reply: reply(message, question, CODES[answer], []) };
+    const { afterMs, addresses } = "afterMs" in answer ? answer : { afterMs: 0, addresses: answer };
+    const data = addresses.filter((address) => address.includes(":") === (kind === "AAAA")).map(bytesOf);
+    return { reply: reply(message, question, 0, data), afterMs };
   }
 
   async function die(): Promise<void> {

@@ -17,23 +17,9 @@ export interface CollectedSpan {
   error?: string;
 }
 
-/** A series of a metric as a collector gets it. */
-export interface CollectedPoint {
-  resource: Record<string, unknown>;
-  name: string;
-  type: "sum" | "gauge" | "histogram";
-  attributes: Record<string, unknown>;
-  value?: number;
-  count?: number;
-  sum?: number;
-  bucketCounts?: number[];
-  explicitBounds?: number[];
-}
-
 export interface Collector {
   url: string;
   spans: CollectedSpan[];
-  points: CollectedPoint[];
   /** Headers of the latest export. */
   headers: () => Record<string, unknown>;
   close(): Promise<void>;
@@ -47,40 +33,30 @@ interface OtlpSpan extends Pick<CollectedSpan, "name" | "kind" | "traceId" | "sp
   attributes?: Attribute[];
   status?: { code?: number; message?: string };
 }
-type OtlpPoint = Record<"asDouble" | "asInt" | "count" | "sum", number | string | undefined> & {
-  attributes?: Attribute[];
-  bucketCounts?: (number | string)[];
-  explicitBounds?: number[];
-};
-type OtlpMetric = { name: string } & Partial<Record<CollectedPoint["type"], { dataPoints: OtlpPoint[] }>>;
 interface OtlpExport {
   resourceSpans?: (Resource & { scopeSpans: { spans: OtlpSpan[] }[] })[];
-  resourceMetrics?: (Resource & { scopeMetrics: { metrics: OtlpMetric[] }[] })[];
 }
 
-/** Takes traces and metrics over OTLP/HTTP with JSON, and keeps them. */
+/** Takes traces over OTLP/HTTP with JSON, and keeps them. */
 export async function startCollector(): Promise<Collector> {
   const spans: CollectedSpan[] = [];
-  const points: CollectedPoint[] = [];
   let headers: Record<string, unknown> = {};
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
-    if (request.url !== "/v1/traces" && request.url !== "/v1/metrics") {
+    if (request.url !== "/v1/traces") {
       response.writeHead(404).end();
       return;
     }
     headers = request.headers;
-    const { resourceSpans = [], resourceMetrics = [] } = JSON.parse(Buffer.concat(chunks).toString()) as OtlpExport;
+    const { resourceSpans = [] } = JSON.parse(Buffer.concat(chunks).toString()) as OtlpExport;
     spans.push(...spansIn(resourceSpans));
-    points.push(...pointsIn(resourceMetrics));
     response.writeHead(200, { "content-type": "application/json" }).end("{}");
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans,
-    points,
     headers: () => headers,
     close: () =>
       new Promise((resolve) => {
@@ -102,30 +78,6 @@ function spansIn(resourceSpans: NonNullable<OtlpExport["resourceSpans"]>): Colle
         attributes: factsOf(attributes),
         ...(status?.code === 2 && { error: status.message ?? "" }),
       })),
-    );
-  });
-}
-
-function pointsIn(resourceMetrics: NonNullable<OtlpExport["resourceMetrics"]>): CollectedPoint[] {
-  const types = ["sum", "gauge", "histogram"] as const;
-  return resourceMetrics.flatMap(({ resource: { attributes: ofResource }, scopeMetrics }) => {
-    const resource = factsOf(ofResource);
-    return scopeMetrics.flatMap(({ metrics }) =>
-      metrics.flatMap((metric) =>
-        types.flatMap((type) =>
-          (metric[type]?.dataPoints ?? []).map((point) => ({
-            ...{ resource, name: metric.name, type, attributes: factsOf(point.attributes) },
-            ...(type !== "histogram"
-              ? { value: Number(point.asDouble ?? point.asInt) }
-              : {
-                  count: Number(point.count),
-                  sum: Number(point.sum),
-                  bucketCounts: (point.bucketCounts ?? []).map(Number),
-                  explicitBounds: point.explicitBounds ?? [],
-                }),
-          })),
-        ),
-      ),
     );
   });
 }

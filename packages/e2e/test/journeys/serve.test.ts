@@ -30,7 +30,7 @@ async function ask(serve: ServiceProcess, path: string): Promise<{ status: numbe
   return { status: response.status, text: await response.text() };
 }
 
-test("herald serve has one pool, two connections to the broker and one operations port for its three services", async () => {
+test("herald serve has one pool, three connections to the broker and one operations port for its three services", async () => {
   const { receiver, emitter, broker, db } = environment;
   // Of the emitter one, and of the API in this process two.
   await eventually(async () => expect(await broker.countConnections()).toBe(3));
@@ -41,7 +41,7 @@ test("herald serve has one pool, two connections to the broker and one operation
   await receiver.received(40);
   expect(await api.deliver(endpoint.id, "WorkItemCompleted", "{}")).toMatchObject({ succeeded: true });
 
-  await eventually(async () => expect(await broker.countConnections()).toBe(5));
+  await eventually(async () => expect(await broker.countConnections()).toBe(6));
   const connections = await db.database.prisma.$queryRaw<{ application: string; count: number }[]>`
     select application_name as application, count(*)::int as count from pg_stat_activity
     where datname = current_database() and application_name in

@@ -59,8 +59,8 @@ export function createReadBacklog(
     );
 
   async function read(demands: readonly BacklogDemand[]): Promise<[BacklogDemand, BacklogPage][]> {
-    const suspects = demands.filter(({ mark }) => mark);
-    if (suspects.length > 0) await mark(suspects);
+    const marked = demands.filter(({ mark }) => mark);
+    if (marked.length > 0) await mark(marked);
     const rows = await ask(() => readDue(queries, demands));
     const byEndpoint = new Map(demands.map((demand) => [demand.endpointId, { demand, rows: [] as DueRow[] }]));
     for (const row of rows) byEndpoint.get(row.endpointId)?.rows.push(row);
@@ -73,11 +73,11 @@ export function createReadBacklog(
     return demands.map((demand) => [demand, pages.get(demand.endpointId) ?? NOTHING]);
   }
 
-  async function mark(suspects: readonly BacklogDemand[]): Promise<void> {
-    const ids = suspects.map(({ endpointId }) => endpointId);
+  async function mark(demands: readonly BacklogDemand[]): Promise<void> {
+    const ids = demands.map(({ endpointId }) => endpointId);
     metrics.interruptions.inc(await ask(() => markInterrupted(queries, ids, { perEndpoint, now: clock.now() })));
     // If a later statement has to be tried again, the interruption must not count twice.
-    for (const suspect of suspects) suspect.mark = false;
+    for (const demand of demands) demand.mark = false;
   }
 
   return batcher<BacklogDemand, BacklogPage>(

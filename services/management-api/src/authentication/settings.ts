@@ -56,7 +56,7 @@ export const authenticationSettings = {
   SIGN_IN_URL: {
     type: "string",
     pattern: "^https?://",
-    description: "Where a person without a session signs in; the admin page shows it.",
+    description: "URL at which a person without a session signs in; the admin page shows it.",
   },
 } as const satisfies Settings;
 

@@ -20,7 +20,7 @@ const LEAST = { reads: 10, writes: 1, manualDeliveries: 1 };
 
 /**
  * Counts in memory. Each process gives an even share of the allowance, since a load balancer gives each an even share of the requests
- * (docs/adr/0058).
+ * (docs/adr/README.md, 58).
  *
  * @param processes how many share the allowances now
  */

@@ -23,7 +23,7 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
     status: 400,
     title: "This is no valid HTTP request",
     when: "The request line, a header or the framing of the body breaks the rules of HTTP/1.1.",
-    action: "Send a valid request; where a library made it, look at the proxies between.",
+    action: "Send a valid request; if a library made it, look at the proxies between.",
   },
   malformed_json: {
     status: 400,
@@ -76,7 +76,7 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
   api_key_not_accepted: {
     status: 401,
     title: "API keys don't authorize webhook management",
-    when: "The request carries an API key, in whatever header, and no token.",
+    when: "The request carries an API key, in any header, and no token.",
     action: "Webhooks are managed by signed-in users: send `Authorization: Bearer <token>` with a user's access token.",
   },
   organization_missing: {
@@ -167,7 +167,7 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
   nothing_to_resend: {
     status: 409,
     title: "There is nothing to send again",
-    when: "Starting a resend where the receiver got everything that the filter asks for, or where that has been sent again already.",
+    when: "Starting a resend if the receiver got everything that the filter chooses, or if that has been sent again already.",
     action: "Look at the preview, and widen the filter.",
   },
   resend_running: {
@@ -223,7 +223,7 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
     status: 500,
     title: "Something went wrong in Herald",
     when: "A bug.",
-    action: "Try again; if it stays, tell the operator of the service the `requestId`.",
+    action: "Try again; if it stays, give the `requestId` to the operator of the service.",
   },
   key_server_unavailable: {
     status: 503,
@@ -234,7 +234,7 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
   read_out_of_time: {
     status: 503,
     title: "Reading took too long",
-    when: "The database took longer than 5 s for a read, or the read waited 1 s for those of other organizations: the database is overloaded, or what was asked for is on a slow disk.",
+    when: "The database took longer than 5 s for a read, or the read waited 1 s for those of other organizations: the database is overloaded, or its disk is slow.",
     action:
       "Try again after as many seconds as the `Retry-After` header says; of a history, ask for less: a smaller `limit`, a " +
       "shorter time between `from` and `to`.",

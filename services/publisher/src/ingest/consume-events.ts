@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Broker, Consumer, IncomingMessage, Publisher } from "@herald/common/broker/broker";
 import { carriedHeaders } from "@herald/common/broker/carried-headers";
-import type { Names } from "@herald/common/broker/topology";
+import { type Names, PROBE_HEADER } from "@herald/common/broker/topology";
 import type { Clock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
@@ -160,6 +160,7 @@ export function consumeEvents(
   const moves = moveBehind({ publisher, metrics, stay: store }, { maxItems: batchSize });
 
   async function handle(message: IncomingMessage): Promise<void> {
+    if (message.headers[PROBE_HEADER] !== undefined) return message.ack();
     const bundled = isInbox.has(message.queue) ? undefined : bundledIn(message);
     if (bundled && Number(message.headers["x-delivery-count"]) >= APART_AFTER) {
       for (const { content, headers } of bundled) {

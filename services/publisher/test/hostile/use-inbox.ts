@@ -45,8 +45,8 @@ export function useInbox(brokerOptions: TestBrokerOptions = {}) {
         OPERATIONS_PORT: String(port),
         LOG_LEVEL: "error",
       },
-      // Notices are not published, so that tests can count them.
-      { clock: { ...machineClock, now: () => INBOX_TIME }, tuning: { noticeIntervalMs: 3_600_000 } },
+      // Notices stay in their table, where the tests read them.
+      { clock: { ...machineClock, now: () => INBOX_TIME }, tuning: { noticeIntervalMs: 86_400_000 } },
     );
     connection = await connect(broker.url);
     connection.on("error", () => {});

@@ -70,8 +70,8 @@ test.each(["minimal.yaml", "everything.yaml"])(
   },
 );
 
-test("the values on the page of managed servers render, and each object is as Kubernetes' schemas say", () => {
-  const page = readFileSync(join(projectFolder(), "docs", "operating", "kubernetes-managed.md"), "utf8");
+test("the README's values for servers of a cloud render, and each object is as Kubernetes' schemas say", () => {
+  const page = readFileSync(join(CHART, "README.md"), "utf8");
   const [, values = ""] = /^```yaml\n([\s\S]*?)^```$/m.exec(page) ?? [];
   const folder = mkdtempSync(join(tmpdir(), "herald-values-"));
   try {
@@ -80,7 +80,7 @@ test("the values on the page of managed servers render, and each object is as Ku
     const { status, stdout, stderr } = template([], "--values", file);
     expect([status, stderr]).toEqual([0, ""]);
     expect(parsed(stdout).flatMap((object) => schemas.problemsOf(object))).toEqual([]);
-    expect(stdout).toContain("herald-database-ca");
+    expect(stdout).toContain("herald-postgres-ca");
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSession } from "@herald/common/database/client";
 import { migrate } from "@herald/common/database/migrate";
+import { type NameServer, nameServer } from "@herald/dev/harness/name-server";
 import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { type Postgres, startPostgres } from "@herald/dev/stack/postgres";
@@ -45,9 +46,11 @@ const folder = mkdtempSync(join(tmpdir(), "herald-example-"));
 let commands: ReadMeCommands;
 let server: Postgres;
 let node: RabbitmqNode;
+let nameServers: NameServer;
 
 beforeAll(async () => {
   commands = await runReadMeCommands(join(folder, "commands"));
+  nameServers = await nameServer();
   const { executable } = await askForRabbitmqServer();
   const pidFolder = join(folder, "pids");
   [server, node] = await Promise.all([
@@ -60,7 +63,7 @@ beforeAll(async () => {
   ]);
 }, STACK_TIMEOUT_MS);
 afterAll(async () => {
-  await Promise.all([server?.stop(), node?.stop()]);
+  await Promise.all([server?.stop(), node?.stop(), nameServers?.close()]);
   removePostgresData(folder);
 }, STACK_TIMEOUT_MS);
 
@@ -80,7 +83,7 @@ async function run(url: string, statements: readonly string[]): Promise<void> {
 }
 
 test("the commands beside the examples make each Secret that the examples want, for the users that they name, before they apply them", () => {
-  expect(commands.applied).toEqual(["postgres.yaml", "rabbitmq.yaml"]);
+  expect(commands.applied).toEqual(["deploy/helm/examples/postgres.yaml", "deploy/helm/examples/rabbitmq.yaml"]);
   for (const [name, user] of [
     [initdb.secret.name, initdb.owner],
     ...roles.map((role) => [role.passwordSecret.name, role.name]),
@@ -142,6 +145,7 @@ test("on the examples, set up in their order with the Secrets of the commands, H
       PGPASSWORD: own.password ?? "",
       AMQP_URL: address.href,
       ALLOW_PLAINTEXT: "amqp,postgres",
+      DNS_SERVERS: nameServers.address,
     };
     if (user !== "publisher") settings.SECRET_SEALING_KEY = commands.keys.SECRET_SEALING_KEY ?? "";
     if (user === "dispatcher") settings.SECRET_KEYS = secret("herald-secret-keys")["secret-keys"] ?? "";

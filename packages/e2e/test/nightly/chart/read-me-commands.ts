@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { projectFile } from "../operations/project-files.ts";
 
-/** What the commands of deploy/helm/examples/README.md did. */
+/** Effects of the commands of the chart's README for servers in the cluster. */
 export interface ReadMeCommands {
   /** The Secrets that they made, by their names, and what each holds. */
   secrets: Record<string, Record<string, string>>;
@@ -23,16 +23,16 @@ export interface ReadMeCommands {
 const STAND_INS = `
 set -euo pipefail
 kubectl() { printf '%s\\t' "$@" >> calls; echo >> calls; [ "$3" != exec ] || cat > definitions.json; }
-docker() { node "$ROOT/packages/cli/dist/main.js" "\${@:4}"; }
+docker() { [ "$1" != run ] || node "$ROOT/packages/cli/dist/main.js" "\${@:4}"; }
 openssl() { node --print 'crypto.randomBytes(24).toString("hex")'; }
 `;
 
 /** Runs the commands as a person would paste them. @param folder where they may write */
 export async function runReadMeCommands(folder: string): Promise<ReadMeCommands> {
-  const [, commands = ""] = /^```sh\n([\s\S]*?)^```$/m.exec(projectFile("deploy/helm/examples/README.md")) ?? [];
-  const cwd = join(folder, "deploy", "helm", "examples");
-  mkdirSync(cwd, { recursive: true });
-  cpSync(join(projectFolder(), "deploy", "rabbitmq"), join(folder, "deploy", "rabbitmq"), { recursive: true });
+  const commands = `${shellOf("Image and keys")}\n${shellOf("Servers in the cluster")}`;
+  const cwd = folder;
+  mkdirSync(join(cwd, "deploy"), { recursive: true });
+  cpSync(join(projectFolder(), "deploy", "rabbitmq"), join(cwd, "deploy", "rabbitmq"), { recursive: true });
   await promisify(execFile)("bash", ["-c", STAND_INS + commands], {
     cwd,
     env: { ...process.env, ROOT: projectFolder() },
@@ -56,6 +56,13 @@ export async function runReadMeCommands(folder: string): Promise<ReadMeCommands>
     if (name) result.keys[name] = value;
   }
   return result;
+}
+
+/** The first block of commands under a heading of the chart's README. */
+function shellOf(heading: string): string {
+  const section = projectFile("deploy/helm/herald/README.md").split(`\n## ${heading}\n`)[1] ?? "";
+  const [, commands = ""] = /^```sh\n([\s\S]*?)^```$/m.exec(section) ?? [];
+  return commands;
 }
 
 function literalsOf(words: readonly string[]): Record<string, string> {

@@ -3,8 +3,7 @@ import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, expect, test } from "@jest/globals";
 import { serviceSettings } from "../../src/config/common-settings.ts";
 import { readConfig } from "../../src/config/read-config.ts";
-import type { ServiceConfig } from "../../src/service/open-service.ts";
-import { openShared, type SharedProcess } from "../../src/service/open-shared.ts";
+import { type OpenProcess, openProcess, type ServiceConfig } from "../../src/service/open-process.ts";
 import { Counter } from "../../src/telemetry/metrics.ts";
 
 const opened: { close(): Promise<void> }[] = [];
@@ -27,12 +26,12 @@ const config = (): ServiceConfig =>
     LOG_LEVEL: "error",
   });
 
-async function open(): Promise<SharedProcess> {
-  const shared = await openShared("serve", config(), ["publisher", "dispatcher"]);
+async function open(): Promise<OpenProcess> {
+  const shared = await openProcess(["publisher", "dispatcher"], config());
   opened.push(shared);
   return {
     ...shared,
-    async open(...of: Parameters<SharedProcess["open"]>) {
+    async open(...of: Parameters<OpenProcess["open"]>) {
       const service = await shared.open(...of);
       opened.push(service);
       return service;
@@ -40,7 +39,7 @@ async function open(): Promise<SharedProcess> {
   };
 }
 
-async function ask({ operationsPort }: SharedProcess, path: string): Promise<{ status: number; text: string }> {
+async function ask({ operationsPort }: OpenProcess, path: string): Promise<{ status: number; text: string }> {
   const response = await fetch(`http://127.0.0.1:${operationsPort}${path}`, { headers: { connection: "close" } });
   return { status: response.status, text: await response.text() };
 }

@@ -1,0 +1,141 @@
+import type { Session } from "@herald/common/database/client";
+import { sqlStateOf } from "@herald/common/database/errors";
+import { type Migration, migrationsFolder, readMigrations } from "@herald/common/database/migrations-folder";
+import { plural } from "../output.ts";
+import { type Check, type Finding, fault, ok, skipped } from "./finding.ts";
+import type { DatabaseSubject } from "./postgres.ts";
+
+interface AppliedMigration {
+  name: string;
+  checksum: string;
+  finished: boolean;
+}
+
+const UNDEFINED_TABLE = "42P01";
+
+export const schema: Check<DatabaseSubject> = {
+  name: "schema",
+  async examine({ session }) {
+    const [path] = await session.query<{ first: string | null }>("select current_schema() as first");
+    // PostgreSQL names what it does not find by itself otherwise.
+    if (path?.first !== "public") return skipped("The user's search_path leads elsewhere.");
+    const applied = await session
+      .query<AppliedMigration>(
+        `select migration_name as name, checksum, finished_at is not null as finished
+         from public._prisma_migrations where rolled_back_at is null`,
+      )
+      .catch((error: unknown) => {
+        if (sqlStateOf(error) === UNDEFINED_TABLE) return [];
+        throw error;
+      });
+    const migrations = readMigrations(migrationsFolder());
+    const problem = migrationsFinding(migrations, applied);
+    if (problem) return problem;
+    const newer = applied.length - migrations.length;
+    if (newer > 0) return ok(`Up to date, and ${plural(newer, "migration")} newer than this Herald.`);
+    return await changesOf(session, migrations);
+  },
+};
+
+export function migrationsFinding(
+  migrations: readonly { name: string; checksum: string }[],
+  applied: readonly AppliedMigration[],
+): Finding | undefined {
+  const cutOff = applied.find(({ finished }) => !finished);
+  if (cutOff) {
+    return fault(
+      `Migration ${cutOff.name} failed, or was cut off.`,
+      "Run herald migrate: it says what may be left of it, and how to go on.",
+    );
+  }
+  const known = new Map(applied.map(({ name, checksum }) => [name, checksum]));
+  const missing = migrations.filter(({ name }) => !known.has(name));
+  if (missing.length > 0) {
+    return fault(
+      `${missing.length} of ${plural(migrations.length, "migration")} missing: ${missing.map(({ name }) => name).join(", ")}.`,
+      "Run `herald migrate` as the owner of the tables, before the services start.",
+    );
+  }
+  const changed = migrations.find(({ name, checksum }) => known.get(name) !== checksum);
+  if (!changed) return undefined;
+  return fault(
+    `Migration ${changed.name} was applied with another text than this Herald's.`,
+    "Run the Herald that this database was migrated by; its migrations may not be edited.",
+  );
+}
+
+/** What the migrations make, by their text: the statement of each index, the body of each function. */
+function madeBy(migrations: readonly Migration[]) {
+  const text = migrations.map(({ sql }) => sql).join("\n");
+  const all = (pattern: RegExp) => [...text.matchAll(pattern)];
+  return {
+    text,
+    tables: all(/^create table "?(\w+)"?/gim).map(([, name]) => name),
+    indexes: all(/^create (?:unique )?index "?(\w+)"? on [^;]+/gim).map(([statement, name]) => ({ name, statement })),
+    functions: all(/^create function "?(\w+)"?[^$]*\$\$([\s\S]*?)\$\$/gim).map(([, name, body]) => ({ name, body })),
+  };
+}
+
+const SEARCH_PATH = "pg_catalog, public, pg_temp";
+
+/**
+ * What others than the migrations have done to Herald's tables, indexes and functions, as far as it stops or slows Herald. Each
+ * remedy is a statement. Locks nothing; reads PostgreSQL's catalogue.
+ */
+async function changesOf(session: Session, migrations: readonly Migration[]): Promise<Finding[]> {
+  const { text, tables, indexes, functions } = madeBy(migrations);
+  const found = await session.query<{ what: string; remedy: string }>(
+    `with herald as (
+       select * from pg_class
+       where relnamespace = to_regnamespace('public') and relkind in ('r', 'p') and regexp_replace(relname, '_[0-9]{8}$', '') = any($1)
+     ), made as (
+       select name, regexp_replace(statement, '\\s+', ' ', 'g') as statement from json_to_recordset($2) as made (name text, statement text)
+     ), written as (
+       select * from json_to_recordset($3) as written (name text, body text)
+     )
+     select 'Row level security may hide rows of ' || relname || '.' as what, format('\`alter table %I disable row level security\`', relname) as remedy
+     from herald where relrowsecurity
+     union all
+     select relname || ' is unlogged: a crash of PostgreSQL empties it.', format('\`alter table %I set logged\`', relname)
+     from herald where relpersistence = 'u'
+     union all
+     select relname || ' is not vacuumed: dead rows stay, and statements take ever longer.', format('\`alter table %I reset (autovacuum_enabled)\`', relname)
+     from herald where exists (select from unnest(reloptions) as option where option ~ '^autovacuum_enabled=(false|off|no|0)$')
+     union all
+     select 'The trigger ' || tgname || ' on ' || relname || ' is not Herald''s.', format('\`drop trigger %I on %I\`', tgname, relname)
+     from pg_trigger join herald on herald.oid = tgrelid where not tgisinternal and tgparentid = 0 and strpos($4, tgname) = 0
+     union all
+     select 'The constraint ' || conname || ' on ' || relname || ' is not Herald''s.', format('\`alter table %I drop constraint %I\`', relname, conname)
+     from pg_constraint join herald on herald.oid = conrelid
+     where contype in ('c', 'f', 'x') and coninhcount = 0 and strpos($4, conname) = 0
+     union all
+     select 'The index ' || index.relname || ' is not valid: nothing is found by it.', case index.relkind
+         when 'i' then format('\`reindex index concurrently %I\`', index.relname)
+         else format('\`drop index %I\`', index.relname) || coalesce(' and \`' || statement || '\`', '')
+       end
+     from pg_index join herald on herald.oid = indrelid join pg_class as index on index.oid = indexrelid left join made on name = index.relname
+     where not (indisvalid and indisready)
+     union all
+     select 'There is no index ' || name || ': statements read whole tables.', '\`' || statement || '\`'
+     from made where to_regclass('public.' || quote_ident(name)) is null
+     union all
+     select 'The function ' || name || case when pg_proc.oid is null then ' is not there.' else ' is another one.' end,
+       'run its statement in prisma/migrations again, as create or replace function.'
+     from written left join pg_proc on proname = name and pronamespace = to_regnamespace('public')
+     where prosrc is distinct from body
+     union all
+     select 'The function ' || proname || ' may be given tables that are not Herald''s, with the rights of its owner.',
+       format('\`alter function %s set search_path = ${SEARCH_PATH}\`', pg_proc.oid::regprocedure)
+     from pg_proc join written on name = proname
+     where pronamespace = to_regnamespace('public') and prosecdef and not coalesce('search_path=${SEARCH_PATH}' = any(proconfig), false)`,
+    [tables, JSON.stringify(indexes), JSON.stringify(functions), text],
+  );
+  const most = found
+    .slice(0, NAMED_AT_MOST)
+    .map(({ what, remedy }) => fault(what, `As the owner of the tables: ${remedy}`));
+  const more = found.length - NAMED_AT_MOST;
+  if (more > 0) most.push(fault(`${more} more are not as migrations make them.`, "Mend those that are named first."));
+  return most;
+}
+
+const NAMED_AT_MOST = 10;

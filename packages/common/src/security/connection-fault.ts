@@ -1,0 +1,192 @@
+/** What is wrong between this process and a server, for the person who can mend it. */
+export interface Explanation {
+  what: string;
+  remedy: string;
+}
+
+/**
+ * An error by its code, call and words; what it says of the server, and what to do. `{...}` stands for what `explain` knows. The first
+ * row that fits counts.
+ */
+export type Row = readonly [error: RegExp, what: string, remedy: string];
+
+/** A server that Herald connects to, in the words of its operator. */
+export interface Server {
+  /** "PostgreSQL" */
+  name: string;
+  /** The setting that says where it is, and the one that names the file of its certificate authorities. */
+  urlSetting: string;
+  caSetting: string;
+  rows: readonly Row[];
+  /** For an error that no row knows. */
+  other: readonly [what: string, remedy: string];
+}
+
+/** pg gives the error of a server that refuses TLS no code. */
+export const NO_TLS_CODE = "ERR_NO_TLS";
+
+const AUTHORITY =
+  /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_GET_ISSUER_CERT(_LOCALLY)?|UNABLE_TO_VERIFY_LEAF_SIGNATURE|CERT_UNTRUSTED|CERT_SIGNATURE_FAILURE) /;
+
+const TLS: readonly Row[] = [
+  [
+    AUTHORITY,
+    "{name}'s certificate is from an authority that is not trusted here{code}.",
+    "Put the certificate of that authority into a PEM file, and name it by {ca}.",
+  ],
+  [
+    /^ERR_TLS_CERT_ALTNAME_INVALID /,
+    "{name}'s certificate is for {certified}, and not for {asked}.",
+    "Write a name of the certificate into {url}, or give the server a certificate for this one.",
+  ],
+  [
+    /^CERT_HAS_EXPIRED /,
+    "{name}'s certificate, or that of its authority, has expired.",
+    "Renew it on the server. If it is still valid, this machine's clock is wrong.",
+  ],
+  [
+    /^CERT_NOT_YET_VALID /,
+    "{name}'s certificate, or that of its authority, is not valid yet.",
+    "Compare the clocks of both machines.",
+  ],
+  [
+    // OpenSSL's codes for an answer that is no TLS, and pg's words.
+    /^(ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|ERR_NO_TLS) |^ +The server does not support SSL connections/,
+    "{name} does not speak TLS at this port.",
+    "Switch TLS on there, or name the port that has it in {url}. Without TLS, {ca} has to be absent.",
+  ],
+];
+
+const NETWORK: readonly Row[] = [
+  [
+    /^(ENOTFOUND|EAI_AGAIN) /,
+    "The name of {name}'s host, {host}, is not known here.",
+    "Correct it in {url}; else ask the name server from here: getent hosts NAME",
+  ],
+  [
+    /^ECONNREFUSED /,
+    "Nothing listens at {host}, where {name} should be.",
+    "Start {name}, or correct host and port in {url}.",
+  ],
+  [
+    /^(EHOSTUNREACH|ENETUNREACH) |timeout|ETIMEDOUT/i,
+    "{name} at {host} does not answer{code}.",
+    "Open the way to it (firewall, security group, network policy, route); else see whether it is overloaded.",
+  ],
+];
+
+const takesNone = "{name} at {host} takes no connection: {reason}.";
+
+export const POSTGRES: Server = {
+  name: "PostgreSQL",
+  urlSetting: "DATABASE_URL",
+  caSetting: "DATABASE_CA_FILE",
+  rows: [
+    [
+      /^28000 .*(no encryption|SSL off)/,
+      "PostgreSQL at {host} asks for TLS.",
+      "Name its certificate authority by DATABASE_CA_FILE, or add sslmode=verify-full to DATABASE_URL if a public one vouches for it.",
+    ],
+    [
+      /^(28P01|28000) /,
+      "PostgreSQL at {host} refuses this user: {reason}.",
+      "Correct user and password in DATABASE_URL (special characters percent-encoded), or the user's line in pg_hba.conf.",
+    ],
+    [/^3D000 /, "PostgreSQL at {host} says: {reason}.", "Create the database, or correct its name in DATABASE_URL."],
+    [
+      /^53300 /,
+      "PostgreSQL at {host} has no connection left: {reason}.",
+      "Raise max_connections or the user's limit, or lower DATABASE_POOL_SIZE.",
+    ],
+    [
+      /startup parameter/,
+      "A pooler stands before PostgreSQL at {host}, and refuses what DATABASE_URL asks for at the start: {reason}.",
+      "Remove it from DATABASE_URL: Herald needs no parameter beyond the standard ones.",
+    ],
+  ],
+  other: [takesNone, "Look for this message in the server's log."],
+};
+
+export const BROKER: Server = {
+  name: "RabbitMQ",
+  urlSetting: "AMQP_URL",
+  caSetting: "AMQP_CA_FILE",
+  rows: [
+    [
+      /Handshake.*ACCESS[-_]REFUSED/,
+      "RabbitMQ at {host} refuses this user.",
+      "Correct user and password in AMQP_URL (special characters percent-encoded). The user guest is for the broker's own machine only.",
+    ],
+    [
+      // What RabbitMQ says of a virtual host, amqplib keeps to itself.
+      /Expected ConnectionOpenOk/,
+      "RabbitMQ at {host} refuses the virtual host {vhost}: there is none of this name, the user has no rights in it, or a limit of " +
+        "connections is reached.",
+      "Correct the virtual host in AMQP_URL (its path; / is written %2f), create it, or give the user rights in it. Limits: " +
+        "rabbitmqctl list_vhost_limits --vhost {vhost} and rabbitmqctl list_user_limits --user USER",
+    ],
+    [
+      /abruptly|ECONNRESET/,
+      "What listens at {host} ends the connection at once.",
+      "Name RabbitMQ's AMQP port in AMQP_URL: often 5672, or 5671 with amqps:// for TLS.",
+    ],
+  ],
+  other: [takesNone, "Look for this message in the broker's log."],
+};
+
+/** An error by its code, call and words, as rows read it. */
+function said(error: unknown): string {
+  const { code = "", syscall = "" } = (error ?? {}) as { code?: string; syscall?: string };
+  return `${code} ${syscall} ${reasonOf(error)}`;
+}
+
+/** Whether an error is about the TLS of a connection. */
+export function isTlsFault(error: unknown): boolean {
+  return TLS.some(([pattern]) => pattern.test(said(error)));
+}
+
+/** Why a server takes no connection, and what to do. @param url where it is: its credentials are not shown */
+export function explain(error: unknown, server: Server, url: string): Explanation {
+  const words = said(error);
+  const rows = [...TLS, ...server.rows, ...NETWORK, [/^/, ...server.other] as const];
+  const [, what, remedy] = rows.find(([pattern]) => pattern.test(words)) as Row;
+  const {
+    host: asked = "this host",
+    cert,
+    code,
+  } = (error ?? {}) as {
+    host?: string;
+    cert?: { subjectaltname?: string };
+    code?: string;
+  };
+  const known: Record<string, string> = {
+    name: server.name,
+    url: server.urlSetting,
+    ca: server.caSetting,
+    host: hostOf(url),
+    vhost: virtualHostOf(url),
+    reason: reasonOf(error),
+    code: code ? ` (${code})` : "",
+    asked,
+    certified: cert?.subjectaltname ?? "other names",
+  };
+  const filled = (text: string) => text.replaceAll(/\{(\w+)\}/g, (_, name: string) => known[name] ?? "");
+  // A server's name begins with "the" if it is not a product's.
+  return { what: filled(what).replace(/^the /, "The "), remedy: filled(remedy) };
+}
+
+/** The last line of an error, where Prisma puts the cause. Node's own errors may have a code and no message. */
+export function reasonOf(error: unknown): string {
+  const { message, code } = (error ?? {}) as { message?: string; code?: string };
+  return message?.trim().split("\n").at(-1) || code || String(error);
+}
+
+/** Where a URL points, without its credentials. */
+export function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : "an address that is no URL";
+}
+
+/** The virtual host of an AMQP URL, as rabbitmqctl names it. */
+export function virtualHostOf(url: string): string {
+  return (URL.canParse(url) && decodeURIComponent(new URL(url).pathname.slice(1))) || "/";
+}

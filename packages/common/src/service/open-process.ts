@@ -1,0 +1,219 @@
+import { randomUUID } from "node:crypto";
+import type { HandOver } from "@herald/contracts";
+import { Gauge, type Registry } from "prom-client";
+import { type Broker, connectBroker, partOfBroker } from "../broker/broker.ts";
+import type { Side } from "../broker/topology.ts";
+import type { serviceSettings } from "../config/common-settings.ts";
+import { ConfigError } from "../config/read-config.ts";
+import type { Config } from "../config/settings.ts";
+import { type Database, KEEP_STATEMENTS, openDatabase } from "../database/open-database.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { repeat } from "../runtime/repeat.ts";
+import { readCaFile } from "../security/server-certificate.ts";
+import { createLog, type Log } from "../telemetry/log.ts";
+import { createRegistry } from "../telemetry/metrics.ts";
+import { type OperationsOptions, type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
+import { startTracing } from "../telemetry/start-telemetry.ts";
+import type { Tracing } from "../telemetry/tracing.ts";
+import { type Facts, sayFacts } from "./processes.ts";
+
+export type ServiceConfig = Config<typeof serviceSettings>;
+
+/**
+ * The dispatchers of a process, by the ids of their rows: what takes a hand-over. In `herald serve` a publisher hands over by a call, and
+ * otherwise by messages.
+ */
+export type LocalOwners = Map<string, (handOver: HandOver) => void>;
+
+/** What every service needs: database, broker, telemetry. */
+export interface OpenService {
+  /** The id of its row in the table of processes. */
+  id: string;
+  /** How many processes of this service are at work, this one included: of some seconds ago, and 1 while PostgreSQL does not say. */
+  processes(): number;
+  log: Log;
+  /** What /metrics of the operations port shows. */
+  registry: Registry;
+  database: Database;
+  broker: Broker;
+  localOwners: LocalOwners;
+  /** PostgreSQL's time, or the one that a test steers. */
+  clock: Clock;
+  /** Resolves when the time is known, which is when PostgreSQL has answered for the first time: at the start, if it is there. */
+  timeKnown: Promise<void>;
+  /** Undefined if no collector is configured. */
+  tracing: Tracing | undefined;
+  /** Where /healthz, /readyz and /metrics are. */
+  operationsPort: number;
+  /** Closes all of it, and the process if the service is alone in it. The service's own work must have ended before. */
+  close(): Promise<void>;
+}
+
+interface OpenOptions extends Pick<OperationsOptions, "conditions" | "worksWithout"> {
+  clock?: Clock | undefined;
+  /** The settings that must be the same for all processes. */
+  facts: Facts;
+}
+
+/** A process with one service or several: one pool of connections to PostgreSQL, one way to the broker, one operations port. */
+export interface OpenProcess {
+  log: Log;
+  operationsPort: number;
+  /** Opens one of its services. */
+  open(service: Side, config: ServiceConfig, options: OpenOptions): Promise<OpenService>;
+  /** Several services: the process is ready when all have started. */
+  markStarted(service: string): void;
+  /** Closes what services share, the operations port last. The services must have been closed before. */
+  close(): Promise<void>;
+}
+
+/** What the start of a service takes besides its environment; PostgreSQL's time and a process of its own if absent. */
+export interface StartOptions<Tuning = object> {
+  /** In place of PostgreSQL's time, for tests that steer it. */
+  clock?: Clock | undefined;
+  inProcess?: OpenProcess;
+  /** For tests that can't wait for Herald's own intervals, or want small batches. */
+  tuning?: Partial<Tuning> | undefined;
+}
+
+/**
+ * PostgreSQL is asked for its time this often: soon enough that a process follows when another server becomes the primary, or when its
+ * machine has slept.
+ */
+const TIME_INTERVAL_MS = 1_000;
+
+/**
+ * Opens what the services of a process need: connections, telemetry and the operations port. Neither PostgreSQL nor RabbitMQ need be there
+ * yet: until they are, /readyz says so. Logs, metrics and the servers' lists of connections call a process by its service, and one with several
+ * "serve"; of these, each has a log, traces and metrics under its own name, and /readyz shows each, which is false until it has started.
+ *
+ * @throws ConfigError if a file of certificate authorities can't be used
+ */
+export async function openProcess(services: readonly Side[], config: ServiceConfig): Promise<OpenProcess> {
+  const [first] = services;
+  const alone = services.length === 1 ? first : undefined;
+  const name = alone ?? "serve";
+  const log = createLog({ service: name, level: config.LOG_LEVEL });
+  const databaseCa = readCaFile("DATABASE_CA_FILE", config.DATABASE_CA_FILE);
+  const brokerCa = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
+  const database = openDatabase(config.DATABASE_URL, {
+    ca: databaseCa,
+    poolSize: config.DATABASE_POOL_SIZE,
+    statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
+    applicationName: `herald-${name}`,
+    onConnectionLost: (error) => log.warn("a database connection broke", { error }),
+    onStatementLost: endForPooler,
+  });
+  const broker = connectBroker({
+    url: config.AMQP_URL,
+    ca: brokerCa,
+    namespace: config.BROKER_NAMESPACE,
+    ...(alone && { side: alone }),
+    name: `herald-${name}`,
+    log,
+  });
+  // Said at the start, since a service with nothing to do would not say why it is not ready.
+  const asked = database.ping().catch((error) => log.warn("PostgreSQL can't be used yet", { error }));
+  // Readiness says when it does not answer.
+  const asking = repeat(database.ping, { intervalMs: TIME_INTERVAL_MS, onFailure: () => {} });
+
+  const ofProcess = createRegistry(name);
+  const registries = new Map(
+    services.map((service) => [service, alone ? ofProcess : createRegistry(service, { ofProcess: false })]),
+  );
+  for (const registry of registries.values()) exportConnections(registry, { broker, database });
+  const localOwners: LocalOwners = new Map();
+  const started = new Set<string>();
+  const conditions: ReadinessChecks = alone
+    ? { [alone]: () => false }
+    : Object.fromEntries(services.map((service) => [service, () => started.has(service)]));
+  const worksWithout: string[] = [];
+  const operations = await startOperationsServer({
+    host: config.HTTP_HOST,
+    port: config.OPERATIONS_PORT,
+    registries: [...new Set([ofProcess, ...registries.values()])],
+    checks: { database: () => database.ping().then(() => true), broker: () => broker.isReady() },
+    conditions,
+    worksWithout,
+  });
+  await asked;
+
+  async function close(): Promise<void> {
+    await broker.close();
+    await asking.stop();
+    await database.close();
+    await operations.close();
+  }
+
+  return {
+    log,
+    operationsPort: operations.port,
+    async open(service, ownConfig, { clock, facts, ...readiness }) {
+      const registry = registries.get(service);
+      if (registry === undefined) throw new Error(`${service} is none of this process's services.`);
+      if (alone) {
+        delete conditions[alone];
+        // A process with several services needs both servers.
+        worksWithout.push(...(readiness.worksWithout ?? []));
+      }
+      Object.assign(conditions, readiness.conditions);
+      const id = randomUUID();
+      const ownLog = alone ? log : createLog({ service, level: config.LOG_LEVEL });
+      const ownBroker = partOfBroker(broker);
+      const tracing = await startTracing({ service, id, config: ownConfig, log: ownLog });
+      const saying = sayFacts({ queries: database.queries, log: ownLog, registry }, { id, service, facts });
+      return {
+        ...{ id, processes: saying.processes, log: ownLog, registry, database, broker: ownBroker },
+        ...{ localOwners, tracing, operationsPort: operations.port },
+        // A test's own clock is known from the start.
+        ...(clock
+          ? { clock, timeKnown: Promise.resolve() }
+          : { clock: database.clock, timeKnown: database.clock.known }),
+        async close() {
+          await saying.stop();
+          await tracing?.stop();
+          await ownBroker.close();
+          if (alone) await close();
+        },
+      };
+    },
+    markStarted: (service) => void started.add(service),
+    close,
+  };
+}
+
+/** Shows in the metrics whether RabbitMQ takes messages, and how wrong the machine's clock is. */
+export function exportConnections(
+  registry: Registry,
+  { broker, database }: { broker: Pick<Broker, "isBlocked">; database: Pick<Database, "clock"> },
+): void {
+  new Gauge({
+    name: "herald_broker_blocked",
+    help: "1 while RabbitMQ takes no messages, since its memory or disk alarm is set: emitters wait.",
+    registers: [registry],
+    collect() {
+      this.set(Number(broker.isBlocked()));
+    },
+  });
+  new Gauge({
+    name: "herald_clock_difference_seconds",
+    help: "Seconds by which the machine's clock is ahead of PostgreSQL's, which Herald uses; negative if it is behind.",
+    registers: [registry],
+    collect() {
+      // Absent until PostgreSQL has said its time.
+      const { clock } = database;
+      if (clock.isKnown()) this.set(clock.machineAheadMs() / 1_000);
+      else this.remove();
+    },
+  });
+}
+
+/** Statements fail at random from now on, and no later try helps: the process ends, and says what an operator has to change. */
+function endForPooler(): void {
+  // The rejection is not handled, so that it ends the process whatever part of it ran the statement.
+  void Promise.reject(
+    new ConfigError([
+      `DATABASE_URL leads to a pooler of transactions, which loses prepared statements. ${KEEP_STATEMENTS}`,
+    ]),
+  );
+}
