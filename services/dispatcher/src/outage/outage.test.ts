@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { ProbeResult } from "../attempt/probe.ts";
 import { createMetrics } from "../metrics.ts";
-import { createOutage, type Outage } from "./outage.ts";
-import { createOutageSense, type Fault, MIN_HOSTS, MIN_ORGANIZATIONS, type Unreached, WINDOW_MS } from "./watch.ts";
+import { createOutage, type Fault, type Outage } from "./outage.ts";
+import { createOutageSense, MIN_HOSTS, MIN_ORGANIZATIONS, type Unreached, WINDOW_MS } from "./sense.ts";
 
 let clock: SteeredClock;
 let outage: Outage;

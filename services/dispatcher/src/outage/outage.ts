@@ -1,53 +1,59 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import type { FailureKind } from "@herald/contracts";
-import { isAskedFor, LAYERS, type Layer, type Probe } from "../attempt/probe.ts";
+import { isAskedFor, LAYERS, type Layer, type Probe, type ProbeResult } from "../attempt/probe.ts";
 import type { AttemptResult } from "../attempt/sender.ts";
 import { createTargets } from "../attempt/target.ts";
 import type { DispatcherMetrics } from "../metrics.ts";
 import type { KnownReceiver } from "../sql/read-configuration.ts";
+import { createOutageSense, type Receiver, type Unreached } from "./sense.ts";
 import type { Standstill } from "./standstill.ts";
-import { type Fault, type Receiver, type Watch, watchLayer } from "./watch.ts";
 
 interface Parts {
   clock: Clock;
   probe: Probe;
-  /** So many enabled receivers at the most, other ones each time. Never rejects. */
+  /** Returns up to `count` enabled receivers, other ones at each call. Never rejects. */
   others: (count: number) => Promise<KnownReceiver[]>;
   standstill: Pick<Standstill, "within">;
   metrics: Pick<DispatcherMetrics, "outage" | "givenBack">;
   log: Log;
+  /** Pause between two rounds of probes. */
   probeEveryMs?: number;
 }
 
+/** Whose fault a result is. Herald's own is neither recorded nor counted, and the delivery is due again. */
+export type Fault = "theirs" | "ours";
+
 /**
- * Knows whether there is an outage of Herald's own: its name servers are dead, it has no route, its way out is closed.
- * An attempt that got no answer and overlaps an outage of Herald's own, or a standstill of this process, is no failure of its receiver.
+ * Knows whether there is an outage of Herald's own: its name servers are dead, it has no route, its egress proxy is closed. An attempt without an
+ * answer that overlaps an outage of Herald's own, or a standstill of this process, is no failure of its receiver.
  */
 export interface Outage {
-  /** Says whose fault an attempt's result is. Where that can't be told yet, it takes some seconds. Never rejects. */
+  /** Decides whose fault an attempt's result is. It takes some seconds if that is not known yet. Never rejects. */
   judge(delivery: KnownReceiver, result: Pick<AttemptResult, "durationMs" | "failureKind" | "reached">): Promise<Fault>;
-  /** To be called whenever an outage is over. */
+  /** The listener is called at the end of each outage. */
   onReturn(listener: () => void): void;
   isOn(): boolean;
-  /** Since when; null while it is not. */
+  /** When the outage began; null if there is none. */
   since(): Date | null;
-  /** Ends the probes. From now on, what can't be told at once is Herald's. */
+  /** Ends the probes. From now on, undecided results are Herald's fault. */
   stop(): Promise<void>;
 }
 
 const PROBE_EVERY_MS = 1_000;
-
-/** Receivers that tell whether names are needed, where none was reached yet. */
+/** Receivers that one round of probes asks. */
+const PROBES = 5;
+/** Look-ups that start together time out seconds apart, so a result waits three rounds. */
+const ROUNDS = 3;
+/** Receivers that show whether names are needed, if none was reached yet. */
 const SAMPLE = 20;
-
-/** Organizations of which the last receiver that was reached is known. */
+/** Organizations whose last reached receiver is known. */
 const MAX_ORGANIZATIONS = 64;
 
 /**
- * Failures in the network's way, by the part of the way that failed, and with how many other hosts must fail too before such
- * a failure is doubted. A receiver often refuses, or is too slow, all by itself; that a name server says nothing is seldom
- * its fault.
+ * Failures in the network's way: the layer that failed, and how many other hosts must have failed too before such a failure is doubted. A receiver
+ * often refuses, or is too slow, by itself; silent name servers are seldom its fault.
  */
 const IN_THE_WAY: Partial<Record<FailureKind, { layer: Layer; others: number }>> = {
   resolver_failed: { layer: "names", others: 0 },
@@ -58,64 +64,160 @@ const IN_THE_WAY: Partial<Record<FailureKind, { layer: Layer; others: number }>>
   timed_out: { layer: "connections", others: 2 },
 };
 
+/** A result that waits for its verdict. */
+interface Undecided {
+  layer: Layer;
+  unreached: Unreached;
+  others: number;
+  roundsLeft: number;
+  resolve: (fault: Fault) => void;
+}
+
 /**
- * Names and connections are watched apart: while the name servers are dead, receivers are still reached over connections that
- * were open before.
+ * Names and connections are two layers: while the name servers are dead, receivers are still reached over open connections.
+ *
+ * A doubtful result waits. Meanwhile receivers that were reached lately are probed in its layer. If one of them is reached, the failures are their
+ * receivers' own. A receiver whose probe also fails counts as one more failure: so an outage is noticed also at night, when there is little to
+ * deliver, and does not blame five receivers of one provider.
  */
-export function createOutage({
-  clock,
-  probe,
-  others,
-  standstill,
-  metrics,
-  log,
-  probeEveryMs = PROBE_EVERY_MS,
-}: Parts): Outage {
+export function createOutage(parts: Parts): Outage {
+  const { clock, probe, others, standstill, metrics, log, probeEveryMs = PROBE_EVERY_MS } = parts;
   const stopping = new AbortController();
+  const { signal } = stopping;
   const targetOf = createTargets();
-  /** By organization, the last one at the end. */
+  const senses = { names: createOutageSense(), connections: createOutageSense() };
+  /** The layers in which there is an outage. */
+  const dead = new Set<Layer>();
+  const undecided = new Set<Undecided>();
+  /** The last receiver of each organization that was reached, the latest at the end. */
   const reached = new Map<string, KnownReceiver>();
-  const watches = Object.fromEntries(LAYERS.map((layer) => [layer, watch(layer)])) as Record<Layer, Watch>;
-  const isOn = () => LAYERS.some((layer) => watches[layer].isOn());
   const listeners: (() => void)[] = [];
   let since: Date | null = null;
   /** When the last outage ended, by the monotonic clock. */
   let endedAtMs = Number.NEGATIVE_INFINITY;
+  let turn = 0;
+  let examining: Promise<void> | undefined;
 
-  function watch(layer: Layer): Watch {
-    const all = () => [...reached.values()].reverse().flatMap((each) => receiverOf(each) ?? []);
-    const some = async (count: number) => (await others(count)).flatMap((each) => receiverOf(each) ?? []);
-    const common = { layer, probe: probe.reach, clock, probeEveryMs, onChange, signal: stopping.signal };
-    if (layer === "connections") {
-      // That the egress proxy works says nothing about the way behind it.
-      const isDead = async () => !(await probe.isWayOpen()) || undefined;
-      return watchLayer({ ...common, lately: all, others: some, isDead });
-    }
-    const areAskedFor = (receivers: Receiver[]) => receivers.filter(({ host }) => isAskedFor(host));
-    // However few the receivers are, that the name servers answer nobody is no fault of theirs. It is not looked at where a receiver
-    // is reached without a name, which would wait as well. Who starts in an outage, or takes over in one, goes by any receivers.
-    const needNames = async () => {
-      const receivers = reached.size > 0 ? all() : await some(SAMPLE);
-      return receivers.length > 0 && receivers.every(({ host }) => isAskedFor(host));
-    };
-    const lately = () => areAskedFor(all());
-    const isDead = async () => !(await probe.areNamesAnswered()) && (await needNames());
-    return watchLayer({ ...common, lately, others: async (count) => areAskedFor(await some(count)), isDead });
-  }
+  const isOn = () => dead.size > 0;
+  /** An attempt of now that began then overlaps an outage: what broke it, at its begin or its end, may be Herald's. */
+  const overlapsOutage = (startedMs: number) => isOn() || startedMs <= endedAtMs;
 
   function receiverOf({ endpointId, organizationId, url }: KnownReceiver): Receiver | undefined {
     const target = targetOf(url);
     return target ? { endpointId, organizationId, host: target.host, port: target.port } : undefined;
   }
 
-  function onChange(): void {
-    const is = isOn();
-    if (is === (since !== null)) return;
-    metrics.outage.set(Number(is));
-    if (is) {
+  /** Those of the receivers that the layer has a part in: name servers are not asked for a literal address. */
+  const inLayer = (layer: Layer, receivers: readonly KnownReceiver[]) =>
+    receivers
+      .flatMap((each) => receiverOf(each) ?? [])
+      .filter(({ host }) => layer === "connections" || isAskedFor(host));
+  const lately = () => [...reached.values()].reverse();
+
+  /** Whether a layer is dead for all receivers; undefined if only receivers can show it. */
+  async function isDead(layer: Layer): Promise<boolean | undefined> {
+    // A working egress proxy says nothing about the way behind it.
+    if (layer === "connections") return (await probe.isWayOpen()) ? undefined : true;
+    if (await probe.areNamesAnswered()) return false;
+    // If the name servers answer nobody, no receiver is to blame, however few there are. Not if a receiver is reached without a name: it would
+    // wait as well. A dispatcher that starts in an outage looks at any receivers.
+    const receivers = reached.size > 0 ? lately() : await others(SAMPLE);
+    return receivers.length > 0 && inLayer("names", receivers).length === receivers.length;
+  }
+
+  function tell(one: Undecided, fault: Fault): void {
+    undecided.delete(one);
+    one.resolve(fault);
+  }
+
+  function reachedIn(layer: Layer, startedMs: number): void {
+    senses[layer].reached(startedMs);
+    for (const one of undecided) {
+      if (one.layer === layer && senses[layer].isContradicted(one.unreached)) tell(one, "theirs");
+    }
+  }
+
+  function isDoubted({ layer, unreached, others }: Undecided): boolean {
+    const hosts = new Set(senses[layer].failing().map(({ host }) => host));
+    hosts.delete(unreached.host);
+    return hosts.size >= others;
+  }
+
+  function examineSoon(): void {
+    examining ??= examine().finally(() => {
+      examining = undefined;
+      if (undecided.size > 0) examineSoon();
+    });
+  }
+
+  /** Probes, round after round, until all results are decided and there is no outage. */
+  async function examine(): Promise<void> {
+    while (!signal.aborted && (undecided.size > 0 || isOn())) {
+      // By then the same fault has failed others too, or a later attempt has reached a receiver, and no probe is needed.
+      await sleep(probeEveryMs, undefined, { signal }).catch(() => {});
+      for (const one of undecided) if (!isDoubted(one)) tell(one, "theirs");
+      const layers = LAYERS.filter((layer) => dead.has(layer) || [...undecided].some((one) => one.layer === layer));
+      if (!signal.aborted) await Promise.all(layers.map(probeLayer));
+    }
+  }
+
+  async function probeLayer(layer: Layer): Promise<void> {
+    const sense = senses[layer];
+    const startedMs = clock.monotonicMs();
+    const [isDeadForAll, ...results] = await Promise.all([
+      isDead(layer),
+      ...(await candidates(layer)).map((receiver) => probeOne(layer, receiver)),
+    ]);
+    if (signal.aborted) return;
+    // The layer works, and no probe failed in it: the receivers that failed before are gone, and would keep the outage for ever.
+    if (dead.has(layer) && isDeadForAll === false && !results.includes("failed")) sense.reached(startedMs);
+    // Failures since these probes began are decided by the next round.
+    const isNow = (isDeadForAll || sense.isOn()) && !results.includes("reached");
+    if (isNow) dead.add(layer);
+    else dead.delete(layer);
+    changed();
+    for (const one of undecided) {
+      if (one.layer !== layer) continue;
+      if (isNow) tell(one, "ours");
+      else if (--one.roundsLeft === 0) tell(one, "theirs");
+    }
+  }
+
+  /**
+   * The receivers that were reached lately and have not failed since; during an outage, all in turn. If fewer than {@link PROBES} are alive,
+   * other receivers too: some dead ones must not stop all the rest.
+   */
+  async function candidates(layer: Layer): Promise<Receiver[]> {
+    const failing = senses[layer].failing();
+    // By port too: beside a dead receiver another one of the same host may be well.
+    const placeOf = ({ host, port }: Receiver) => `${host}:${port}`;
+    const places = new Set(failing.map(placeOf));
+    const isAlive = (receiver: Receiver) => !places.has(placeOf(receiver));
+    const known = inLayer(layer, lately());
+    const alive = known.filter(isAlive);
+    const all = dead.has(layer) ? [...known, ...failing] : alive;
+    if (dead.has(layer)) turn += PROBES;
+    const chosen = all.map((_, index) => all[(turn + index) % all.length] as Receiver).slice(0, PROBES);
+    const strangers = alive.length < PROBES ? inLayer(layer, await others(PROBES)) : [];
+    return [...chosen, ...strangers.filter(isAlive)];
+  }
+
+  async function probeOne(layer: Layer, receiver: Receiver): Promise<ProbeResult> {
+    const startedMs = clock.monotonicMs();
+    const result = await probe.reach(layer, receiver);
+    if (result === "reached") reachedIn(layer, startedMs);
+    if (result === "failed") senses[layer].failed({ ...receiver, startedMs, endedMs: clock.monotonicMs() });
+    return result;
+  }
+
+  function changed(): void {
+    if (isOn() === (since !== null)) return;
+    metrics.outage.set(Number(isOn()));
+    if (isOn()) {
       since = clock.now();
-      const layers = LAYERS.filter((layer) => watches[layer].isOn());
-      log.error("no receiver can be reached: deliveries wait, and no failure counts for its receiver", { layers });
+      log.error("no receiver can be reached: deliveries wait, and no failure counts for its receiver", {
+        layers: [...dead],
+      });
     } else {
       log.warn("receivers can be reached again; deliveries go on", { since });
       since = null;
@@ -124,15 +226,19 @@ export function createOutage({
     }
   }
 
-  /** An attempt of now that began then overlaps an outage: what broke it, at its begin or its end, may be Herald's. */
-  const overlapsOutage = (startedMs: number) => isOn() || startedMs <= endedAtMs;
-
   async function faultOf(delivery: KnownReceiver, failureKind: FailureKind, startedMs: number): Promise<Fault> {
     const inTheWay = IN_THE_WAY[failureKind];
     const receiver = receiverOf(delivery);
     if (!inTheWay || !receiver) return "theirs";
     const { layer, others } = inTheWay;
-    return await watches[layer].judge({ ...receiver, startedMs, endedMs: clock.monotonicMs() }, others);
+    const unreached = { ...receiver, startedMs, endedMs: clock.monotonicMs() };
+    senses[layer].failed(unreached);
+    if (senses[layer].isContradicted(unreached)) return "theirs";
+    if (dead.has(layer) || signal.aborted) return "ours";
+    return await new Promise((resolve) => {
+      undecided.add({ layer, unreached, others, roundsLeft: ROUNDS, resolve });
+      examineSoon();
+    });
   }
 
   return {
@@ -143,7 +249,7 @@ export function createOutage({
         reached.delete(organizationId);
         reached.set(organizationId, delivery);
         if (reached.size > MAX_ORGANIZATIONS) reached.delete(reached.keys().next().value as string);
-        watches.connections.reached(startedMs);
+        reachedIn("connections", startedMs);
       }
       if (failureKind === null || failureKind === "http_status") return "theirs";
       const stoodStill = standstill.within(durationMs);
@@ -158,7 +264,9 @@ export function createOutage({
     since: () => since,
     async stop() {
       stopping.abort();
-      await Promise.all(LAYERS.map((layer) => watches[layer].stopped()));
+      // Another dispatcher decides them.
+      for (const one of undecided) tell(one, "ours");
+      await examining;
     },
   };
 }
