@@ -5,7 +5,6 @@ import { runCheck } from "./check/check-command.ts";
 import { createEndpoint } from "./listen/endpoint.ts";
 import { type Listener, type ListenerOptions, startListener } from "./listen/listener.ts";
 import { localCertificate } from "./listen/local-certificate.ts";
-import { runSend } from "./send/send-command.ts";
 
 const usage = `herald-listen: tries a receiver of webhooks on your own machine
 
@@ -20,20 +19,15 @@ const usage = `herald-listen: tries a receiver of webhooks on your own machine
       COMMAND starts your program, with the endpoint's secret in WEBHOOK_SECRET, and ends with it.
       --tls speaks HTTPS, with the certificate in ~/.herald-listen.pem.
 
-  herald-listen send TYPE --url URL     sends your receiver a signed sample of an event
-  herald-listen check --url URL         tries your receiver with good, hostile and odd requests
-      Each has more to say with --help.
+  herald-listen check --url URL         tries your receiver with good, hostile and odd requests; see check --help
 
   WEBHOOK_SECRET   the endpoint's signing secret, as --secret, but not visible in the process list
   HERALD_TOKEN     for --herald: the access token of a user who may manage webhooks
 
 Any other Herald wants HTTPS at a public address: put a tunnel or a proxy that speaks TLS in front.`;
 
-const commands: Record<string, (args: string[]) => Promise<number>> = { send: runSend, check: runCheck };
-
 async function main([first = "", ...rest]: string[]): Promise<void> {
-  const command = commands[first];
-  if (command) process.exitCode = await command(rest);
+  if (first === "check") process.exitCode = await runCheck(rest);
   else await listen([first, ...rest].filter((argument) => argument !== ""));
 }
 

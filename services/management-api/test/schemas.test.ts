@@ -37,15 +37,3 @@ test.each([
   const response = await get(path);
   expect([response.status, await response.json()]).toMatchObject([404, { code: "route_not_found" }]);
 });
-
-test("the addresses of the schemas are those that the OpenAPI document has", async () => {
-  const { paths } = (await (await fetch(`${api.origin}/herald/openapi.json`)).json()) as {
-    paths: Record<string, { get?: { servers?: { url: string }[] } }>;
-  };
-  const templates = Object.entries(paths).filter(([path]) => path.startsWith("/schemas/"));
-  expect(templates).toHaveLength(2);
-  for (const [path, { get: operation }] of templates) {
-    const url = `${operation?.servers?.[0]?.url}${path.replace("{type}", "TimesheetApproved")}`;
-    expect((await fetch(api.origin + url)).status).toBe(200);
-  }
-});

@@ -1,7 +1,7 @@
 import { connect, isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { EventType } from "@herald/receiver";
-import { ExchangeError, exchange } from "../send/exchange.ts";
+import { ExchangeError, exchange } from "../exchange.ts";
 import type { Check, RawBytes, Step } from "./check.ts";
 import { faultOf, type Outcome } from "./check.ts";
 import { forgedRequests } from "./forged-requests.ts";

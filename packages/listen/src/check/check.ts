@@ -1,4 +1,4 @@
-import { LARGEST_EVENT_BYTES, type OutgoingRequest } from "../send/exchange.ts";
+import { LARGEST_EVENT_BYTES, type OutgoingRequest } from "../exchange.ts";
 import type { Deviation, RequestMaker } from "./request-maker.ts";
 
 /**

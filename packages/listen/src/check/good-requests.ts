@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { LARGEST_EVENT_BYTES } from "../send/exchange.ts";
+import { LARGEST_EVENT_BYTES } from "../exchange.ts";
 import { accepts, advice, type Check, eventOf } from "./check.ts";
 import { withNames } from "./request-maker.ts";
 

@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from "node:crypto";
-import { EVENT_TYPES, type EventType, sign } from "@herald/receiver";
+import { EVENT_TYPES, type EventType } from "@herald/receiver";
+import type { OutgoingRequest } from "../exchange.ts";
 import { SAMPLES } from "../samples.ts";
-import { type OutgoingRequest, signStandardWebhooks } from "../send/exchange.ts";
 
 /** Which signature is meant: `X-Service-Signature`, or the `webhook-signature` of Standard Webhooks. */
 export type Scheme = "herald" | "standard";
@@ -78,14 +78,12 @@ export function requestMaker(options: MakerOptions): RequestMaker {
   const signed = (deviation: Deviation = {}): OutgoingRequest => {
     const { method = "POST", eventId = randomUUID(), deliveryId = randomUUID(), type = eventType } = deviation;
     const { body = event({ id: eventId }, type), timestamp = String(now), headerType = type } = deviation;
-    const right: Record<Scheme, string> = {
-      herald: sign(secret, now, body),
-      standard: signStandardWebhooks(secret, deliveryId, now, body),
-    };
     const other: Scheme = scheme === "herald" ? "standard" : "herald";
     const signatures = {
-      [scheme]: deviatingSignature(scheme, secret, deliveryId, { ...deviation, body, timestamp }),
-      [other]: otherVerifies ? right[other] : forgedSignature(other),
+      [scheme]: signatureOf(scheme, secret, deliveryId, { ...deviation, body, timestamp }),
+      [other]: otherVerifies
+        ? signatureOf(other, secret, deliveryId, { body, timestamp: String(now) })
+        : forgedSignature(other),
     } as Record<Scheme, string>;
     const timestampOf = (each: Scheme) => (each === scheme ? timestamp : String(now));
     return {
@@ -126,7 +124,11 @@ export function requestMaker(options: MakerOptions): RequestMaker {
 
 type Signed = Deviation & { body: Uint8Array; timestamp: string };
 
-function deviatingSignature(scheme: Scheme, secret: string, id: string, deviation: Signed): string {
+/**
+ * The key of `X-Service-Signature` is the secret's text. Libraries of Standard Webhooks decode the secret from Base64, so the
+ * same text is another key for `webhook-signature`.
+ */
+function signatureOf(scheme: Scheme, secret: string, id: string, deviation: Signed): string {
   const { body, timestamp, signedBody = body, signedTimestamp = timestamp, signature = (right) => right } = deviation;
   const { key = scheme === "herald" ? secret : Buffer.from(secret, "base64") } = deviation;
   const before = signedTimestamp === null ? "" : `${scheme === "standard" ? `${id}.` : ""}${signedTimestamp}.`;

@@ -1,4 +1,4 @@
-import { ExchangeError, exchange, type ReceiverAnswer } from "../send/exchange.ts";
+import { ExchangeError, exchange, type ReceiverAnswer } from "../exchange.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
 export interface ForwardOptions {

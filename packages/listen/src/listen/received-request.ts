@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { type Rejected, type Verified, verify } from "@herald/receiver";
-import { LARGEST_EVENT_BYTES } from "../send/exchange.ts";
+import { LARGEST_EVENT_BYTES } from "../exchange.ts";
 
 /** A request with all that is worth showing about it. */
 export interface ReceivedRequest {

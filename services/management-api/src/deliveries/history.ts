@@ -10,7 +10,7 @@ import { ProblemError } from "../problems/problem-error.ts";
 import { deliveryDetails } from "../sql/delivery-details.ts";
 import { deliveryHistory } from "../sql/delivery-history.ts";
 import { endpointIdsOf } from "../sql/list-endpoints.ts";
-import { cursorOf, keysBefore, parseCursor, periodOf, type Sought, soughtDeliveries } from "./sought.ts";
+import { cursorOf, deliveriesOf, type FilteredDeliveries, keysBefore, parseCursor, periodOf } from "./filter.ts";
 
 export interface HistoryParts {
   prisma: PrismaClient;
@@ -93,12 +93,12 @@ export async function readHistory(
   filter: DeliveryFilter,
   { olderThan, limit }: { olderThan: string | null; limit: number },
 ): Promise<{ rows: HistoryRow[]; next: string | null }> {
-  const sought = await seek(queries, key, filter, olderThan);
+  const found = await seek(queries, key, filter, olderThan);
   const { rows, lastSeen } = await deliveryHistory(queries, {
     organizationId: key.organizationId,
     endpointId: key.id,
     now: clock.now(),
-    among: sought?.ids ?? null,
+    among: found?.ids ?? null,
     olderThan,
     outcomes: filter.outcome ?? [],
     eventTypes: filter.eventType ?? [],
@@ -107,7 +107,7 @@ export async function readHistory(
     limit,
     maxScanned: scanOf(key, filter, limit),
   });
-  return { rows, next: lastSeen ?? sought?.rest ?? null };
+  return { rows, next: lastSeen ?? found?.rest ?? null };
 }
 
 /** What passes no filter is read all the same. */
@@ -125,7 +125,7 @@ async function seek(
   { id, organizationId }: HistoryKey,
   filter: DeliveryFilter,
   olderThan: string | null,
-): Promise<Sought | null> {
+): Promise<FilteredDeliveries | null> {
   const { eventId = null, entityId = null, idPrefix = null, deliveryId: only = null } = filter;
   if (eventId === null && entityId === null && idPrefix === null) {
     return only === null ? null : { ids: olderThan === null || only < olderThan ? [only] : [], rest: null };
@@ -136,8 +136,8 @@ async function seek(
     ...{ types: [], firstKey: null, before: olderThan && keysBefore(olderThan) },
     limit: Math.max(MIN_EVENTS, Math.floor(MAX_SCANNED / Math.max(1, endpointIds.length))),
   });
-  const sought = soughtDeliveries(keys, { endpointIds, olderThan, isCut: next !== null });
-  return only === null ? sought : { ...sought, ids: sought.ids.filter((id) => id === only) };
+  const found = deliveriesOf(keys, { endpointIds, olderThan, isCut: next !== null });
+  return only === null ? found : { ...found, ids: found.ids.filter((id) => id === only) };
 }
 
 /** @throws ProblemError `webhook_not_found` or `delivery_not_found` */

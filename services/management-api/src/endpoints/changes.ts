@@ -5,7 +5,7 @@ import type { Author } from "@herald/common/database/update-endpoint";
 import { toUtc } from "@herald/common/history/summary";
 import type { ChangedSettings, ChangeKind, EndpointChange, EndpointChangePage } from "@herald/contracts";
 import type { Caller } from "../authentication/caller.ts";
-import { cursorOf, parseCursor } from "../deliveries/sought.ts";
+import { cursorOf, parseCursor } from "../deliveries/filter.ts";
 import { type ChangeRow, endpointChanges, type Settings } from "../sql/endpoint-changes.ts";
 import { type EndpointKey, findEndpoint, versionOf } from "./find-endpoint.ts";
 

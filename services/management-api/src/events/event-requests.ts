@@ -1,6 +1,6 @@
 import { sharedSettings } from "@herald/common/config/common-settings";
 import type { HeaderSettings } from "@herald/common/security/attempt-headers";
-import { type Catalogue, type EventTypeInfo, isEventType, samplePayload } from "@herald/contracts";
+import { type Catalogue, type EventTypeInfo, samplePayload } from "@herald/contracts";
 import { dataSchemaOf, eventPayloadSchema, type Schema } from "@herald/contracts/schemas";
 
 // What receivers get, as the `webhooks` of OpenAPI 3.1 say it. How to verify and answer it is in docs/receiving-webhooks.md.
@@ -103,9 +103,4 @@ export function eventTypesOf(catalogue: Catalogue): EventTypeInfo[] {
     remark,
     sample: JSON.stringify(samplePayload(name, catalogue), null, 2),
   }));
-}
-
-/** The type that documents have in their examples. */
-export function exampleType(catalogue: Catalogue): string {
-  return isEventType("WorkItemCompleted", catalogue) ? "WorkItemCompleted" : (Object.keys(catalogue)[0] as string);
 }

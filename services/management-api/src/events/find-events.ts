@@ -3,7 +3,7 @@ import type { Reads } from "@herald/common/database/queries";
 import { readEvent as readStoredEvent, type SearchParts, searchEvents } from "@herald/common/history/search-events";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { EventDetails, EventPage } from "@herald/contracts";
-import { cursorOf, parseCursor } from "../deliveries/sought.ts";
+import { cursorOf, parseCursor } from "../deliveries/filter.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 
 interface EventParts {

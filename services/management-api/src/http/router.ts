@@ -62,9 +62,9 @@ export function apiRouter(parts: RouterParts): Router {
 function limiterOf(
   operation: Operation,
   query: object,
-  { simpleReads, dearReads, writes }: ConnectionLimits,
+  { simpleReads, expensiveReads, writes }: ConnectionLimits,
 ): KeyedLimiter | undefined {
-  if (operation.rate === "reads") return pointsOf(operation, query) > 1 ? dearReads : simpleReads;
+  if (operation.rate === "reads") return pointsOf(operation, query) > 1 ? expensiveReads : simpleReads;
   return operation.rate === "writes" ? writes : undefined;
 }
 

@@ -6,7 +6,7 @@ import { describe, expect, test } from "@jest/globals";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
 import fc from "fast-check";
-import { cursorOf } from "../deliveries/sought.ts";
+import { cursorOf } from "../deliveries/filter.ts";
 import { versionOf } from "../endpoints/find-endpoint.ts";
 import { eventTypesOf, headerParameters } from "../events/event-requests.ts";
 import { problemKinds } from "../problems/catalogue.ts";

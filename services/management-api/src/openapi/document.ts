@@ -16,7 +16,6 @@ import {
   requestId,
   textHeader,
 } from "./responses.ts";
-import { SCHEMAS_TAG, type SchemaOperationId, schemaPaths } from "./schema-operations.ts";
 
 /** What the operations are about, in the order in which viewers list them. */
 export const TAGS = [
@@ -61,13 +60,11 @@ export interface OpenApiDocument {
 }
 
 export interface OpenApiOperation {
-  operationId: OperationId | SchemaOperationId;
+  operationId: OperationId;
   summary: string;
   description: string;
   tags: string[];
   security: SecurityRequirement[];
-  /** Where it is not under the API's prefix. */
-  servers?: OpenApiDocument["servers"];
   parameters?: Schema[];
   requestBody?: { required: true; content: { "application/json": { schema: Schema } } };
   responses: Record<string, OpenApiResponse>;
@@ -116,9 +113,9 @@ export function openApiDocument({
       license: { name: "All rights reserved", identifier: "LicenseRef-UNLICENSED" },
     },
     servers: [{ url: basePath + API_PREFIX, description: "This service." }],
-    tags: [...TAGS, SCHEMAS_TAG, RECEIVER_TAG],
+    tags: [...TAGS, RECEIVER_TAG],
     security: securityFor(null),
-    paths: { ...paths, ...schemaPaths(basePath, catalogue) },
+    paths,
     webhooks: eventRequests(headers, catalogue),
     components: {
       schemas: { ...componentSchemas(schemas), EventPayload },

@@ -97,9 +97,9 @@ function nextOfAll({ organizationId, olderThan, firstId, endId, now, maxScanned 
 function deliveriesAmong(query: HistoryQuery, ids: readonly string[]): Prisma.Sql {
   return Prisma.sql`
     select found.*
-    from unnest(${ids}::uuid[]) as sought (id)
+    from unnest(${ids}::uuid[]) as wanted (id)
     cross join lateral (
-      select * from delivery where id = sought.id and ${ofEndpoint(query)} offset 0
+      select * from delivery where id = wanted.id and ${ofEndpoint(query)} offset 0
     ) as found`;
 }
 

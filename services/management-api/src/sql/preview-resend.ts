@@ -1,6 +1,6 @@
 import type { Reads } from "@herald/common/database/queries";
 import { neverSentAgain, wasGivenUp } from "@herald/common/history/sql/never-got";
-import type { Period } from "../deliveries/sought.ts";
+import type { Period } from "../deliveries/filter.ts";
 
 export interface PreviewQuery extends Period {
   organizationId: string;

@@ -1,7 +1,7 @@
 import type { AddressRules } from "@herald/common/security/address-guard";
 import { checkEndpointUrl } from "@herald/common/security/url-policy";
 import { type ApiLimits, isTime } from "@herald/contracts";
-import { parseCursor } from "../deliveries/sought.ts";
+import { parseCursor } from "../deliveries/filter.ts";
 import { parseVersion } from "../endpoints/find-endpoint.ts";
 
 /** What is wrong with a text: a code for programs, a detail for people. */

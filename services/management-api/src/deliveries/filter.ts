@@ -45,13 +45,13 @@ export function parseCursor(cursor: string): string | null {
 }
 
 /** The deliveries of some events that some endpoints may have. */
-export interface Sought {
+export interface FilteredDeliveries {
   ids: string[];
   /** Older ones come before this id; null where there are none. */
   rest: string | null;
 }
 
-export interface SoughtOptions {
+export interface DeliveriesOfOptions {
   endpointIds: readonly string[];
   /** Only deliveries older than this one; null for all. */
   olderThan: string | null;
@@ -67,7 +67,10 @@ export interface SoughtOptions {
  *
  * @param keys of the events, newest first
  */
-export function soughtDeliveries(keys: readonly string[], { endpointIds, olderThan, isCut }: SoughtOptions): Sought {
+export function deliveriesOf(
+  keys: readonly string[],
+  { endpointIds, olderThan, isCut }: DeliveriesOfOptions,
+): FilteredDeliveries {
   const idsOf = (some: readonly string[]) =>
     some
       .flatMap((key) => endpointIds.map((endpointId) => deliveryId(key, endpointId)))
