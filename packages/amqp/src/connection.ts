@@ -9,13 +9,13 @@ export interface Connection {
   isUp(): boolean;
   /** The broker takes no messages for now (its memory or disk alarm). */
   isBlocked(): boolean;
-  /** Why nothing can be sent right now, in words; undefined where something can. */
+  /** Why nothing can be sent right now, in words; undefined if something can. */
   obstacle(): string | undefined;
   /** Resolves once it is open, or when the signal aborts. */
   whenUp(signal: AbortSignal): Promise<void>;
-  /** @throws where it is not open */
+  /** @throws if it is not open */
   openChannel(): Promise<Channel>;
-  /** @throws where it is not open */
+  /** @throws if it is not open */
   openConfirmChannel(): Promise<ConfirmChannel>;
   /** Calls the listener after each change of `isUp` and `isBlocked`, until the function that it returns is called. */
   onChange(listener: () => void): () => void;
@@ -32,7 +32,7 @@ export interface ConnectionOptions {
   url: string;
   /** Shown in the broker's list of connections. */
   name: string;
-  /** PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node where absent. */
+  /** PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node if absent. */
   ca?: string | undefined;
   outages: Outages;
   /** How long the broker may take to answer that a connection or a channel is closed. */
@@ -51,7 +51,7 @@ const BACKOFF = { initialDelay: 100, factor: 2, maxDelay: 5_000, jitter: 0.2, ma
 /**
  * Starts connecting; returns at once.
  *
- * @throws where the URL is not an AMQP URL
+ * @throws if the URL is not an AMQP URL
  */
 export function openConnection({ url, name, ca, outages, closeTimeoutMs }: ConnectionOptions): Connection {
   let live: ChannelModel | undefined;
@@ -206,7 +206,7 @@ function destroySocket(model: ChannelModel | undefined): void {
  * A broker that is being stopped may end a connection in the packet in which it opens it. amqplib emits that event before a
  * listener can be added, and would take the connection for an open one for ever. But it ends its side of the socket, which shows here.
  *
- * @throws where that has happened, so that the next try follows
+ * @throws if that has happened, so that the next try follows
  */
 function assertOpen(model: ChannelModel): void {
   if (socketOf(model)?.writableEnded) throw new Error("The broker closed the connection as soon as it was open.");

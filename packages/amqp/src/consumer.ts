@@ -18,7 +18,7 @@ export interface IncomingMessage {
   readonly routingKey: string;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly properties: MessageProperties;
-  /** True where the broker may have delivered the message before. */
+  /** True if the broker may have delivered the message before. */
   readonly redelivered: boolean;
   /** The message is done: the broker deletes it from its queue. */
   ack(): void;
@@ -30,7 +30,7 @@ export interface IncomingMessage {
    * Answers the message, with the `reply` that the consumer was started with. An answer may get lost without an error; the
    * requester has a timeout.
    *
-   * @throws where the consumer was started without a `reply`
+   * @throws if the consumer was started without a `reply`
    */
   reply(content: Buffer): void;
 }
@@ -68,7 +68,7 @@ export interface Consumer {
   /**
    * Takes no more messages, waits until those that were handed out are settled, and leaves the rest to the queue.
    *
-   * @param options.drainTimeoutMs how long it waits at most; 10 s where absent
+   * @param options.drainTimeoutMs how long it waits at most; 10 s if absent
    */
   close(options?: { drainTimeoutMs?: number }): Promise<void>;
 }
@@ -86,7 +86,7 @@ const HOLD_MS = 20 * 60_000;
  * Consumes its queues on a channel of its own, and consumes them again after each end of the channel, a cancellation by the
  * broker included.
  *
- * @throws where the scope is closed
+ * @throws if the scope is closed
  *
  * @example
  * const consumer = startConsumer(
@@ -261,7 +261,7 @@ export function startConsumer(
 }
 
 interface QueueConsumer {
-  /** Rejects where the queue can't be consumed. */
+  /** Rejects if the queue can't be consumed. */
   started: Promise<unknown>;
   /** Asks the broker to send no more messages. */
   cancel(): Promise<unknown>;
@@ -269,7 +269,7 @@ interface QueueConsumer {
 
 interface QueueConsumerOptions {
   prefetch: number;
-  /** Gets null where the broker has cancelled the consumer. */
+  /** Gets null if the broker has cancelled the consumer. */
   got: (delivery: ConsumeMessage | null) => void;
 }
 

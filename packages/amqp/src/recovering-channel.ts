@@ -29,7 +29,7 @@ export interface BrokerScope {
   isClosed(): boolean;
   /** Connected, not blocked, and every channel is open. */
   isReady(): boolean;
-  /** Resolves once `isReady()`. @throws where the scope is closed before */
+  /** Resolves once `isReady()`. @throws if the scope is closed before */
   ready(): Promise<void>;
   /** Closes all channels, each as its own `close()` does, and then the connection. */
   close(): Promise<void>;
@@ -63,7 +63,7 @@ const HEALTHY_LIFE_MS = 10_000;
  * what it was opened for no longer exists (`invalidate`). All three leave {@link live} by the same way and enter it again, so
  * there is one path to get right.
  *
- * @throws where the scope is closed
+ * @throws if the scope is closed
  *
  * @example
  * const channel = maintainChannel(scope, {

@@ -15,7 +15,7 @@ export interface Sender {
    * Sends a message at once, without a confirm, or drops it. Nothing is kept for later: where losing messages is not
    * harmless, use a `Publisher`.
    *
-   * @returns false where it was dropped: there is no channel, the broker takes no messages for now, or the socket is full
+   * @returns false if it was dropped: there is no channel, the broker takes no messages for now, or the socket is full
    */
   send(message: SentMessage): boolean;
   close(): Promise<void>;
@@ -24,7 +24,7 @@ export interface Sender {
 /**
  * Sends without confirms, on a channel of its own.
  *
- * @throws where the scope is closed
+ * @throws if the scope is closed
  *
  * @example
  * const sender = startSender(scope);

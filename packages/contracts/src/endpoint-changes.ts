@@ -26,7 +26,7 @@ export const EndpointChange = object("What somebody did with an endpoint.", {
   kind: refTo({ ChangeKind }, "What happened."),
   changedBy: refTo({ ChangedBy }, "Who made it."),
   name: orNull(
-    text("The admin's name, as the token said it; null where it said none, and for the others.", {
+    text("The admin's name, as the token said it; null if it said none, and for the others.", {
       examples: ["Ana Lindqvist"],
     }),
   ),
@@ -34,17 +34,17 @@ export const EndpointChange = object("What somebody did with an endpoint.", {
   before: refOrNull({ ChangedSettings }, "As they were before; null for a creation, and where no setting was touched."),
   after: refOrNull({ ChangedSettings }, "As they were then; null for a deletion, and where no setting was touched."),
   secretReplaced: flag("Whether the signing secret was replaced. No secret is ever kept here."),
-  resent: orNull(count("How many deliveries there were to send again; null where `kind` isn't `resent`.")),
+  resent: orNull(count("How many deliveries there were to send again; null if `kind` isn't `resent`.")),
   delivered: refOrNull(
     { ManualDelivery },
-    "What was sent; null where `kind` isn't `delivered`. No payload is kept here.",
+    "What was sent; null if `kind` isn't `delivered`. No payload is kept here.",
   ),
 });
 export type EndpointChange = Static<typeof EndpointChange>;
 
 export const EndpointChangePage = object("A part of the changes of an endpoint, or of all endpoints, newest first.", {
   changes: listOf(refTo({ EndpointChange }), "Those of the days for which deliveries are kept.", { maxItems: 100 }),
-  nextCursor: orNull(cursor("Send it as `cursor` for the next part; null where there is none.")),
+  nextCursor: orNull(cursor("Send it as `cursor` for the next part; null if there is none.")),
 });
 export type EndpointChangePage = Static<typeof EndpointChangePage>;
 

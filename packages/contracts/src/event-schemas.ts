@@ -31,7 +31,7 @@ const KINDS = {
 /**
  * The JSON Schema (2020-12) of one type of event. Its formats are the standard's.
  *
- * @throws Error where the catalogue has no such type
+ * @throws Error if the catalogue has no such type
  */
 export function eventSchema(kind: EventSchemaKind, type: string, catalogue: Catalogue = DEFAULT_CATALOGUE): Schema {
   const { title, description, contract, extra } = KINDS[kind];

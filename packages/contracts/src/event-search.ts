@@ -8,8 +8,8 @@ import { cursor, idPrefix, listOf, object, orNull, refOrNull, refTo, text, time,
 export const EndpointDelivery = object("A delivery at one endpoint, or why there is none.", {
   endpointId: uuid("The endpoint."),
   endpointName: text("What people call the endpoint.", { examples: ["Billing"] }),
-  delivery: refOrNull({ DeliveryListItem }, "The delivery; null where the endpoint has none of this event."),
-  reason: refOrNull({ NoDeliveryReason }, "Why it has none; null where it has one."),
+  delivery: refOrNull({ DeliveryListItem }, "The delivery; null if the endpoint has none of this event."),
+  reason: refOrNull({ NoDeliveryReason }, "Why it has none; null if it has one."),
 });
 export type EndpointDelivery = Static<typeof EndpointDelivery>;
 
@@ -19,10 +19,10 @@ const listItem = {
   type: refTo({ EventType }, "The event's name."),
   occurredAtUtc: time("When it happened."),
   receivedAtUtc: time("When Herald stored it."),
-  entityType: orNull(text("The kind of entity; null where it isn't known.", { examples: ["WorkItem"] })),
+  entityType: orNull(text("The kind of entity; null if it isn't known.", { examples: ["WorkItem"] })),
   entityId: uuid("The entity."),
   traceparent: orNull(
-    text("The W3C trace context that it was emitted with; null where there was none.", {
+    text("The W3C trace context that it was emitted with; null if there was none.", {
       examples: ["00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"],
     }),
   ),
@@ -46,7 +46,7 @@ export const UndeliveredEvent = object(
   {
     id: uuid("The event, as the product service named it."),
     type: orNull(
-      text("Its type, as the product service wrote it; null where it had none.", { examples: ["WorkItemCompletd"] }),
+      text("Its type, as the product service wrote it; null if it had none.", { examples: ["WorkItemCompletd"] }),
     ),
     cause: refTo({ UndeliveredCause }),
     reason: text("What was wrong with it, in words for whoever emits."),
@@ -68,10 +68,10 @@ export const EventPage = object("A part of the organization's events, newest fir
   undelivered: listOf(
     refTo({ UndeliveredEvent }),
     "What came in the time of this part and was not taken, newest first: events of the last seven days. Of very many in an hour " +
-      "the first ones are known. None where `entityId` or `deliveryId` is looked for: they are not known of it.",
+      "the first ones are known. None if `entityId` or `deliveryId` is looked for: they are not known of it.",
     { maxItems: 100 },
   ),
-  nextCursor: orNull(cursor("Send it as `cursor` for the next part; null where there is none.")),
+  nextCursor: orNull(cursor("Send it as `cursor` for the next part; null if there is none.")),
 });
 export type EventPage = Static<typeof EventPage>;
 

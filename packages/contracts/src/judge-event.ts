@@ -38,7 +38,7 @@ export type Judgement =
 /** What an event's type has to be, and its data for that: what a Herald's catalogue says. */
 export interface EventTypeRules {
   knows(type: string): boolean;
-  /** What is wrong with the data of an event of a known type; undefined where nothing is. */
+  /** What is wrong with the data of an event of a known type; undefined if nothing is. */
   dataFault(type: string, data: unknown): EventFault | undefined;
 }
 
@@ -48,7 +48,7 @@ export interface JudgeOptions {
   now: Date;
   /** How far back events are delivered (SPEC 6.1: seven days), in milliseconds. */
   windowMs: number;
-  /** Those of the default catalogue where absent. */
+  /** Those of the default catalogue if absent. */
   eventTypes?: EventTypeRules;
 }
 

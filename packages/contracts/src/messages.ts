@@ -10,7 +10,7 @@ const endpointWithWorkSchema = Type.Object({ endpointId: uuid("The endpoint that
 const handOverSchema = Type.Object(
   {
     stored: flag(
-      "False where the events have only arrived. Their deliveries are stored by whoever comes first: publisher or owner.",
+      "False if the events have only arrived. Their deliveries are stored by whoever comes first: publisher or owner.",
     ),
     events: Type.Array(
       Type.Object({
@@ -71,7 +71,7 @@ export type ManualRequest = Static<typeof manualRequestSchema>;
 const manualReplySchema = Type.Object(
   {
     deliveryId: uuid("The delivery."),
-    attempted: flag("False where no attempt was made: the delivery is attempted later."),
+    attempted: flag("False if no attempt was made: the delivery is attempted later."),
   },
   { $id: "urn:herald:schemas:manual-reply" },
 );

@@ -44,7 +44,7 @@ const author = object("Who did it.", {
     ["admin", "operator"],
     "`admin`: on the page or by the API; `operator`: by a command of whoever runs Herald.",
   ),
-  name: orNull(text("The admin's name, as the token said it; null where it said none, and for an operator.")),
+  name: orNull(text("The admin's name, as the token said it; null if it said none, and for an operator.")),
   subject: orNull(text("The subject of the admin's token; null for an operator.")),
 });
 
@@ -64,10 +64,10 @@ const eventRejected = noticeOf(
   "An event was not taken: for whoever emits. Nothing of its data is told. At least once, and one that is told again may have another id.",
   {
     ...head,
-    organizationId: orNull(text("Whose event it was; null where that can't be read.", { minLength: 1 })),
-    eventId: orNull(uuid("The event, or the first one of several; null where that can't be read.")),
+    organizationId: orNull(text("Whose event it was; null if that can't be read.", { minLength: 1 })),
+    eventId: orNull(uuid("The event, or the first one of several; null if that can't be read.")),
     eventType: orNull(
-      text("The event's type, as its emitter wrote it; null where that can't be read.", {
+      text("The event's type, as its emitter wrote it; null if that can't be read.", {
         minLength: 1,
         maxLength: 128,
       }),

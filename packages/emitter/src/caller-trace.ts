@@ -16,7 +16,7 @@ export const traceLoading = (): Promise<void> | undefined => loading;
 
 /**
  * The trace context to send with an event: as the caller gave it; else that of the caller's active span, by OpenTelemetry's API and the
- * propagators that the service has registered; undefined where there is neither. A `null` of the caller's is no trace, whatever is active.
+ * propagators that the service has registered; undefined if there is neither. A `null` of the caller's is no trace, whatever is active.
  */
 export function callerTrace({ traceparent }: { traceparent?: string | null }): string | undefined {
   if (traceparent !== undefined) return traceparent ?? undefined;

@@ -11,9 +11,9 @@ export interface RejectionOptions {
    * name that begins with "product.".
    */
   queue: string;
-  /** The broker as another user; that of the emitter where absent. */
+  /** The broker as another user; that of the emitter if absent. */
   url?: string;
-  /** How many rejections may be handled at once; 10 where absent. */
+  /** How many rejections may be handled at once; 10 if absent. */
   prefetch?: number;
 }
 
@@ -42,7 +42,7 @@ const NO_DELIVERY_LIMIT = 1_000_000_000;
  * Begins to listen, connected or not, and listens again after each outage. It has a connection of its own: a broker that is
  * short of memory or disk stops reading from those that publish, and acknowledgements must not wait there.
  *
- * @throws where the url is not an AMQP URL
+ * @throws if the url is not an AMQP URL
  */
 export function listenForRejections(
   handle: RejectionHandler,
@@ -104,7 +104,7 @@ function readRejection(content: Buffer): RejectedEvent | undefined {
 
 type Channel = Parameters<BrokerScopeOptions["declare"]>[0];
 
-/** @throws where Herald's exchange is not on the broker: it is Herald's publisher that makes it, and whom to start */
+/** @throws if Herald's exchange is not on the broker: it is Herald's publisher that makes it, and whom to start */
 export async function checkExchange(channel: Channel, exchange: string): Promise<void> {
   await channel.checkExchange(exchange).catch((error: Error & { code?: number }) => {
     if (error.code !== 404) throw error;

@@ -14,7 +14,7 @@ export interface Emission extends EmitOptions {
 
 export interface RecordingOptions {
   /**
-   * The types that may be emitted: those of Herald's default catalogue where absent. For a catalogue of your own, its names;
+   * The types that may be emitted: those of Herald's default catalogue if absent. For a catalogue of your own, its names;
    * and those besides that are emitted although Herald does not deliver them.
    */
   types?: readonly string[];
@@ -98,7 +98,7 @@ export interface RecordingOutbox extends Outbox {
   /**
    * Keeps what a service has inserted by a library of its own: the column `event` as `eventJson` makes it.
    *
-   * @throws InvalidEventError where a relay could not send it
+   * @throws InvalidEventError if a relay could not send it
    */
   addJson(json: string, options?: EmitOptions): void;
   /** Forgets what was added. */

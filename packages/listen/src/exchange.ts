@@ -40,7 +40,7 @@ const ANSWER_LIMIT_BYTES = 1024 * 1024;
  * Sends a request on a connection of its own and reads the answer to its end. Redirects are not followed.
  *
  * @param timeoutMs for all of it
- * @throws ExchangeError where no whole answer came
+ * @throws ExchangeError if no whole answer came
  */
 export function exchange(url: URL, outgoing: OutgoingRequest, timeoutMs: number): Promise<ReceiverAnswer> {
   const begun = performance.now();

@@ -19,7 +19,7 @@ export interface WebhookOptions<Request> {
    * long work belongs behind the queue (SPEC 4.4.5).
    */
   receive: (webhook: Webhook, request: Request) => Promise<void> | void;
-  /** Larger bodies are answered with 413. 256 KiB where absent, which is the sender's own limit. */
+  /** Larger bodies are answered with 413. 256 KiB if absent, which is the sender's own limit. */
   bodyLimitBytes?: number;
   toleranceSeconds?: number;
   headerPrefix?: string;

@@ -37,10 +37,10 @@ class RawBodyLostError extends Error {
 }
 
 /**
- * The body's exact bytes, or null where there are more than `limitBytes` of them. What a parser in front has kept as
+ * The body's exact bytes, or null if there are more than `limitBytes` of them. What a parser in front has kept as
  * bytes (`express.raw()`, or `rawBody` on function platforms) is taken as it is.
  *
- * @throws RawBodyLostError where something has read the body and not kept its bytes
+ * @throws RawBodyLostError if something has read the body and not kept its bytes
  */
 async function readRawBody(
   request: IncomingMessage & { body?: unknown; rawBody?: unknown },

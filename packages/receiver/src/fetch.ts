@@ -15,7 +15,7 @@ export function fetchWebhook(options: WebhookOptions<Request>): (request: Reques
   };
 }
 
-/** The body's exact bytes, or null where there are more than `limitBytes` of them. */
+/** The body's exact bytes, or null if there are more than `limitBytes` of them. */
 async function readBody(request: Request, limitBytes: number): Promise<Uint8Array | null> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

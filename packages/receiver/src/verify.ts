@@ -8,7 +8,7 @@ export interface VerifyInput {
   headers: HeadersInput;
   /** The request body's bytes exactly as they arrived: not parsed, not decoded, not reserialized. */
   body: Uint8Array;
-  /** The time to judge the timestamp by; the system's where absent. */
+  /** The time to judge the timestamp by; the system's if absent. */
   now?: Date;
   /** How far the timestamp may be from `now`, either way, inclusive. */
   toleranceSeconds?: number;
@@ -21,11 +21,11 @@ export interface Verified {
   ok: true;
   /** Unix time in seconds at which this attempt was signed. */
   timestamp: number;
-  /** The event's type as the verified body names it; null where the body is not an event's (a manual payload). */
+  /** The event's type as the verified body names it; null if the body is not an event's (a manual payload). */
   event: string | null;
-  /** The business event's id from the verified body, lowercase; null where the body has none. Deduplicate by it. */
+  /** The business event's id from the verified body, lowercase; null if the body has none. Deduplicate by it. */
   eventId: string | null;
-  /** The verified body, parsed; undefined where it is not JSON. Its shape is not checked. */
+  /** The verified body, parsed; undefined if it is not JSON. Its shape is not checked. */
   payload: unknown;
   /** The event header. Not signed: a hint for logs and for manual payloads, never for authorization. */
   claimedEvent: string | null;
@@ -57,7 +57,7 @@ export type Verdict = Verified | Rejected;
  * Decides whether a request came from the sender and arrived unchanged and in time (SPEC 4.4.3). It reads no clock
  * other than `now`, keeps nothing, and does not notice replays: see `deduplicator` for that.
  *
- * @throws TypeError where the caller's own arguments are wrong (a parsed body, an empty secret), never for what a
+ * @throws TypeError if the caller's own arguments are wrong (a parsed body, an empty secret), never for what a
  * request holds
  */
 export function verify(input: VerifyInput): Verdict {

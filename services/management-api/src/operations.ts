@@ -10,7 +10,7 @@ export interface Operation {
   method: "get" | "post" | "put" | "delete";
   /** Under the API's prefix, as OpenAPI writes it: parameters in braces. */
   path: string;
-  /** What its caller needs; null where any valid token is enough. */
+  /** What its caller needs; null if any valid token is enough. */
   access: Access | null;
   summary: string;
   description: string;
@@ -20,7 +20,7 @@ export interface Operation {
   reportsBadFields?: true;
   /** The schema of the query parameters. */
   query?: SchemaName;
-  /** The allowance that a request uses up; null where nothing is counted. */
+  /** The allowance that a request uses up; null if nothing is counted. */
   rate: Allowance | null;
   /** How much of it: 1 where it isn't set. With a filter it may be more. */
   points?: number;

@@ -14,7 +14,7 @@ export interface ApiRequest<Body = unknown, Query = unknown> {
   body: Body;
   /** The bad fields of the body; empty unless the operation reports them itself. */
   badFields: FieldProblem[];
-  /** The trace context of what the request causes: of its span, or as the caller gave it; undefined where there is none. */
+  /** The trace context of what the request causes: of its span, or as the caller gave it; undefined if there is none. */
   traceparent: string | undefined;
   /** The id of what the request makes; absent where it has no idempotency key. */
   target?: Target;

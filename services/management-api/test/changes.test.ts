@@ -90,24 +90,6 @@ test("a name that would hide or turn round what stands beside it is left out", a
   }
 });
 
-test("changes come in parts, each behind the one before", async () => {
-  const { endpoint } = await create(ana);
-  let { version } = endpoint;
-  for (const name of ["one", "two", "three", "four"]) {
-    const { body } = await ana.put(`/webhooks/${endpoint.id}`).send(settings({ name, version })).expect(200);
-    version = body.endpoint.version;
-  }
-  const names: (string | undefined)[] = [];
-  let cursor: string | null = null;
-  do {
-    const query: string = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-    const { body } = await ana.get(`/webhooks/${endpoint.id}/changes?limit=2${query}`).expect(200);
-    names.push(...body.changes.map(({ after }: { after: { name?: string } }) => after.name));
-    cursor = body.nextCursor;
-  } while (cursor !== null);
-  expect(names).toEqual(["four", "three", "two", "one", "Billing"]);
-});
-
 test("regression: a forged event that was sent by hand leaves its author's name, also where the endpoint is deleted", async () => {
   const { endpoint } = await create(ana, { name: "Short-lived" });
   const mallory = await api.as({ organizationId, name: "Mallory", subject: "auth0|13", expiresInS: 100_000 });

@@ -64,12 +64,6 @@ describe("a request that comes again with its idempotency key", () => {
     expect(await deliveryCount(endpoint.id)).toBe(1);
   });
 
-  test("without an idempotency key each request counts", async () => {
-    await client.post("/webhooks", settings()).expect(200);
-    await client.post("/webhooks", settings()).expect(200);
-    expect(await endpointCount()).toBe(2);
-  });
-
   test("an answer is kept for 24 hours; then the key is free for any request", async () => {
     const key = newKey();
     const { body: first } = await createWith(key).expect(200);
@@ -156,16 +150,6 @@ describe("a request whose first one is under way", () => {
 });
 
 describe("a request that was not done", () => {
-  test("a request that was refused may come again with its key", async () => {
-    const { endpoint } = await create(client, { enabled: false });
-    const key = newKey();
-    await deliverWith(key, endpoint.id).expect(400, /endpoint_disabled/);
-    await deliverWith(key, endpoint.id).expect(400, /endpoint_disabled/);
-    await client.put(`/webhooks/${endpoint.id}`, settings({ version: endpoint.version })).expect(200);
-    await deliverWith(key, endpoint.id).expect(200);
-    expect(await deliveryCount(endpoint.id)).toBe(1);
-  });
-
   test("a request with bad fields takes no key", async () => {
     const key = newKey();
     await createWith(key, { name: "" }).expect(400);

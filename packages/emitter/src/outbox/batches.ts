@@ -101,7 +101,7 @@ export function outboxBatches({ emitter, batchSize, monotonicMs, onBatch }: Part
     return { isMore: !isLast, isBrokerAway, failure };
   }
 
-  /** @param number of its first row that waits; where absent, as before */
+  /** @param number of its first row that waits; if absent, as before */
   function hold(bucket: string, number?: string): void {
     const before = number === undefined ? held.get(bucket)?.after : String(BigInt(number) - 1n);
     held.set(bucket, { after: before ?? START, isOpen: false, tryAtMs: monotonicMs() + TRY_INTERVAL_MS });

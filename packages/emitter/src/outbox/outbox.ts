@@ -33,13 +33,13 @@ export interface Outbox {
    * Writes an event into the caller's transaction: it is emitted if and only if that commits. Then a relay sends it.
    *
    * @param client the connection on which the caller has begun the transaction, or the transaction of TypeORM, Prisma or Knex
-   * @throws InvalidEventError where it breaks the contract; nothing was written, and the transaction can go on
+   * @throws InvalidEventError if it breaks the contract; nothing was written, and the transaction can go on
    */
   add<Given>(client: Given & OutboxTransaction<Given>, event: EmittedEvent, options?: EmitOptions): Promise<void>;
 }
 
 export interface OutboxOptions {
-  /** `herald_outbox` where absent; with its schema in front where that is not the connection's. */
+  /** `herald_outbox` if absent; with its schema in front where that is not the connection's. */
   table?: string;
 }
 

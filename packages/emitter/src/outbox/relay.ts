@@ -9,17 +9,17 @@ export interface RelayOptions {
   /** Its `timeoutMs` should be less than 45 s. The relay does not close it. */
   emitter: Pick<Emitter, "emitJson">;
   table?: string;
-  /** How many events are sent at once; 200 where absent. */
+  /** How many events are sent at once; 200 if absent. */
   batchSize?: number;
-  /** How long the relay rests when the outbox is empty; 250 ms where absent. `wake` ends the rest. */
+  /** How long the relay rests when the outbox is empty; 250 ms if absent. `wake` ends the rest. */
   pollIntervalMs?: number;
-  /** For how many days rows are kept after the broker has confirmed them, so that they can be replayed; 7 where absent. */
+  /** For how many days rows are kept after the broker has confirmed them, so that they can be replayed; 7 if absent. */
   keepDays?: number;
   /** The database or the broker failed; the relay tries again by itself, a second later. For a log. */
   onFailure?: (error: Error) => void;
   /** What a batch came to. For metrics. */
   onBatch?: (batch: { sent: number; refused: number }) => void;
-  /** Milliseconds since some moment in the past; the process's where absent. */
+  /** Milliseconds since some moment in the past; the process's if absent. */
   monotonicMs?: () => number;
 }
 

@@ -3,7 +3,7 @@
  * ends with the transaction, however that ends. Nothing else waits for it. A transaction that holds it and has not written yet has no
  * number, so it keeps no dead row of any table from being vacuumed.
  *
- * $1: the table, as SQL writes it. Fails where there is none.
+ * $1: the table, as SQL writes it. Fails if there is none.
  */
 export const LOCK =
   "select pg_try_advisory_xact_lock(hashtextextended('herald outbox ' || $1::regclass::oid, 0)) as locked";
@@ -47,7 +47,7 @@ where number = found.row_number`;
  * Erases one step of what was sent too long ago. Walks the index of what was sent from its left end. Rows that another relay erases, or
  * that a replay takes, are passed over.
  *
- * $1: for how many seconds they are kept. $2: how many at the most.
+ * $1: for how many seconds they are kept. $2: how many at most.
  */
 export function eraseSent(table: string): string {
   const name = quoted(table);
@@ -64,7 +64,7 @@ export function eraseSent(table: string): string {
  * Makes one step of rows wait again that were sent within a time, the earliest first. Walks the index of what was sent. Locks
  * these rows; for one that is just being erased it waits, and then passes over it.
  *
- * $1: from when on. $2: until when, exclusively, so that what is sent meanwhile is not taken again. $3: how many at the most.
+ * $1: from when on. $2: until when, exclusively, so that what is sent meanwhile is not taken again. $3: how many at most.
  */
 export function replaySent(table: string): string {
   const name = quoted(table);

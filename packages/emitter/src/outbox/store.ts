@@ -4,7 +4,7 @@ import { eraseSent, LOCK, markSent, outboxLag, quoted, replaySent, setAside, wai
 /** What waits in an outbox. Counts end at {@link COUNTED_AT_MOST}. */
 export interface OutboxLag {
   waiting: number;
-  /** How long ago the oldest of them was added; null where nothing waits. */
+  /** How long ago the oldest of them was added; null if nothing waits. */
   oldestSeconds: number | null;
   /** Rows that can't be sent, with the reason in `refused`. */
   refused: number;

@@ -13,12 +13,12 @@ export interface CheckOptions {
   url: URL;
   /** What the receiver verifies with. */
   secret: string;
-  /** The type of the sample events; WorkItemCompleted where absent. */
+  /** The type of the sample events; WorkItemCompleted if absent. */
   eventType?: EventType;
   headerPrefix?: string;
-  /** How long a receiver may take for one answer; 15 s where absent, as Herald waits. */
+  /** How long a receiver may take for one answer; 15 s if absent, as Herald waits. */
   timeoutMs?: number;
-  /** From when on a good answer is called slow; 2 s where absent. */
+  /** From when on a good answer is called slow; 2 s if absent. */
   slowMs?: number;
   now?: () => Date;
   onResult?: (result: CheckResult) => void;
@@ -28,11 +28,11 @@ export interface CheckResult {
   id: string;
   title: string;
   passed: boolean;
-  /** The statuses of the answers, in the order of the requests; null where none came. */
+  /** The statuses of the answers, in the order of the requests; null if none came. */
   statuses: (number | null)[];
   /** The slowest answer's. */
   durationMs: number;
-  /** What was wrong, and what to do; null where it passed. */
+  /** What was wrong, and what to do; null if it passed. */
   fault: string | null;
   advice: string | null;
   /** What is right and yet no good, in words. */
@@ -51,7 +51,7 @@ interface Trial {
  * Tries a receiver with each row of the tables, one after the other. What is forged is forged in the scheme that the
  * receiver verifies: Herald's own, that of Standard Webhooks, or each of both.
  *
- * @throws ExchangeError where the receiver can't be reached at all, which says nothing about it
+ * @throws ExchangeError if the receiver can't be reached at all, which says nothing about it
  */
 export async function checkReceiver(options: CheckOptions): Promise<CheckResult[]> {
   const results: CheckResult[] = [];
@@ -144,7 +144,7 @@ async function oneByOne<Item, Result>(items: readonly Item[], run: (item: Item) 
   return results;
 }
 
-/** @throws ExchangeError where the receiver can't be reached and has not been reached before */
+/** @throws ExchangeError if the receiver can't be reached and has not been reached before */
 async function tryStep({ send }: Step, { url, timeoutMs = 15_000 }: CheckOptions, isFirst: boolean): Promise<Tried> {
   if ("raw" in send) {
     await sendRaw(url, send);

@@ -81,7 +81,7 @@ export const advice = {
 /** How a request ended: with an answer, or without one. */
 export type Outcome = { status: number } | { failure: string; message: string };
 
-/** Null where it is what was expected; else what is wrong with it, in words. */
+/** Null if it is what was expected; else what is wrong with it, in words. */
 export function faultOf(expect: Expectation, outcome: Outcome): string | null {
   if (expect === "nothing") return null;
   if (!("status" in outcome)) {

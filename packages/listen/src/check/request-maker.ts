@@ -29,7 +29,7 @@ export interface Deviation {
   /** The text of the timestamp header, signed as it is. */
   timestamp?: string;
   key?: string | Uint8Array;
-  /** The timestamp in what is signed; null where nothing but the body is signed. */
+  /** The timestamp in what is signed; null if nothing but the body is signed. */
   signedTimestamp?: string | null;
   /** Makes the signature header's value of the right one. */
   signature?: (right: string) => string;

@@ -21,7 +21,7 @@ export interface Forwarded {
   answer: string;
 }
 
-/** What belongs to one connection and not to the request (RFC 9110, 7.6.1), and what the next connection has anew. */
+/** What belongs to one connection and not to the request (RFC 9110, 7.6.1), and what the next connection has again. */
 const OF_THE_CONNECTION = new Set([
   "connection",
   "content-length",
@@ -36,7 +36,7 @@ const OF_THE_CONNECTION = new Set([
   "upgrade",
 ]);
 
-/** Why a request is not for the program, as an answer to the sender; null where it is handed on. */
+/** Why a request is not for the program, as an answer to the sender; null if it is handed on. */
 export function refusalOf({ method, verdict }: ReceivedRequest, { all = false }: ForwardOptions): string | null {
   if (all) return null;
   if (!verdict.ok) return `${verdict.reason}: ${verdict.message}`;

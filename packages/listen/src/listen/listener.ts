@@ -11,7 +11,7 @@ export interface ListenerOptions extends ReceiveOptions {
   port: number;
   /** PEM; without it the listener speaks plain HTTP. */
   tls?: { cert: string; key: string };
-  /** The answer to what verifies; 204 where absent. What does not verify gets 401. */
+  /** The answer to what verifies; 204 if absent. What does not verify gets 401. */
   status?: number;
   /** A program that gets what verifies and gives the answer, in place of `status`. */
   forward?: ForwardOptions;
@@ -24,7 +24,7 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** Starts a server that prints each request and whether it verifies. Rejects where the port cannot be had. */
+/** Starts a server that prints each request and whether it verifies. Rejects if the port cannot be had. */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   const { host, port, tls, print } = options;
   const handle = async (request: IncomingMessage, response: ServerResponse) => {

@@ -10,7 +10,7 @@ export interface ReceivedRequest {
   path: string;
   /** In the order and the spelling in which they came, repeated ones too. */
   headers: [name: string, value: string][];
-  /** Empty where it was over the limit. */
+  /** Empty if it was over the limit. */
   body: Uint8Array;
   verdict: Verified | Refused;
 }
@@ -31,7 +31,7 @@ export interface ReceiveOptions {
   headerPrefix?: string;
 }
 
-/** Reads a request to its end and verifies it. Rejects where the sender hangs up in the middle. */
+/** Reads a request to its end and verifies it. Rejects if the sender hangs up in the middle. */
 export async function receiveRequest(request: IncomingMessage, options: ReceiveOptions): Promise<ReceivedRequest> {
   const { now = () => new Date(), bodyLimitBytes = LARGEST_EVENT_BYTES } = options;
   const receivedAt = now();
@@ -49,7 +49,7 @@ export async function receiveRequest(request: IncomingMessage, options: ReceiveO
   };
 }
 
-/** Null where it is too large: it is read to its end, since the sender reads the answer when it has finished writing. */
+/** Null if it is too large: it is read to its end, since the sender reads the answer when it has finished writing. */
 async function readBody(request: IncomingMessage, limitBytes: number): Promise<Uint8Array | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -13,7 +13,7 @@ import { ProblemError } from "../problems/problem-error.ts";
 const ASSETS = "/assets/";
 
 export interface BuiltPage {
-  /** Null where the page isn't built. */
+  /** Null if the page isn't built. */
   html: string | null;
   /** Its other files, by their paths. */
   files: ReadonlyMap<string, RequestHandler>;

@@ -25,7 +25,7 @@ export function permissionsFor(access: Access): string[] {
   return access === "view" ? [VIEW] : [VIEW, MANAGE];
 }
 
-/** Everything that a caller lacks for a route, the most general first; empty where the caller may use it. */
+/** Everything that a caller lacks for a route, the most general first; empty if the caller may use it. */
 export function missingFor(access: Access, caller: Caller, requiredModule: string): Missing[] {
   const missing: Missing[] = [];
   function need(isThere: boolean, code: ProblemCode, what: string): void {

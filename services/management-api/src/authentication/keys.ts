@@ -33,7 +33,7 @@ const ALGORITHMS_OF: Readonly<Record<string, string[]>> = {
   ed25519: ED25519,
 };
 
-/** @throws ConfigError where the public key can't be read or used */
+/** @throws ConfigError if the public key can't be read or used */
 export function keysOf(config: AuthenticationConfig): Keys {
   if (config.AUTH_JWKS_URL) return { keyOf: remoteKeys(new URL(config.AUTH_JWKS_URL)), algorithms: ASYMMETRIC };
   if (config.AUTH_PUBLIC_KEY) {

@@ -16,7 +16,7 @@ export type VerifyToken = (token: string) => Promise<JWTPayload>;
 const CLOCK_TOLERANCE_S = 5;
 const KEY_SERVER_RETRY_S = 5;
 
-/** @throws ConfigError where the configured key can't be read */
+/** @throws ConfigError if the configured key can't be read */
 export function tokenVerifier(config: AuthenticationConfig, clock: Clock): VerifyToken {
   const keys = keysOf(config);
   return async (token) => {

@@ -37,7 +37,7 @@ export function cursorOf(id: string): string {
   return Buffer.from(id.replaceAll("-", ""), "hex").toString("base64url");
 }
 
-/** The id of a cursor; null where {@link cursorOf} can't have made the text. */
+/** The id of a cursor; null if {@link cursorOf} can't have made the text. */
 export function parseCursor(cursor: string): string | null {
   const bytes = Buffer.from(cursor, "base64url");
   if (bytes.length !== UUID_BYTES || bytes.toString("base64url") !== cursor) return null;
@@ -47,7 +47,7 @@ export function parseCursor(cursor: string): string | null {
 /** The deliveries of some events that some endpoints may have. */
 export interface FilteredDeliveries {
   ids: string[];
-  /** Older ones come before this id; null where there are none. */
+  /** Older ones come before this id; null if there are none. */
   rest: string | null;
 }
 

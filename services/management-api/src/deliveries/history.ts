@@ -85,7 +85,7 @@ interface HistoryKey {
 
 /**
  * The next part of a history: up to `limit` deliveries of it, among the next {@link MAX_SCANNED}. `next` is the delivery behind
- * which the part after it begins; null where the history ends.
+ * which the part after it begins; null if the history ends.
  */
 export async function readHistory(
   { queries, clock, windowDays }: Omit<HistoryParts, "prisma">,
@@ -119,7 +119,7 @@ function scanOf({ id }: HistoryKey, filter: DeliveryFilter, limit: number): numb
 /** Of so many events the deliveries are looked for at once, however many endpoints there are. */
 const MIN_EVENTS = 10;
 
-/** The deliveries that the filter's ids leave; null where it has none. */
+/** The deliveries that the filter's ids leave; null if it has none. */
 async function seek(
   queries: Reads,
   { id, organizationId }: HistoryKey,

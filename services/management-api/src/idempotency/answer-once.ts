@@ -123,7 +123,7 @@ export const KEY_PATTERN = "^[!-~]+$";
 const key = new RegExp(KEY_PATTERN);
 
 /**
- * The idempotency key of a request; undefined where it has none.
+ * The idempotency key of a request; undefined if it has none.
  *
  * @throws ProblemError `idempotency_key_invalid`
  */

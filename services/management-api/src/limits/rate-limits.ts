@@ -7,7 +7,7 @@ export interface RateLimits {
   /**
    * Takes points off an allowance. Returns the headers that say how much is left.
    *
-   * @throws ProblemError `too_many_requests` where too little is left
+   * @throws ProblemError `too_many_requests` if too little is left
    */
   consume(allowance: Allowance, organizationId: string, points: number): Promise<Record<string, string>>;
 }

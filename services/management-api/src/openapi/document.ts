@@ -73,7 +73,7 @@ export interface OpenApiOperation {
 
 export interface DocumentOptions {
   limits: ApiLimits;
-  /** The default catalogue where absent. */
+  /** The default catalogue if absent. */
   catalogue?: Catalogue;
   basePath: string;
   cookieName: string;

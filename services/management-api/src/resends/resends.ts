@@ -45,7 +45,7 @@ export async function readResend({ prisma, queries }: Parts, key: EndpointKey, i
   throw new ProblemError("resend_not_found");
 }
 
-/** Null where the endpoint has no such resend. */
+/** Null if the endpoint has no such resend. */
 export async function findResend(
   queries: Reads,
   { id: endpointId, organizationId }: EndpointKey,

@@ -31,7 +31,7 @@ export interface HistoryQuery {
 
 export interface History {
   rows: HistoryRow[];
-  /** The delivery after which the next part begins; null where the history, or what is `among`, ends. */
+  /** The delivery after which the next part begins; null if the history, or what is `among`, ends. */
   lastSeen: string | null;
 }
 

@@ -9,7 +9,7 @@ export interface PreviewQuery extends Period {
   /** Only deliveries of these events and with these statuses; an empty list lets all pass. */
   eventTypes: readonly string[];
   statusCodes: readonly number[];
-  /** How many deliveries of the history are looked at, and how many are taken at the most, the newest first. */
+  /** How many deliveries of the history are looked at, and how many are taken at most, the newest first. */
   maxScanned: number;
   maxTaken: number;
 }
@@ -20,10 +20,10 @@ export interface PreviewRow {
   bytes: bigint;
   oldestAt: Date | null;
   newestAt: Date | null;
-  /** The oldest and the newest id among them; null where there is none. */
+  /** The oldest and the newest id among them; null if there is none. */
   beginId: string | null;
   endId: string | null;
-  /** When the last delivery came to be that was looked at; null where all of them were. */
+  /** When the last delivery came to be that was looked at; null if all of them were. */
   lookedBackTo: Date | null;
 }
 

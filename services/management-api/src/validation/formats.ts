@@ -10,7 +10,7 @@ export interface Fault {
   detail: string;
 }
 
-/** Checks a text against a format of the API's schemas; null where nothing is wrong. */
+/** Checks a text against a format of the API's schemas; null if nothing is wrong. */
 export type Format = (text: string) => Fault | null;
 
 export function apiFormats(limits: ApiLimits, addresses: AddressRules): Record<string, Format> {

@@ -176,28 +176,3 @@ describe("headers and logs can't be written into", () => {
     }
   });
 });
-
-describe("versions", () => {
-  test.each([
-    "If-Match: *",
-    'If-Match: "AAAAAAAAAAE="',
-    "If-None-Match: *",
-    "If-Unmodified-Since: Thu, 01 Jan 1970 00:00:00 GMT",
-  ])("the header %s takes the place of no version, and forbids none", async (line) => {
-    const { endpoint } = await create(await api.as({ organizationId: "own" }));
-    const edit = async (version: string | null) => {
-      const body = JSON.stringify(settings({ version }));
-      const lines = [
-        bearer,
-        line,
-        "Content-Type: application/json",
-        `Content-Length: ${body.length}`,
-        "Connection: close",
-      ];
-      return (await sendRaw(api.origin, head(`PUT ${WEBHOOKS}/${endpoint.id} HTTP/1.1`, ...lines) + body))[0]?.status;
-    };
-    expect(await edit(null)).toBe(400);
-    expect(await edit("AAAAAAAAAGM=")).toBe(409);
-    expect(await edit(endpoint.version)).toBe(200);
-  });
-});
