@@ -20,8 +20,8 @@ export interface Connection {
   /** Calls the listener after each change of `isUp` and `isBlocked`, until the function that it returns is called. */
   onChange(listener: () => void): () => void;
   /**
-   * Stops to read what the broker sends, or goes on. Meanwhile it waits in the socket and with the broker, which sends no more than both have
-   * room for. A connection that has recovered reads.
+   * Stops or resumes reading from the socket. While reading is stopped, data waits in the socket and at the broker, which sends
+   * no more than both have room for. A connection that has recovered reads.
    */
   rest(isResting: boolean): void;
   close(): Promise<void>;
@@ -81,7 +81,7 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
       destroySocket(live);
       rest(false);
       live = undefined;
-      // The broker blocks each connection separately: where the next one is blocked too, the broker sends a new notification.
+      // The broker blocks each connection separately: if the next one is blocked too, the broker sends a new notification.
       blocked = false;
       problem = `the connection was lost: ${error.message}`;
       outages.up(publishing);
@@ -113,7 +113,7 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
     for (const listener of listeners) listener();
   }
 
-  /** amqplib has no flow control for what comes in. It reads its socket when that says that it is readable. */
+  /** amqplib has no flow control for incoming data. It reads its socket on each "readable" event. */
   function makeRestable(model: ChannelModel): void {
     const socket = socketOf(model);
     if (socket === undefined) return;
@@ -126,7 +126,7 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
     clearInterval(resting);
     resting = undefined;
     if (isResting) {
-      // The broker's heartbeats wait with the rest, so amqplib would take it for dead.
+      // The broker's heartbeats wait unread too, so amqplib would take the broker for dead.
       const peer = live?.connection as { recvSinceLastCheck?: boolean } | undefined;
       resting = setInterval(() => {
         if (peer) peer.recvSinceLastCheck = true;
@@ -195,7 +195,7 @@ function withMessage(error: Error): Error {
 }
 
 /**
- * amqplib ends only its half of the socket. Where the peer has vanished without closing it, the other half would stay for the
+ * amqplib ends only its half of the socket. If the peer has vanished without closing it, the other half would stay for the
  * quarter of an hour that TCP keeps trying. The stream is not in amqplib's types.
  */
 function destroySocket(model: ChannelModel | undefined): void {
@@ -204,7 +204,7 @@ function destroySocket(model: ChannelModel | undefined): void {
 
 /**
  * A broker that is being stopped may end a connection in the packet in which it opens it. amqplib emits that event before a
- * listener can be added, and would take the connection for an open one for ever. But it ends its side of the socket, which shows here.
+ * listener can be added, and would take the connection for an open one for ever. But the broker ends its side of the socket, which shows here.
  *
  * @throws if that has happened, so that the next try follows
  */

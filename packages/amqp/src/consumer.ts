@@ -13,7 +13,7 @@ export interface IncomingMessage {
   readonly content: Buffer;
   /** The queue that the message came from. */
   readonly queue: string;
-  /** The exchange that the message was published to, as the broker says: "" where it was sent to the queue itself. */
+  /** The exchange that the message was published to, as the broker says: "" if it was sent to the queue itself. */
   readonly exchange: string;
   readonly routingKey: string;
   readonly headers: Readonly<Record<string, unknown>>;
@@ -24,7 +24,7 @@ export interface IncomingMessage {
   ack(): void;
   /** Gives the message back to its queue, which delivers it again at once, to any consumer. Counts towards the queue's delivery limit. */
   requeue(): void;
-  /** Removes the message from its queue. The broker dead-letters it where the queue is set up so, and else drops it. */
+  /** Removes the message from its queue. The broker dead-letters it if the queue is set up for that, and else drops it. */
   reject(): void;
   /**
    * Answers the message, with the `reply` that the consumer was started with. An answer may get lost without an error; the
@@ -41,14 +41,14 @@ export type Reply = (request: MessageProperties, content: Buffer) => void;
 export interface ConsumerOptions {
   /** One queue, or several that share the consumer's channel. */
   queue: string | readonly string[];
-  /** How many messages of each queue may be unsettled at once; a function, where queues differ. Quorum queues are at their best from about 250. */
+  /** How many messages of each queue may be unsettled at once; a function if queues differ. Quorum queues are at their best from about 250. */
   prefetch: number | ((queue: string) => number);
   /**
    * How many bytes of unsettled messages it may hold, since a prefetch counts messages and no bytes. While it holds more, its connection is not
    * read, so the connection has to be its own. It may go past this by what one read brings, some 64 KiB, and a message.
    */
   maxBytes?: number;
-  /** Called when the channel has ended. Messages that were handed out and are not settled come again, on another channel. */
+  /** Called when the channel has ended. Messages that were handed out and not settled are delivered again, on another channel. */
   lost?(): void;
   /**
    * Gets each message. To throw or reject means "not now": the message is kept, and handed over again after a pause that
@@ -57,7 +57,7 @@ export interface ConsumerOptions {
   handle(message: IncomingMessage): void | Promise<void>;
 }
 
-/** What a consumer needs besides its scope. */
+/** Services that a consumer uses besides its scope. */
 export interface ConsumerContext {
   log: BrokerLog;
   /** How `IncomingMessage.reply` answers. */
@@ -75,7 +75,7 @@ export interface Consumer {
 
 const DRAIN_TIMEOUT_MS = 10_000;
 const NOTHING = Buffer.alloc(0);
-/** So many acknowledgements wait for no more. */
+/** This many acknowledgements are sent without waiting for more. */
 const ENOUGH_ACKS = 125;
 /** The pauses between two tries of a handler with the same message. */
 const RETRY_BACKOFF = { firstMs: 100, longestMs: 30_000 };

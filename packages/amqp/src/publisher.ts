@@ -13,7 +13,7 @@ export interface OutgoingMessage {
   persistent?: boolean;
   /** A name of the message for consumers, for instance the id of what it is about. */
   messageId?: string;
-  /** What kind of message it is, for consumers. */
+  /** The kind of message, for consumers. */
   type?: string;
   /** True if absent: a message that no queue takes is not sent. False: such a message is confirmed and dropped. */
   mandatory?: boolean;
@@ -25,16 +25,16 @@ export interface PublisherOptions {
   /** How long a message may take from `publish` to its confirm, any reconnection included; 10 s if absent. */
   timeoutMs?: number;
   /**
-   * What happens to the messages that are unconfirmed when their channel dies. Whether they arrived is unknown.
+   * How to treat messages that are unconfirmed when their channel dies. It is unknown whether they arrived.
    *
    * - "reject", if absent: they count as not sent ("channel-closed"), and the caller decides.
    * - "resend": they are sent again on the next channel, first and in their order, until their time is up. Consumers must
-   *   be able to handle the same message twice. A message that itself kills the channel would come round until then, so
+   *   be able to handle the same message twice. A message that itself kills the channel would be sent again until then, so
    *   this is for exchanges that `declare` has checked.
    */
   onChannelLost?: "reject" | "resend";
   /**
-   * Where given, a message that no queue takes is sent once more after this time, before it counts as "unroutable". It is
+   * If given, a message that no queue takes is sent once more after this time, before it counts as "unroutable". It is
    * for a queue that may be bound a moment after its exchange was made.
    */
   unroutableGraceMs?: number;
@@ -49,7 +49,7 @@ export interface Publisher {
    * @throws {NotSentError} if that did not happen in time
    */
   publish(message: OutgoingMessage): Promise<void>;
-  /** Takes no more, waits for what is under way (`timeoutMs` at most), and closes the channel. */
+  /** Takes no more, waits for messages under way (at most `timeoutMs`), and closes the channel. */
   close(): Promise<void>;
 }
 
@@ -90,7 +90,7 @@ export function startPublisher(scope: BrokerScope, options: PublisherOptions = {
    */
   const unconfirmed = new Map<string, Job>();
   let lastNumber = 0;
-  /** How many messages there are whose callers still wait. */
+  /** The number of messages whose callers still wait. */
   let pending = 0;
   /** amqplib's buffer is over its mark; "drain" says when it is empty. */
   let saturated = false;
@@ -148,7 +148,7 @@ export function startPublisher(scope: BrokerScope, options: PublisherOptions = {
     try {
       saturated = !to.publish(exchange, routingKey, content, sent, (nack) => confirmed(number, nack));
     } catch (error) {
-      // The channel is closing. Where lost messages are sent again, this one stays among them until `lost`.
+      // The channel is closing. If lost messages are sent again, this one stays among them until `lost`.
       if (error instanceof IllegalOperationError && resends) return;
       unconfirmed.delete(number);
       if (error instanceof IllegalOperationError) fail(job, "channel-closed", "the channel was closing");

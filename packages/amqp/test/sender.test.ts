@@ -84,7 +84,7 @@ describe("a sender", () => {
       if (sender.send(large)) taken++;
       await turn();
     }
-    // What the sockets on the way hold, and amqplib's buffer of some messages; 150 MB were offered.
+    // The sockets on the way hold some messages, and so does amqplib's buffer; 150 MB were offered.
     expect(taken).toBeLessThan(1_000);
     environment.proxy.release();
     await until("it takes messages again", () => sender.send(messageTo(queue, "last")));

@@ -26,7 +26,7 @@ const summary = {
     ),
   ),
   eventType: refTo({ EventType }, "The event's name."),
-  attemptCount: count("Attempts made so far; 5 at most, unless the service is set otherwise."),
+  attemptCount: count("Attempts made so far; at most 5, unless the service is set otherwise."),
   statusCode: orNull(
     httpStatus("HTTP status of the latest attempt, 503 for network errors and timeouts; null before the first."),
   ),
@@ -71,7 +71,7 @@ export const DeliveryPage = object("A part of a history, newest first.", {
 });
 export type DeliveryPage = Static<typeof DeliveryPage>;
 
-/** What came of one attempt. */
+/** The result of one attempt. */
 export const attempt = {
   attemptedAtUtc: time("When it began."),
   durationMs: count("How long it took, in milliseconds."),
@@ -97,7 +97,7 @@ export const DeliveryAttemptInfo = object("One signed HTTP request.", {
       minItems: 2,
       maxItems: 2,
     }),
-    "As sent, in their order. What isn't stored is missing: `Host`, the signatures, and the trace context of an attempt " +
+    "As sent, in their order. These aren't stored, and are missing: `Host`, the signatures, and the trace context of an attempt " +
       "that was interrupted.",
   ),
 });
@@ -116,7 +116,7 @@ export const DeliveryDetails = object("A delivery with what was sent and what ca
 });
 export type DeliveryDetails = Static<typeof DeliveryDetails>;
 
-/** What narrows a history, and what is sent again of it. */
+/** The filters of a history, which a resend has too. */
 export const historyFilter = {
   eventType: Type.Optional(listOf(refTo({ EventType }), "Only these events; may be repeated.")),
   statusCode: Type.Optional(
@@ -132,11 +132,11 @@ export const historyFilter = {
 const filters = {
   outcome: Type.Optional(listOf(refTo({ Outcome }), "Only these; may be repeated.")),
   ...historyFilter,
-  eventId: Type.Optional(uuid("Only the delivery of the event with this id. Manual deliveries are of no event.")),
-  entityId: Type.Optional(uuid("Only deliveries of events about this entity. Manual deliveries are of no event.")),
+  eventId: Type.Optional(uuid("Only the delivery of the event with this id. A manual delivery belongs to no event.")),
+  entityId: Type.Optional(uuid("Only deliveries of events about this entity. A manual delivery belongs to no event.")),
   idPrefix: Type.Optional(
     idPrefix(
-      "Only deliveries of events whose id, or whose entity's id, begins with this. Of very many, a thousand of each are looked at.",
+      "Only deliveries of events whose id, or whose entity's id, begins with this. If very many do, Herald looks at a thousand of each.",
     ),
   ),
   deliveryId: Type.Optional(uuid("Only this delivery.")),
@@ -157,7 +157,7 @@ export const AllDeliveriesQuery = object("Query parameters of the history of all
   ...filters,
 });
 
-/** As the OpenAPI document has them: so named, and in this order. */
+/** By their names in the OpenAPI document, and in its order. */
 export const deliverySchemas = {
   WebhookDeliverySummary,
   DeliveryListItem,

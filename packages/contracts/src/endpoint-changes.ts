@@ -5,7 +5,7 @@ import { version } from "./webhooks.ts";
 
 // All of this is additive to SPEC.
 
-export const ChangedSettings = object("The settings that a change touched; of a creation, all of them.", {
+export const ChangedSettings = object("The settings that a change touched; for a creation, all of them.", {
   name: Type.Optional(text("What people call the endpoint.")),
   url: Type.Optional(text("Absolute HTTPS URL of the receiver.")),
   enabled: Type.Optional(flag("The Active flag.")),
@@ -18,10 +18,10 @@ export const ManualDelivery = object("A payload that an admin sent by hand.", {
   eventType: refTo({ EventType }, "The event that it was sent as."),
 });
 
-export const EndpointChange = object("What somebody did with an endpoint.", {
+export const EndpointChange = object("A change of an endpoint, or something that an admin sent to it.", {
   endpointId: uuid("The endpoint, which may have been deleted since."),
   endpointName: text("What it was called then.", { examples: ["Billing"] }),
-  version: version("The endpoint's version that the change made; where none was made, the version at that time."),
+  version: version("The endpoint's version that the change made; if it made none, the version at that time."),
   changedAtUtc: time("When it was made."),
   kind: refTo({ ChangeKind }, "What happened."),
   changedBy: refTo({ ChangedBy }, "Who made it."),
@@ -31,14 +31,11 @@ export const EndpointChange = object("What somebody did with an endpoint.", {
     }),
   ),
   subject: orNull(text("The subject of the admin's token; null for the others.", { examples: ["user-1"] })),
-  before: refOrNull({ ChangedSettings }, "As they were before; null for a creation, and where no setting was touched."),
-  after: refOrNull({ ChangedSettings }, "As they were then; null for a deletion, and where no setting was touched."),
+  before: refOrNull({ ChangedSettings }, "As they were before; null for a creation, and if no setting was touched."),
+  after: refOrNull({ ChangedSettings }, "As they were then; null for a deletion, and if no setting was touched."),
   secretReplaced: flag("Whether the signing secret was replaced. No secret is ever kept here."),
   resent: orNull(count("How many deliveries there were to send again; null if `kind` isn't `resent`.")),
-  delivered: refOrNull(
-    { ManualDelivery },
-    "What was sent; null if `kind` isn't `delivered`. No payload is kept here.",
-  ),
+  delivered: refOrNull({ ManualDelivery }, "What was sent; null if `kind` isn't `delivered`. No payload is kept here."),
 });
 export type EndpointChange = Static<typeof EndpointChange>;
 

@@ -14,7 +14,7 @@ export const EndpointDelivery = object("A delivery at one endpoint, or why there
 export type EndpointDelivery = Static<typeof EndpointDelivery>;
 
 const listItem = {
-  key: uuid("What the event is stored under: made of its organization, its id and its time."),
+  key: uuid("The event's key in Herald, made of its organization, its id and its time."),
   id: uuid("The event, as the product service named it; receivers get it as `id`."),
   type: refTo({ EventType }, "The event's name."),
   occurredAtUtc: time("When it happened."),
@@ -28,7 +28,7 @@ const listItem = {
   ),
   endpoints: listOf(
     refTo({ EndpointDelivery }),
-    "What became of it at each of the organization's endpoints, by name. Endpoints that were deleted aren't there.",
+    "What became of it at each of the organization's endpoints, by name. Deleted endpoints are left out.",
   ),
 };
 
@@ -42,14 +42,14 @@ export const EventDetails = object("A business event with the body that receiver
 export type EventDetails = Static<typeof EventDetails>;
 
 export const UndeliveredEvent = object(
-  "An event that came, and that Herald did not take: nobody gets it, and its data was not kept.",
+  "An event that arrived and that Herald did not take: no endpoint gets it, and its data was not kept.",
   {
     id: uuid("The event, as the product service named it."),
     type: orNull(
       text("Its type, as the product service wrote it; null if it had none.", { examples: ["WorkItemCompletd"] }),
     ),
     cause: refTo({ UndeliveredCause }),
-    reason: text("What was wrong with it, in words for whoever emits."),
+    reason: text("What was wrong with it, in words for the developers of its emitter."),
     cameAtUtc: time("When it came, for the first time with this cause."),
   },
 );
@@ -63,12 +63,12 @@ export const EventPage = object("A part of the organization's events, newest fir
   ),
   manualDelivery: refOrNull(
     { EndpointDelivery },
-    "Where `deliveryId` is that of a manual delivery: the delivery, since it is of no event. Else null.",
+    "The manual delivery, if `deliveryId` names one: it belongs to no event. Else null.",
   ),
   undelivered: listOf(
     refTo({ UndeliveredEvent }),
-    "What came in the time of this part and was not taken, newest first: events of the last seven days. Of very many in an hour " +
-      "the first ones are known. None if `entityId` or `deliveryId` is looked for: they are not known of it.",
+    "Events that arrived in the time of this part and that Herald did not take, newest first: those of the last seven days. If very many " +
+      "arrive in an hour, only the first ones are kept. None if the search has `entityId` or `deliveryId`: these are not kept.",
     { maxItems: 100 },
   ),
   nextCursor: orNull(cursor("Send it as `cursor` for the next part; null if there is none.")),
@@ -81,7 +81,7 @@ export const EventQuery = object("Query parameters of the list of events. All of
   deliveryId: Type.Optional(uuid("A delivery, of the event or by hand.")),
   idPrefix: Type.Optional(
     idPrefix(
-      "Only events whose id, or whose entity's id, begins with this. Of very many, a thousand of each are looked at.",
+      "Only events whose id, or whose entity's id, begins with this. If very many do, Herald looks at a thousand of each.",
     ),
   ),
   type: Type.Optional(listOf(refTo({ EventType }), "Only events of these types; may be repeated.")),

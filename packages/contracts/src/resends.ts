@@ -24,7 +24,7 @@ export const ResendPreview = object(
   "What the receiver never got: deliveries that were given up after their last attempt and have not been sent again since, of " +
     "events that the endpoint is subscribed to.",
   {
-    deliveries: count("How many. A resend takes 10,000 at most, the newest."),
+    deliveries: count("How many. A resend takes at most the newest 10,000."),
     bytes: count("How long their bodies are together, in bytes."),
     oldestAtUtc: orNull(time("When the oldest of them came to be; null if there is none.")),
     newestAtUtc: orNull(time("When the newest of them came to be; null if there is none.")),
@@ -35,18 +35,14 @@ export const ResendPreview = object(
 );
 export type ResendPreview = Static<typeof ResendPreview>;
 
-export const StartResendRequest = closedObject(
-  "Which deliveries to send again; all where it is empty.",
-  historyFilter,
-  {
-    examples: [{}],
-  },
-);
+export const StartResendRequest = closedObject("Which deliveries to send again; all if it is empty.", historyFilter, {
+  examples: [{}],
+});
 export type StartResendRequest = Static<typeof StartResendRequest>;
 
-export const ResendFilter = object("What was asked for when a resend was started.", {
-  eventType: listOf(refTo({ EventType }), "Only these events; all where it is empty."),
-  statusCode: listOf(httpStatus("An HTTP status."), "Only these statuses; all where it is empty."),
+export const ResendFilter = object("The filter that a resend was started with.", {
+  eventType: listOf(refTo({ EventType }), "Only these events; all if it is empty."),
+  statusCode: listOf(httpStatus("An HTTP status."), "Only these statuses; all if it is empty."),
   from: orNull(time("Only deliveries created at this time or later; null for no limit.")),
   to: orNull(time("Only deliveries created before this time; null for no limit.")),
 });
@@ -59,13 +55,13 @@ export const Resend = object("Deliveries that are sent again, each as a new manu
   startedBy: orNull(text("Who started it: a name, or the subject of a token without one; null if it has neither.")),
   endedAtUtc: orNull(time("When it finished or was stopped; null while it runs.")),
   stoppedBy: orNull(text("Who stopped it; null if no admin did.")),
-  filter: refTo({ ResendFilter }, "What was asked for."),
+  filter: refTo({ ResendFilter }, "The filter that it was started with."),
   total: count("How many there were to send again when it started."),
   bytes: count("How long their bodies were together, in bytes."),
   sent: count("New deliveries made so far."),
-  succeeded: count("Of these, how many the receiver has taken."),
-  failed: count("Of these, how many were given up as well: exhausted or expired."),
-  unfinished: count("Of these, how many have not ended."),
+  succeeded: count("How many of the sent ones the receiver has taken."),
+  failed: count("How many of the sent ones were given up as well: exhausted or expired."),
+  unfinished: count("How many of the sent ones have not ended."),
 });
 export type Resend = Static<typeof Resend>;
 

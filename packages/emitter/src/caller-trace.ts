@@ -11,7 +11,7 @@ let loading: Promise<void> | undefined = import("@opentelemetry/api").then(
   },
 );
 
-/** To be awaited before {@link callerTrace}, and only where it is there: so that later calls are made at once, in the caller's order. */
+/** Await this before {@link callerTrace}, and only if it is defined: later calls then run at once, in the caller's order. */
 export const traceLoading = (): Promise<void> | undefined => loading;
 
 /**

@@ -15,7 +15,7 @@ export interface EmitterOptions {
   url: string;
   /** PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node if absent. */
   ca?: string;
-  /** What Herald's names on the broker begin with. "herald" if absent. */
+  /** First part of Herald's names on the broker. "herald" if absent. */
   namespace?: string;
   /** How many events may wait for a confirm at once; 500 if absent. More than these are not sent yet. */
   maxUnconfirmed?: number;
@@ -23,13 +23,13 @@ export interface EmitterOptions {
   timeoutMs?: number;
   /** Shown in the broker's list of connections. "herald-emitter" if absent. */
   connectionName?: string;
-  /** Each time the broker can't be reached, is lost or takes no messages; the emitter tries again by itself. For a log. */
+  /** Called each time the broker can't be reached, is lost or takes no messages; the emitter tries again by itself. For a log. */
   onFailure?: (error: Error) => void;
 }
 
 export interface EmitOptions {
   /**
-   * W3C trace context of what caused the event, which Herald continues. Where absent it is that of the active span, if the service has
+   * W3C trace context of what caused the event, which Herald continues. If absent, it is that of the active span, if the service has
    * OpenTelemetry (`@opentelemetry/api`); `null` for none.
    */
   traceparent?: string | null;
@@ -61,7 +61,7 @@ export interface Emitter {
   onRejected(handle: RejectionHandler, options: RejectionOptions): Rejections;
   /** Whether an event can be sent now; for a readiness check. */
   isReady(): boolean;
-  /** Takes no more, waits for what is under way (`timeoutMs` at most), ends what listens for rejections, and disconnects. */
+  /** Takes no more, waits for events under way (at most `timeoutMs`), ends the listeners for rejections, and disconnects. */
   close(): Promise<void>;
 }
 
@@ -69,7 +69,7 @@ export interface Emitter {
 const UNROUTABLE_GRACE_MS = 300;
 
 /**
- * Makes an emitter and begins to connect. Does not throw where the broker is away: events wait for it.
+ * Makes an emitter and begins to connect. Does not throw if the broker is away: events wait for it.
  *
  * @throws Error if the url is not an AMQP URL
  */

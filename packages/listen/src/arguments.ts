@@ -1,4 +1,4 @@
-/** A wrong argument: the person is told, and pointed to --help. */
+/** A wrong argument. Its message goes to the terminal. */
 export class ArgumentError extends Error {}
 
 export function integer(name: string, text: string, min: number, max: number): number {

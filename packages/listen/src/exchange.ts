@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 
-/** The most that Herald takes of an event, and so the largest body that it sends. */
+/** The largest event that Herald takes, and so the largest body that it sends. */
 export const LARGEST_EVENT_BYTES = 256 * 1024;
 
 /** A request that is ready to be sent. */
@@ -12,10 +12,10 @@ export interface OutgoingRequest {
   body: Uint8Array;
 }
 
-/** What came back. */
+/** The receiver's answer, read to its end. */
 export interface ReceiverAnswer {
   status: number;
-  /** Names and values by turns, as they came. */
+  /** Names and values by turns, as received. */
   headers: string[];
   body: Uint8Array;
   durationMs: number;
@@ -33,7 +33,7 @@ export class ExchangeError extends Error {
   }
 }
 
-/** Far beyond what a sender reads of an answer; it only keeps this process from filling up. */
+/** Far beyond what a sender reads of an answer; it only bounds the memory of this process. */
 const ANSWER_LIMIT_BYTES = 1024 * 1024;
 
 /**

@@ -13,7 +13,7 @@ const usage = `herald-listen: tries a receiver of webhooks on your own machine
       prints every webhook request that it gets, and whether its signature verifies.
       --url hands each request that verifies on to your program as it came, by POST to exactly this URL, prints the
       program's answer, and gives it to the sender. --forward-all hands on everything, by any method, and a URL without a
-      path keeps the path that was received: behind a tunnel, anybody then reaches all of your program.
+      path keeps the path that was received: behind a tunnel, all of your program can then be reached from outside.
       --herald has the Herald at this address send all its events here, to an endpoint that it deletes at the end.
       It takes any free port, and HTTPS. A Herald that \`pnpm start\` runs on this machine trusts the certificate.
       COMMAND starts your program, with the endpoint's secret in WEBHOOK_SECRET, and ends with it.
@@ -31,7 +31,7 @@ async function main([first = "", ...rest]: string[]): Promise<void> {
   else await listen([first, ...rest].filter((argument) => argument !== ""));
 }
 
-// Whoever reads the output may stop early, as `head` does.
+// The reader of the output may stop early, as `head` does.
 process.stdout.on("error", () => process.exit());
 
 main(process.argv.slice(2)).catch((error: Error) => {

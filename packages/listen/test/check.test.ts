@@ -42,7 +42,7 @@ const byLibrary: Parts["isVerified"] = ({ headers, body }) => {
   }
 };
 
-/** What goes through `verify` with another body, signature or timestamp than what came. */
+/** The first value of a header; "" if there is none. */
 const headerOf = (headers: unknown, name: string) => (headers as Record<string, string[] | undefined>)[name]?.[0] ?? "";
 
 test("§4.4 a right receiver passes every check", async () => {
@@ -243,7 +243,7 @@ describe("planted mistakes", () => {
     const [, id = "", right = "", wrong = ""] =
       /^Event (\S+) came as (\w+) in .* as (\w+) in the unsigned/.exec(question) ?? [];
     expect(right).not.toBe(wrong);
-    // What the person sees who looks there.
+    // A person who looks into the store sees this.
     expect(kept.get(id)).toBe(wrong);
   });
 

@@ -145,7 +145,7 @@ test("the program's answer is printed, and goes to the sender with its headers",
   expect(printed.join()).toContain("answered: the queue is full");
 });
 
-test("with all forwarded, what does not verify is forwarded too, and told", async () => {
+test("with all forwarded, a request that does not verify is forwarded too, and printed", async () => {
   const { received, url } = await startProgram((response) => response.writeHead(401).end());
   const { listener, printed } = await startForwarding(url, { all: true });
   expect((await post(listener.url, [])).status).toBe(401);
@@ -161,7 +161,7 @@ test("with all forwarded, a request without a body stays without one", async () 
   expect(received[0]?.rawHeaders.slice(2)).toEqual(["X-Probe", "1", "Connection", "close"]);
 });
 
-test("where nothing listens, the sender gets 502 and the developer is told what to do", async () => {
+test("if nothing listens, the sender gets 502 and the developer reads what to do", async () => {
   const server = createServer();
   const url = await listen(server);
   await open.pop()?.close();
@@ -185,7 +185,7 @@ test("a program that speaks no TLS is not forwarded to by https", async () => {
   expect(printed.join()).toContain("does not speak https");
 });
 
-test("a program whose certificate is not trusted is not forwarded to, and the developer is told how to trust it", async () => {
+test("a program whose certificate is not trusted is not forwarded to, and the developer reads how to trust it", async () => {
   const server = createTlsServer(await makeSelfSigned({ names: ["127.0.0.1"] }), (_request, response) =>
     response.end(),
   );

@@ -61,13 +61,13 @@ describe("listener", () => {
     expect(printed).toEqual([expect.stringContaining("NOT VERIFIED (signature_mismatch)  -> 401")]);
   });
 
-  test("the listener says so where it knows no secret", async () => {
+  test("the listener says so if it knows no secret", async () => {
     const { url, printed } = await start({ secrets: [] });
     expect((await post(url, signed(body))).status).toBe(401);
     expect(printed).toEqual([expect.stringContaining("no signing secret is known here")]);
   });
 
-  test("the listener answers what it is told to", async () => {
+  test("the listener answers with the status that it was given", async () => {
     const { url } = await start({ status: 500 });
     expect((await post(url, signed(body))).status).toBe(500);
   });
@@ -172,7 +172,7 @@ describe("command", () => {
     }
   });
 
-  test("herald-listen check ends with 2 where nothing listens, since that says nothing of the receiver", async () => {
+  test("herald-listen check ends with 2 if nothing listens, since that says nothing of the receiver", async () => {
     const receiver = await startReceiver();
     await receiver.close();
     const { child, said } = run("check", "--url", receiver.url.href);

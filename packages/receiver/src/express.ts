@@ -3,7 +3,7 @@ import { type Answer, accept, bodyTooLarge, DEFAULT_BODY_LIMIT_BYTES, type Webho
 
 /**
  * A handler for `app.post(path, expressWebhook({ secret, receive }))`, express 4 and 5. Put it before `express.json()`.
- * What `receive` throws goes to `next`.
+ * Errors of `receive` go to `next`.
  */
 export function expressWebhook<Request extends IncomingMessage = IncomingMessage>(options: WebhookOptions<Request>) {
   const { bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES } = options;
@@ -25,7 +25,7 @@ function send(response: ServerResponse, { status, json }: Answer): void {
   response.end(json ? JSON.stringify(json) : undefined);
 }
 
-/** Why a body's exact bytes cannot be had any more; the fix is in the application's set-up, not in the request. */
+/** The body's exact bytes are lost. The fix is in the application's set-up, not in the request. */
 class RawBodyLostError extends Error {
   override name = "RawBodyLostError";
   constructor() {

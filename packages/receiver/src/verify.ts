@@ -3,7 +3,7 @@ import { readPayload } from "./read-event.ts";
 import { digest, parseTimestamp } from "./sign.ts";
 
 export interface VerifyInput {
-  /** The endpoint's signing secret as it was shown, or several, any of which may have signed. */
+  /** The endpoint's signing secret as it was shown, or several: a signature by any of them is accepted. */
   secret: string | readonly string[];
   headers: HeadersInput;
   /** The request body's bytes exactly as they arrived: not parsed, not decoded, not reserialized. */
@@ -12,7 +12,7 @@ export interface VerifyInput {
   now?: Date;
   /** How far the timestamp may be from `now`, either way, inclusive. */
   toleranceSeconds?: number;
-  /** What the sender's headers begin with, where it is set up with another name than the default. */
+  /** First part of the names of the sender's headers, if the sender is set up with another one than the default. */
   headerPrefix?: string;
 }
 
@@ -94,7 +94,7 @@ interface Signed {
   deliveryId: string | null;
 }
 
-/** The four headers, where they are unambiguous and well-formed. */
+/** The four headers, if they are unambiguous and well-formed. */
 function readSignature(headers: HeadersInput, prefix: string): Signed | Rejected {
   const names = [`${prefix}-Signature`, `${prefix}-Timestamp`, `${prefix}-Event`, `${prefix}-Delivery-Id`] as const;
   const values: (string | null)[] = [];
@@ -150,7 +150,7 @@ export type HeadersInput =
 type HeaderReading = { state: "absent" } | { state: "once"; value: string } | { state: "repeated" };
 
 /**
- * A header is repeated where it occurs under two spellings or as a list, and also where its value holds a comma:
+ * A header is repeated if it occurs under two spellings or as a list, and also if its value holds a comma:
  * that is how HTTP stacks join repeated headers, and no value that the sender makes has one (SPEC 4.4.4).
  */
 function readHeader(headers: HeadersInput, name: string): HeaderReading {

@@ -22,20 +22,20 @@ const ownSettings = {
     type: "string",
     default: "",
     pattern: "^(/[A-Za-z0-9._~-]+)*$",
-    description: "Path in front of every route, where a proxy passes it on: begins with a slash, ends without one.",
+    description: "Path in front of every route, if a proxy passes it on: begins with a slash, ends without one.",
   },
   PUBLIC_ORIGIN: {
     type: "string",
     pattern: "^https?://[^/]+$",
     description:
-      "Where browsers see the admin page, as https://herald.example.com. Required in production, and where a proxy changes the Host header. Where it is https, browsers are told to use nothing else for a year (HSTS).",
+      "The admin page's origin for browsers, such as https://herald.example.com. Required in production, and if a proxy changes the Host header. If it is https, browsers use nothing else for a year (HSTS).",
   },
   PAGE_FRAME_ANCESTORS: {
     type: "string",
     default: "",
     pattern: "^(https?://[^\\s;,'\"/]+( https?://[^\\s;,'\"/]+)*)?$",
     description:
-      "Origins whose pages may show the admin page in a frame, with spaces between; none where empty. The session's cookie is " +
+      "Origins whose pages may show the admin page in a frame, with spaces between; none if empty. The session's cookie is " +
       "sent only within one site, so these must be of the same site as the page: app.example.com and herald.example.com are.",
   },
   PAGE_PRODUCT_NAME: {
@@ -83,7 +83,7 @@ const ownSettings = {
   },
 } as const satisfies Settings;
 
-/** What no operator could set better, and tests set: given to {@link startManagementApi}. */
+/** Values that no operator needs to set, and tests do: given to {@link startManagementApi}. */
 export interface ManagementApiTuning {
   /** How long a manual delivery's request waits for the first attempt. One that takes longer goes on, and the answer says attemptCount 0. */
   manualTimeoutMs: number;

@@ -90,7 +90,7 @@ test("a name that would hide or turn round what stands beside it is left out", a
   }
 });
 
-test("regression: a forged event that was sent by hand leaves its author's name, also where the endpoint is deleted", async () => {
+test("regression: a forged event that was sent by hand leaves its author's name, even if the endpoint is deleted", async () => {
   const { endpoint } = await create(ana, { name: "Short-lived" });
   const mallory = await api.as({ organizationId, name: "Mallory", subject: "auth0|13", expiresInS: 100_000 });
   clock.advance(1_000);
@@ -140,7 +140,7 @@ test("the changes of all endpoints come in parts, the newest first, and none of 
 
 const noticesOf = (endpointId: string) => api.prisma.notice.findMany({ where: { endpointId }, orderBy: { id: "asc" } });
 
-test("the product is told who resumed an endpoint, replaced its secret and deleted it, and of no other edit", async () => {
+test("the product is notified who resumed an endpoint, replaced its secret and deleted it, and of no other edit", async () => {
   const { endpoint } = await create(ana);
   const path = `/webhooks/${endpoint.id}`;
   let { version } = endpoint;

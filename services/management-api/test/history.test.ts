@@ -137,7 +137,7 @@ describe("the history", () => {
     expect(body.detail).toContain(parameter);
   });
 
-  test("a rare outcome in a long history comes in several parts, none of which is slow", async () => {
+  test("a rare outcome in a long history comes in several parts, and none of them is slow", async () => {
     const rare = await storeDelivery(api.prisma, endpoint, { ...states.exhausted, createdAt: hoursAgo(1) });
     await storeMany(api.prisma, endpoint, 3_000);
     const { body: first } = await client.get(`${path()}?outcome=exhausted`).expect(200);

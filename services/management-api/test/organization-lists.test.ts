@@ -58,7 +58,7 @@ const deliveries = async (query = "limit=100") =>
 const idOf = ({ id }: { id: string }) => id;
 
 describe("the list of events", () => {
-  test("it has each event once, newest first, in parts, also where events are of the same millisecond", async () => {
+  test("it has each event once, newest first, in parts, even if events are of the same millisecond", async () => {
     const stored = [];
     for (let index = 0; index < 23; index++)
       stored.push(await event({ occurredAt: hoursAgo(1 + Math.floor(index / 6)) }));

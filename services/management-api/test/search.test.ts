@@ -91,7 +91,7 @@ describe("what a search shows", () => {
     });
   });
 
-  test("§6.1/window an event that has left the window says so, also where the endpoint is disabled", async () => {
+  test("§6.1/window an event that has left the window says so, even if the endpoint is disabled", async () => {
     await endpoint("enabled");
     await endpoint("paused", { enabled: false, disabledReason: "paused" });
     await endpoint("other types", { events: ["RiskCreated"] });

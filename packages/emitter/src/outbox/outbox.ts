@@ -19,7 +19,7 @@ export interface KnexTransaction {
   raw(text: string, values: readonly (string | null)[]): PromiseLike<unknown>;
 }
 
-/** What an outbox can write with; of anything else, a sentence that the compiler shows, with the call that writes there. */
+/** The clients with which an outbox can write. For any other client the compiler shows a sentence, with the call to use. */
 export type OutboxTransaction<Given> = Given extends StatementRunner | PrismaTransaction | KnexTransaction
   ? Given
   : Given extends { executeQuery: unknown }
@@ -39,12 +39,12 @@ export interface Outbox {
 }
 
 export interface OutboxOptions {
-  /** `herald_outbox` if absent; with its schema in front where that is not the connection's. */
+  /** `herald_outbox` if absent; with its schema in front if that is not the connection's. */
   table?: string;
 }
 
 /**
- * An outbox for events that are emitted if and only if a business transaction commits, even where a process crashes in
+ * An outbox for events that are emitted if and only if a business transaction commits, even if a process crashes in
  * between. A relay sends the events in the table.
  */
 export function createOutbox({ table = DEFAULT_OUTBOX_TABLE }: OutboxOptions = {}): Outbox {

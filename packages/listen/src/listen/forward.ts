@@ -4,14 +4,14 @@ import type { ReceivedRequest } from "./received-request.ts";
 export interface ForwardOptions {
   url: URL;
   /**
-   * Whether to hand on what does not verify, by any method, to the path that was received where the URL has none.
-   * Whoever reaches the listener, through a tunnel say, then reaches all of the program.
+   * Whether to hand on also requests that do not verify, by any method, and to the received path if the URL has none.
+   * Every sender that reaches the listener, such as through a tunnel, then reaches all of the program.
    */
   all?: boolean;
   timeoutMs: number;
 }
 
-/** What the sender gets, and how it is told to the developer. */
+/** The answer to the sender, and its description for the developer. */
 export interface Forwarded {
   status: number;
   /** Names and values by turns. */
@@ -21,7 +21,7 @@ export interface Forwarded {
   answer: string;
 }
 
-/** What belongs to one connection and not to the request (RFC 9110, 7.6.1), and what the next connection has again. */
+/** Headers of one connection, not of the request (RFC 9110, 7.6.1), and those that the next connection sets itself. */
 const OF_THE_CONNECTION = new Set([
   "connection",
   "content-length",
@@ -44,13 +44,14 @@ export function refusalOf({ method, verdict }: ReceivedRequest, { all = false }:
 }
 
 /**
- * Hands a request on as it came: method, body and headers byte for byte, but for the headers of the connection. Never throws: a program that can't be reached is answered for with 502 or 504, and said why.
+ * Hands a request on unchanged: method, body and headers byte for byte, but for the headers of the connection. Never throws: if the program can't be
+ * reached, the sender gets 502 or 504, with the reason.
  */
 export async function forward(request: ReceivedRequest, { url, all, timeoutMs }: ForwardOptions): Promise<Forwarded> {
   const target = all ? targetOf(url, request.path) : url;
   const { method, body } = request;
   const headers = withoutConnection(request.headers);
-  // A body of no bytes is said to be one, but for methods that have none.
+  // An empty body is announced by its length, except for methods that have no body.
   if (body.byteLength > 0 || !/^(GET|HEAD|DELETE|OPTIONS)$/.test(method)) {
     headers.push("Content-Length", String(body.byteLength));
   }

@@ -11,9 +11,9 @@ export interface ListenerOptions extends ReceiveOptions {
   port: number;
   /** PEM; without it the listener speaks plain HTTP. */
   tls?: { cert: string; key: string };
-  /** The answer to what verifies; 204 if absent. What does not verify gets 401. */
+  /** The status for requests that verify; 204 if absent. Others get 401. */
   status?: number;
-  /** A program that gets what verifies and gives the answer, in place of `status`. */
+  /** A program that gets the requests that verify and gives the answer, in place of `status`. */
   forward?: ForwardOptions;
   print: (text: string) => void;
   colour?: boolean;
@@ -56,7 +56,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   };
 }
 
-/** What is too large is not kept, so it is not forwarded either. */
+/** A body that is too large is not kept, so it is not forwarded either. */
 async function answerTo(received: ReceivedRequest, options: ListenerOptions): Promise<Forwarded> {
   const { verdict } = received;
   const tooLarge = !verdict.ok && verdict.reason === "body_too_large";

@@ -2,20 +2,20 @@ import type { IncomingMessage } from "node:http";
 import { type Rejected, type Verified, verify } from "@herald/receiver";
 import { LARGEST_EVENT_BYTES } from "../exchange.ts";
 
-/** A request with all that is worth showing about it. */
+/** A request with all that the listener shows of it. */
 export interface ReceivedRequest {
   receivedAt: Date;
   method: string;
   /** With its query. */
   path: string;
-  /** In the order and the spelling in which they came, repeated ones too. */
+  /** In their order and spelling, repeated ones too. */
   headers: [name: string, value: string][];
   /** Empty if it was over the limit. */
   body: Uint8Array;
   verdict: Verified | Refused;
 }
 
-/** What `verify` says, and two things that it is never asked about. */
+/** The verdict of `verify`, or one of two reasons for which `verify` is not called. */
 export interface Refused {
   ok: false;
   reason: Rejected["reason"] | "body_too_large" | "no_secret";

@@ -6,7 +6,7 @@ import type { Claims } from "./settings.ts";
 /** The sender of a request, by the claims of the token. */
 export interface Caller {
   subject: string;
-  /** What people call them; null if the token says nothing that can be shown. */
+  /** The name to show; null if the token has none that can be shown. */
   name: string | null;
   /** Null if the token names none, or one that breaks the rule for organization ids. */
   organizationId: string | null;

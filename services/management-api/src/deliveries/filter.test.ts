@@ -7,7 +7,7 @@ const ENDPOINT = "01a1f9ac-85a7-7000-8000-05bafe1f0496";
 const START = Date.parse("2026-03-01T12:00:00.000Z");
 const PART = 5;
 
-/** Keys of events that occurred so many milliseconds after the start, newest first. */
+/** Keys of events that occurred these milliseconds after the start, newest first. */
 const keysAt = (times: readonly number[]) =>
   times
     .map((ms, index) =>
@@ -16,7 +16,7 @@ const keysAt = (times: readonly number[]) =>
     .sort()
     .reverse();
 
-/** All parts, read as the history reads them: cursor by cursor, with so many events at a time. */
+/** All parts, read as the history reads them: cursor by cursor, with {@link PART} events at a time. */
 function allParts(keys: readonly string[]): string[] {
   const seen: string[] = [];
   let olderThan: string | null = null;
@@ -32,7 +32,7 @@ function allParts(keys: readonly string[]): string[] {
   return seen;
 }
 
-test("every delivery of an entity's events is in one part, and in one only, also where events are of the same millisecond", () => {
+test("every delivery of an entity's events is in one part, and in one only, even if events are of the same millisecond", () => {
   // A part has room for the events of one millisecond.
   const times = fc.array(fc.nat({ max: 30 }), { maxLength: 40 }).map((all) => {
     const counts = new Map<number, number>();

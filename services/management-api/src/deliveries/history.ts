@@ -20,7 +20,7 @@ export interface HistoryParts {
   windowDays: number;
 }
 
-/** What narrows a history, validated. */
+/** The filters of a history, validated. */
 export interface DeliveryFilter {
   outcome?: Outcome[];
   eventType?: string[];
@@ -44,9 +44,9 @@ export interface AllHistoryFilter extends HistoryFilter {
   endpointId?: string;
 }
 
-/** How many deliveries one answer reads: some milliseconds of PostgreSQL's time, however rare what the filters ask for is. */
+/** How many deliveries one answer reads: some milliseconds of PostgreSQL's time, however rare the deliveries that pass the filters are. */
 export const MAX_SCANNED = 2_000;
-/** The same of all endpoints' deliveries, of which some more are read to find the newest. */
+/** The same for the history of all endpoints. Some more deliveries are read to find the newest. */
 export const MAX_SCANNED_OF_ALL = 1_000;
 
 /** @throws ProblemError `webhook_not_found` */
@@ -77,7 +77,7 @@ function pageOf(rows: HistoryRow[], next: string | null): DeliveryPage {
   return { deliveries: rows.map(toListItem), nextCursor: next === null ? null : cursorOf(next) };
 }
 
-/** Whose history it is: an endpoint's, or that of all endpoints of an organization. */
+/** Names the history: an endpoint's, or that of all endpoints of an organization. */
 interface HistoryKey {
   organizationId: string;
   id: string | null;
@@ -110,16 +110,16 @@ export async function readHistory(
   return { rows, next: lastSeen ?? found?.rest ?? null };
 }
 
-/** What passes no filter is read all the same. */
+/** Deliveries that pass no filter are read all the same. */
 function scanOf({ id }: HistoryKey, filter: DeliveryFilter, limit: number): number {
   if (id !== null) return MAX_SCANNED;
   return Object.values(filter).some((value) => value !== undefined) ? MAX_SCANNED_OF_ALL : limit;
 }
 
-/** Of so many events the deliveries are looked for at once, however many endpoints there are. */
+/** One read looks for the deliveries of at least this many events, however many endpoints there are. */
 const MIN_EVENTS = 10;
 
-/** The deliveries that the filter's ids leave; null if it has none. */
+/** The deliveries that match the filter's ids; null if it has no ids. */
 async function seek(
   queries: Reads,
   { id, organizationId }: HistoryKey,
@@ -157,7 +157,7 @@ export async function readDelivery(
   const body = row.body ?? "";
   const attempts = row.attempts.map(({ startedAt: startedText, traceparent: own, ...attempt }): DeliveryAttemptInfo => {
     const startedAt = new Date(startedText);
-    // With which trace context an interrupted attempt was sent is not stored.
+    // The trace context of an interrupted attempt is not stored.
     const traceparent = attempt.failureKind === "interrupted" ? null : (own ?? row.traceparent);
     const sent = attemptHeaders({ deliveryId, eventType, startedAt, body, traceparent }, headers);
     return {

@@ -16,7 +16,7 @@ export interface SaveParts {
   prisma: PrismaClient;
   queries: Queries;
   secrets: SecretSealer;
-  /** Tells the owner of an endpoint that it was changed, before the client knows it. */
+  /** Notifies the owner of an endpoint of its change, before the client gets the answer. */
   tellOwner: TellOwner;
   clock: Clock;
   newId: () => string;
@@ -90,7 +90,7 @@ export async function readCreated(
   return row && { endpoint: toEndpointSummary(row, []), signingSecret: null };
 }
 
-/** Whether an endpoint was created and deleted since. Its id must not come again: what it has left is still being erased. */
+/** Whether an endpoint was created and deleted since. Its id must not be used again: its history is still being erased. */
 export async function wasDeleted({ prisma }: SaveParts, { id, organizationId }: EndpointKey): Promise<boolean> {
   const where = { endpointId: id, organizationId };
   return (await prisma.endpointChange.findFirst({ where, select: { id: true } })) !== null;

@@ -19,8 +19,8 @@ const BROTLI_QUALITY = 5;
 const TEXT = /^\.(css|html|js|svg|txt)$|^text\/|[/+](json|xml)$/;
 
 /**
- * Serves what is the same for everyone, and what anyone may ask for without a token. So a request costs no more than the bytes that it
- * gets: they are compressed once, at the start, and a client that has them already gets a 304.
+ * Serves a file that is the same for every client and needs no token. A request costs no more than the bytes that it gets: they are
+ * compressed once, at the start, and a client that has them already gets a 304.
  */
 export function publicFile(
   content: string | Buffer,

@@ -185,7 +185,7 @@ describe("the OpenAPI document as it is published", () => {
     expect(twice).toEqual([]);
   });
 
-  test("a problem's code is one of a closed list, for whoever generates a client", () => {
+  test("a problem's code is one of a closed list, for generated clients", () => {
     const { Problem, ProblemCode } = short.components.schemas;
     expect(Problem?.properties).toMatchObject({ code: { $ref: "#/components/schemas/ProblemCode" } });
     expect(ProblemCode?.enum).toEqual(problemKinds.map(([code]) => code));

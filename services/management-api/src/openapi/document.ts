@@ -17,20 +17,20 @@ import {
   textHeader,
 } from "./responses.ts";
 
-/** What the operations are about, in the order in which viewers list them. */
+/** The subjects of the operations, in the order in which viewers list them. */
 export const TAGS = [
   { name: "Endpoints", description: "The receivers that the organization configured, and how they fare." },
   {
     name: "Deliveries",
-    description: "What was sent to an endpoint, what became of it, sending by hand, and sending again.",
+    description: "Deliveries to an endpoint and their results, sending by hand, and sending again.",
   },
-  { name: "Events", description: "What an endpoint can subscribe to, and what happened." },
+  { name: "Events", description: "The events that an endpoint can subscribe to, and those that happened." },
   { name: "Session", description: "Who calls, and what they may do." },
 ] as const;
 
 type Tag = (typeof TAGS)[number]["name"];
 
-/** By the path, which says what an operation is about: its last name counts. */
+/** The tag of an operation, by the last name in its path. */
 export function tagOf({ path }: Pick<Operation, "path">): Tag {
   if (/\/(?:deliver|deliveries|resends)\b/.test(path)) return "Deliveries";
   if (path.startsWith("/event")) return "Events";
@@ -172,7 +172,7 @@ function describe(id: OperationId, operation: Operation, schemas: Record<SchemaN
 }
 
 const replayed: Headers = {
-  "Idempotent-Replayed": textHeader("`true` where this is the answer that the first request with the key got.", false),
+  "Idempotent-Replayed": textHeader("`true` if this is the answer that the first request with the key got.", false),
 };
 
 function successResponse({ success, rate, takesIdempotencyKey }: Operation): OpenApiResponse {

@@ -1,13 +1,13 @@
 import type { ProblemCode } from "@herald/contracts";
 
-/** A kind of problem: what a client can rely on, and what a person can do about it. */
+/** A kind of problem: fixed texts for clients, and advice for people. */
 export interface ProblemKind {
   status: number;
   /** The same for every problem of the kind. */
   title: string;
   /** When it comes. For the documentation. */
   when: string;
-  /** How to act on it. For the documentation, and for `detail` where the route says nothing more exact. */
+  /** How to act on it. For the documentation, and for `detail` if the route says nothing more exact. */
   action: string;
 }
 
@@ -23,7 +23,7 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
     status: 400,
     title: "This is no valid HTTP request",
     when: "The request line, a header or the framing of the body breaks the rules of HTTP/1.1.",
-    action: "Send a valid request; where a library made it, look at the proxies between.",
+    action: "Send a valid request; if a library made it, look at the proxies between.",
   },
   malformed_json: {
     status: 400,
@@ -167,7 +167,7 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
   nothing_to_resend: {
     status: 409,
     title: "There is nothing to send again",
-    when: "Starting a resend where the receiver got everything that the filter asks for, or where that has been sent again already.",
+    when: "Starting a resend if the receiver got everything that the filter asks for, or if that has been sent again already.",
     action: "Look at the preview, and widen the filter.",
   },
   resend_running: {

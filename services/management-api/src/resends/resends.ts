@@ -118,7 +118,7 @@ export async function readPreview(
   };
 }
 
-/** What the endpoint's receiver never got by now. */
+/** Counts the deliveries that the endpoint's receiver has never got. */
 export function findNeverGot(
   { queries, windowDays }: HistoryParts,
   { id: endpointId, organizationId }: EndpointKey,

@@ -23,7 +23,7 @@ export interface AttemptRow {
   errorSummary: string | null;
   failureKind: FailureKind | null;
   responseExcerpt: string | null;
-  /** The trace context that was sent, where it was not the event's. */
+  /** The trace context that was sent, if it was not the event's. */
   traceparent: string | null;
 }
 

@@ -37,7 +37,7 @@ export interface History {
 
 /**
  * A part of the history of an endpoint or of all, newest first: up to `limit` deliveries that pass the filters, among the next
- * `maxScanned`. A rare outcome in a long history takes several calls, none of which is slow.
+ * `maxScanned`. A rare outcome in a long history takes several calls, and none of them is slow.
  *
  * Locks nothing. Walks delivery_endpoint_id_id_idx backwards from the cursor, until the page is full or `maxScanned` rows
  * were read, from the ids of `to` down to those of `from`; of all endpoints, what {@link newestDeliveries} walks. With `among` it

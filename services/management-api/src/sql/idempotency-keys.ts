@@ -29,7 +29,7 @@ export interface TakenKey {
  * Takes an idempotency key for a request, or reads what has become of it. Null if another request has stored it just now,
  * which this statement does not see.
  *
- * Locks the key's row for the statement; where two requests bring a new key at once, the second one waits for the first one's
+ * Locks the key's row for the statement; if two requests bring a new key at once, the second one waits for the first one's
  * insert. Walks idempotency_key_pkey.
  */
 export async function takeIdempotencyKey(queries: Queries, take: KeyToTake): Promise<TakenKey | null> {

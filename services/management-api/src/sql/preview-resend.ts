@@ -28,7 +28,7 @@ export interface PreviewRow {
 }
 
 /**
- * What an endpoint's receiver never got: the newest `maxTaken` of it among the newest `maxScanned` deliveries of a period.
+ * The deliveries that an endpoint's receiver never got: the newest `maxTaken` of them among the newest `maxScanned` deliveries of a period.
  *
  * Locks nothing. Walks delivery_endpoint_id_id_idx from the period's end down, webhook_endpoint_pkey, what {@link neverSentAgain} walks,
  * and business_event_pkey once for each that is taken. The length of a body is known without reading it.

@@ -11,7 +11,7 @@ const METHODS = ["get", "post", "put", "delete"] as const;
 let document: OpenApiDocument;
 let own: Client;
 let other: Client;
-/** Of an endpoint, a delivery, an event by its key, its id and its entity, and a resend. */
+/** The ids of an endpoint, a delivery, an event (its key, its id and its entity), and a resend. */
 let otherIds: string[];
 let ownId: string;
 let bodies: Record<string, unknown>;

@@ -6,7 +6,7 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { useApi } from "../support/use-api.ts";
 
-// What anyone may ask for without a token. Compressed for each request, the page's script cost 15 to 24 ms of CPU, and 40 requests a
+// Files that need no token. Compressed for each request, the page's script cost 15 to 24 ms of CPU, and 40 requests a
 // second made every organization's reads twenty times as slow. A length before the body says that nothing is compressed on its way.
 
 const folder = mkdtempSync(join(tmpdir(), "herald-public-files-"));

@@ -51,7 +51,7 @@ describe("requests that two programs could read in two ways", () => {
 });
 
 describe("one request stays one", () => {
-  test("a body that looks like a request isn't taken for one, also where the body isn't read", async () => {
+  test("a body that looks like a request isn't taken for one, even if the body isn't read", async () => {
     const request =
       head(`POST ${WEBHOOKS} HTTP/1.1`, `Content-Length: ${smuggled.length}`, "Connection: close") + smuggled;
     expect((await sendRaw(api.origin, request)).map(({ status }) => status)).toEqual([401]);
