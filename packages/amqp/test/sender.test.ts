@@ -1,6 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { until } from "@herald/dev/harness/client-environment";
-import { bogusAck } from "@herald/dev/harness/link";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { describe, expect, test } from "@jest/globals";
 import { messageTo, useScopeEnvironment } from "./use-scope-environment.ts";
@@ -62,16 +61,6 @@ describe("a sender", () => {
     expect(sender.send(messageTo(queue, "back"))).toBe(true);
     await until("it has arrived", async () => (await environment.waitingIn(queue)) === 1);
     expect(await environment.take(queue)).toEqual(["back"]);
-  });
-
-  test("a sender opens the next channel after the broker closed the one that it had", async () => {
-    const { scope, sender } = await start();
-    environment.proxy.inject("test", bogusAck(1));
-    await until("the loss was seen", () => environment.logged.some(({ level }) => level === "warn"));
-    await scope.ready();
-    const queue = environment.names.otherQueue;
-    expect(sender.send(messageTo(queue, "back"))).toBe(true);
-    await until("it has arrived", async () => (await environment.waitingIn(queue)) === 1);
   });
 
   test("a sender drops messages while the socket is full, so that memory is bounded, and sends again afterwards", async () => {

@@ -3,11 +3,6 @@ import type { ReceivedRequest } from "./received-request.ts";
 
 export interface ForwardOptions {
   url: URL;
-  /**
-   * Whether to hand on also requests that do not verify, by any method, and to the received path if the URL has none.
-   * Every sender that reaches the listener, such as through a tunnel, then reaches all of the program.
-   */
-  all?: boolean;
   timeoutMs: number;
 }
 
@@ -37,8 +32,7 @@ const OF_THE_CONNECTION = new Set([
 ]);
 
 /** Why a request is not for the program, as an answer to the sender; null if it is handed on. */
-export function refusalOf({ method, verdict }: ReceivedRequest, { all = false }: ForwardOptions): string | null {
-  if (all) return null;
+export function refusalOf({ method, verdict }: ReceivedRequest): string | null {
   if (!verdict.ok) return `${verdict.reason}: ${verdict.message}`;
   return method === "POST" ? null : `${method} is not forwarded: Herald sends POST`;
 }
@@ -47,17 +41,12 @@ export function refusalOf({ method, verdict }: ReceivedRequest, { all = false }:
  * Hands a request on unchanged: method, body and headers byte for byte, but for the headers of the connection. Never throws: if the program can't be
  * reached, the sender gets 502 or 504, with the reason.
  */
-export async function forward(request: ReceivedRequest, { url, all, timeoutMs }: ForwardOptions): Promise<Forwarded> {
-  const target = all ? targetOf(url, request.path) : url;
+export async function forward(request: ReceivedRequest, { url, timeoutMs }: ForwardOptions): Promise<Forwarded> {
   const { method, body } = request;
-  const headers = withoutConnection(request.headers);
-  // An empty body is announced by its length, except for methods that have no body.
-  if (body.byteLength > 0 || !/^(GET|HEAD|DELETE|OPTIONS)$/.test(method)) {
-    headers.push("Content-Length", String(body.byteLength));
-  }
+  const headers = [...withoutConnection(request.headers), "Content-Length", String(body.byteLength)];
   try {
-    const answered = await exchange(target, { method, headers, body }, timeoutMs);
-    return passedOn(answered, `${answered.status} by ${target.href} in ${answered.durationMs} ms`);
+    const answered = await exchange(url, { method, headers, body }, timeoutMs);
+    return passedOn(answered, `${answered.status} by ${url.href} in ${answered.durationMs} ms`);
   } catch (error) {
     if (!(error instanceof ExchangeError)) throw error;
     const status = error.kind === "timeout" ? 504 : 502;
@@ -68,13 +57,6 @@ export async function forward(request: ReceivedRequest, { url, all, timeoutMs }:
       answer: `${status}: ${error.message}`,
     };
   }
-}
-
-/** A URL without a path takes the path that was received, with its query. */
-export function targetOf(url: URL, receivedPath: string): URL {
-  if (url.pathname !== "/" || url.search !== "" || !receivedPath.startsWith("/")) return url;
-  // Joined as text: as a relative URL, "//host/path" would lead to another host.
-  return new URL(`${url.origin}${receivedPath}`);
 }
 
 function passedOn({ status, headers, body }: ReceiverAnswer, answer: string): Forwarded {

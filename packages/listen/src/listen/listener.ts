@@ -61,7 +61,7 @@ async function answerTo(received: ReceivedRequest, options: ListenerOptions): Pr
   const { verdict } = received;
   const tooLarge = !verdict.ok && verdict.reason === "body_too_large";
   if (options.forward && !tooLarge) {
-    const refusal = refusalOf(received, options.forward);
+    const refusal = refusalOf(received);
     return refusal === null ? forward(received, options.forward) : ownAnswer(verdict.ok ? 405 : 401, refusal);
   }
   if (verdict.ok) return ownAnswer(options.status ?? 204, "");
