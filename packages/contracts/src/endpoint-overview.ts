@@ -119,7 +119,7 @@ export type PeriodRates = Static<typeof PeriodRates>;
 
 export const EndpointRates = object(
   "How an endpoint's attempts fared. They are counted as they end and written once a minute, so the last minute may be missing, and one " +
-    "before a crash; each delivery's history is exact. What is older than the retention is not counted.",
+    "before a crash; each delivery's history is exact. Older attempts than the retention are not counted.",
   {
     endUtc: time("The end of the hour under way, with which the last hour and the last day end."),
     periods: listOf(refTo({ PeriodRates }), "Over 1, 7 and 30 days.", { minItems: 3, maxItems: 3 }),

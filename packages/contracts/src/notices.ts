@@ -74,7 +74,7 @@ const eventRejected = noticeOf(
     ),
     cause: UndeliveredCause,
     events: count(
-      "For how many events the notice stands: those of one organization, type and reason that came within about a second. Where the cause is `unknown_type` or `too_old`, each publisher tells of the first ones of an hour.",
+      "The number of events of this notice: those of one organization, type and reason that came within about a second. If the cause is `unknown_type` or `too_old`, each publisher reports only the first ones of an hour.",
       { minimum: 1 },
     ),
   },

@@ -59,8 +59,8 @@ export const CHANGED_BY = ["admin", "operator", "herald"] as const;
 export type ChangedBy = (typeof CHANGED_BY)[number];
 
 /**
- * Why an endpoint has no delivery of an event, each with the sentence that API, page, command and documents say. Where several
- * hold, the first one counts: what held from the beginning comes before what time or a setting has brought.
+ * Why an endpoint has no delivery of an event, each with the sentence that API, page, command and documents say. If several
+ * hold, the first one counts: a reason that held from the beginning comes before one that time or a setting has brought.
  */
 export const NO_DELIVERY_REASONS = {
   created_later: "The endpoint was created after the event occurred, so it never gets it.",
@@ -72,8 +72,8 @@ export const NO_DELIVERY_REASONS = {
   disabled:
     "The endpoint is disabled, by an admin or after failures. A resume within seven days of the event brings it.",
   not_yet:
-    "Herald is about to make the delivery: of a new event within moments, after a resume or a new subscription by turns with " +
-    "other endpoints.",
+    "Herald will make the delivery soon: for a new event within moments; after a resume or a new subscription when the endpoint's " +
+    "turn comes.",
 } as const;
 export type NoDeliveryReason = keyof typeof NO_DELIVERY_REASONS;
 

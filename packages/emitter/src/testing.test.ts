@@ -45,7 +45,7 @@ test("a recording emitter fails once if the test wants it, and always when it is
   expect(emitter.emitted).toHaveLength(1);
 });
 
-test("a recording emitter tells the handlers of rejected events what a test says, until they are closed", async () => {
+test("a recording emitter calls the handlers of rejected events with what a test gives, until they are closed", async () => {
   const emitter = recordingEmitter();
   const notices: RejectedEvent[] = [];
   const rejections = emitter.onRejected((rejection) => void notices.push(rejection), { queue: "product.rejected" });

@@ -7,7 +7,7 @@ export const LARGEST_EVENT_BYTES = 256 * 1024;
 /** A request that is ready to be sent. */
 export interface OutgoingRequest {
   method: string;
-  /** Names and values by turns, but for `Host`. They are sent as they stand, repeated ones too. */
+  /** Names and values alternately, without `Host`. They are sent unchanged, repeated ones too. */
   headers: string[];
   body: Uint8Array;
 }
@@ -15,7 +15,7 @@ export interface OutgoingRequest {
 /** The receiver's answer, read to its end. */
 export interface ReceiverAnswer {
   status: number;
-  /** Names and values by turns, as received. */
+  /** Names and values alternately, as received. */
   headers: string[];
   body: Uint8Array;
   durationMs: number;

@@ -1,7 +1,7 @@
 import { EVENT_TYPES, type HeraldEvent } from "./events.ts";
 
 /**
- * A verified payload as an event whose `type` tells what it is, or null if it is none: a manual payload, or an event of
+ * A verified payload as an event, by its `type`, or null if it is none: a manual payload, or an event of
  * a type that is not known here. Fields that are not known are kept.
  *
  * It knows Herald's default catalogue. For a catalogue of your own, give it the names and the type of its events:

@@ -191,7 +191,7 @@ describe("without a built page", () => {
     expect(((await response.json()) as { detail: string }).detail).toMatch(/isn't built.*pnpm build/);
   });
 
-  test("if the public origin is https, every answer tells browsers to use nothing else", async () => {
+  test("if the public origin is https, every answer makes browsers use nothing else", async () => {
     for (const path of ["/administration/integrations", "/openapi.json", "/nothing"]) {
       const { headers } = await fetch(plain.origin + path);
       expect(headers.get("strict-transport-security")).toBe("max-age=31536000");

@@ -166,14 +166,14 @@ test("the product is notified who resumed an endpoint, replaced its secret and d
   }
 });
 
-test("one edit that resumes an endpoint and replaces its secret tells the product both", async () => {
+test("one edit that resumes an endpoint and replaces its secret notifies the product of both", async () => {
   const { endpoint } = await create(ana, { enabled: false });
   const edit = settings({ rotateSecret: true, version: endpoint.version });
   await ana.put(`/webhooks/${endpoint.id}`).send(edit).expect(200);
   expect((await noticesOf(endpoint.id)).map(({ type }) => type)).toEqual(["resumed", "secretReplaced"]);
 });
 
-test("an edit or a deletion of another version tells the product nothing, and one of two at once tells it", async () => {
+test("an edit or a deletion of another version makes no notice, and two at once make one", async () => {
   const { endpoint } = await create(ana);
   const path = `/webhooks/${endpoint.id}`;
   await ana

@@ -50,7 +50,7 @@ const rowsOf = (buckets: string): Sendable[] =>
     ...{ number: String(index + 1), json: String(index + 1), bucket, traceparent: undefined },
   }));
 
-/** Sends rows to an emitter that fails for some of them, and tells which were tried before any was done. */
+/** Sends rows to an emitter that fails for some of them, and returns which were tried before the first one ended. */
 async function send(rows: Sendable[], failures: Record<string, NotSentReason> = {}) {
   const tried: string[] = [];
   const emitJson = async (json: string) => {

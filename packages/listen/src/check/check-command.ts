@@ -15,7 +15,7 @@ const usage = `herald-listen check: tries a receiver with good, hostile and odd 
 
 Good requests are real to your receiver: some forty sample events arrive. Try one that may get them.
 It finds out which signature your receiver verifies, X-Service-Signature or webhook-signature, and forges that one.
-Ends with 0 where all is right or merely slow, with 1 where something is wrong, and with 2 where nothing could be tried.`;
+Ends with 0 if all is right or merely slow, with 1 if something is wrong, and with 2 if nothing could be tried.`;
 
 /** @returns the exit code */
 export async function runCheck(args: string[]): Promise<number> {

@@ -9,7 +9,7 @@ export interface ForwardOptions {
 /** The answer to the sender, and its description for the developer. */
 export interface Forwarded {
   status: number;
-  /** Names and values by turns. */
+  /** Names and values alternately. */
   headers: string[];
   body: Uint8Array;
   /** Such as "204 by http://localhost:3000/hooks in 12 ms". */

@@ -25,7 +25,7 @@ export interface DeliverParts {
   clock: Clock;
   newId: () => string;
   requestAttempt: RequestAttempt;
-  /** Runs the organization's writes by turns. */
+  /** Limits how many writes of the organization run at once. */
   writeLimiter: KeyedLimiter;
 }
 
