@@ -1,9 +1,7 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { brotliCompressSync, gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
-import { defineConfig, type Plugin, type ProxyOptions } from "vite";
+import { defineConfig, type ProxyOptions } from "vite";
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -11,7 +9,7 @@ export default defineConfig(({ command }) => ({
   root: here("."),
   // Built assets are addressed relative to <base>, which the server writes: BASE_PATH is not known here.
   base: command === "build" ? "./" : "/administration/integrations/",
-  plugins: [react(), compressAssets()],
+  plugins: [react()],
   resolve: {
     conditions: ["herald-source", "module", "browser", "development|production"],
     // Radix locks scrolling with this package, which adds a <style> element: the page's CSP forbids those.
@@ -34,21 +32,4 @@ function runningHerald(): Record<string, ProxyOptions> {
   if (!existsSync(runFile)) return {};
   const { apiUrl, token } = JSON.parse(readFileSync(runFile, "utf8"));
   return { "/api": { target: apiUrl, headers: { authorization: `Bearer ${token}` } } };
-}
-
-/** Compresses the assets as well as can be, once, so that the service that serves them never has to. */
-function compressAssets(): Plugin {
-  return {
-    name: "compress-assets",
-    apply: "build",
-    writeBundle({ dir = here("dist") }) {
-      const assets = join(dir, "assets");
-      for (const name of readdirSync(assets).filter((each) => /\.(js|css|svg)$/.test(each))) {
-        const bytes = readFileSync(join(assets, name));
-        if (bytes.length < 1_024) continue;
-        writeFileSync(join(assets, `${name}.br`), brotliCompressSync(bytes));
-        writeFileSync(join(assets, `${name}.gz`), gzipSync(bytes, { level: 9 }));
-      }
-    },
-  };
 }

@@ -9,19 +9,19 @@ export interface Connection {
   isUp(): boolean;
   /** The broker takes no messages for now (its memory or disk alarm). */
   isBlocked(): boolean;
-  /** Why nothing can be sent right now, in words; undefined where something can. */
+  /** Why nothing can be sent right now, in words; undefined if something can. */
   obstacle(): string | undefined;
   /** Resolves once it is open, or when the signal aborts. */
   whenUp(signal: AbortSignal): Promise<void>;
-  /** @throws where it is not open */
+  /** @throws if it is not open */
   openChannel(): Promise<Channel>;
-  /** @throws where it is not open */
+  /** @throws if it is not open */
   openConfirmChannel(): Promise<ConfirmChannel>;
   /** Calls the listener after each change of `isUp` and `isBlocked`, until the function that it returns is called. */
   onChange(listener: () => void): () => void;
   /**
-   * Stops to read what the broker sends, or goes on. Meanwhile it waits in the socket and with the broker, which sends no more than both have
-   * room for. A connection that has recovered reads.
+   * Stops or resumes reading from the socket. While reading is stopped, data waits in the socket and at the broker, which sends
+   * no more than both have room for. A connection that has recovered reads.
    */
   rest(isResting: boolean): void;
   close(): Promise<void>;
@@ -32,7 +32,7 @@ export interface ConnectionOptions {
   url: string;
   /** Shown in the broker's list of connections. */
   name: string;
-  /** PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node where absent. */
+  /** PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node if absent. */
   ca?: string | undefined;
   outages: Outages;
   /** How long the broker may take to answer that a connection or a channel is closed. */
@@ -51,7 +51,7 @@ const BACKOFF = { initialDelay: 100, factor: 2, maxDelay: 5_000, jitter: 0.2, ma
 /**
  * Starts connecting; returns at once.
  *
- * @throws where the URL is not an AMQP URL
+ * @throws if the URL is not an AMQP URL
  */
 export function openConnection({ url, name, ca, outages, closeTimeoutMs }: ConnectionOptions): Connection {
   let live: ChannelModel | undefined;
@@ -81,7 +81,7 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
       destroySocket(live);
       rest(false);
       live = undefined;
-      // The broker blocks each connection separately: where the next one is blocked too, the broker sends a new notification.
+      // The broker blocks each connection separately: if the next one is blocked too, the broker sends a new notification.
       blocked = false;
       problem = `the connection was lost: ${error.message}`;
       outages.up(publishing);
@@ -113,7 +113,7 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
     for (const listener of listeners) listener();
   }
 
-  /** amqplib has no flow control for what comes in. It reads its socket when that says that it is readable. */
+  /** amqplib has no flow control for incoming data. It reads its socket on each "readable" event. */
   function makeRestable(model: ChannelModel): void {
     const socket = socketOf(model);
     if (socket === undefined) return;
@@ -126,7 +126,7 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
     clearInterval(resting);
     resting = undefined;
     if (isResting) {
-      // The broker's heartbeats wait with the rest, so amqplib would take it for dead.
+      // The broker's heartbeats wait unread too, so amqplib would take the broker for dead.
       const peer = live?.connection as { recvSinceLastCheck?: boolean } | undefined;
       resting = setInterval(() => {
         if (peer) peer.recvSinceLastCheck = true;
@@ -195,7 +195,7 @@ function withMessage(error: Error): Error {
 }
 
 /**
- * amqplib ends only its half of the socket. Where the peer has vanished without closing it, the other half would stay for the
+ * amqplib ends only its half of the socket. If the peer has vanished without closing it, the other half would stay for the
  * quarter of an hour that TCP keeps trying. The stream is not in amqplib's types.
  */
 function destroySocket(model: ChannelModel | undefined): void {
@@ -204,9 +204,9 @@ function destroySocket(model: ChannelModel | undefined): void {
 
 /**
  * A broker that is being stopped may end a connection in the packet in which it opens it. amqplib emits that event before a
- * listener can be added, and would take the connection for an open one for ever. But it ends its side of the socket, which shows here.
+ * listener can be added, and would take the connection for an open one for ever. But the broker ends its side of the socket, which shows here.
  *
- * @throws where that has happened, so that the next try follows
+ * @throws if that has happened, so that the next try follows
  */
 function assertOpen(model: ChannelModel): void {
   if (socketOf(model)?.writableEnded) throw new Error("The broker closed the connection as soon as it was open.");

@@ -13,24 +13,24 @@ export interface IncomingMessage {
   readonly content: Buffer;
   /** The queue that the message came from. */
   readonly queue: string;
-  /** The exchange that the message was published to, as the broker says: "" where it was sent to the queue itself. */
+  /** The exchange that the message was published to, as the broker says: "" if it was sent to the queue itself. */
   readonly exchange: string;
   readonly routingKey: string;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly properties: MessageProperties;
-  /** True where the broker may have delivered the message before. */
+  /** True if the broker may have delivered the message before. */
   readonly redelivered: boolean;
   /** The message is done: the broker deletes it from its queue. */
   ack(): void;
   /** Gives the message back to its queue, which delivers it again at once, to any consumer. Counts towards the queue's delivery limit. */
   requeue(): void;
-  /** Removes the message from its queue. The broker dead-letters it where the queue is set up so, and else drops it. */
+  /** Removes the message from its queue. The broker dead-letters it if the queue is set up for that, and else drops it. */
   reject(): void;
   /**
    * Answers the message, with the `reply` that the consumer was started with. An answer may get lost without an error; the
    * requester has a timeout.
    *
-   * @throws where the consumer was started without a `reply`
+   * @throws if the consumer was started without a `reply`
    */
   reply(content: Buffer): void;
 }
@@ -41,14 +41,14 @@ export type Reply = (request: MessageProperties, content: Buffer) => void;
 export interface ConsumerOptions {
   /** One queue, or several that share the consumer's channel. */
   queue: string | readonly string[];
-  /** How many messages of each queue may be unsettled at once; a function, where queues differ. Quorum queues are at their best from about 250. */
+  /** How many messages of each queue may be unsettled at once; a function if queues differ. Quorum queues are at their best from about 250. */
   prefetch: number | ((queue: string) => number);
   /**
    * How many bytes of unsettled messages it may hold, since a prefetch counts messages and no bytes. While it holds more, its connection is not
    * read, so the connection has to be its own. It may go past this by what one read brings, some 64 KiB, and a message.
    */
   maxBytes?: number;
-  /** Called when the channel has ended. Messages that were handed out and are not settled come again, on another channel. */
+  /** Called when the channel has ended. Messages that were handed out and not settled are delivered again, on another channel. */
   lost?(): void;
   /**
    * Gets each message. To throw or reject means "not now": the message is kept, and handed over again after a pause that
@@ -57,7 +57,7 @@ export interface ConsumerOptions {
   handle(message: IncomingMessage): void | Promise<void>;
 }
 
-/** What a consumer needs besides its scope. */
+/** Services that a consumer uses besides its scope. */
 export interface ConsumerContext {
   log: BrokerLog;
   /** How `IncomingMessage.reply` answers. */
@@ -68,14 +68,14 @@ export interface Consumer {
   /**
    * Takes no more messages, waits until those that were handed out are settled, and leaves the rest to the queue.
    *
-   * @param options.drainTimeoutMs how long it waits at most; 10 s where absent
+   * @param options.drainTimeoutMs how long it waits at most; 10 s if absent
    */
   close(options?: { drainTimeoutMs?: number }): Promise<void>;
 }
 
 const DRAIN_TIMEOUT_MS = 10_000;
 const NOTHING = Buffer.alloc(0);
-/** So many acknowledgements wait for no more. */
+/** This many acknowledgements are sent without waiting for more. */
 const ENOUGH_ACKS = 125;
 /** The pauses between two tries of a handler with the same message. */
 const RETRY_BACKOFF = { firstMs: 100, longestMs: 30_000 };
@@ -86,7 +86,7 @@ const HOLD_MS = 20 * 60_000;
  * Consumes its queues on a channel of its own, and consumes them again after each end of the channel, a cancellation by the
  * broker included.
  *
- * @throws where the scope is closed
+ * @throws if the scope is closed
  *
  * @example
  * const consumer = startConsumer(
@@ -261,7 +261,7 @@ export function startConsumer(
 }
 
 interface QueueConsumer {
-  /** Rejects where the queue can't be consumed. */
+  /** Rejects if the queue can't be consumed. */
   started: Promise<unknown>;
   /** Asks the broker to send no more messages. */
   cancel(): Promise<unknown>;
@@ -269,7 +269,7 @@ interface QueueConsumer {
 
 interface QueueConsumerOptions {
   prefetch: number;
-  /** Gets null where the broker has cancelled the consumer. */
+  /** Gets null if the broker has cancelled the consumer. */
   got: (delivery: ConsumeMessage | null) => void;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What goes wrong with a broker comes in three severities, each of which includes the one before:
+ * Failures of a broker have three severities. Each includes the one before:
  *
  * - **message**: one message was not sent. `publish` rejects with a {@link NotSentError}, and the caller decides.
  * - **channel**: the broker closed one channel (404, 406, an acknowledgement that took 30 minutes) or cancelled its
@@ -25,7 +25,7 @@ export type NotSentReason =
   | "closed";
 
 /**
- * A message that must count as not sent. For some reasons the broker may have it all the same, so a caller that sends it
+ * A message that must count as not sent. With some reasons the broker may have the message all the same, so a caller that sends it
  * again needs consumers that can handle the same message twice.
  *
  * @example

@@ -1,4 +1,4 @@
-/** What this package logs to. Any logger with these methods fits. */
+/** The log of this package. Any logger with these methods fits. */
 export interface BrokerLog {
   debug(message: string, fields?: Record<string, unknown>): void;
   info(message: string, fields?: Record<string, unknown>): void;

@@ -9,32 +9,32 @@ export interface OutgoingMessage {
   /** JSON, UTF-8. */
   content: Buffer;
   headers?: Record<string, unknown>;
-  /** Whether the message survives a restart of the broker. True where absent. */
+  /** Whether the message survives a restart of the broker. True if absent. */
   persistent?: boolean;
   /** A name of the message for consumers, for instance the id of what it is about. */
   messageId?: string;
-  /** What kind of message it is, for consumers. */
+  /** The kind of message, for consumers. */
   type?: string;
-  /** True where absent: a message that no queue takes is not sent. False: such a message is confirmed and dropped. */
+  /** True if absent: a message that no queue takes is not sent. False: such a message is confirmed and dropped. */
   mandatory?: boolean;
 }
 
 export interface PublisherOptions {
-  /** How many messages may be unconfirmed at once; 500 where absent. amqplib itself would buffer without bound. */
+  /** How many messages may be unconfirmed at once; 500 if absent. amqplib itself would buffer without bound. */
   maxUnconfirmed?: number;
-  /** How long a message may take from `publish` to its confirm, any reconnection included; 10 s where absent. */
+  /** How long a message may take from `publish` to its confirm, any reconnection included; 10 s if absent. */
   timeoutMs?: number;
   /**
-   * What happens to the messages that are unconfirmed when their channel dies. Whether they arrived is unknown.
+   * How to treat messages that are unconfirmed when their channel dies. It is unknown whether they arrived.
    *
-   * - "reject", where absent: they count as not sent ("channel-closed"), and the caller decides.
+   * - "reject", if absent: they count as not sent ("channel-closed"), and the caller decides.
    * - "resend": they are sent again on the next channel, first and in their order, until their time is up. Consumers must
-   *   be able to handle the same message twice. A message that itself kills the channel would come round until then, so
+   *   be able to handle the same message twice. A message that itself kills the channel would be sent again until then, so
    *   this is for exchanges that `declare` has checked.
    */
   onChannelLost?: "reject" | "resend";
   /**
-   * Where given, a message that no queue takes is sent once more after this time, before it counts as "unroutable". It is
+   * If given, a message that no queue takes is sent once more after this time, before it counts as "unroutable". It is
    * for a queue that may be bound a moment after its exchange was made.
    */
   unroutableGraceMs?: number;
@@ -46,10 +46,10 @@ export interface Publisher {
    * Callers bound the memory by awaiting: a message that waits here is only referred to, not yet encoded.
    *
    * @returns when the broker has taken responsibility for the message
-   * @throws {NotSentError} where that did not happen in time
+   * @throws {NotSentError} if that did not happen in time
    */
   publish(message: OutgoingMessage): Promise<void>;
-  /** Takes no more, waits for what is under way (`timeoutMs` at most), and closes the channel. */
+  /** Takes no more, waits for messages under way (at most `timeoutMs`), and closes the channel. */
   close(): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ const TIMEOUT_MS = 10_000;
 /**
  * Publishes with confirms, on a channel of its own.
  *
- * @throws where the scope is closed
+ * @throws if the scope is closed
  *
  * @example
  * const publisher = startPublisher(scope, { timeoutMs: 5_000 });
@@ -90,7 +90,7 @@ export function startPublisher(scope: BrokerScope, options: PublisherOptions = {
    */
   const unconfirmed = new Map<string, Job>();
   let lastNumber = 0;
-  /** How many messages there are whose callers still wait. */
+  /** The number of messages whose callers still wait. */
   let pending = 0;
   /** amqplib's buffer is over its mark; "drain" says when it is empty. */
   let saturated = false;
@@ -148,7 +148,7 @@ export function startPublisher(scope: BrokerScope, options: PublisherOptions = {
     try {
       saturated = !to.publish(exchange, routingKey, content, sent, (nack) => confirmed(number, nack));
     } catch (error) {
-      // The channel is closing. Where lost messages are sent again, this one stays among them until `lost`.
+      // The channel is closing. If lost messages are sent again, this one stays among them until `lost`.
       if (error instanceof IllegalOperationError && resends) return;
       unconfirmed.delete(number);
       if (error instanceof IllegalOperationError) fail(job, "channel-closed", "the channel was closing");

@@ -7,7 +7,7 @@ import { backoffMs, endsWithin, pause } from "./timing.ts";
 export interface RecoveringChannel<C extends Channel = Channel> {
   /** The channel that is open and set up, if there is one right now. */
   current(): C | undefined;
-  /** What ended the last channel, or kept it from being set up; undefined while a channel is open. */
+  /** The error that ended the last channel, or its set-up; undefined while a channel is open. */
   problem(): Error | undefined;
   /** Closes the channel, and opens no further one. Further calls wait for the first. */
   close(): Promise<void>;
@@ -29,13 +29,13 @@ export interface BrokerScope {
   isClosed(): boolean;
   /** Connected, not blocked, and every channel is open. */
   isReady(): boolean;
-  /** Resolves once `isReady()`. @throws where the scope is closed before */
+  /** Resolves once `isReady()`. @throws if the scope is closed before */
   ready(): Promise<void>;
   /** Closes all channels, each as its own `close()` does, and then the connection. */
   close(): Promise<void>;
 }
 
-/** What a channel is for. */
+/** Describes the work of a channel. */
 export interface ChannelSpec<C extends Channel> {
   /** Names it in logs: "consumer of orders". */
   purpose: string;
@@ -50,7 +50,7 @@ export interface ChannelSpec<C extends Channel> {
   opened?(channel: C): void;
   /** Called when the channel is dead, before all other listeners. The broker forgets what was under way on the channel. */
   lost?(): void;
-  /** Called before the channel is closed for good; the channel is closed once this resolves. Called too where no channel is open. */
+  /** Called before the channel is closed for good; the channel is closed once this resolves. Also called if no channel is open. */
   beforeClose?(): Promise<void>;
 }
 
@@ -60,10 +60,10 @@ const HEALTHY_LIFE_MS = 10_000;
 
 /**
  * Keeps one channel open. A channel ends in one of three ways: with its connection, by an error of its own, or because
- * what it was opened for no longer exists (`invalidate`). All three leave {@link live} by the same way and enter it again, so
- * there is one path to get right.
+ * its purpose no longer exists (`invalidate`). All three leave {@link live} in the same way and enter it again, so there is only
+ * one path to get right.
  *
- * @throws where the scope is closed
+ * @throws if the scope is closed
  *
  * @example
  * const channel = maintainChannel(scope, {
@@ -165,7 +165,7 @@ export function maintainChannel<C extends Channel>(scope: BrokerScope, spec: Cha
 }
 
 /**
- * Closes a channel, even a dead one. amqplib's `close()` throws on a dead one, and never settles where the connection
+ * Closes a channel, even a dead one. amqplib's `close()` throws on a dead one, and never settles if the connection
  * dies meanwhile; the "close" event always comes.
  */
 async function closeChannel(channel: Channel, timeoutMs: number): Promise<void> {

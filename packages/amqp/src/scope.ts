@@ -8,7 +8,7 @@ export interface BrokerScopeOptions {
   url: string;
   /** Shown in the broker's list of connections. */
   name: string;
-  /** PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node where absent. */
+  /** PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node if absent. */
   ca?: string | undefined;
   outages: Outages;
   /**
@@ -17,7 +17,7 @@ export interface BrokerScopeOptions {
    * next one tries again.
    */
   declare(channel: Channel): Promise<unknown>;
-  /** How long the broker may take to answer that a connection or a channel is closed; 2 s where absent. */
+  /** How long the broker may take to answer that a connection or a channel is closed; 2 s if absent. */
   closeTimeoutMs?: number;
 }
 
@@ -30,7 +30,7 @@ const CLOSE_TIMEOUT_MS = 2_000;
  * A program that both consumes and publishes opens two: a broker that is short of memory or disk stops reading from the
  * connections that publish, and acknowledgements on the same connection would wait with the messages.
  *
- * @throws where the URL is not an AMQP URL
+ * @throws if the URL is not an AMQP URL
  *
  * @example
  * const scope = openBrokerScope({

@@ -2,7 +2,7 @@ import { type Channel, IllegalOperationError } from "amqplib";
 import type { OutgoingMessage } from "./publisher.ts";
 import { type BrokerScope, maintainChannel } from "./recovering-channel.ts";
 
-/** A message that may get lost. It is not persistent, and is dropped where no queue takes it. */
+/** A message that may get lost. It is not persistent, and is dropped if no queue takes it. */
 export interface SentMessage extends Pick<OutgoingMessage, "exchange" | "routingKey" | "content"> {
   /** The correlation id of the request that the message answers. */
   correlationId?: string;
@@ -12,10 +12,10 @@ export interface SentMessage extends Pick<OutgoingMessage, "exchange" | "routing
 
 export interface Sender {
   /**
-   * Sends a message at once, without a confirm, or drops it. Nothing is kept for later: where losing messages is not
-   * harmless, use a `Publisher`.
+   * Sends a message at once, without a confirm, or drops it. Nothing is kept for later: if losing messages does
+   * harm, use a `Publisher`.
    *
-   * @returns false where it was dropped: there is no channel, the broker takes no messages for now, or the socket is full
+   * @returns false if it was dropped: there is no channel, the broker takes no messages for now, or the socket is full
    */
   send(message: SentMessage): boolean;
   close(): Promise<void>;
@@ -24,7 +24,7 @@ export interface Sender {
 /**
  * Sends without confirms, on a channel of its own.
  *
- * @throws where the scope is closed
+ * @throws if the scope is closed
  *
  * @example
  * const sender = startSender(scope);

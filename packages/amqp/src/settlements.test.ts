@@ -83,7 +83,7 @@ describe("settlements", () => {
     );
   });
 
-  test("settlements send the acknowledgements of some milliseconds in one frame where that is possible", () => {
+  test("settlements send the acknowledgements of some milliseconds in one frame if that is possible", () => {
     const broker = brokerSide();
     const settlements = settleOn(broker.channel, MANY);
     const messages = [1, 2, 3, 4, 5].map((tag) => broker.deliver(tag));

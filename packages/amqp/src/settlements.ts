@@ -27,7 +27,7 @@ export interface SettlementOptions {
 }
 
 /**
- * Acknowledgements are sent together, as one frame where they can be: a quorum queue writes every acknowledgement frame to its
+ * Acknowledgements are sent together, as one frame if possible: a quorum queue writes every acknowledgement frame to its
  * log, and each frame wakes the broker. They gather for some milliseconds, or until they are `enough`.
  */
 export function settleOn(channel: Pick<Channel, "ack" | "nack">, { enough, onBytes }: SettlementOptions): Settlements {

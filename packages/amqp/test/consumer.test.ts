@@ -57,7 +57,7 @@ describe("consumer", () => {
   test("regression: a consumer holds no more bytes than it may, whatever its prefetch, and its connection stays open", async () => {
     const { queue } = environment.names;
     const [size, maxBytes, total] = [16 * 1_024, 256 * 1_024, 200];
-    // What one read brings may come on top, the rest of a message before it, and a message.
+    // One read may add to that: the rest of the message before, and another message.
     const mostAtOnce = (maxBytes + 2 * 64 * 1_024) / size + 2;
     const unsettled: IncomingMessage[] = [];
     const came: string[] = [];

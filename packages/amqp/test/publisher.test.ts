@@ -146,18 +146,6 @@ describe("a message that is not confirmed", () => {
     expect(await outcomes([publisher.publish(messageTo(queue, "y"))])).toEqual(["sent"]);
   });
 
-  test("a message counts as not sent when the channel dies, and the next message is sent", async () => {
-    const { publisher } = await environment.publishing();
-    const queue = environment.names.otherQueue;
-    environment.proxy.holdAnswers();
-    environment.proxy.inject("test", bogusAck(1));
-    const inFlight = many(3, () => publisher.publish(messageTo(queue, "x")));
-    environment.proxy.release();
-    expect(await outcomes(inFlight)).toEqual(["channel-closed", "channel-closed", "channel-closed"]);
-    expect(await outcomes([publisher.publish(messageTo(queue, "y"))])).toEqual(["sent"]);
-    expect(await environment.take(queue)).toEqual(["y"]);
-  });
-
   test("a message counts as not sent when its exchange does not exist, and the publisher opens the next channel", async () => {
     const { publisher } = await environment.publishing();
     const lost = publisher.publish({ exchange: "nowhere", routingKey: "x", content: Buffer.from("x") });

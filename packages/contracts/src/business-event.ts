@@ -35,7 +35,7 @@ const utcTime = (description: string) =>
   });
 
 /**
- * What a product service publishes (SPEC 2.4): the fields that receivers get, and whose the event is. Fields beyond these
+ * An event as a product service publishes it (SPEC 2.4): the fields that receivers get, and its organization. Fields beyond these
  * are tolerated.
  */
 export const businessEventSchema = Type.Object(

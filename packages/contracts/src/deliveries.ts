@@ -26,13 +26,13 @@ const summary = {
     ),
   ),
   eventType: refTo({ EventType }, "The event's name."),
-  attemptCount: count("Attempts made so far; 5 at the most, unless the service is set otherwise."),
+  attemptCount: count("Attempts made so far; at most 5, unless the service is set otherwise."),
   statusCode: orNull(
     httpStatus("HTTP status of the latest attempt, 503 for network errors and timeouts; null before the first."),
   ),
   succeeded: flag("True when the latest attempt got a 2xx."),
   errorSummary: orNull(
-    text("Why the latest attempt failed; null where it succeeded or none was made.", { examples: [FAILED] }),
+    text("Why the latest attempt failed; null if it succeeded or none was made.", { examples: [FAILED] }),
   ),
   attemptedAtUtc: orNull(time("When the latest attempt began; null before the first.")),
 };
@@ -43,7 +43,7 @@ export type WebhookDeliverySummary = Static<typeof WebhookDeliverySummary>;
 
 // All that follows is additive to SPEC.
 
-const failureKind = refOrNull({ FailureKind }, "Why it failed, for programs; null where `errorSummary` is.");
+const failureKind = refOrNull({ FailureKind }, "Why it failed, for programs; null if `errorSummary` is.");
 
 const listItem = {
   ...summary,
@@ -54,7 +54,7 @@ const listItem = {
   outcome: refTo({ Outcome }, "How it stands."),
   inFlight: flag("The delivery is due: an attempt is under way, or waits for its turn."),
   createdAtUtc: time("When the delivery came to be."),
-  nextAttemptAtUtc: orNull(time("When the next attempt is due; null where none is scheduled.")),
+  nextAttemptAtUtc: orNull(time("When the next attempt is due; null if none is scheduled.")),
   durationMs: orNull(count("How long the latest attempt took, in milliseconds; null before the first.")),
 };
 
@@ -67,19 +67,19 @@ export const DeliveryPage = object("A part of a history, newest first.", {
     "May be fewer than asked for, and even none, while `nextCursor` says that there is more.",
     { maxItems: 100 },
   ),
-  nextCursor: orNull(cursor("Send it as `cursor` for the next part; null where the history ends.")),
+  nextCursor: orNull(cursor("Send it as `cursor` for the next part; null if the history ends.")),
 });
 export type DeliveryPage = Static<typeof DeliveryPage>;
 
-/** What came of one attempt. */
+/** The result of one attempt. */
 export const attempt = {
   attemptedAtUtc: time("When it began."),
   durationMs: count("How long it took, in milliseconds."),
   statusCode: httpStatus("HTTP status; 503 for network errors and timeouts."),
-  errorSummary: orNull(text("Why it failed; null where it succeeded.", { examples: [FAILED] })),
+  errorSummary: orNull(text("Why it failed; null if it succeeded.", { examples: [FAILED] })),
   failureKind,
   responseExcerpt: orNull(
-    text("The first KiB of the response; null where there was none.", { examples: ["Back in a minute."] }),
+    text("The first KiB of the response; null if there was none.", { examples: ["Back in a minute."] }),
   ),
 };
 
@@ -97,7 +97,7 @@ export const DeliveryAttemptInfo = object("One signed HTTP request.", {
       minItems: 2,
       maxItems: 2,
     }),
-    "As sent, in their order. What isn't stored is missing: `Host`, the signatures, and the trace context of an attempt " +
+    "As sent, in their order. These aren't stored, and are missing: `Host`, the signatures, and the trace context of an attempt " +
       "that was interrupted.",
   ),
 });
@@ -105,7 +105,7 @@ export type DeliveryAttemptInfo = Static<typeof DeliveryAttemptInfo>;
 
 export const DeliveryDetails = object("A delivery with what was sent and what came of each attempt.", {
   ...listItem,
-  resendOf: orNull(uuid("The delivery that this one sends again; null where it is no part of a resend.")),
+  resendOf: orNull(uuid("The delivery that this one sends again; null if it is no part of a resend.")),
   author: orNull(
     text(
       "Who sent it, or started its resend: a name, or the subject of a token without one; null for the delivery of an event.",
@@ -116,7 +116,7 @@ export const DeliveryDetails = object("A delivery with what was sent and what ca
 });
 export type DeliveryDetails = Static<typeof DeliveryDetails>;
 
-/** What narrows a history, and what is sent again of it. */
+/** The filters of a history, which a resend has too. */
 export const historyFilter = {
   eventType: Type.Optional(listOf(refTo({ EventType }), "Only these events; may be repeated.")),
   statusCode: Type.Optional(
@@ -132,11 +132,11 @@ export const historyFilter = {
 const filters = {
   outcome: Type.Optional(listOf(refTo({ Outcome }), "Only these; may be repeated.")),
   ...historyFilter,
-  eventId: Type.Optional(uuid("Only the delivery of the event with this id. Manual deliveries are of no event.")),
-  entityId: Type.Optional(uuid("Only deliveries of events about this entity. Manual deliveries are of no event.")),
+  eventId: Type.Optional(uuid("Only the delivery of the event with this id. A manual delivery belongs to no event.")),
+  entityId: Type.Optional(uuid("Only deliveries of events about this entity. A manual delivery belongs to no event.")),
   idPrefix: Type.Optional(
     idPrefix(
-      "Only deliveries of events whose id, or whose entity's id, begins with this. Of very many, a thousand of each are looked at.",
+      "Only deliveries of events whose id, or whose entity's id, begins with this. If very many do, Herald looks at a thousand of each.",
     ),
   ),
   deliveryId: Type.Optional(uuid("Only this delivery.")),
@@ -157,7 +157,7 @@ export const AllDeliveriesQuery = object("Query parameters of the history of all
   ...filters,
 });
 
-/** As the OpenAPI document has them: so named, and in this order. */
+/** By their names in the OpenAPI document, and in its order. */
 export const deliverySchemas = {
   WebhookDeliverySummary,
   DeliveryListItem,

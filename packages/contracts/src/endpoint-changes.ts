@@ -5,7 +5,7 @@ import { version } from "./webhooks.ts";
 
 // All of this is additive to SPEC.
 
-export const ChangedSettings = object("The settings that a change touched; of a creation, all of them.", {
+export const ChangedSettings = object("The settings that a change touched; for a creation, all of them.", {
   name: Type.Optional(text("What people call the endpoint.")),
   url: Type.Optional(text("Absolute HTTPS URL of the receiver.")),
   enabled: Type.Optional(flag("The Active flag.")),
@@ -18,33 +18,30 @@ export const ManualDelivery = object("A payload that an admin sent by hand.", {
   eventType: refTo({ EventType }, "The event that it was sent as."),
 });
 
-export const EndpointChange = object("What somebody did with an endpoint.", {
+export const EndpointChange = object("A change of an endpoint, or something that an admin sent to it.", {
   endpointId: uuid("The endpoint, which may have been deleted since."),
   endpointName: text("What it was called then.", { examples: ["Billing"] }),
-  version: version("The endpoint's version that the change made; where none was made, the version at that time."),
+  version: version("The endpoint's version that the change made; if it made none, the version at that time."),
   changedAtUtc: time("When it was made."),
   kind: refTo({ ChangeKind }, "What happened."),
   changedBy: refTo({ ChangedBy }, "Who made it."),
   name: orNull(
-    text("The admin's name, as the token said it; null where it said none, and for the others.", {
+    text("The admin's name, as the token said it; null if it said none, and for the others.", {
       examples: ["Ana Lindqvist"],
     }),
   ),
   subject: orNull(text("The subject of the admin's token; null for the others.", { examples: ["user-1"] })),
-  before: refOrNull({ ChangedSettings }, "As they were before; null for a creation, and where no setting was touched."),
-  after: refOrNull({ ChangedSettings }, "As they were then; null for a deletion, and where no setting was touched."),
+  before: refOrNull({ ChangedSettings }, "As they were before; null for a creation, and if no setting was touched."),
+  after: refOrNull({ ChangedSettings }, "As they were then; null for a deletion, and if no setting was touched."),
   secretReplaced: flag("Whether the signing secret was replaced. No secret is ever kept here."),
-  resent: orNull(count("How many deliveries there were to send again; null where `kind` isn't `resent`.")),
-  delivered: refOrNull(
-    { ManualDelivery },
-    "What was sent; null where `kind` isn't `delivered`. No payload is kept here.",
-  ),
+  resent: orNull(count("How many deliveries there were to send again; null if `kind` isn't `resent`.")),
+  delivered: refOrNull({ ManualDelivery }, "What was sent; null if `kind` isn't `delivered`. No payload is kept here."),
 });
 export type EndpointChange = Static<typeof EndpointChange>;
 
 export const EndpointChangePage = object("A part of the changes of an endpoint, or of all endpoints, newest first.", {
   changes: listOf(refTo({ EndpointChange }), "Those of the days for which deliveries are kept.", { maxItems: 100 }),
-  nextCursor: orNull(cursor("Send it as `cursor` for the next part; null where there is none.")),
+  nextCursor: orNull(cursor("Send it as `cursor` for the next part; null if there is none.")),
 });
 export type EndpointChangePage = Static<typeof EndpointChangePage>;
 

@@ -45,23 +45,23 @@ const overview = {
   disabledReason: refOrNull({ DisabledReason }, "Why it is disabled; null while enabled."),
   disabledAtUtc: orNull(time("Since when it is disabled; null while enabled.")),
   disabledBy: orNull(
-    text("The admin who paused it, by name; null while enabled, where Herald disabled it, and where nobody knows."),
+    text("The admin who paused it, by name; null while enabled, if Herald disabled it, and if the name is not known."),
   ),
   nextTryAtUtc: orNull(
     time(
-      "Where the latest attempt failed: when the next one may begin. It is past while that is about to happen, and while the attempt is " +
-        "under way. Null while nothing fails, and where nothing waits.",
+      "If the latest attempt failed: when the next one may begin. It is past while that is about to happen, and while the attempt is " +
+        "under way. Null while nothing fails, and if nothing waits.",
     ),
   ),
   outageSinceUtc: orNull(
     time(
-      "Since when Herald itself reaches no receiver, of anybody: nothing is sent and no failure is counted meanwhile. Null " +
+      "Since when Herald itself reaches no receiver of any organization: nothing is sent and no failure is counted meanwhile. Null " +
         "while its network works.",
     ),
   ),
   stoppedSinceUtc: orNull(
     time(
-      "Since when an operator of Herald has stopped all attempts, of anybody, such as during a restore of its database from a backup: " +
+      "Since when an operator of Herald has stopped all attempts for all organizations, for instance during a restore of its database from a backup: " +
         "nothing is sent meanwhile. Null while they go on.",
     ),
   ),
@@ -76,12 +76,12 @@ const overview = {
   unfinished: refTo({ UnfinishedDeliveries }),
   lastDelivery: refOrNull(
     { WebhookDeliverySummary },
-    "The delivery that was attempted last, or the newest where none was; null before the first.",
+    "The delivery that was attempted last, or the newest if none was attempted; null before the first.",
   ),
   last24Hours: listOf(
     refTo({ HourOfDeliveries }),
     "24 hours, oldest first, the last one still running. They count the 2,000 newest deliveries, of the organization in a " +
-      "list and of the endpoint where it's read alone, so on busy days the earliest hours are short, or empty.",
+      "list and of the endpoint if it is read alone, so on busy days the earliest hours are short, or empty.",
     { minItems: 24, maxItems: 24 },
   ),
   countedSinceUtc: time("From when on `last24Hours` count every delivery: on busy days later than their beginning."),
@@ -98,7 +98,7 @@ export const FailedAttempt = object("An attempt of the run of failures that an e
 });
 export type FailedAttempt = Static<typeof FailedAttempt>;
 
-export const AttemptCounts = object("How the attempts ended that began in a piece of time.", {
+export const AttemptCounts = object("How the attempts that began in a period ended.", {
   succeeded: count("Attempts that succeeded."),
   failed: count("Attempts that failed."),
 });
@@ -110,7 +110,7 @@ export const PeriodRates = object("How attempts fared over some days, and how lo
   succeeded: count("Those of them that succeeded."),
   p50Ms: orNull(
     count(
-      "Half of the attempts took no longer, in milliseconds, estimated from eight classes, of which the first ends at 50; null without attempts.",
+      "Half of the attempts took no longer, in milliseconds, estimated from eight classes, the first of them up to 50; null without attempts.",
     ),
   ),
   p95Ms: orNull(count("95 of 100 attempts took no longer, estimated likewise; null without attempts.")),
@@ -119,7 +119,7 @@ export type PeriodRates = Static<typeof PeriodRates>;
 
 export const EndpointRates = object(
   "How an endpoint's attempts fared. They are counted as they end and written once a minute, so the last minute may be missing, and one " +
-    "before a crash; each delivery's history is exact. What is older than the retention is not counted.",
+    "before a crash; each delivery's history is exact. Older attempts than the retention are not counted.",
   {
     endUtc: time("The end of the hour under way, with which the last hour and the last day end."),
     periods: listOf(refTo({ PeriodRates }), "Over 1, 7 and 30 days.", { minItems: 3, maxItems: 3 }),
@@ -133,7 +133,7 @@ export const EndpointDetails = object("One endpoint in full.", {
   ...overview,
   failureRun: listOf(
     refTo({ FailedAttempt }),
-    "The failures since the last success, oldest first: where `disabledReason` is `failures`, the attempts that did it.",
+    "The failures since the last success, oldest first: if `disabledReason` is `failures`, the attempts that did it.",
   ),
   onResume: refOrNull({ ResumePreview }, "What goes out when the endpoint is enabled again; null while it is enabled."),
 });

@@ -14,7 +14,7 @@ import {
 // The closed lists of the management API. Each has a name in its OpenAPI document, so that a client that is generated from
 // it has one type for each, wherever it stands.
 
-/** The names of a catalogue. To the compiler they are texts: what a Herald knows is decided when it starts. */
+/** The names of a catalogue. To the compiler they are texts: each Herald reads its catalogue when it starts. */
 export const eventTypeOf = (catalogue: Catalogue) => oneOf<string>(Object.keys(catalogue), "An event's exact name.");
 
 export const EventType = eventTypeOf(DEFAULT_CATALOGUE);
@@ -45,7 +45,7 @@ export const ChangeKind = oneOf(
 
 export const ChangedBy = oneOf(
   CHANGED_BY,
-  "`admin`: on the page or by the API; `operator`: by a command of whoever runs Herald; `herald`: Herald itself.",
+  "`admin`: on the page or by the API; `operator`: by a command on the servers; `herald`: Herald itself.",
 );
 
 export const ResendState = oneOf(
@@ -69,5 +69,5 @@ const causes = Object.keys(UNDELIVERED_CAUSES) as (keyof typeof UNDELIVERED_CAUS
 
 export const UndeliveredCause = oneOf(
   causes,
-  `Why an event is delivered to nobody. ${causes.map((each) => `\`${each}\`: ${UNDELIVERED_CAUSES[each]}`).join(" ")}`,
+  `Why Herald delivers an event to no endpoint. ${causes.map((each) => `\`${each}\`: ${UNDELIVERED_CAUSES[each]}`).join(" ")}`,
 );

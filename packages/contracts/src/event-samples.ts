@@ -4,7 +4,7 @@ import { type Catalogue, DEFAULT_CATALOGUE, type EventType } from "./event-types
 /**
  * A payload such as receivers get. The ids say at a glance that nothing of it is real.
  *
- * @throws Error where the catalogue has no such type
+ * @throws Error if the catalogue has no such type
  */
 export function samplePayload<const Type extends string = EventType>(
   type: Type,

@@ -4,8 +4,8 @@ import { type Catalogue, DEFAULT_CATALOGUE } from "./event-types.ts";
 import { escapeControls, type Schema } from "./json-schema.ts";
 
 /**
- * The two things that a type of event has a schema of: what product services publish of it (`events`), and the body of the
- * request that receivers get of it (`requests`).
+ * A type of event has two schemas: of the message that product services publish (`events`), and of the body that receivers
+ * get (`requests`).
  */
 export const EVENT_SCHEMA_KINDS = ["events", "requests"] as const;
 export type EventSchemaKind = (typeof EVENT_SCHEMA_KINDS)[number];
@@ -31,7 +31,7 @@ const KINDS = {
 /**
  * The JSON Schema (2020-12) of one type of event. Its formats are the standard's.
  *
- * @throws Error where the catalogue has no such type
+ * @throws Error if the catalogue has no such type
  */
 export function eventSchema(kind: EventSchemaKind, type: string, catalogue: Catalogue = DEFAULT_CATALOGUE): Schema {
   const { title, description, contract, extra } = KINDS[kind];
@@ -52,7 +52,7 @@ export function eventSchema(kind: EventSchemaKind, type: string, catalogue: Cata
   };
 }
 
-/** What the `data` of a type has to be: the contract's, and what the catalogue says beyond that. */
+/** The schema of a type's `data`: the contract's, and beyond that the catalogue's. */
 export function dataSchemaOf(type: string, catalogue: Catalogue): Schema {
   const { data } = businessEventSchema.properties as object as { data: Schema };
   const own = catalogue[type]?.dataSchema;

@@ -8,27 +8,27 @@ import { cursor, idPrefix, listOf, object, orNull, refOrNull, refTo, text, time,
 export const EndpointDelivery = object("A delivery at one endpoint, or why there is none.", {
   endpointId: uuid("The endpoint."),
   endpointName: text("What people call the endpoint.", { examples: ["Billing"] }),
-  delivery: refOrNull({ DeliveryListItem }, "The delivery; null where the endpoint has none of this event."),
-  reason: refOrNull({ NoDeliveryReason }, "Why it has none; null where it has one."),
+  delivery: refOrNull({ DeliveryListItem }, "The delivery; null if the endpoint has none of this event."),
+  reason: refOrNull({ NoDeliveryReason }, "Why it has none; null if it has one."),
 });
 export type EndpointDelivery = Static<typeof EndpointDelivery>;
 
 const listItem = {
-  key: uuid("What the event is stored under: made of its organization, its id and its time."),
+  key: uuid("The event's key in Herald, made of its organization, its id and its time."),
   id: uuid("The event, as the product service named it; receivers get it as `id`."),
   type: refTo({ EventType }, "The event's name."),
   occurredAtUtc: time("When it happened."),
   receivedAtUtc: time("When Herald stored it."),
-  entityType: orNull(text("The kind of entity; null where it isn't known.", { examples: ["WorkItem"] })),
+  entityType: orNull(text("The kind of entity; null if it isn't known.", { examples: ["WorkItem"] })),
   entityId: uuid("The entity."),
   traceparent: orNull(
-    text("The W3C trace context that it was emitted with; null where there was none.", {
+    text("The W3C trace context that it was emitted with; null if there was none.", {
       examples: ["00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"],
     }),
   ),
   endpoints: listOf(
     refTo({ EndpointDelivery }),
-    "What became of it at each of the organization's endpoints, by name. Endpoints that were deleted aren't there.",
+    "What became of it at each of the organization's endpoints, by name. Deleted endpoints are left out.",
   ),
 };
 
@@ -42,14 +42,14 @@ export const EventDetails = object("A business event with the body that receiver
 export type EventDetails = Static<typeof EventDetails>;
 
 export const UndeliveredEvent = object(
-  "An event that came, and that Herald did not take: nobody gets it, and its data was not kept.",
+  "An event that arrived and that Herald did not take: no endpoint gets it, and its data was not kept.",
   {
     id: uuid("The event, as the product service named it."),
     type: orNull(
-      text("Its type, as the product service wrote it; null where it had none.", { examples: ["WorkItemCompletd"] }),
+      text("Its type, as the product service wrote it; null if it had none.", { examples: ["WorkItemCompletd"] }),
     ),
     cause: refTo({ UndeliveredCause }),
-    reason: text("What was wrong with it, in words for whoever emits."),
+    reason: text("What was wrong with it, in words for the developers of its emitter."),
     cameAtUtc: time("When it came, for the first time with this cause."),
   },
 );
@@ -63,15 +63,15 @@ export const EventPage = object("A part of the organization's events, newest fir
   ),
   manualDelivery: refOrNull(
     { EndpointDelivery },
-    "Where `deliveryId` is that of a manual delivery: the delivery, since it is of no event. Else null.",
+    "The manual delivery, if `deliveryId` names one: it belongs to no event. Else null.",
   ),
   undelivered: listOf(
     refTo({ UndeliveredEvent }),
-    "What came in the time of this part and was not taken, newest first: events of the last seven days. Of very many in an hour " +
-      "the first ones are known. None where `entityId` or `deliveryId` is looked for: they are not known of it.",
+    "Events that arrived in the time of this part and that Herald did not take, newest first: those of the last seven days. If very many " +
+      "arrive in an hour, only the first ones are kept. None if the search has `entityId` or `deliveryId`: these are not kept.",
     { maxItems: 100 },
   ),
-  nextCursor: orNull(cursor("Send it as `cursor` for the next part; null where there is none.")),
+  nextCursor: orNull(cursor("Send it as `cursor` for the next part; null if there is none.")),
 });
 export type EventPage = Static<typeof EventPage>;
 
@@ -81,7 +81,7 @@ export const EventQuery = object("Query parameters of the list of events. All of
   deliveryId: Type.Optional(uuid("A delivery, of the event or by hand.")),
   idPrefix: Type.Optional(
     idPrefix(
-      "Only events whose id, or whose entity's id, begins with this. Of very many, a thousand of each are looked at.",
+      "Only events whose id, or whose entity's id, begins with this. If very many do, Herald looks at a thousand of each.",
     ),
   ),
   type: Type.Optional(listOf(refTo({ EventType }), "Only events of these types; may be repeated.")),

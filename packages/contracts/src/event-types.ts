@@ -1,12 +1,12 @@
 import type { Schema } from "./json-schema.ts";
 
-/** What a catalogue says of a type of event. */
+/** A type of event in a catalogue. */
 export interface EventTypeDefinition {
   /** The kind of entity that events of the type are about, as their `entityType` names it. */
   entityType: string;
   /** When it is emitted, in words for the admin who chooses events: "a project is created". */
   emittedWhen: string;
-  /** What one should know before subscribing to it. */
+  /** A remark for admins, shown before they subscribe to it. */
   remark?: string;
   /** The `data` of such an event, as an example. */
   sample: Readonly<Record<string, unknown>>;

@@ -16,15 +16,15 @@ export const idPrefix = (description: string) =>
   text(description, { pattern: ID_PREFIX.source, examples: ["b70c1219"] });
 export const time = (description: string) => text(description, { format: "date-time", pattern: "Z$" });
 export const httpStatus = (description: string) => count(description, { minimum: 100, maximum: 999 });
-/** A cursor, where a list continues. It is opaque: clients send it back unchanged. */
+/** A cursor: the place at which a list continues. It is opaque: clients send it back unchanged. */
 export const cursor = (description: string) =>
   text(description, { format: "cursor", examples: ["AZwT1vQAgnGb33lmCO1oow"] });
 /**
- * `isOrganizationId`, as far as a schema can say it to every language: a validator that counts characters otherwise, or takes
- * half of a surrogate pair for one, is more generous. Regular expressions of several languages have no names for control
+ * `isOrganizationId`, as far as a schema can say it to every language: a validator that counts characters in another way, or takes
+ * half of a surrogate pair for a character, accepts more. Regular expressions of several languages have no names for control
  * characters and no escapes for them, so here they stand themselves.
  */
-export const organizationId = text("Whose it is. Compared exactly.", {
+export const organizationId = text("The organization. Compared exactly.", {
   minLength: 1,
   maxLength: 128,
   not: { pattern: "[\u0000-\u001f\u007f-\u009f]" },
@@ -39,8 +39,8 @@ export const object = <Properties extends TProperties>(description: string, prop
   Type.Object(properties, { description });
 
 /**
- * The same for a body of an operation that SPEC does not describe: it refuses fields that it doesn't know, since a filter with a slip
- * in its name would silently be none.
+ * The same for a body of an operation that SPEC does not describe: it refuses fields that it doesn't know, since a filter with a misspelt
+ * name would silently filter nothing.
  */
 export const closedObject = <Properties extends TProperties>(
   description: string,

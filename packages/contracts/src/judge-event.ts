@@ -2,7 +2,7 @@ import type { BusinessEvent } from "./business-event.ts";
 import { isEventType } from "./event-types.ts";
 import { isOrganizationId, isUtcTime, isUuid, MAX_EVENT_BYTES, ORGANIZATION_ID_RULE } from "./rules.ts";
 
-// What becomes of an event, decided in one place: by publishers as it arrives, by emitters before it leaves, and by
+// Decides what Herald does with an event, in one place: by publishers as it arrives, by emitters before it leaves, and by
 // `herald events check`. It loads nothing, so that it also runs where TypeBox's modules can't be loaded. A test holds it
 // against `businessEventSchema`.
 
@@ -10,11 +10,11 @@ import { isOrganizationId, isUtcTime, isUuid, MAX_EVENT_BYTES, ORGANIZATION_ID_R
 export interface EventFault {
   /** The path of the faulty value, as in `["data", "changes", "Status", "newValue"]`; empty for the event itself. */
   path: readonly string[];
-  /** What the value must be. */
+  /** The rule for the value, in words. */
   message: string;
 }
 
-/** What Herald does with a message of the events exchange. */
+/** Herald's decision about a message of the events exchange. */
 export type Judgement =
   | {
       kind: "event";
@@ -35,10 +35,10 @@ export type Judgement =
       isInFuture?: true;
     };
 
-/** What an event's type has to be, and its data for that: what a Herald's catalogue says. */
+/** The rules of a Herald's catalogue for an event's type and its data. */
 export interface EventTypeRules {
   knows(type: string): boolean;
-  /** What is wrong with the data of an event of a known type; undefined where nothing is. */
+  /** The fault in the data of an event of a known type; undefined if there is none. */
   dataFault(type: string, data: unknown): EventFault | undefined;
 }
 
@@ -48,7 +48,7 @@ export interface JudgeOptions {
   now: Date;
   /** How far back events are delivered (SPEC 6.1: seven days), in milliseconds. */
   windowMs: number;
-  /** Those of the default catalogue where absent. */
+  /** Those of the default catalogue if absent. */
   eventTypes?: EventTypeRules;
 }
 

@@ -10,7 +10,7 @@ const endpointWithWorkSchema = Type.Object({ endpointId: uuid("The endpoint that
 const handOverSchema = Type.Object(
   {
     stored: flag(
-      "False where the events have only arrived. Their deliveries are stored by whoever comes first: publisher or owner.",
+      "False if the events have only arrived. Publisher or owner stores their deliveries, whichever comes first.",
     ),
     events: Type.Array(
       Type.Object({
@@ -42,7 +42,7 @@ const handOverSchema = Type.Object(
 
 export type HandOver = Static<typeof handOverSchema>;
 
-/** Tells the owner of an endpoint that its configuration has changed, or that it was deleted. */
+/** Notifies the owner of an endpoint that its configuration has changed, or that it was deleted. */
 const endpointChangedSchema = Type.Object(
   { kind: Type.Literal("changed"), ...endpointWithWorkSchema.properties },
   { $id: "urn:herald:schemas:endpoint-changed" },
@@ -57,7 +57,7 @@ const manualRequestSchema = Type.Object(
     deliveryId: uuid("The delivery."),
     endpointId: uuid("Its endpoint."),
     organizationId,
-    dueAtUtc: time("When the delivery is due where nobody attempts it for this request."),
+    dueAtUtc: time("When the delivery is due if no dispatcher attempts it for this request."),
   },
   { $id: "urn:herald:schemas:manual-request" },
 );
@@ -71,7 +71,7 @@ export type ManualRequest = Static<typeof manualRequestSchema>;
 const manualReplySchema = Type.Object(
   {
     deliveryId: uuid("The delivery."),
-    attempted: flag("False where no attempt was made: the delivery is attempted later."),
+    attempted: flag("False if no attempt was made: the delivery is attempted later."),
   },
   { $id: "urn:herald:schemas:manual-reply" },
 );

@@ -42,9 +42,9 @@ const run = {
 const author = object("Who did it.", {
   changedBy: oneOf(
     ["admin", "operator"],
-    "`admin`: on the page or by the API; `operator`: by a command of whoever runs Herald.",
+    "`admin`: on the page or by the API; `operator`: by a command on the servers.",
   ),
-  name: orNull(text("The admin's name, as the token said it; null where it said none, and for an operator.")),
+  name: orNull(text("The admin's name, as the token said it; null if it said none, and for an operator.")),
   subject: orNull(text("The subject of the admin's token; null for an operator.")),
 });
 
@@ -61,20 +61,20 @@ function noticeOf<const Kind extends NoticeType, Properties extends TProperties>
 
 const eventRejected = noticeOf(
   "event.rejected",
-  "An event was not taken: for whoever emits. Nothing of its data is told. At least once, and one that is told again may have another id.",
+  "Herald did not take an event. The notice is for the developers of its emitter, and has nothing of the event's data. It comes at least once; a repetition may have another id.",
   {
     ...head,
-    organizationId: orNull(text("Whose event it was; null where that can't be read.", { minLength: 1 })),
-    eventId: orNull(uuid("The event, or the first one of several; null where that can't be read.")),
+    organizationId: orNull(text("The event's organization; null if that can't be read.", { minLength: 1 })),
+    eventId: orNull(uuid("The event, or the first one of several; null if that can't be read.")),
     eventType: orNull(
-      text("The event's type, as its emitter wrote it; null where that can't be read.", {
+      text("The event's type, as its emitter wrote it; null if that can't be read.", {
         minLength: 1,
         maxLength: 128,
       }),
     ),
     cause: UndeliveredCause,
     events: count(
-      "For how many events the notice stands: those of one organization, type and reason that came within about a second. Where the cause is `unknown_type` or `too_old`, each publisher tells of the first ones of an hour.",
+      "The number of events of this notice: those of one organization, type and reason that came within about a second. If the cause is `unknown_type` or `too_old`, each publisher reports only the first ones of an hour.",
       { minimum: 1 },
     ),
   },
@@ -99,7 +99,7 @@ export const noticeSchema = Type.Union(
       ...about,
       ...run,
     }),
-    noticeOf("endpoint.recovered", "An endpoint that was told to be failing has taken a delivery.", {
+    noticeOf("endpoint.recovered", "An endpoint with an earlier `endpoint.failing` has taken a delivery.", {
       ...about,
       ...run,
     }),

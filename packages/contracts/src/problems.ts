@@ -9,7 +9,7 @@ export const FieldProblem = object("One field of the body, or one query paramete
 });
 export type FieldProblem = Static<typeof FieldProblem>;
 
-/** What the management API refuses a request with; docs/api/errors.md says when each comes, and what to do. */
+/** The codes with which the management API refuses requests; docs/api/errors.md says when each comes, and what to do. */
 export const PROBLEM_CODES = [
   "invalid_request",
   "malformed_http",
@@ -65,9 +65,9 @@ export const Problem = object("What went wrong (RFC 9457).", {
   code: refTo({ ProblemCode }, "The kind of problem, for programs."),
   detail: text("What happened this time, and what to do about it."),
   requestId: text("Names this response in Herald's log; for support."),
-  errors: Type.Optional(listOf(refTo({ FieldProblem }), "Every bad field, where fields are the reason.")),
-  missing: Type.Optional(listOf(text("What, in words."), "Everything that the caller lacks, where the status is 403.")),
-  signInUrl: Type.Optional(text("Where a person signs in, where the status is 401.")),
+  errors: Type.Optional(listOf(refTo({ FieldProblem }), "Every bad field, if fields are the reason.")),
+  missing: Type.Optional(listOf(text("What, in words."), "Everything that the caller lacks, if the status is 403.")),
+  signInUrl: Type.Optional(text("Where a person signs in, if the status is 401.")),
 });
 export type Problem = Static<typeof Problem>;
 

@@ -1,7 +1,7 @@
-// The rules for texts that cross Herald's borders. Each is written here and nowhere else, so that the API, the publisher,
-// the emitter and the page can't disagree.
+// The rules for texts that come into Herald. Each is written here alone, so that the API, the publisher, the emitter and the
+// page can't disagree.
 
-/** What `isOrganizationId` asks for, for the person whose id breaks it. */
+/** The rule of `isOrganizationId` in words, for error messages. */
 export const ORGANIZATION_ID_RULE = "must be 1 to 128 characters, without control characters or broken Unicode";
 
 const organizationId = /^[^\p{Cc}\p{Cs}]{1,128}$/u;
@@ -23,7 +23,7 @@ export function isUuid(value: unknown): value is string {
   return typeof value === "string" && uuid.test(value);
 }
 
-/** How the ids of events and entities begin, with or without hyphens: so many digits that few ids begin alike. */
+/** How the ids of events and entities begin, with or without hyphens: at least eight digits, so that few ids begin alike. */
 export const ID_PREFIX = /^(?:-?[0-9A-Fa-f]){8,32}$/;
 
 /**
@@ -45,7 +45,7 @@ export function isTime(value: unknown): value is string {
   return year >= 1 && year <= 9999;
 }
 
-/** Sizes and counts that the management API refuses to go beyond, where its settings say nothing else. */
+/** Sizes and counts that the management API refuses to go beyond, if its settings say nothing else. */
 export const DEFAULT_API_LIMITS = {
   nameCharacters: 200,
   urlCharacters: 2_048,

@@ -20,16 +20,16 @@ export const ServiceLimits = object("Sizes, counts and times of this service.", 
   retentionDays: count("How many days deliveries are kept; those that are unfinished then expire."),
 });
 
-/** What a page needs before it shows anything. Additive to SPEC. */
+/** The page reads this before it shows anything. Additive to SPEC. */
 export const SessionInfo = object("Who calls, what they may do, and what this service allows.", {
   subject: text("The token's subject.", { examples: ["user-1"] }),
   organizationId: orNull(
-    text("The organization that the token is for; null where it names none.", { examples: ["organization-1"] }),
+    text("The organization that the token is for; null if it names none.", { examples: ["organization-1"] }),
   ),
   mayView: flag("May read."),
   mayManage: flag("May create, edit and deliver."),
   mayDelete: flag("May delete, which needs no entitlement."),
-  missing: listOf(text("What, in words."), "What stands between the caller and managing; empty where nothing does."),
+  missing: listOf(text("What, in words."), "What the caller lacks for managing; empty if nothing."),
   expiresAtUtc: time("When the token ends."),
   limits: refTo({ ServiceLimits }),
   headerPrefix: text("First part of the names of the headers that receivers get."),
@@ -41,14 +41,14 @@ export const EventTypeInfo = object("One of the events that an endpoint can subs
   name: refTo({ EventType }, "Its exact name."),
   entityType: text("The kind of entity that it is about."),
   emittedWhen: text("When it is emitted."),
-  remark: orNull(text("What one should know before subscribing to it.")),
+  remark: orNull(text("A remark for admins, to read before they subscribe to it.")),
   sample: text("A payload such as receivers get, as JSON text."),
 });
 export type EventTypeInfo = Static<typeof EventTypeInfo>;
 
 /** How the admin page looks like the product that it belongs to. The management API writes it into the page, by its settings. */
 export interface PageProduct {
-  /** What the page calls the service that sends. */
+  /** The name that the page gives to the service that sends. */
   name: string;
   /** A colour as #1a73e8; null for the page's own. */
   accent: string | null;

@@ -10,7 +10,7 @@ export const OUTCOMES = ["waiting", "failing", "parked", "succeeded", "exhausted
 export type Outcome = (typeof OUTCOMES)[number];
 
 /**
- * What a notice can say; its routing key on the exchange `herald.notices`, and its `type`.
+ * The types of notices. A type is the notice's routing key on the exchange `herald.notices`, and its `type`.
  *
  * - `endpoint.failing`: several attempts in a row failed, and a person should look; Herald goes on sending; at most once an hour
  * - `endpoint.disabled`: more failed, and Herald stopped sending until an admin resumes the endpoint (SPEC 3.1)
@@ -33,7 +33,7 @@ export const NOTICE_TYPES = [
 ] as const;
 export type NoticeType = (typeof NOTICE_TYPES)[number];
 
-/** What happened to an endpoint's settings, or what an admin had sent to it. */
+/** The kinds of entries in the trail: a change of an endpoint's settings, or something that an admin sent to it. */
 export const CHANGE_KINDS = [
   "created",
   "edited",
@@ -59,8 +59,8 @@ export const CHANGED_BY = ["admin", "operator", "herald"] as const;
 export type ChangedBy = (typeof CHANGED_BY)[number];
 
 /**
- * Why an endpoint has no delivery of an event, each with the sentence that API, page, command and documents say. Where several
- * hold, the first one counts: what held from the beginning comes before what time or a setting has brought.
+ * Why an endpoint has no delivery of an event, each with the sentence that API, page, command and documents say. If several
+ * hold, the first one counts: a reason that held from the beginning comes before one that time or a setting has brought.
  */
 export const NO_DELIVERY_REASONS = {
   created_later: "The endpoint was created after the event occurred, so it never gets it.",
@@ -72,17 +72,17 @@ export const NO_DELIVERY_REASONS = {
   disabled:
     "The endpoint is disabled, by an admin or after failures. A resume within seven days of the event brings it.",
   not_yet:
-    "Herald is about to make the delivery: of a new event within moments, after a resume or a new subscription by turns with " +
-    "other endpoints.",
+    "Herald will make the delivery soon: for a new event within moments; after a resume or a new subscription when the endpoint's " +
+    "turn comes.",
 } as const;
 export type NoDeliveryReason = keyof typeof NO_DELIVERY_REASONS;
 
-/** Why Herald delivers an event to nobody, each with the sentence that API, page, command and documents say. */
+/** Why Herald delivers an event to no endpoint, each with the sentence that API, page, command and documents say. */
 export const UNDELIVERED_CAUSES = {
   rejected:
     "It broke the contract, as the reason says. The operator has it in the queue of rejected events; corrected, it can be emitted again.",
-  in_future: "Its time was more than an hour in the future when it came: the clock of whoever emitted it was wrong.",
-  unknown_type: "Events of its type are delivered to nobody: there is no type of this exact name.",
+  in_future: "Its time was more than an hour in the future when it came: the clock of its emitter was wrong.",
+  unknown_type: "Herald delivers no event of its type: there is no type of this exact name.",
   too_old: "It was older than seven days when it came, and events are delivered for that long.",
 } as const;
 export type UndeliveredCause = keyof typeof UNDELIVERED_CAUSES;

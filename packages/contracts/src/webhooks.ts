@@ -36,7 +36,7 @@ export const SaveWebhookResponse = object("The endpoint as it is now.", {
   endpoint: refTo({ WebhookEndpointSummary }),
   signingSecret: orNull(
     text(
-      "The signing secret, where this request made one; it is shown this once. Null where the secret was kept, and where an " +
+      "The signing secret, if this request made one; it is shown this once. Null if the secret was kept, and if an " +
         "idempotency key brings an answer again.",
       { examples: ["ZA2fV388tAOL2LlVIf68kfP0wgx+i5DOkQV1lldQ5G0="] },
     ),
@@ -50,11 +50,11 @@ export type DeleteWebhookRequest = Static<typeof DeleteWebhookRequest>;
 
 /** Additive to SPEC. */
 export const CheckWebhookResponse = object("What saving would complain about.", {
-  errors: listOf(refTo({ FieldProblem }), "Every bad field; empty where there is none."),
+  errors: listOf(refTo({ FieldProblem }), "Every bad field; empty if there is none."),
 });
 export type CheckWebhookResponse = Static<typeof CheckWebhookResponse>;
 
-/** What clients send, whose bounds are settings (SPEC 4.1). */
+/** The bodies of requests; their bounds are settings (SPEC 4.1). */
 export function saveSchemas(limits: ApiLimits) {
   const name = text(
     "What people call the endpoint. Not blank, without control characters and characters that can't be seen.",

@@ -11,12 +11,12 @@ let loading: Promise<void> | undefined = import("@opentelemetry/api").then(
   },
 );
 
-/** To be awaited before {@link callerTrace}, and only where it is there: so that later calls are made at once, in the caller's order. */
+/** Await this before {@link callerTrace}, and only if it is defined: later calls then run at once, in the caller's order. */
 export const traceLoading = (): Promise<void> | undefined => loading;
 
 /**
  * The trace context to send with an event: as the caller gave it; else that of the caller's active span, by OpenTelemetry's API and the
- * propagators that the service has registered; undefined where there is neither. A `null` of the caller's is no trace, whatever is active.
+ * propagators that the service has registered; undefined if there is neither. A `null` of the caller's is no trace, whatever is active.
  */
 export function callerTrace({ traceparent }: { traceparent?: string | null }): string | undefined {
   if (traceparent !== undefined) return traceparent ?? undefined;

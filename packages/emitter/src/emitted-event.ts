@@ -4,7 +4,7 @@ import type { BusinessEvent, EventType } from "@herald/contracts";
 /** A business event as a product service emits it. */
 export type EmittedEvent = BusinessEvent;
 
-/** What an event's author has to say, with the types that there are; the rest can be made up. */
+/** The fields of an event that its author has to give; `newEvent` can fill in the rest. */
 export type NewEvent<Type extends string = EventType> = Pick<
   EmittedEvent,
   "organizationId" | "entityType" | "entityId"

@@ -13,23 +13,23 @@ import {
 export interface EmitterOptions {
   /** The broker, as `amqp://user:password@host:port/vhost`. */
   url: string;
-  /** PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node where absent. */
+  /** PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node if absent. */
   ca?: string;
-  /** What Herald's names on the broker begin with. "herald" where absent. */
+  /** First part of Herald's names on the broker. "herald" if absent. */
   namespace?: string;
-  /** How many events may wait for a confirm at once; 500 where absent. More than these are not sent yet. */
+  /** How many events may wait for a confirm at once; 500 if absent. More than these are not sent yet. */
   maxUnconfirmed?: number;
-  /** How long `emit` may take, any reconnection included; 10 s where absent. */
+  /** How long `emit` may take, any reconnection included; 10 s if absent. */
   timeoutMs?: number;
-  /** Shown in the broker's list of connections. "herald-emitter" where absent. */
+  /** Shown in the broker's list of connections. "herald-emitter" if absent. */
   connectionName?: string;
-  /** Each time the broker can't be reached, is lost or takes no messages; the emitter tries again by itself. For a log. */
+  /** Called each time the broker can't be reached, is lost or takes no messages; the emitter tries again by itself. For a log. */
   onFailure?: (error: Error) => void;
 }
 
 export interface EmitOptions {
   /**
-   * W3C trace context of what caused the event, which Herald continues. Where absent it is that of the active span, if the service has
+   * W3C trace context of what caused the event, which Herald continues. If absent, it is that of the active span, if the service has
    * OpenTelemetry (`@opentelemetry/api`); `null` for none.
    */
   traceparent?: string | null;
@@ -42,8 +42,8 @@ export interface Emitter {
    * A connection that is lost in the middle is opened again and the event sent again, until `timeoutMs` is over; Herald
    * delivers the same event once, however often it comes.
    *
-   * @throws InvalidEventError where it breaks the contract, saying which fields; trying again is no use
-   * @throws NotSentError where it was not confirmed, saying why; trying again with the same event is safe
+   * @throws InvalidEventError if it breaks the contract, saying which fields; trying again is no use
+   * @throws NotSentError if it was not confirmed, saying why; trying again with the same event is safe
    */
   emit(event: EmittedEvent, options?: EmitOptions): Promise<void>;
   /**
@@ -56,12 +56,12 @@ export interface Emitter {
    * Calls the handler with each event that Herald rejected: of this service, and of every other one, since Herald does not know which
    * service emitted an event. At least once; the same one has the same event id. It listens until it is closed, or the emitter is.
    *
-   * @throws Error where the emitter is closed, or the url is not an AMQP URL
+   * @throws Error if the emitter is closed, or the url is not an AMQP URL
    */
   onRejected(handle: RejectionHandler, options: RejectionOptions): Rejections;
   /** Whether an event can be sent now; for a readiness check. */
   isReady(): boolean;
-  /** Takes no more, waits for what is under way (`timeoutMs` at most), ends what listens for rejections, and disconnects. */
+  /** Takes no more, waits for events under way (at most `timeoutMs`), ends the listeners for rejections, and disconnects. */
   close(): Promise<void>;
 }
 
@@ -69,9 +69,9 @@ export interface Emitter {
 const UNROUTABLE_GRACE_MS = 300;
 
 /**
- * Makes an emitter and begins to connect. Does not throw where the broker is away: events wait for it.
+ * Makes an emitter and begins to connect. Does not throw if the broker is away: events wait for it.
  *
- * @throws Error where the url is not an AMQP URL
+ * @throws Error if the url is not an AMQP URL
  */
 export function createEmitter(options: EmitterOptions): Emitter {
   const { url, ca, namespace = "herald", connectionName = "herald-emitter", onFailure, ...limits } = options;

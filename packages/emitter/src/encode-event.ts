@@ -6,7 +6,7 @@ import type { EmittedEvent } from "./emitted-event.ts";
 export interface EventProblem {
   /** Where, as in `entityId` or `data.changes.Status.newValue`. */
   field: string;
-  /** What it must be. */
+  /** The rule that it breaks, in words. */
   message: string;
 }
 
@@ -21,7 +21,7 @@ export class InvalidEventError extends Error {
   }
 }
 
-/** An event as it is sent: its message body, and what of it the message's other parts need. */
+/** An event as it is sent: its message body, and the fields that the message's other parts need. */
 export interface EncodedEvent {
   body: Buffer;
   event: EmittedEvent;
@@ -71,7 +71,7 @@ export function readEventJson(json: string): EncodedEvent {
 
 function check(event: unknown): asserts event is EmittedEvent {
   const problems = eventFaults(event).map(problemOf);
-  // The one rule of an event's fields that is the broker's, and not the contract's.
+  // The only rule of an event's fields that comes from the broker and not from the contract.
   const type = (event as EmittedEvent | null)?.type;
   if (typeof type === "string" && Buffer.byteLength(type) > MAX_TYPE_BYTES && !problems.some(isAboutType)) {
     problems.push({ field: "type", message: `must be text of at most ${MAX_TYPE_BYTES} bytes` });
@@ -93,13 +93,13 @@ function checkedSize(body: Buffer, field: string): Buffer {
   throw new InvalidEventError([{ field, message }]);
 }
 
-/** What AMQP allows for a routing key. */
+/** The longest routing key that AMQP allows. */
 const MAX_BYTES = 255;
 
 /** The longest type that leaves room for the bucket: a dot and a digit, twice. */
 export const MAX_TYPE_BYTES = MAX_BYTES - 4;
 
-/** By which Herald spreads organizations over its queues: the first hexadecimal digit of the SHA-256 of an organization's id. */
+/** The bucket, by which Herald spreads organizations over its queues: the first hexadecimal digit of the SHA-256 of an organization's id. */
 export function bucketOf(organizationId: string): string {
   return digitsOf(organizationId).charAt(0);
 }
@@ -109,8 +109,8 @@ function digitsOf(organizationId: string): string {
 }
 
 /**
- * The routing key of an event: its type, and the first two hexadecimal digits of the SHA-256 of its organization's id, of
- * which the first one is its bucket: `RiskCreated.c.2` for `org-1`.
+ * The routing key of an event: its type, and the first two hexadecimal digits of the SHA-256 of its organization's id. The
+ * first digit is the bucket: `RiskCreated.c.2` for `org-1`.
  *
  * Dots divide a routing key into words, so those of a type become hyphens. Herald goes by the type in the body.
  */

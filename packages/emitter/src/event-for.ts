@@ -23,7 +23,7 @@ const meanings: Record<EntityType, Meaning> = {
 };
 
 /**
- * The event that a change means, or null where it means none (SPEC 6).
+ * The event that a change means, or null if it means none (SPEC 6).
  *
  * A status counts only when it really changes: saving a work item that is Done already means nothing, and completing it
  * again after it was reopened is a new event. An entity that is created in its final status has not changed to it.

@@ -1,27 +1,27 @@
 import { type BrokerLog, type BrokerScopeOptions, openBrokerScope, startConsumer } from "@herald/amqp";
 import type { RejectedEvent } from "@herald/contracts";
 
-/** Is told of a rejected event. The notice is acknowledged when it has returned or resolved; until then it comes again. */
+/** Handles a rejected event. The notice is acknowledged when the handler has returned or resolved; until then it comes again. */
 export type RejectionHandler = (rejection: RejectedEvent) => void | Promise<void>;
 
 export interface RejectionOptions {
   /**
-   * The service's own queue, which is made and bound where it is not there. It keeps the last 10,000 rejections while no process of
+   * The service's own queue, which is made and bound if it is missing. It keeps the last 10,000 rejections while no process of
    * the service runs. Processes that name the same queue share it. The broker's user must be allowed to make it: as `product`, a
    * name that begins with "product.".
    */
   queue: string;
-  /** The broker as another user; that of the emitter where absent. */
+  /** The broker as another user; that of the emitter if absent. */
   url?: string;
-  /** How many rejections may be handled at once; 10 where absent. */
+  /** How many rejections may be handled at once; 10 if absent. */
   prefetch?: number;
 }
 
-/** What listens for rejections. */
+/** A listener for rejections. */
 export interface Rejections {
   /** Whether rejections arrive now. */
   isReady(): boolean;
-  /** Takes no more, waits until what is handled has ended (10 s at most), and disconnects. What is left stays in the queue. */
+  /** Takes no more, waits until the handlers have ended (at most 10 s), and disconnects. Other notices stay in the queue. */
   close(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ const NO_DELIVERY_LIMIT = 1_000_000_000;
  * Begins to listen, connected or not, and listens again after each outage. It has a connection of its own: a broker that is
  * short of memory or disk stops reading from those that publish, and acknowledgements must not wait there.
  *
- * @throws where the url is not an AMQP URL
+ * @throws if the url is not an AMQP URL
  */
 export function listenForRejections(
   handle: RejectionHandler,
@@ -82,7 +82,7 @@ export function listenForRejections(
       prefetch,
       handle: async (message) => {
         const rejection = readRejection(message.content);
-        // The service may have bound more to its queue, which nobody here waits for.
+        // The service may have bound other messages to its queue, for which it has no handler here.
         if (rejection) await handle(rejection);
         message.ack();
       },
@@ -92,7 +92,7 @@ export function listenForRejections(
   return { isReady: scope.isReady, close: scope.close };
 }
 
-/** Undefined for what is no notice of a rejected event. */
+/** Undefined if the message is no notice of a rejected event. */
 function readRejection(content: Buffer): RejectedEvent | undefined {
   try {
     const value = JSON.parse(content.toString("utf8")) as { type?: unknown } | null;
@@ -104,7 +104,7 @@ function readRejection(content: Buffer): RejectedEvent | undefined {
 
 type Channel = Parameters<BrokerScopeOptions["declare"]>[0];
 
-/** @throws where Herald's exchange is not on the broker: it is Herald's publisher that makes it, and whom to start */
+/** @throws if Herald's exchange is not on the broker: Herald's publisher makes it, so start that first */
 export async function checkExchange(channel: Channel, exchange: string): Promise<void> {
   await channel.checkExchange(exchange).catch((error: Error & { code?: number }) => {
     if (error.code !== 404) throw error;

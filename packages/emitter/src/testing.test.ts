@@ -33,7 +33,7 @@ test("a recording emitter refuses what the real one refuses, with the same error
   expect(emitter.emitted).toEqual([]);
 });
 
-test("a recording emitter fails once where the test wants it, and always when it is closed", async () => {
+test("a recording emitter fails once if the test wants it, and always when it is closed", async () => {
   const emitter = recordingEmitter();
   emitter.failNext();
   await expect(emitter.emit(anEvent())).rejects.toThrow(NotSentError);
@@ -45,17 +45,19 @@ test("a recording emitter fails once where the test wants it, and always when it
   expect(emitter.emitted).toHaveLength(1);
 });
 
-test("a recording emitter tells the handlers of rejected events what a test says, until they are closed", async () => {
+test("a recording emitter calls the handlers of rejected events with what a test gives, until they are closed", async () => {
   const emitter = recordingEmitter();
-  const told: RejectedEvent[] = [];
-  const rejections = emitter.onRejected((rejection) => void told.push(rejection), { queue: "product.rejected" });
+  const notices: RejectedEvent[] = [];
+  const rejections = emitter.onRejected((rejection) => void notices.push(rejection), { queue: "product.rejected" });
   const { id } = anEvent();
   await emitter.reject({ eventId: id, reason: "/entityId must be a UUID" });
-  expect(told).toMatchObject([{ type: "event.rejected", eventId: id, reason: "/entityId must be a UUID", events: 1 }]);
+  expect(notices).toMatchObject([
+    { type: "event.rejected", eventId: id, reason: "/entityId must be a UUID", events: 1 },
+  ]);
   await rejections.close();
   expect(rejections.isReady()).toBe(false);
   await emitter.reject();
-  expect(told).toHaveLength(1);
+  expect(notices).toHaveLength(1);
 });
 
 test("a recording emitter says what a handler of rejected events throws, and has none when it is closed", async () => {

@@ -14,15 +14,15 @@ export interface Emission extends EmitOptions {
 
 export interface RecordingOptions {
   /**
-   * The types that may be emitted: those of Herald's default catalogue where absent. For a catalogue of your own, its names;
+   * The types that may be emitted: those of Herald's default catalogue if absent. For a catalogue of your own, its names;
    * and those besides that are emitted although Herald does not deliver them.
    */
   types?: readonly string[];
 }
 
-/** An emitter for tests, which sends nothing and keeps what it was given. */
+/** An emitter for tests, which sends nothing and keeps the events that it gets. */
 export interface RecordingEmitter extends Emitter {
-  /** What was emitted, in the order of the calls. */
+  /** The emitted events, in the order of the calls. */
   readonly emitted: readonly Emission[];
   /**
    * Calls the handlers of `onRejected`, as Herald would have it, and resolves when all have ended.
@@ -30,15 +30,15 @@ export interface RecordingEmitter extends Emitter {
    * @throws what a handler throws; from the real emitter it would get the same rejection again
    */
   reject(rejection?: Partial<RejectedEvent>): Promise<void>;
-  /** The next call of `emit` fails as it does where the broker can't be reached. */
+  /** The next call of `emit` fails as if the broker could not be reached. */
   failNext(): void;
-  /** Forgets what was emitted. */
+  /** Forgets the emitted events. */
   clear(): void;
 }
 
 /**
- * Makes an emitter for the tests of a service. It judges events as the real one: what that would refuse, this one refuses with the same
- * error. It refuses types that Herald would not deliver too.
+ * Makes an emitter for the tests of a service. It judges events as the real one does, and refuses the same ones with the same
+ * error. It also refuses types that Herald would not deliver.
  *
  * @example
  * const emitter = recordingEmitter();
@@ -74,8 +74,8 @@ export function recordingEmitter(options: RecordingOptions = {}): RecordingEmitt
       return { isReady: () => handlers.has(handle), close: async () => void handlers.delete(handle) };
     },
     reject: async (rejection = {}) => {
-      const told = { ...sampleRejection(), ...rejection };
-      for (const handle of handlers) await handle(told);
+      const notice = { ...sampleRejection(), ...rejection };
+      for (const handle of handlers) await handle(notice);
     },
     isReady: () => !isClosed,
     close: async () => {
@@ -91,17 +91,17 @@ export function recordingEmitter(options: RecordingOptions = {}): RecordingEmitt
   };
 }
 
-/** An outbox for tests, which writes nothing and keeps what it was given. */
+/** An outbox for tests, which writes nothing and keeps the events that it gets. */
 export interface RecordingOutbox extends Outbox {
-  /** What was added, in the order of the calls. */
+  /** The added events, in the order of the calls. */
   readonly added: readonly Emission[];
   /**
-   * Keeps what a service has inserted by a library of its own: the column `event` as `eventJson` makes it.
+   * Keeps an event that a service has inserted by a library of its own: the column `event` as `eventJson` makes it.
    *
-   * @throws InvalidEventError where a relay could not send it
+   * @throws InvalidEventError if a relay could not send it
    */
   addJson(json: string, options?: EmitOptions): void;
-  /** Forgets what was added. */
+  /** Forgets the added events. */
   clear(): void;
 }
 

@@ -11,7 +11,7 @@ export const UUID_NAMESPACE = "9342e4fd-6854-4159-b75f-123f2c2201fa";
  * Letters of another case make another UUID. A number is its decimal digits, so that 7 and "7" are the same key.
  *
  * @param kind what it is, such as "WorkItem": two kinds may have the same keys
- * @throws TypeError where the key can't name anything: empty, no whole number, broken Unicode
+ * @throws TypeError if the key can't name anything: empty, no whole number, broken Unicode
  *
  * @example
  * newEvent({ organizationId, type, entityType: "WorkItem", entityId: uuidFor("WorkItem", workItem.id) });

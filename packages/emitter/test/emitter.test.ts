@@ -60,7 +60,7 @@ async function takeAll(): Promise<GetMessage[]> {
   return messages;
 }
 
-/** What a service registers that has OpenTelemetry's SDK; until the end of the test. */
+/** Registers a propagator, as a service with OpenTelemetry's SDK does, until the end of the test. */
 function useOpenTelemetry(): void {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager());
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
@@ -128,12 +128,12 @@ describe("emit", () => {
     expect((await takeAll()).map(idOf)).toEqual(events.map(({ id }) => id));
   });
 
-  test("emit rejects where no queue takes the event", async () => {
+  test("emit rejects if no queue takes the event", async () => {
     await admin.declareExchange();
     expect(await reasonOf(start().emit(anEvent()))).toBe("unroutable");
   });
 
-  test("emit rejects where the broker refuses the event", async () => {
+  test("emit rejects if the broker refuses the event", async () => {
     await declareInbox({ "x-queue-type": "classic", "x-max-length": 1, "x-overflow": "reject-publish" });
     const emitter = start();
     await emitter.emit(anEvent());
@@ -196,7 +196,7 @@ describe("when the broker goes away", () => {
     expect(events.filter(({ id }) => !arrived.has(id))).toEqual([]);
   });
 
-  test("emit rejects where the broker can't be reached in time, and the error holds no password", async () => {
+  test("emit rejects if the broker can't be reached in time, and the error holds no password", async () => {
     const failures: Error[] = [];
     const onFailure = (error: Error) => failures.push(error);
     const emitter = start({ url: "amqp://product:hunter2@127.0.0.1:1/", timeoutMs: 300, onFailure });

@@ -89,7 +89,7 @@ const anEvent = () =>
     data: { changes: { Title: { oldValue: null, newValue: `It's "new" \\ 100 % 🎉?` } } },
   });
 
-/** What the outbox holds after a transaction that commits and one that is rolled back; and the event of the first one. */
+/** Runs a transaction that commits and one that is rolled back. Returns the rows of the outbox, and the event of the first one. */
 async function storedBy(run: (event: EmittedEvent, end: () => void) => Promise<unknown>) {
   const [committed, rolledBack] = [anEvent(), anEvent()];
   await run(committed, () => undefined);

@@ -268,7 +268,7 @@ test("a bucket that the broker takes nothing of holds up no other one's events, 
     clock.ms += 1_000;
     await eventually(() => expect(refusals).toBe(200 + second));
   }
-  // What comes meanwhile is sent, with the clock at rest and no try.
+  // Events that arrive meanwhile are sent. The clock rests, so the bucket is not tried.
   const later = anEvent({ organizationId: FREE });
   await transaction([later], "commit");
   await eventually(async () => expect(await waiting()).toBe(1_000));
@@ -365,7 +365,7 @@ test("while a relay waits for the broker, it keeps no row of the database from b
   await waitUntilSent();
 });
 
-test("what was sent is kept for so many days, and then erased in steps", async () => {
+test("sent events are kept for the days that are set, and then erased in steps", async () => {
   await rowsOf(
     `insert into herald_outbox (event, sent_at)
      select '{}', now() - interval '1 second' * (86400 * case when n <= 2500 then 8 else 6 end) from generate_series(1, 2510) as series (n)`,
@@ -412,7 +412,7 @@ test("the lag of an outbox says what waits, since when, and what was refused", a
   expect(oldestSeconds).toBeLessThan(7_200);
 });
 
-test("an outbox may have another name and a schema, and a missing one is told", async () => {
+test("an outbox may have another name and a schema, and a missing one is reported", async () => {
   const schema = "Product";
   const table = `${schema}.Outbox`;
   await pool.query(`create schema "${schema}"`);

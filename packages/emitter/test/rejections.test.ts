@@ -59,30 +59,30 @@ const waitingIn = async () => {
 };
 
 test("a service hears of rejected events through a queue of its own, and of no other notices", async () => {
-  const told: RejectedEvent[] = [];
-  const rejections = await listen((each) => void told.push(each));
+  const heard: RejectedEvent[] = [];
+  const rejections = await listen((each) => void heard.push(each));
   const [first, second] = [rejection(), rejection()];
   admin.channel.publish(exchange, "endpoint.failing", Buffer.from("{}"));
   await tell(first, second);
-  await eventually(() => expect(told).toEqual([first, second]));
+  await eventually(() => expect(heard).toEqual([first, second]));
   await rejections.close();
   expect(await waitingIn()).toBe(0);
 });
 
-test("a rejection is acknowledged when its handler has ended, and comes again where the handler failed", async () => {
+test("a rejection is acknowledged when its handler has ended, and comes again if the handler failed", async () => {
   const failures: Error[] = [];
-  const told: string[] = [];
+  const heard: string[] = [];
   let fails = true;
   const rejections = await listen(async ({ reason }) => {
-    told.push(reason);
+    heard.push(reason);
     if (fails) throw new Error("no mail server");
   }, failures);
   await tell(rejection("a"));
-  await eventually(() => expect(told.length).toBeGreaterThan(1));
+  await eventually(() => expect(heard.length).toBeGreaterThan(1));
   expect(failures.map(({ cause }) => (cause as Error | undefined)?.message)).toContain("no mail server");
   fails = false;
-  const before = told.length;
-  await eventually(() => expect(told.length).toBeGreaterThan(before));
+  const before = heard.length;
+  await eventually(() => expect(heard.length).toBeGreaterThan(before));
   await rejections.close();
   expect(await waitingIn()).toBe(0);
 });
@@ -111,24 +111,24 @@ test("what comes while no process listens waits in the queue, and closing waits 
 });
 
 test("a service goes on hearing after a lost connection, and after its queue was deleted", async () => {
-  const told: string[] = [];
-  await listen(({ reason }) => void told.push(reason));
+  const heard: string[] = [];
+  await listen(({ reason }) => void heard.push(reason));
   await broker.closeConnections();
   await eventually(() => tell(rejection("after the connection")));
-  await eventually(() => expect(told).toContain("after the connection"));
+  await eventually(() => expect(heard).toContain("after the connection"));
   const own = await connect(broker.url);
   await (await own.createChannel()).deleteQueue(queue);
   await own.close();
   await eventually(async () => {
     await tell(rejection("after the queue"));
-    expect(told).toContain("after the queue");
+    expect(heard).toContain("after the queue");
   });
 });
 
-test("a service that starts before Herald is told so, and hears once Herald is there", async () => {
+test("a service that starts before Herald gets an error, and rejections once Herald is there", async () => {
   const failures: Error[] = [];
-  const told: string[] = [];
-  start(failures).onRejected(({ reason }) => void told.push(reason), { queue });
+  const heard: string[] = [];
+  start(failures).onRejected(({ reason }) => void heard.push(reason), { queue });
   await eventually(() =>
     expect(failures.map(({ message }) => message)).toContainEqual(
       expect.stringContaining(`the exchange ${exchange} is not on the broker: start Herald's publisher`),
@@ -137,15 +137,15 @@ test("a service that starts before Herald is told so, and hears once Herald is t
   await admin.declareExchange();
   await eventually(async () => {
     await tell(rejection("a"));
-    expect(told).toContain("a");
+    expect(heard).toContain("a");
   });
 });
 
 test("what is no rejection is taken out of the queue, and holds up nothing", async () => {
-  const told: string[] = [];
-  const rejections = await listen(({ reason }) => void told.push(reason));
+  const heard: string[] = [];
+  const rejections = await listen(({ reason }) => void heard.push(reason));
   await tell("{", "null", '{"type":"other"}', rejection("a"));
-  await eventually(() => expect(told).toEqual(["a"]));
+  await eventually(() => expect(heard).toEqual(["a"]));
   await rejections.close();
   expect(await waitingIn()).toBe(0);
 });

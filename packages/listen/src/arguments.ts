@@ -1,4 +1,4 @@
-/** A wrong argument: the person is told, and pointed to --help. */
+/** A wrong argument. Its message goes to the terminal. */
 export class ArgumentError extends Error {}
 
 export function integer(name: string, text: string, min: number, max: number): number {
@@ -22,38 +22,8 @@ export function secretsOf(given: readonly string[]): string[] {
   return [...given, process.env.WEBHOOK_SECRET ?? ""].filter((secret) => secret !== "");
 }
 
-/** The one secret to sign with. */
-export function secretOf(given: string | undefined): string {
-  const [secret] = secretsOf(given === undefined ? [] : [given]);
-  if (secret === undefined) {
-    throw new ArgumentError(
-      "no secret to sign with: set WEBHOOK_SECRET, or give --secret, to the secret that your receiver verifies with",
-    );
-  }
-  return secret;
-}
-
 /** The longest that Herald waits (SPEC 8). */
 export const DEFAULT_TIMEOUT_SECONDS = "15";
-
-/** The options of the commands that send to a receiver. */
-export const receiverOptions = {
-  url: { type: "string" },
-  secret: { type: "string" },
-  "header-prefix": { type: "string", default: "X-Service" },
-  timeout: { type: "string", default: DEFAULT_TIMEOUT_SECONDS },
-  help: { type: "boolean", default: false },
-} as const;
-
-export function receiverOf(values: { url?: string; secret?: string; "header-prefix": string; timeout: string }) {
-  if (values.url === undefined) throw new ArgumentError("--url is missing: where does your receiver listen?");
-  return {
-    url: httpUrl("--url", values.url),
-    secret: secretOf(values.secret),
-    headerPrefix: values["header-prefix"],
-    timeoutMs: milliseconds("--timeout", values.timeout),
-  };
-}
 
 export function milliseconds(name: string, seconds: string): number {
   return integer(name, seconds, 1, 3600) * 1000;

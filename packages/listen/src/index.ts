@@ -1,4 +1,5 @@
 export { type CheckOptions, type CheckResult, checkReceiver } from "./check/check-receiver.ts";
+export { requestMaker } from "./check/request-maker.ts";
 export { type DescribeOptions, describeRequest } from "./listen/describe-request.ts";
 export type { ForwardOptions } from "./listen/forward.ts";
 export { type Listener, type ListenerOptions, startListener } from "./listen/listener.ts";
@@ -10,11 +11,3 @@ export {
   receiveRequest,
   verdictOn,
 } from "./listen/received-request.ts";
-export {
-  ExchangeError,
-  exchange,
-  type OutgoingRequest,
-  type ReceiverAnswer,
-  signedRequest,
-  type ToSign,
-} from "./send/exchange.ts";

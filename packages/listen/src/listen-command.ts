@@ -5,39 +5,32 @@ import { runCheck } from "./check/check-command.ts";
 import { createEndpoint } from "./listen/endpoint.ts";
 import { type Listener, type ListenerOptions, startListener } from "./listen/listener.ts";
 import { localCertificate } from "./listen/local-certificate.ts";
-import { runSend } from "./send/send-command.ts";
 
 const usage = `herald-listen: tries a receiver of webhooks on your own machine
 
-  herald-listen [--url URL [--forward-all]] [--herald URL] [--port 8080] [--host 127.0.0.1] [--tls] [--secret TEXT]...
+  herald-listen [--url URL] [--herald URL] [--port 8080] [--host 127.0.0.1] [--tls] [--secret TEXT]...
                 [--status 204] [--header-prefix X-Service] [--tolerance 300] [--timeout 15] [-- COMMAND]
       prints every webhook request that it gets, and whether its signature verifies.
       --url hands each request that verifies on to your program as it came, by POST to exactly this URL, prints the
-      program's answer, and gives it to the sender. --forward-all hands on everything, by any method, and a URL without a
-      path keeps the path that was received: behind a tunnel, anybody then reaches all of your program.
+      program's answer, and gives it to the sender.
       --herald has the Herald at this address send all its events here, to an endpoint that it deletes at the end.
       It takes any free port, and HTTPS. A Herald that \`pnpm start\` runs on this machine trusts the certificate.
       COMMAND starts your program, with the endpoint's secret in WEBHOOK_SECRET, and ends with it.
       --tls speaks HTTPS, with the certificate in ~/.herald-listen.pem.
 
-  herald-listen send TYPE --url URL     sends your receiver a signed sample of an event
-  herald-listen check --url URL         tries your receiver with good, hostile and odd requests
-      Each has more to say with --help.
+  herald-listen check --url URL         tries your receiver with good, hostile and odd requests; see check --help
 
   WEBHOOK_SECRET   the endpoint's signing secret, as --secret, but not visible in the process list
   HERALD_TOKEN     for --herald: the access token of a user who may manage webhooks
 
 Any other Herald wants HTTPS at a public address: put a tunnel or a proxy that speaks TLS in front.`;
 
-const commands: Record<string, (args: string[]) => Promise<number>> = { send: runSend, check: runCheck };
-
 async function main([first = "", ...rest]: string[]): Promise<void> {
-  const command = commands[first];
-  if (command) process.exitCode = await command(rest);
+  if (first === "check") process.exitCode = await runCheck(rest);
   else await listen([first, ...rest].filter((argument) => argument !== ""));
 }
 
-// Whoever reads the output may stop early, as `head` does.
+// The reader of the output may stop early, as `head` does.
 process.stdout.on("error", () => process.exit());
 
 main(process.argv.slice(2)).catch((error: Error) => {
@@ -123,7 +116,6 @@ function readArguments(args: string[]): ListenArguments | null {
       url: { type: "string" },
       herald: { type: "string" },
       tls: { type: "boolean", default: false },
-      "forward-all": { type: "boolean", default: false },
       timeout: { type: "string", default: DEFAULT_TIMEOUT_SECONDS },
       "header-prefix": { type: "string", default: "X-Service" },
       tolerance: { type: "string", default: "300" },
@@ -131,7 +123,6 @@ function readArguments(args: string[]): ListenArguments | null {
     },
   });
   if (values.help) return null;
-  if (values["forward-all"] && values.url === undefined) throw new Error("--forward-all goes with --url URL");
   const timeoutMs = milliseconds("--timeout", values.timeout);
   return {
     host: values.host,
@@ -144,7 +135,7 @@ function readArguments(args: string[]): ListenArguments | null {
     ...(program !== undefined && { command: [program, ...words] }),
     speaksTls: values.tls || values.herald !== undefined,
     ...(values.url !== undefined && {
-      forward: { url: httpUrl("--url", values.url), all: values["forward-all"], timeoutMs },
+      forward: { url: httpUrl("--url", values.url), timeoutMs },
     }),
     print: (text) => console.log(text),
     colour: process.stdout.isTTY && !process.env.NO_COLOR,

@@ -42,7 +42,7 @@ const byLibrary: Parts["isVerified"] = ({ headers, body }) => {
   }
 };
 
-/** What goes through `verify` with another body, signature or timestamp than what came. */
+/** The first value of a header; "" if there is none. */
 const headerOf = (headers: unknown, name: string) => (headers as Record<string, string[] | undefined>)[name]?.[0] ?? "";
 
 test("§4.4 a right receiver passes every check", async () => {
@@ -55,11 +55,6 @@ test("a right receiver that verifies with a library of Standard Webhooks passes 
 
 test("a right receiver that wants both signatures passes the checks of both schemes", async () => {
   const isVerified: Parts["isVerified"] = (input) => verify(input).ok && byLibrary(input);
-  expect(await failures({ isVerified }, ["herald", "standard"])).toEqual([]);
-});
-
-test("a right receiver that takes either signature passes the checks of both schemes", async () => {
-  const isVerified: Parts["isVerified"] = (input) => verify(input).ok || byLibrary(input);
   expect(await failures({ isVerified }, ["herald", "standard"])).toEqual([]);
 });
 
@@ -248,7 +243,7 @@ describe("planted mistakes", () => {
     const [, id = "", right = "", wrong = ""] =
       /^Event (\S+) came as (\w+) in .* as (\w+) in the unsigned/.exec(question) ?? [];
     expect(right).not.toBe(wrong);
-    // What the person sees who looks there.
+    // A person who looks into the store sees this.
     expect(kept.get(id)).toBe(wrong);
   });
 

@@ -5,7 +5,7 @@ import { type VerifyInput, verify } from "@herald/receiver";
 
 export const SECRET = "mT1y+Zq0v9u4m2l8J7hF3kD5sA6pW1xC0eR9tYbNvQs=";
 
-/** What a receiver does with one request, in the parts that mistakes are made in. */
+/** The steps of a receiver, of which a test can replace any by a mistake. */
 export interface Parts {
   isPost: (method: string) => boolean;
   limitBytes: number;
@@ -87,7 +87,7 @@ async function statusFor(
   return await parts.store(body, seen, parts.headers(request));
 }
 
-/** Null where it is larger. */
+/** Null if it is larger. */
 async function readBody(request: IncomingMessage, limitBytes: number): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;

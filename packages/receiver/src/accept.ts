@@ -6,7 +6,7 @@ export interface Webhook extends Verified {
   body: Uint8Array;
 }
 
-/** What the adapters for express, fastify and fetch have in common. */
+/** The options of the adapters for express, fastify and fetch. */
 export interface WebhookOptions<Request> {
   /**
    * The endpoint's signing secret, or several; or a function that finds them by request, so that one route serves many
@@ -14,12 +14,12 @@ export interface WebhookOptions<Request> {
    */
   secret: Secrets | ((request: Request) => Secrets | null | Promise<Secrets | null>);
   /**
-   * Persists the event, or enqueues it durably. The sender gets 204 once this has resolved and not before; where it
-   * throws, the framework answers with its error status and the sender tries again. The sender waits 15 s at most, so
+   * Persists the event, or enqueues it durably. The sender gets 204 once this has resolved and not before; if it
+   * throws, the framework answers with its error status and the sender tries again. The sender waits at most 15 s, so
    * long work belongs behind the queue (SPEC 4.4.5).
    */
   receive: (webhook: Webhook, request: Request) => Promise<void> | void;
-  /** Larger bodies are answered with 413. 256 KiB where absent, which is the sender's own limit. */
+  /** Larger bodies are answered with 413. 256 KiB if absent, which is the sender's own limit. */
   bodyLimitBytes?: number;
   toleranceSeconds?: number;
   headerPrefix?: string;
@@ -28,7 +28,7 @@ export interface WebhookOptions<Request> {
 
 export type Secrets = string | readonly string[];
 
-/** The answer to the sender, who keeps its first KiB where the endpoint's administrators can read it. */
+/** The answer to the sender. Herald keeps its first KiB, which the endpoint's admins can read. */
 export interface Answer {
   status: number;
   /** Null for 204. */

@@ -38,5 +38,5 @@ export interface EventOf<Type extends EventType> {
   };
 }
 
-/** The body of an automatic event; its `type` tells the others apart. */
+/** The body of an automatic event; its `type` says which one it is. */
 export type HeraldEvent = { [Type in EventType]: EventOf<Type> }[EventType];

@@ -3,7 +3,7 @@ import { type Answer, accept, bodyTooLarge, DEFAULT_BODY_LIMIT_BYTES, type Webho
 
 /**
  * A handler for `app.post(path, expressWebhook({ secret, receive }))`, express 4 and 5. Put it before `express.json()`.
- * What `receive` throws goes to `next`.
+ * Errors of `receive` go to `next`.
  */
 export function expressWebhook<Request extends IncomingMessage = IncomingMessage>(options: WebhookOptions<Request>) {
   const { bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES } = options;
@@ -25,7 +25,7 @@ function send(response: ServerResponse, { status, json }: Answer): void {
   response.end(json ? JSON.stringify(json) : undefined);
 }
 
-/** Why a body's exact bytes cannot be had any more; the fix is in the application's set-up, not in the request. */
+/** The body's exact bytes are lost. The fix is in the application's set-up, not in the request. */
 class RawBodyLostError extends Error {
   override name = "RawBodyLostError";
   constructor() {
@@ -37,10 +37,10 @@ class RawBodyLostError extends Error {
 }
 
 /**
- * The body's exact bytes, or null where there are more than `limitBytes` of them. What a parser in front has kept as
+ * The body's exact bytes, or null if there are more than `limitBytes` of them. What a parser in front has kept as
  * bytes (`express.raw()`, or `rawBody` on function platforms) is taken as it is.
  *
- * @throws RawBodyLostError where something has read the body and not kept its bytes
+ * @throws RawBodyLostError if something has read the body and not kept its bytes
  */
 async function readRawBody(
   request: IncomingMessage & { body?: unknown; rawBody?: unknown },

@@ -28,8 +28,8 @@ interface FastifyReply {
 
 /**
  * A plugin that adds one route: `app.register(fastifyWebhook, { path: "/hooks", secret, receive })`, fastify 4 and 5.
- * It reads the raw body for its own route only; the application's other parsers stay as they are. What `receive` throws
- * goes to fastify's error handler.
+ * It reads the raw body for its own route only; the application's other parsers stay as they are. Errors of `receive`
+ * go to fastify's error handler.
  */
 export async function fastifyWebhook(
   fastify: Fastify,

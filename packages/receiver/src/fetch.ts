@@ -2,7 +2,7 @@ import { accept, bodyTooLarge, DEFAULT_BODY_LIMIT_BYTES, type WebhookOptions } f
 
 /**
  * A handler from `Request` to `Response`, for Hono, Next.js route handlers, Bun, Deno and workers that have
- * `node:crypto`. What `receive` throws is thrown.
+ * `node:crypto`. Errors of `receive` are thrown.
  */
 export function fetchWebhook(options: WebhookOptions<Request>): (request: Request) => Promise<Response> {
   const { bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES } = options;
@@ -15,7 +15,7 @@ export function fetchWebhook(options: WebhookOptions<Request>): (request: Reques
   };
 }
 
-/** The body's exact bytes, or null where there are more than `limitBytes` of them. */
+/** The body's exact bytes, or null if there are more than `limitBytes` of them. */
 async function readBody(request: Request, limitBytes: number): Promise<Uint8Array | null> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

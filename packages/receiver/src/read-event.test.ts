@@ -16,7 +16,7 @@ test.each(EVENT_TYPES)("%s is an event", (type) => {
   expect(readEvent(event)).toBe(event);
 });
 
-test("events of a catalogue of one's own are events where its names are given, and only those", () => {
+test("events of a catalogue of one's own are events if its names are given, and only those", () => {
   interface InvoicePaid {
     type: "invoice.paid";
     data: { total: string };

@@ -1,7 +1,7 @@
 import { EVENT_TYPES, type HeraldEvent } from "./events.ts";
 
 /**
- * A verified payload as an event whose `type` tells what it is, or null where it is none: a manual payload, or an event of
+ * A verified payload as an event, by its `type`, or null if it is none: a manual payload, or an event of
  * a type that is not known here. Fields that are not known are kept.
  *
  * It knows Herald's default catalogue. For a catalogue of your own, give it the names and the type of its events:
@@ -50,7 +50,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** What a verified body says about itself; nothing of it where it is not JSON, since manual payloads may hold anything. */
+/** The fields of a verified body; none if it is not JSON, since manual payloads may hold anything. */
 export function readPayload(body: Uint8Array): { event: string | null; eventId: string | null; payload: unknown } {
   const payload = parse(body);
   const fields = typeof payload === "object" && payload !== null ? (payload as { type?: unknown; id?: unknown }) : {};

@@ -17,7 +17,7 @@ export function digest(secret: string, timestamp: number, body: Uint8Array): Buf
 }
 
 /**
- * The timestamp header as a number of seconds, or null where the text is not one: non-empty, decimal, at most 16
+ * The timestamp header as a number of seconds, or null if the text is not one: non-empty, decimal, at most 16
  * characters, and exactly what that number prints as, so that no two texts mean the same moment (SPEC 4.4.3).
  */
 export function parseTimestamp(text: string): number | null {

@@ -3,16 +3,16 @@ import { readPayload } from "./read-event.ts";
 import { digest, parseTimestamp } from "./sign.ts";
 
 export interface VerifyInput {
-  /** The endpoint's signing secret as it was shown, or several, any of which may have signed. */
+  /** The endpoint's signing secret as it was shown, or several: a signature by any of them is accepted. */
   secret: string | readonly string[];
   headers: HeadersInput;
   /** The request body's bytes exactly as they arrived: not parsed, not decoded, not reserialized. */
   body: Uint8Array;
-  /** The time to judge the timestamp by; the system's where absent. */
+  /** The time to judge the timestamp by; the system's if absent. */
   now?: Date;
   /** How far the timestamp may be from `now`, either way, inclusive. */
   toleranceSeconds?: number;
-  /** What the sender's headers begin with, where it is set up with another name than the default. */
+  /** First part of the names of the sender's headers, if the sender is set up with another one than the default. */
   headerPrefix?: string;
 }
 
@@ -21,11 +21,11 @@ export interface Verified {
   ok: true;
   /** Unix time in seconds at which this attempt was signed. */
   timestamp: number;
-  /** The event's type as the verified body names it; null where the body is not an event's (a manual payload). */
+  /** The event's type as the verified body names it; null if the body is not an event's (a manual payload). */
   event: string | null;
-  /** The business event's id from the verified body, lowercase; null where the body has none. Deduplicate by it. */
+  /** The business event's id from the verified body, lowercase; null if the body has none. Deduplicate by it. */
   eventId: string | null;
-  /** The verified body, parsed; undefined where it is not JSON. Its shape is not checked. */
+  /** The verified body, parsed; undefined if it is not JSON. Its shape is not checked. */
   payload: unknown;
   /** The event header. Not signed: a hint for logs and for manual payloads, never for authorization. */
   claimedEvent: string | null;
@@ -57,7 +57,7 @@ export type Verdict = Verified | Rejected;
  * Decides whether a request came from the sender and arrived unchanged and in time (SPEC 4.4.3). It reads no clock
  * other than `now`, keeps nothing, and does not notice replays: see `deduplicator` for that.
  *
- * @throws TypeError where the caller's own arguments are wrong (a parsed body, an empty secret), never for what a
+ * @throws TypeError if the caller's own arguments are wrong (a parsed body, an empty secret), never for what a
  * request holds
  */
 export function verify(input: VerifyInput): Verdict {
@@ -94,7 +94,7 @@ interface Signed {
   deliveryId: string | null;
 }
 
-/** The four headers, where they are unambiguous and well-formed. */
+/** The four headers, if they are unambiguous and well-formed. */
 function readSignature(headers: HeadersInput, prefix: string): Signed | Rejected {
   const names = [`${prefix}-Signature`, `${prefix}-Timestamp`, `${prefix}-Event`, `${prefix}-Delivery-Id`] as const;
   const values: (string | null)[] = [];
@@ -150,7 +150,7 @@ export type HeadersInput =
 type HeaderReading = { state: "absent" } | { state: "once"; value: string } | { state: "repeated" };
 
 /**
- * A header is repeated where it occurs under two spellings or as a list, and also where its value holds a comma:
+ * A header is repeated if it occurs under two spellings or as a list, and also if its value holds a comma:
  * that is how HTTP stacks join repeated headers, and no value that the sender makes has one (SPEC 4.4.4).
  */
 function readHeader(headers: HeadersInput, name: string): HeaderReading {

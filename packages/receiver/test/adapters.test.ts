@@ -114,12 +114,12 @@ describe.each(frameworks)("%s", (name, framework) => {
     expect((await post(server, Buffer.alloc(256 * 1024 + 1, "a"))).status).toBe(413);
   });
 
-  test(`§4.4.5 ${name} answers a failure where the event cannot be accepted`, async () => {
+  test(`§4.4.5 ${name} answers a failure if the event cannot be accepted`, async () => {
     const { server } = await start({ receive: () => Promise.reject(new Error("the queue is full")) });
     expect((await post(server, body)).status).toBe(500);
   });
 
-  test(`${name} answers 404 where there is no such endpoint`, async () => {
+  test(`${name} answers 404 if there is no such endpoint`, async () => {
     const { server, received } = await start({ secret: () => null });
     expect((await post(server, body)).status).toBe(404);
     expect(received).toHaveLength(0);
@@ -140,7 +140,7 @@ describe.each(frameworks)("%s", (name, framework) => {
 });
 
 describe("express behind a parser", () => {
-  test("express behind a parser says what to do where the raw bytes are lost", async () => {
+  test("express behind a parser says what to do if the raw bytes are lost", async () => {
     const app = express();
     app.use(express.json());
     app.post("/hooks", expressWebhook({ secret, receive: () => {} }));
@@ -220,7 +220,7 @@ function post(server: Server, bytes: Buffer, changes: Record<string, string | st
   });
 }
 
-/** What a server on the fetch interface does around a handler. */
+/** A server that calls a handler of the fetch interface. */
 async function throughFetch(
   handler: (request: Request) => Promise<Response>,
   ...[incoming, outgoing]: Parameters<RequestListener>

@@ -31,14 +31,14 @@ export interface AppParts extends Omit<HandlerParts, "catalogue" | "secrets" | "
   tracing?: Tracing | undefined;
   /** How many processes of this API share an organization's allowances. */
   processes: () => number;
-  /** Where the built admin page is; that of this checkout where absent. */
+  /** Where the built admin page is; that of this checkout if absent. */
   pageFolder?: string | undefined;
 }
 
 /**
  * The HTTP API as an express app, without a port.
  *
- * @throws ConfigError where a setting can't be read
+ * @throws ConfigError if a setting can't be read
  */
 export function createApp(parts: AppParts): Express {
   const { config, database, requestAttempt, tellOwner, clock, log, registry, tracing, processes, pageFolder } = parts;

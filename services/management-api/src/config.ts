@@ -83,7 +83,7 @@ const ownSettings = {
   },
 } as const satisfies Settings;
 
-/** What no operator could set better, and tests set: given to {@link startManagementApi}. */
+/** Values that no operator needs to set, and tests do: given to {@link startManagementApi}. */
 export interface ManagementApiTuning {
   /** How long a manual delivery's request waits for the first attempt. One that takes longer goes on, and the answer says attemptCount 0. */
   manualTimeoutMs: number;
@@ -124,7 +124,7 @@ function problemsOfPage({ HERALD_ENV, PUBLIC_ORIGIN }: ManagementApiConfig): str
   if (HERALD_ENV !== "production" || PUBLIC_ORIGIN !== undefined) return [];
   return [
     "PUBLIC_ORIGIN is missing: without it, a page that came over http could use an admin's session. " +
-      "Set it to where browsers see the admin page, as https://herald.example.com.",
+      "Set it to the admin page's origin for browsers, such as https://herald.example.com.",
   ];
 }
 

@@ -10,19 +10,19 @@ export interface Operation {
   method: "get" | "post" | "put" | "delete";
   /** Under the API's prefix, as OpenAPI writes it: parameters in braces. */
   path: string;
-  /** What its caller needs; null where any valid token is enough. */
+  /** The rights that its caller needs; null if any valid token is enough. */
   access: Access | null;
   summary: string;
   description: string;
-  /** The schema of the body; absent where no body is read. */
+  /** The schema of the body; absent if no body is read. */
   body?: SchemaName;
   /** The handler reports fields that break the body's schema; the request isn't refused for them. */
   reportsBadFields?: true;
   /** The schema of the query parameters. */
   query?: SchemaName;
-  /** The allowance that a request uses up; null where nothing is counted. */
+  /** The allowance that a request uses up; null if nothing is counted. */
   rate: Allowance | null;
-  /** How much of it: 1 where it isn't set. With a filter it may be more. */
+  /** How much of it: 1 if it isn't set. With a filter it may be more. */
   points?: number;
   pointsWithFilter?: number;
   success:
@@ -38,7 +38,7 @@ export const API_PREFIX = "/api/organization/integration-operations";
 
 /**
  * Everything that the API does. Router, OpenAPI document and the tests of permissions are made of this list.
- * Where two paths match a request, the earlier one is taken. Where no `rate` is said, a GET counts as a read, and others as writes.
+ * If two paths match a request, the earlier one is taken. Without a `rate`, a GET counts as a read, and others as writes.
  */
 export const operations = {
   listWebhooks: {
@@ -139,7 +139,7 @@ export const operations = {
     summary: "Send a payload to an endpoint",
     description:
       "Sends the payload at once, as it is, without an envelope, and waits for the first attempt. 200 says that it was made, " +
-      "not that the receiver took it: look at `succeeded`. `attemptCount` is 0 where no attempt could be made in time; it " +
+      "not that the receiver took it: look at `succeeded`. `attemptCount` is 0 if no attempt could be made in time; it " +
       "then comes later. A failed one is retried like any other.",
     body: "DeliverRequest",
     rate: "manualDeliveries",
@@ -317,7 +317,7 @@ const NOT_FOUND: Readonly<Record<string, ProblemCode>> = {
   resendId: "resend_not_found",
 };
 
-/** What a request is answered with that names by this parameter of its path what isn't there. */
+/** The problem of a request whose path names by this parameter something that doesn't exist. */
 export function notFound(parameter: string): ProblemCode {
   return NOT_FOUND[parameter] ?? "webhook_not_found";
 }

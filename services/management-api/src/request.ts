@@ -6,7 +6,7 @@ import type { OperationId } from "./operations.ts";
 /** A request that has been authenticated, allowed, and validated. */
 export interface ApiRequest<Body = unknown, Query = unknown> {
   caller: Caller;
-  /** The caller's organization; "" where the operation takes callers without one. */
+  /** The caller's organization; "" if the operation takes callers without one. */
   organizationId: string;
   /** The parameters of the path, by name. */
   params: Readonly<Record<string, string>>;
@@ -14,9 +14,9 @@ export interface ApiRequest<Body = unknown, Query = unknown> {
   body: Body;
   /** The bad fields of the body; empty unless the operation reports them itself. */
   badFields: FieldProblem[];
-  /** The trace context of what the request causes: of its span, or as the caller gave it; undefined where there is none. */
+  /** The trace context of what the request causes: of its span, or as the caller gave it; undefined if there is none. */
   traceparent: string | undefined;
-  /** The id of what the request makes; absent where it has no idempotency key. */
+  /** The id of what the request makes; absent if it has no idempotency key. */
   target?: Target;
 }
 

@@ -191,14 +191,14 @@ describe("without a built page", () => {
     expect(((await response.json()) as { detail: string }).detail).toMatch(/isn't built.*pnpm build/);
   });
 
-  test("where the public origin is https, every answer tells browsers to use nothing else", async () => {
+  test("if the public origin is https, every answer makes browsers use nothing else", async () => {
     for (const path of ["/administration/integrations", "/openapi.json", "/nothing"]) {
       const { headers } = await fetch(plain.origin + path);
       expect(headers.get("strict-transport-security")).toBe("max-age=31536000");
     }
   });
 
-  test("where a public origin is set, only that Origin matches", async () => {
+  test("if a public origin is set, only that Origin matches", async () => {
     const post = async (origin: string) =>
       await fetch(`${plain.origin}/api/organization/integration-operations/webhooks`, {
         method: "POST",
@@ -233,7 +233,7 @@ describe("the admin page as a part of the product", () => {
   });
   const page = () => fetch(`${own.origin}/administration/integrations`);
 
-  test("only the pages that a setting names may show it in a frame, and the API nobody's", async () => {
+  test("only the pages that a setting names may show it in a frame, and no page the API", async () => {
     const { headers } = await page();
     expect(headers.get("content-security-policy")).toContain(
       "; frame-ancestors https://app.example.com https://admin.example.com; ",

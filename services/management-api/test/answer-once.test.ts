@@ -60,7 +60,7 @@ describe("a process that dies between taking a key and the answer", () => {
     expect((await once()(request, unexpected)).answer).toEqual({ id, mayExist: true });
   });
 
-  test("where both insert, the second one is told that the first one is under way", async () => {
+  test("if both insert, the second one learns that the first one is under way", async () => {
     const duplicate = Object.assign(new Error("duplicate"), {
       meta: { driverAdapterError: { cause: { originalCode: "23505" } } },
     });

@@ -90,25 +90,7 @@ test("a name that would hide or turn round what stands beside it is left out", a
   }
 });
 
-test("changes come in parts, each behind the one before", async () => {
-  const { endpoint } = await create(ana);
-  let { version } = endpoint;
-  for (const name of ["one", "two", "three", "four"]) {
-    const { body } = await ana.put(`/webhooks/${endpoint.id}`).send(settings({ name, version })).expect(200);
-    version = body.endpoint.version;
-  }
-  const names: (string | undefined)[] = [];
-  let cursor: string | null = null;
-  do {
-    const query: string = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-    const { body } = await ana.get(`/webhooks/${endpoint.id}/changes?limit=2${query}`).expect(200);
-    names.push(...body.changes.map(({ after }: { after: { name?: string } }) => after.name));
-    cursor = body.nextCursor;
-  } while (cursor !== null);
-  expect(names).toEqual(["four", "three", "two", "one", "Billing"]);
-});
-
-test("regression: a forged event that was sent by hand leaves its author's name, also where the endpoint is deleted", async () => {
+test("regression: a forged event that was sent by hand leaves its author's name, even if the endpoint is deleted", async () => {
   const { endpoint } = await create(ana, { name: "Short-lived" });
   const mallory = await api.as({ organizationId, name: "Mallory", subject: "auth0|13", expiresInS: 100_000 });
   clock.advance(1_000);
@@ -158,7 +140,7 @@ test("the changes of all endpoints come in parts, the newest first, and none of 
 
 const noticesOf = (endpointId: string) => api.prisma.notice.findMany({ where: { endpointId }, orderBy: { id: "asc" } });
 
-test("the product is told who resumed an endpoint, replaced its secret and deleted it, and of no other edit", async () => {
+test("the product is notified who resumed an endpoint, replaced its secret and deleted it, and of no other edit", async () => {
   const { endpoint } = await create(ana);
   const path = `/webhooks/${endpoint.id}`;
   let { version } = endpoint;
@@ -184,14 +166,14 @@ test("the product is told who resumed an endpoint, replaced its secret and delet
   }
 });
 
-test("one edit that resumes an endpoint and replaces its secret tells the product both", async () => {
+test("one edit that resumes an endpoint and replaces its secret notifies the product of both", async () => {
   const { endpoint } = await create(ana, { enabled: false });
   const edit = settings({ rotateSecret: true, version: endpoint.version });
   await ana.put(`/webhooks/${endpoint.id}`).send(edit).expect(200);
   expect((await noticesOf(endpoint.id)).map(({ type }) => type)).toEqual(["resumed", "secretReplaced"]);
 });
 
-test("an edit or a deletion of another version tells the product nothing, and one of two at once tells it", async () => {
+test("an edit or a deletion of another version makes no notice, and two at once make one", async () => {
   const { endpoint } = await create(ana);
   const path = `/webhooks/${endpoint.id}`;
   await ana

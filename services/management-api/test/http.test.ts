@@ -11,7 +11,7 @@ describe("bodies", () => {
     const client = await api.as({});
     const request = client.post("/webhooks");
     if (type !== undefined) request.set("Content-Type", type);
-    // What supertest is given as a string it sends as it is.
+    // supertest sends a string unchanged.
     return await request.serialize((data) => data as string).send(body as string);
   };
   const valid = JSON.stringify(settings());
@@ -213,7 +213,7 @@ describe("broken and slow requests", () => {
     ["a request that isn't HTTP", "this is not HTTP\r\n\r\n"],
     ["a method that isn't there", "FOO / HTTP/1.1\r\nHost: x\r\n\r\n"],
     ["a header without a colon", "GET / HTTP/1.1\r\nHost x\r\n\r\n"],
-  ])("regression: %s is told as a fault of HTTP, not of JSON", async (_title, request) => {
+  ])("regression: %s is reported as a fault of HTTP, not of JSON", async (_title, request) => {
     const answer = await raw(origin, request);
     expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
     expect(answer).toContain('"code":"malformed_http"');

@@ -46,13 +46,13 @@ beforeAll(async () => {
   const error = (message: string) => logged.push(message);
   const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error, isDebug: false };
   const registry = createRegistry("management-api");
-  const nobody = async () => {};
+  const ignored = async () => {};
   server = createServer(
     createApp({
       config,
       database,
-      requestAttempt: nobody,
-      tellOwner: nobody,
+      requestAttempt: ignored,
+      tellOwner: ignored,
       clock: machineClock,
       log: quiet,
       registry,

@@ -69,7 +69,7 @@ describe("how endpoints fare", () => {
     expect(paused.last24Hours[23]).toMatchObject({ ...none, succeeded: 1, parked: 1 });
   });
 
-  test("where more happened than is counted, the overview says since when it counts", async () => {
+  test("if more happened than is counted, the overview says since when it counts", async () => {
     const midnight = clock.now().getTime() - 23.5 * HOUR_MS;
     const seen = async () => {
       const [row] = (await client.get("/webhooks/overview").expect(200)).body;
@@ -124,7 +124,7 @@ describe("how endpoints fare", () => {
     const own = new Map<string, string | null>();
     for (let index = 0; index < 8; index++) {
       const { id } = (await create(client, { name: `receiver ${index}` })).endpoint;
-      // Of the last hours or days; the first ones are the latest, and some have none.
+      // Deliveries of the last hours or days; the first ones are the latest, and some endpoints have none.
       const attemptedAt = hoursAgo(1 + 5 * index);
       const row = { ...states.succeeded, attemptedAt, createdAt: attemptedAt };
       own.set(id, index % 4 === 3 ? null : await storeDelivery(api.prisma, { id, organizationId }, row));
@@ -183,7 +183,7 @@ describe("a failing endpoint", () => {
     expect(await nextTry()).toBe(hoursAgo(1).toISOString());
   });
 
-  test("a retry that is due after the pause is the next try, and where nothing waits there is none", async () => {
+  test("a retry that is due after the pause is the next try, and if nothing waits there is none", async () => {
     const retryAt = new Date(clock.now().getTime() + 60_000);
     await fails();
     expect(await nextTry()).toBe(null);

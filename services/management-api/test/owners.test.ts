@@ -20,7 +20,7 @@ const place = useBroker();
 const warned: string[] = [];
 const log = { debug() {}, info() {}, warn: (message: string) => warned.push(message), error() {} } as unknown as Log;
 
-/** What the owner got. */
+/** The messages that the owner got. */
 const got: object[] = [];
 
 beforeAll(async () => {
@@ -46,7 +46,7 @@ describe("over the broker", () => {
     dueAtUtc: new Date().toISOString(),
   });
 
-  test("the owner of an endpoint's shard is told of its change, and nobody where none owns it", async () => {
+  test("the owner of an endpoint's shard is notified of its change, and no process if the shard has no owner", async () => {
     const { queries, prisma } = db.database;
     const tell = ownerTeller({ broker, queries, log });
     const [owned, free] = [await insertEndpoint(prisma), await insertEndpoint(prisma)];
@@ -65,7 +65,7 @@ describe("over the broker", () => {
     expect(warned).toEqual([]);
   });
 
-  test("a change is no failure where PostgreSQL can't say who the owner is", async () => {
+  test("a change is no failure if PostgreSQL can't say who the owner is", async () => {
     const away = openDatabase("postgresql://nobody@127.0.0.1:1/none");
     try {
       await ownerTeller({ broker, queries: away.queries, log })({ id: randomUUID(), organizationId: "organization-1" });
@@ -83,7 +83,7 @@ describe("over the broker", () => {
     expect(got.at(-1)).toEqual(request);
   });
 
-  test("where nobody owns the endpoint, or its owner is gone, a manual delivery waits for no answer", async () => {
+  test("if the endpoint has no owner, or its owner is gone, a manual delivery waits for no answer", async () => {
     const { queries, prisma } = db.database;
     const request = attemptRequester({ broker, queries }, { timeoutMs: 600_000 });
     const before = got.length;
@@ -96,30 +96,30 @@ describe("over the broker", () => {
 });
 
 describe("each change of an endpoint", () => {
-  const told: { id: string; revision: bigint | undefined }[] = [];
+  const notified: { id: string; revision: bigint | undefined }[] = [];
   const api = useApi({
     tellOwner: async ({ id }) => {
       const row = await api.prisma.webhookEndpoint.findUnique({ where: { id } });
-      told.push({ id, revision: row?.revision });
+      notified.push({ id, revision: row?.revision });
     },
   });
 
-  test("§2.3/current the owner is told when an edit, a pause, a resume, a new secret or a deletion is stored, before the client is", async () => {
+  test("§2.3/current the owner learns of an edit, a pause, a resume, a new secret or a deletion when it is stored, before the client does", async () => {
     const client = await api.as({ organizationId: api.newOrganization() });
     const { endpoint } = await create(client);
     const { id } = endpoint;
-    expect(told).toEqual([]);
+    expect(notified).toEqual([]);
     let { version } = endpoint;
     for (const change of [{ name: "another" }, { enabled: false }, { enabled: true }, { rotateSecret: true }]) {
-      const before = told.length;
+      const before = notified.length;
       const { body } = await client.put(`/webhooks/${id}`, settings({ version, ...change })).expect(200);
-      expect(told).toHaveLength(before + 1);
+      expect(notified).toHaveLength(before + 1);
       version = body.endpoint.version;
     }
-    expect(told).toEqual([2n, 3n, 4n, 5n].map((revision) => ({ id, revision })));
+    expect(notified).toEqual([2n, 3n, 4n, 5n].map((revision) => ({ id, revision })));
     await client.put(`/webhooks/${id}`, settings({ version: endpoint.version })).expect(409);
-    expect(told).toHaveLength(4);
+    expect(notified).toHaveLength(4);
     await client.delete(`/webhooks/${id}`, { version }).expect(204);
-    expect(told.at(-1)).toEqual({ id, revision: undefined });
+    expect(notified.at(-1)).toEqual({ id, revision: undefined });
   });
 });

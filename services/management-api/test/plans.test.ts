@@ -185,7 +185,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
   );
 });
 
-describe("of an endpoint with 12,000 deliveries today", () => {
+describe("reads of an endpoint with 12,000 deliveries today", () => {
   let stored: StoredHistory;
 
   beforeAll(async () => {
@@ -211,7 +211,7 @@ describe("of an endpoint with 12,000 deliveries today", () => {
   });
 });
 
-describe("of an endpoint that gave up 2,000 deliveries", () => {
+describe("reads of an endpoint that gave up 2,000 deliveries", () => {
   const organizationId = "giving-up";
   let endpoint: { id: string; organizationId: string };
   const count = 2_000;
@@ -264,7 +264,7 @@ describe("of an endpoint that gave up 2,000 deliveries", () => {
   });
 });
 
-describe("of an entity with 12,000 events today", () => {
+describe("reads of an entity with 12,000 events today", () => {
   const entityId = "0190a1b2-0000-7000-8000-0000000000ee";
   const organizationId = "busy";
   const search = { ...any, organizationId, entityId };

@@ -37,7 +37,7 @@ describe("an organization that does too much", () => {
     await create(client);
   });
 
-  test("an organization that reads too much gets 429, while its changes and other organizations go on; dear reads count ten times, and refused ones nothing", async () => {
+  test("an organization that reads too much gets 429, while its changes and other organizations go on; expensive reads count ten times, and refused ones nothing", async () => {
     const client = await api.as({ organizationId: "reading" });
     const { endpoint } = await create(client);
     const left = async (path: string) => /r=(\d+)/.exec((await client.get(path)).headers.ratelimit ?? "")?.[1];
@@ -59,7 +59,7 @@ describe("an organization that does too much", () => {
   });
 
   test("answers that are counted say what is left of the allowance, also those that refuse the request", async () => {
-    const client = await api.as({ organizationId: "told" });
+    const client = await api.as({ organizationId: "counted" });
     const { headers } = await client.post("/webhooks", settings()).expect(200);
     expect(headers["ratelimit-policy"]).toBe('"writes";q=5;w=60');
     expect(headers.ratelimit).toMatch(/^"writes";r=4;t=\d+$/);
@@ -87,7 +87,7 @@ describe("an organization that does too much", () => {
     await client.post("/webhooks", settings()).expect(429);
   });
 
-  test("a dear read, which counts ten times, fits into a process's share however many processes there are", async () => {
+  test("an expensive read, which counts ten times, fits into a process's share however many processes there are", async () => {
     processes = 40;
     const client = await api.as({ organizationId: "many" });
     await client.get("/webhooks/overview").expect(200);

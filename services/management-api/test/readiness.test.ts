@@ -14,7 +14,7 @@ let api: (Service & { port: number }) | undefined;
 let link: Link | undefined;
 let isOpen = true;
 let operationsUrl = "";
-/** What the condition said when the service was opened, before it listened. */
+/** The condition when the service was opened, before it listened. */
 let listenedBefore: unknown;
 // Before the database looks for connections that are left.
 afterAll(async () => {
@@ -67,7 +67,7 @@ test("without the broker the management API is ready and works, and says that th
   expect(metrics).toMatch(/^herald_dependency_up\{dependency="broker",service="management-api"\} 0$/m);
 });
 
-test("the management API is not ready before it listens: whoever is sent to it then would be refused", async () => {
+test("the management API is not ready before it listens: it would refuse requests that are sent to it then", async () => {
   expect(listenedBefore).toBe(false);
   await eventually(async () => expect(await readiness()).toMatchObject([200, { http: true }]));
 });

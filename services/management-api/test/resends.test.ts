@@ -131,7 +131,7 @@ describe("starting a resend", () => {
     expect((await ana.get(`/webhooks/${id}`).expect(200)).body.version).toBe(endpoint.version);
   });
 
-  test("a second resend of the endpoint is a 409 while one runs, also where both come at once", async () => {
+  test("a second resend of the endpoint is a 409 while one runs, even if both come at once", async () => {
     await giveUp(1);
     const answers = await Promise.all([start(), start(), start()]);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
@@ -158,7 +158,7 @@ describe("starting a resend", () => {
     expect(body).toMatchObject({ code: "invalid_request", errors: [{ pointer }] });
   });
 
-  test("a request that comes again with its idempotency key starts one resend, also where its answer was lost", async () => {
+  test("a request that comes again with its idempotency key starts one resend, even if its answer was lost", async () => {
     await giveUp(1);
     const again = () => start().set("Idempotency-Key", "once");
     const { body } = await again().expect(200);

@@ -72,7 +72,7 @@ test("a request that leads nowhere has no route, and what the caller did wrong i
   expect(spans[0]?.ended[0]).not.toHaveProperty("errorType");
 });
 
-test("where nothing is traced, a manual delivery is given the context of its caller, if it is one", async () => {
+test("if nothing is traced, a manual delivery is given the context of its caller, if it is one", async () => {
   const client = await untraced.as({ organizationId: untraced.newOrganization() });
   const { endpoint } = await create(client);
   for (const given of [GIVEN, "nonsense"]) {

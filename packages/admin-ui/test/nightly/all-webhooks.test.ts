@@ -68,36 +68,6 @@ test("events are listed newest first, what was not taken among them, and lead to
   await page.getByRole("listitem").filter({ hasText: "Radar" }).getByText("Exhausted").waitFor();
 });
 
-test("events are narrowed by type, days and how an id begins, in the address", async () => {
-  const page = await environment.signIn("/events");
-  const rows = page.locator("[data-event]");
-  await rows.nth(2).waitFor();
-  await page.getByLabel("Event", { exact: true }).selectOption("RiskCreated");
-  await page.waitForURL("**/events?event=RiskCreated");
-  await rows.nth(1).waitFor({ state: "detached" });
-  await page.reload();
-  await rows.first().waitFor();
-  expect(await rows.count()).toBe(1);
-  await page.getByRole("button", { name: "Clear" }).click();
-  await rows.nth(2).waitFor();
-  const id = page.getByRole("textbox", { name: /^Id of the event or its entity/ });
-  await id.fill("4711abc");
-  expect(new URL(page.url()).search).toBe("");
-  await id.fill("4711abcd");
-  await page.waitForURL("**/events?id=4711abcd");
-  await rows.nth(1).waitFor({ state: "detached" });
-  expect(await rows.first().getAttribute("data-event")).toBe(ids.done);
-  await page.getByRole("button", { name: "Clear" }).click();
-  expect(await id.inputValue()).toBe("");
-  await page.getByLabel("Period").selectOption("Between two days");
-  await page.getByLabel("First day").fill("2020-01-01");
-  await page.getByLabel("Last day").fill("2020-01-02");
-  await page.waitForURL("**/events?from=2020-01-01&to=2020-01-02");
-  await page.getByText("No events match").waitFor();
-  await page.getByRole("link", { name: "Show all events" }).click();
-  await rows.nth(2).waitFor();
-});
-
 test("deliveries to all webhooks name their webhook, are narrowed in the address, and open at their webhook", async () => {
   const page = await environment.signIn("/deliveries");
   const links = page.getByRole("rowheader").getByRole("link");

@@ -1,7 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { eventually } from "@herald/dev/harness/eventually";
 import { beforeAll, expect, test } from "@jest/globals";
-import type { Locator } from "playwright-core";
 import { type Population, populate } from "../support/populate.ts";
 import { useTestEnvironment } from "../support/test-environment.ts";
 
@@ -43,23 +41,6 @@ test("§2.1/fields a row says name, URL, status in words, events, failures as n 
   expect(await row("Billing mirror").textContent()).toContain("ResourceAllocated, TimesheetApproved");
 });
 
-test("a failing webhook says when it is tried again, counting down, in the list and on its own page", async () => {
-  await isDueIn(55);
-  const page = await environment.signIn();
-  const row = page.getByRole("row", { name: "Timesheet export" });
-  const seconds = async (place: Locator) => {
-    const words = await place.getByText(/next try in \d+ s|trying again/).textContent();
-    return Number(/in (\d+) s/.exec(words ?? "")?.[1] ?? 0);
-  };
-  const first = await seconds(row);
-  expect(first).toBeLessThan(60);
-  // The page goes by the API's clock, which stands still in these tests.
-  environment.clock.advance(5_000);
-  await eventually(async () => expect(await seconds(row)).toBeLessThan(Math.max(first, 1)));
-  await page.getByRole("link", { name: "Timesheet export" }).click();
-  await page.getByText(/^Failing, (next try in \d+ s|trying again)\.$/).waitFor();
-});
-
 test("the page says that Herald's own network is disturbed, for as long as a dispatcher says so", async () => {
   const { prisma } = environment.db.database;
   const page = await environment.signIn();
@@ -76,20 +57,6 @@ test("the page says that Herald's own network is disturbed, for as long as a dis
   await words.waitFor();
   await page.getByText("Failing, and tried again later.").waitFor();
   await prisma.process.delete({ where: { id } });
-  await words.waitFor({ state: "detached" });
-});
-
-test("the page says that operators have stopped all deliveries, for as long as they have", async () => {
-  const { prisma } = environment.db.database;
-  const page = await environment.signIn();
-  const words = page.getByText("The operators of Herald have stopped all deliveries; nothing is sent.");
-  await page.getByRole("link", { name: "Timesheet export" }).waitFor();
-  expect(await words.count()).toBe(0);
-  await prisma.shard.updateMany({ data: { stoppedAt: new Date() } });
-  await words.waitFor();
-  await page.getByRole("link", { name: "Timesheet export" }).click();
-  await words.waitFor();
-  await prisma.shard.updateMany({ data: { stoppedAt: null } });
   await words.waitFor({ state: "detached" });
 });
 

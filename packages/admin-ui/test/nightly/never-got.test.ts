@@ -98,13 +98,3 @@ test("with the keyboard alone one sends again and stops half-way, and the page s
   environment.clock.advance(60_000);
   expect(await environment.receiver.received(50)).toHaveLength(50);
 });
-
-test("a webhook that is not active sends nothing again, and the page says why", async () => {
-  const id = await webhookWith(bodies(1));
-  await environment.api.edit(id, { enabled: false });
-  const page = await environment.signIn(`/webhooks/${id}/never-got`);
-  const button = page.getByRole("button", { name: "Send again…" });
-  await button.waitFor();
-  expect(await button.getAttribute("aria-disabled")).toBe("true");
-  expect(await button.getAttribute("data-hint")).toContain("resume it first");
-});

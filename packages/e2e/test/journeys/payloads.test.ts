@@ -2,7 +2,7 @@ import { attemptHeaders } from "@herald/common/security/attempt-headers";
 import { EVENT_TYPES, type EventType, samplePayload } from "@herald/contracts";
 import { eventPayloadSchema, eventSchema } from "@herald/contracts/schemas";
 import type { ReceivedRequest } from "@herald/dev/harness/https-receiver";
-import { signedRequest } from "@herald/listen";
+import { requestMaker } from "@herald/listen";
 import { EVENT_TYPES as RECEIVER_TYPES, readEvent } from "@herald/receiver";
 import { expect, test } from "@jest/globals";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -132,13 +132,22 @@ test("§2.4/fields an event that lacks a field is none to the receiver's package
   }
 });
 
-test("§4.2/headers §4.3.3 a sample that herald-listen sends has the headers of an attempt, one by one", () => {
+test("§4.2/headers §4.3.3 a good request of herald-listen check has the headers of an attempt, one by one", () => {
   const secret = "mT1y+Zq0v9u4m2l8J7hF3kD5sA6pW1xC0eR9tYbNvQs=";
   const startedAt = new Date("2026-11-20T09:30:00.400Z");
   const body = Buffer.from('{"id":"0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6e","name":"Größe"}');
-  const attempt = { deliveryId: "0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6f", eventType: "RiskCreated", body };
+  const attempt = { deliveryId: "0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6f", eventType: "RiskCreated" as const, body };
   for (const headerPrefix of ["X-Service", "Acme"]) {
-    const sent = signedRequest({ ...attempt, secret, now: startedAt, headerPrefix });
+    const { eventType } = attempt;
+    const maker = requestMaker({
+      secret,
+      eventType,
+      headerPrefix,
+      now: startedAt,
+      scheme: "herald",
+      otherVerifies: true,
+    });
+    const sent = maker.signed(attempt);
     const real = attemptHeaders({ ...attempt, startedAt }, { headerPrefix, standardWebhooks: true }, secret);
     expect(sent).toEqual({ method: "POST", headers: real, body });
   }

@@ -9,20 +9,20 @@ interface Parts {
   onBatch?: (batch: { sent: number; refused: number }) => void;
 }
 
-/** What a batch came to. */
+/** The result of a batch. */
 export interface BatchResult {
   /** There may be more to send now. */
   isMore: boolean;
-  /** The broker takes nothing, and not only nothing of some buckets. */
+  /** The broker takes no event at all, of any bucket. */
   isBrokerAway: boolean;
   failure: Error | undefined;
 }
 
-/** A bucket of which the broker has refused an event. */
+/** A bucket whose event the broker has refused. */
 interface HeldBucket {
-  /** Up to this row nothing of it waits. */
+  /** Up to this row no event of the bucket waits. */
   after: string;
-  /** The broker has taken one of it since. */
+  /** The broker has taken an event of the bucket since. */
   isOpen: boolean;
   /** When it is tried again. */
   tryAtMs: number;
@@ -39,19 +39,19 @@ const TRIED_ROWS = 10;
 const TIMES_PASSED_OVER = 10;
 
 /**
- * What a relay sends next. A bucket of which the broker refuses an event is held: its first row that waits is remembered, and the others'
- * batches pass over its rows. So it holds up no other bucket, however many of its rows stand in front. One row of it is tried each
- * second; when the broker takes that, what waits is sent from there on.
+ * Decides which rows a relay sends next. If the broker refuses an event, its bucket is held: the relay remembers the bucket's first
+ * waiting row, and batches of other buckets pass over its rows. So it delays no other bucket, however many of its rows stand in front.
+ * One row of it is tried each second; when the broker takes that, the bucket's rows are sent from there on.
  */
 export function outboxBatches({ emitter, batchSize, monotonicMs, onBatch }: Parts): {
   /** A batch of the buckets that are not held, and then one of each that is to be tried. */
   next(): ((outbox: LockedOutbox) => Promise<BatchResult>)[];
 } {
   const held = new Map<string, HeldBucket>();
-  /** Up to this row there are those of buckets that are held, and those that have committed late. */
+  /** Up to this row only rows of held buckets wait, and rows that have committed late. */
   let after = START;
   let beganAgainMs = monotonicMs();
-  /** How long it took since then to read rows that were passed over. */
+  /** Time spent since then on reading rows that were passed over. */
   let passedOverMs = 0;
 
   async function sendOthers(outbox: LockedOutbox): Promise<BatchResult> {
@@ -63,13 +63,13 @@ export function outboxBatches({ emitter, batchSize, monotonicMs, onBatch }: Part
       return chosen;
     });
     for (const [bucket, number] of refused) hold(bucket, number);
-    // What was not sent for want of a broker is read again.
+    // Rows that were not sent because the broker was away are read again.
     if (!isBrokerAway) after = rows.at(-1)?.number ?? after;
     beginAgain();
     return { isMore: rows.length === batchSize, isBrokerAway, failure };
   }
 
-  /** What was sent is not read again, so without a bucket that is held all that waits is at the start. */
+  /** Sent rows are not read again, so without a held bucket all waiting rows are at the start. */
   function beginAgain(): void {
     const sinceMs = monotonicMs() - beganAgainMs;
     if (held.size > 0 && sinceMs < Math.max(TRY_INTERVAL_MS, TIMES_PASSED_OVER * passedOverMs)) return;
@@ -101,7 +101,7 @@ export function outboxBatches({ emitter, batchSize, monotonicMs, onBatch }: Part
     return { isMore: !isLast, isBrokerAway, failure };
   }
 
-  /** @param number of its first row that waits; where absent, as before */
+  /** @param number of its first row that waits; if absent, as before */
   function hold(bucket: string, number?: string): void {
     const before = number === undefined ? held.get(bucket)?.after : String(BigInt(number) - 1n);
     held.set(bucket, { after: before ?? START, isOpen: false, tryAtMs: monotonicMs() + TRY_INTERVAL_MS });

@@ -19,7 +19,7 @@ export interface KnexTransaction {
   raw(text: string, values: readonly (string | null)[]): PromiseLike<unknown>;
 }
 
-/** What an outbox can write with; of anything else, a sentence that the compiler shows, with the call that writes there. */
+/** The clients with which an outbox can write. For any other client the compiler shows a sentence, with the call to use. */
 export type OutboxTransaction<Given> = Given extends StatementRunner | PrismaTransaction | KnexTransaction
   ? Given
   : Given extends { executeQuery: unknown }
@@ -33,18 +33,18 @@ export interface Outbox {
    * Writes an event into the caller's transaction: it is emitted if and only if that commits. Then a relay sends it.
    *
    * @param client the connection on which the caller has begun the transaction, or the transaction of TypeORM, Prisma or Knex
-   * @throws InvalidEventError where it breaks the contract; nothing was written, and the transaction can go on
+   * @throws InvalidEventError if it breaks the contract; nothing was written, and the transaction can go on
    */
   add<Given>(client: Given & OutboxTransaction<Given>, event: EmittedEvent, options?: EmitOptions): Promise<void>;
 }
 
 export interface OutboxOptions {
-  /** `herald_outbox` where absent; with its schema in front where that is not the connection's. */
+  /** `herald_outbox` if absent; with its schema in front if that is not the connection's. */
   table?: string;
 }
 
 /**
- * An outbox for events that are emitted if and only if a business transaction commits, even where a process crashes in
+ * An outbox for events that are emitted if and only if a business transaction commits, even if a process crashes in
  * between. A relay sends the events in the table.
  */
 export function createOutbox({ table = DEFAULT_OUTBOX_TABLE }: OutboxOptions = {}): Outbox {

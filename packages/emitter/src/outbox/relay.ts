@@ -4,29 +4,29 @@ import { DEFAULT_OUTBOX_TABLE } from "./statements.ts";
 import { type OutboxLag, outboxStore, type Pool } from "./store.ts";
 
 export interface RelayOptions {
-  /** Of the database that holds the outbox. The relay uses one of its connections at a time. */
+  /** The pool of the database that holds the outbox. The relay uses one of its connections at a time. */
   pool: Pool;
   /** Its `timeoutMs` should be less than 45 s. The relay does not close it. */
   emitter: Pick<Emitter, "emitJson">;
   table?: string;
-  /** How many events are sent at once; 200 where absent. */
+  /** How many events are sent at once; 200 if absent. */
   batchSize?: number;
-  /** How long the relay rests when the outbox is empty; 250 ms where absent. `wake` ends the rest. */
+  /** How long the relay rests when the outbox is empty; 250 ms if absent. `wake` ends the rest. */
   pollIntervalMs?: number;
-  /** For how many days rows are kept after the broker has confirmed them, so that they can be replayed; 7 where absent. */
+  /** For how many days rows are kept after the broker has confirmed them, so that they can be replayed; 7 if absent. */
   keepDays?: number;
   /** The database or the broker failed; the relay tries again by itself, a second later. For a log. */
   onFailure?: (error: Error) => void;
-  /** What a batch came to. For metrics. */
+  /** Called with the result of each batch. For metrics. */
   onBatch?: (batch: { sent: number; refused: number }) => void;
-  /** Milliseconds since some moment in the past; the process's where absent. */
+  /** Milliseconds since some moment in the past; the process's if absent. */
   monotonicMs?: () => number;
 }
 
 export interface Relay {
   /** To be called after a commit: the relay reads the outbox at once instead of at the next poll. */
   wake(): void;
-  /** Finishes what is being sent. */
+  /** Waits for the batch that is being sent. */
   close(): Promise<void>;
 }
 
@@ -37,14 +37,14 @@ const STEP_ROWS = 1_000;
 const DAY_SECONDS = 86_400;
 
 /**
- * Sends what commits into the outbox, oldest first, and marks what the broker has confirmed. Any number of relays may run, in any number
- * of processes: one at a time sends from a table, and another one goes on where it ends or dies. A relay that dies between confirm
+ * Sends the events of the outbox, oldest first, and marks those that the broker has confirmed. Any number of relays may run, in any number
+ * of processes: one at a time sends from a table, and another one continues when it ends or dies. A relay that dies between confirm
  * and mark leaves its rows to the next one, which sends them again, and Herald delivers an event once: nothing is lost, nothing
  * delivered twice.
  *
- * An event that breaks the contract stays in the table with the reason in `refused`. A bucket of which the broker refuses an event
- * is held, and the relay goes on with the rows behind, of the other buckets: so it holds up none of them, however many of its rows stand
- * in front. One row of it is tried each second, and when the broker takes that, what waits is sent from there on.
+ * An event that breaks the contract stays in the table with the reason in `refused`. If the broker refuses an event, its bucket
+ * is held, and the relay continues with the rows of other buckets. So the held bucket delays none of them, however many of its rows
+ * stand in front. One row of it is tried each second; when the broker takes that, the bucket's rows are sent from there on.
  */
 export function startRelay(options: RelayOptions): Relay {
   const { pollIntervalMs = 250, batchSize = 200, keepDays = 7, onFailure, onBatch } = options;
@@ -81,7 +81,7 @@ export function startRelay(options: RelayOptions): Relay {
     }
   }
 
-  /** Sends what is to be sent now, and rests where that was all. */
+  /** Sends the rows that wait now, and rests if these were all. */
   async function pass(): Promise<void> {
     let isMore = false;
     let failure: Error | undefined;
@@ -97,7 +97,7 @@ export function startRelay(options: RelayOptions): Relay {
     if (!isMore) await rest(pollIntervalMs);
   }
 
-  /** One step, and the next one soon where there is more. */
+  /** One step, and the next one soon if there is more. */
   async function eraseOld(): Promise<void> {
     if (monotonicMs() < nextEraseMs) return;
     const erased = await store.erase({ keptSeconds: keepDays * DAY_SECONDS, limit: STEP_ROWS });
@@ -123,12 +123,12 @@ export interface ReplayOptions {
   table?: string;
   /** Events that the broker has confirmed since then are sent again, as far as their rows are still kept. */
   since: Date;
-  /** How many it were so far, after each step. */
+  /** Called after each step with the number so far. */
   onStep?: (rows: number) => void;
 }
 
 /**
- * Makes events wait again that were sent since a time, in steps of a thousand; relays then send them, oldest first, before what is new. For
+ * Makes events that were sent since a time wait again, in steps of a thousand; relays then send them, oldest first, before newer ones. For
  * a broker or a Herald that was restored from a backup. Herald delivers the same event once, so too much does no harm.
  *
  * @returns how many events
@@ -141,7 +141,7 @@ export async function replayOutbox({ pool, table, since, onStep }: ReplayOptions
   });
 }
 
-/** What waits in an outbox; for metrics and alerts. */
+/** Counts the events that wait in an outbox; for metrics and alerts. */
 export async function readOutboxLag({ pool, table }: { pool: Pool; table?: string }): Promise<OutboxLag> {
   return await outboxStore(pool, table ?? DEFAULT_OUTBOX_TABLE).lag();
 }

@@ -50,7 +50,7 @@ const rowsOf = (buckets: string): Sendable[] =>
     ...{ number: String(index + 1), json: String(index + 1), bucket, traceparent: undefined },
   }));
 
-/** Sends rows to an emitter that fails for some of them, and tells which were tried before any was done. */
+/** Sends rows to an emitter that fails for some of them, and returns which were tried before the first one ended. */
 async function send(rows: Sendable[], failures: Record<string, NotSentReason> = {}) {
   const tried: string[] = [];
   const emitJson = async (json: string) => {
@@ -78,7 +78,7 @@ test("rows are sent all at once", async () => {
   expect({ sent, refused: refused.size, failure }).toEqual({ sent: atOnce, refused: 0, failure: undefined });
 });
 
-test("of each bucket that the broker refuses an event of, the first one is told", async () => {
+test("the result names the first refused event of each bucket", async () => {
   const { sent, refused, failure, isBrokerAway } = await send(rowsOf("abaabc"), {
     ...{ 3: "refused", 4: "refused", 5: "unroutable" },
   });
@@ -90,7 +90,7 @@ test("of each bucket that the broker refuses an event of, the first one is told"
   expect(failure?.message).toContain("event 3");
 });
 
-test("a broker that can't be reached is told from one that refuses an event", async () => {
+test("an unreachable broker has another result than one that refuses an event", async () => {
   expect((await send(rowsOf("ab"), { 1: "unroutable" })).isBrokerAway).toBe(false);
   for (const reason of ["unavailable", "unconfirmed", "channel-closed", "closed"] as const) {
     const { isBrokerAway, refused } = await send(rowsOf("ab"), { 1: reason });

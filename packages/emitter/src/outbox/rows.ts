@@ -13,18 +13,18 @@ export interface Row {
 export interface Sendable {
   number: string;
   json: string;
-  /** Of its organization. Where Herald takes no more, it takes no more of a bucket. */
+  /** The bucket of its organization. Herald refuses events by bucket. */
   bucket: string;
   traceparent: string | undefined;
 }
 
-/** What a row turned out to be. */
+/** A row after it was read: an event, or the reason why it is none. */
 export type RowReading = { kind: "event"; sendable: Sendable } | { kind: "refused"; number: string; reason: string };
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 const MAX_REASON_CHARACTERS = 1_000;
 
-/** Reads a row: what is no event that Herald takes is refused with the reason. A trace context that is none is left out. Pure. */
+/** Reads a row: a row that is no event for Herald is refused with the reason. An invalid trace context is left out. Pure. */
 export function readRow({ number, event: json, traceparent }: Row): RowReading {
   try {
     const { organizationId } = readEventJson(json).event;
@@ -48,15 +48,15 @@ function storable(reason: string): string {
   return reason.slice(0, MAX_REASON_CHARACTERS).replaceAll(/[\p{Cc}\p{Cs}]/gu, "\ufffd");
 }
 
-/** What became of some rows. */
+/** The result of sending some rows. */
 export interface SentRows {
   /** The broker has confirmed them. */
   sent: string[];
-  /** The first row of each bucket of which the broker refused one. */
+  /** The first refused row of each bucket. */
   refused: Map<string, string>;
-  /** Why a row was not sent, of the first one. */
+  /** Why the first unsent row was not sent. */
   failure: Error | undefined;
-  /** Whether the broker takes nothing, and not only some of the events. */
+  /** Whether the broker takes no event at all. */
   isBrokerAway: boolean;
 }
 
@@ -67,7 +67,7 @@ const REFUSALS: readonly (NotSentReason | undefined)[] = ["refused", "unroutable
 export async function sendRows(rows: readonly Sendable[], emitter: Pick<Emitter, "emitJson">): Promise<SentRows> {
   const errors = await Promise.all(
     rows.map(({ json, traceparent }) =>
-      // What is active here is the relay's own.
+      // The active span here is the relay's own.
       emitter.emitJson(json, { traceparent: traceparent ?? null }).then(
         () => undefined,
         (error: Error & { reason?: NotSentReason }) => error,

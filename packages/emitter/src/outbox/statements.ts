@@ -3,14 +3,14 @@
  * ends with the transaction, however that ends. Nothing else waits for it. A transaction that holds it and has not written yet has no
  * number, so it keeps no dead row of any table from being vacuumed.
  *
- * $1: the table, as SQL writes it. Fails where there is none.
+ * $1: the table, as SQL writes it. Fails if there is none.
  */
 export const LOCK =
   "select pg_try_advisory_xact_lock(hashtextextended('herald outbox ' || $1::regclass::oid, 0)) as locked";
 
 /**
- * The rows that wait behind a number, oldest first. Locks none of them: whoever reads them has the lock of the whole table. Walks the index of
- * what waits from that number on.
+ * The rows that wait behind a number, oldest first. Locks none of them: the reader has the lock of the whole table. Walks the index of
+ * waiting rows from that number on.
  *
  * $1: how many. $2: the number.
  */
@@ -23,8 +23,8 @@ limit $1`;
 }
 
 /**
- * Writes down that the broker has confirmed rows. All of them get one time, so that they keep their order in the index of what was
- * sent. Locks these rows, which nobody else writes to while they wait.
+ * Writes down that the broker has confirmed rows. All of them get one time, so that they keep their order in the index of sent
+ * rows. Locks these rows, which no other transaction writes to while they wait.
  *
  * $1: their numbers.
  */
@@ -44,10 +44,10 @@ where number = found.row_number`;
 }
 
 /**
- * Erases one step of what was sent too long ago. Walks the index of what was sent from its left end. Rows that another relay erases, or
+ * Erases one step of the rows that were sent too long ago. Walks the index of sent rows from its left end. Rows that another relay erases, or
  * that a replay takes, are passed over.
  *
- * $1: for how many seconds they are kept. $2: how many at the most.
+ * $1: for how many seconds they are kept. $2: how many at most.
  */
 export function eraseSent(table: string): string {
   const name = quoted(table);
@@ -61,10 +61,10 @@ export function eraseSent(table: string): string {
 }
 
 /**
- * Makes one step of rows wait again that were sent within a time, the earliest first. Walks the index of what was sent. Locks
+ * Makes one step of rows that were sent within a time wait again, the earliest first. Walks the index of sent rows. Locks
  * these rows; for one that is just being erased it waits, and then passes over it.
  *
- * $1: from when on. $2: until when, exclusively, so that what is sent meanwhile is not taken again. $3: how many at the most.
+ * $1: the beginning. $2: the end, exclusively, so that rows that are sent meanwhile are not taken again. $3: how many at most.
  */
 export function replaySent(table: string): string {
   const name = quoted(table);
@@ -78,8 +78,8 @@ export function replaySent(table: string): string {
 }
 
 /**
- * What waits, since when the oldest of it does, and what was set aside. Counts end at $1, so that it stays cheap where millions wait.
- * Walks the indexes of what waits and of what was refused from their left ends; locks nothing.
+ * The number of waiting rows, the age of the oldest, and the number of refused rows. Counts end at $1, so that it stays cheap if millions wait.
+ * Walks the indexes of waiting and of refused rows from their left ends; locks nothing.
  */
 export function outboxLag(table: string): string {
   const name = quoted(table);
@@ -96,8 +96,8 @@ export const DEFAULT_OUTBOX_TABLE = "herald_outbox";
  * The table of an outbox in PostgreSQL 15 or later, with its indexes, in one text that can be run again; run it in a migration of the
  * product service's database. It is a contract: an event that any program writes into `event` and `traceparent` is emitted.
  *
- * `event` is text, since a JSON column changes how numbers are written and the order of members. The indexes hold each row once: what
- * waits, what was sent, what was set aside.
+ * `event` is text, since a JSON column changes how numbers are written and the order of members. The indexes hold each row once: the
+ * waiting, the sent, the refused ones.
  *
  * @param table with its schema in front if that is not the connection's: `schema.table`
  */

@@ -1,10 +1,10 @@
 import type { Row } from "./rows.ts";
 import { eraseSent, LOCK, markSent, outboxLag, quoted, replaySent, setAside, waitingRows } from "./statements.ts";
 
-/** What waits in an outbox. Counts end at {@link COUNTED_AT_MOST}. */
+/** The waiting events of an outbox. Counts end at {@link COUNTED_AT_MOST}. */
 export interface OutboxLag {
   waiting: number;
-  /** How long ago the oldest of them was added; null where nothing waits. */
+  /** How long ago the oldest of them was added; null if nothing waits. */
   oldestSeconds: number | null;
   /** Rows that can't be sent, with the reason in `refused`. */
   refused: number;
@@ -12,7 +12,7 @@ export interface OutboxLag {
 
 export const COUNTED_AT_MOST = 10_000;
 
-/** What a relay does with its table while it has the lock. */
+/** A relay's operations on its table while it has the lock. */
 export interface LockedOutbox {
   /** @param after the number behind which they are */
   waiting(limit: number, after: string): Promise<Row[]>;
@@ -20,13 +20,13 @@ export interface LockedOutbox {
   setAside(refused: readonly { number: string; reason: string }[]): Promise<void>;
 }
 
-/** What a relay does with an outbox. */
+/** A relay's operations on an outbox. */
 export interface OutboxStore {
   /** Does work as the only one that sends from this table; undefined, without having done it, while another relay does. */
   locked<Result>(work: (outbox: LockedOutbox) => Promise<Result>): Promise<Result | undefined>;
-  /** Erases one step of what was sent so long ago; the number of rows. */
+  /** Erases one step of the rows that were sent longer ago than that; returns their number. */
   erase(options: { keptSeconds: number; limit: number }): Promise<number>;
-  /** Makes what was sent since then wait again, in steps; the number of rows. */
+  /** Makes rows that were sent since then wait again, in steps; returns their number. */
   replay(options: { since: Date; stepRows: number; onStep?: (rows: number) => void }): Promise<number>;
   lag(): Promise<OutboxLag>;
 }
@@ -45,7 +45,7 @@ export interface PoolClient {
 }
 
 /**
- * How long a transaction may idle while its events are sent. PostgreSQL then ends it, and with it the lock: this is for the machine that
+ * How long a transaction may idle while its events are sent. PostgreSQL then ends it, and with it the lock: this is for a machine that
  * vanished without closing its connections. A batch ends long before.
  *
  * It comes after the rows were read, since each statement drops what the one before has left open. A read that stays open keeps its
@@ -53,7 +53,7 @@ export interface PoolClient {
  */
 const IDLE_LIMIT = "set local idle_in_transaction_session_timeout = '60s'";
 
-/** Whatever the database's default is: what a relay reads after it got the lock has to show what the one before has written. */
+/** Set whatever the database's default is: after a relay gets the lock, its reads have to show what the relay before has written. */
 const BEGIN = "begin isolation level read committed";
 
 export function outboxStore(pool: Pool, table: string): OutboxStore {

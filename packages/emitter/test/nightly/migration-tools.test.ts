@@ -16,7 +16,7 @@ import { DataSource, EntitySchema } from "typeorm";
 import { eventJson, newEvent } from "../../src/index.ts";
 import { outboxTable } from "../../src/outbox/index.ts";
 
-// What the migration tool of each library does in a database that holds an outbox with an event in it, set as docs/emitting-events.md says: nothing.
+// The migration tool of each library, set up as docs/emitting-events.md says, changes nothing of an outbox that holds an event.
 
 // Hooks run in their order: this one runs before those of the harness, which fail on connections that are left open.
 afterAll(() => pool.end());

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { EVENT_TYPES } from "@herald/receiver";
-import { ArgumentError, receiverOf, receiverOptions } from "../arguments.ts";
-import { ExchangeError } from "../send/exchange.ts";
+import { ArgumentError, DEFAULT_TIMEOUT_SECONDS, httpUrl, milliseconds, secretsOf } from "../arguments.ts";
+import { ExchangeError } from "../exchange.ts";
 import { type CheckOptions, type CheckResult, checkReceiver } from "./check-receiver.ts";
 
 const usage = `herald-listen check: tries a receiver with good, hostile and odd requests, and says what it gets wrong
@@ -15,14 +15,18 @@ const usage = `herald-listen check: tries a receiver with good, hostile and odd 
 
 Good requests are real to your receiver: some forty sample events arrive. Try one that may get them.
 It finds out which signature your receiver verifies, X-Service-Signature or webhook-signature, and forges that one.
-Ends with 0 where all is right or merely slow, with 1 where something is wrong, and with 2 where nothing could be tried.`;
+Ends with 0 if all is right or merely slow, with 1 if something is wrong, and with 2 if nothing could be tried.`;
 
 /** @returns the exit code */
 export async function runCheck(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
     options: {
-      ...receiverOptions,
+      url: { type: "string" },
+      secret: { type: "string" },
+      "header-prefix": { type: "string", default: "X-Service" },
+      timeout: { type: "string", default: DEFAULT_TIMEOUT_SECONDS },
+      help: { type: "boolean", default: false },
       type: { type: "string", default: "WorkItemCompleted" },
       json: { type: "boolean", default: false },
     },
@@ -31,12 +35,21 @@ export async function runCheck(args: string[]): Promise<number> {
     console.log(usage);
     return 0;
   }
-  const receiver = receiverOf(values);
+  if (values.url === undefined) throw new ArgumentError("--url is missing: where does your receiver listen?");
+  const [secret] = secretsOf(values.secret === undefined ? [] : [values.secret]);
+  if (secret === undefined) {
+    throw new ArgumentError(
+      "no secret to sign with: set WEBHOOK_SECRET, or give --secret, to the secret that your receiver verifies with",
+    );
+  }
   const eventType = EVENT_TYPES.find((type) => type === values.type);
   if (eventType === undefined) throw new ArgumentError(`--type must be one of ${EVENT_TYPES.join(", ")}`);
   const colour = process.stdout.isTTY && !process.env.NO_COLOR;
   const options: CheckOptions = {
-    ...receiver,
+    url: httpUrl("--url", values.url),
+    secret,
+    headerPrefix: values["header-prefix"],
+    timeoutMs: milliseconds("--timeout", values.timeout),
     eventType,
     ...(!values.json && { onResult: (result) => console.log(describeResult(result, colour)) }),
   };

@@ -1,7 +1,7 @@
 import { connect, isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { EventType } from "@herald/receiver";
-import { ExchangeError, exchange } from "../send/exchange.ts";
+import { ExchangeError, exchange } from "../exchange.ts";
 import type { Check, RawBytes, Step } from "./check.ts";
 import { faultOf, type Outcome } from "./check.ts";
 import { forgedRequests } from "./forged-requests.ts";
@@ -11,14 +11,14 @@ import { type RequestMaker, requestMaker, type Scheme } from "./request-maker.ts
 
 export interface CheckOptions {
   url: URL;
-  /** What the receiver verifies with. */
+  /** The secret that the receiver verifies with. */
   secret: string;
-  /** The type of the sample events; WorkItemCompleted where absent. */
+  /** The type of the sample events; WorkItemCompleted if absent. */
   eventType?: EventType;
   headerPrefix?: string;
-  /** How long a receiver may take for one answer; 15 s where absent, as Herald waits. */
+  /** How long a receiver may take for one answer; 15 s if absent, as Herald waits. */
   timeoutMs?: number;
-  /** From when on a good answer is called slow; 2 s where absent. */
+  /** From what duration on a good answer is called slow; 2 s if absent. */
   slowMs?: number;
   now?: () => Date;
   onResult?: (result: CheckResult) => void;
@@ -28,30 +28,30 @@ export interface CheckResult {
   id: string;
   title: string;
   passed: boolean;
-  /** The statuses of the answers, in the order of the requests; null where none came. */
+  /** The statuses of the answers, in the order of the requests; null if none came. */
   statuses: (number | null)[];
   /** The slowest answer's. */
   durationMs: number;
-  /** What was wrong, and what to do; null where it passed. */
+  /** The fault in words, and the advice; null if the check passed. */
   fault: string | null;
   advice: string | null;
-  /** What is right and yet no good, in words. */
+  /** A warning in words if the receiver did right but too slowly. */
   warning: string | null;
-  /** What the answers can't show: questions to the person who can look into the receiver's store. */
+  /** Questions to the person who can look into the receiver's store: the answers can't show these. */
   questions: string[];
 }
 
-/** What a request is made for: the scheme that is tried, and whether the other scheme's signature verifies meanwhile. */
+/** The scheme that is tried, and whether the other scheme's signature verifies meanwhile. */
 interface Trial {
   scheme: Scheme;
   otherVerifies: boolean;
 }
 
 /**
- * Tries a receiver with each row of the tables, one after the other. What is forged is forged in the scheme that the
+ * Tries a receiver with each row of the tables, one after the other. Forgeries are made in the scheme that the
  * receiver verifies: Herald's own, that of Standard Webhooks, or each of both.
  *
- * @throws ExchangeError where the receiver can't be reached at all, which says nothing about it
+ * @throws ExchangeError if the receiver can't be reached at all, which says nothing about it
  */
 export async function checkReceiver(options: CheckOptions): Promise<CheckResult[]> {
   const results: CheckResult[] = [];
@@ -81,14 +81,14 @@ async function trialsFor(options: CheckOptions, acceptsGood: boolean): Promise<T
   const takesStandardAlone = await forged("herald", true);
   const takesHeraldAlone = await forged("standard", true);
   if (takesStandardAlone && takesHeraldAlone) {
-    // It verifies either of them, or none: then Herald's own are as good as any to show it.
+    // The receiver takes either signature, or verifies none: forgeries of Herald's own scheme show which.
     const trials: Trial[] = [{ scheme: "herald", otherVerifies: false }];
     if (!(await forged("herald", false))) trials.push({ scheme: "standard", otherVerifies: false });
     return trials;
   }
   if (takesStandardAlone) return [{ scheme: "standard", otherVerifies: true }];
   if (takesHeraldAlone) return [{ scheme: "herald", otherVerifies: true }];
-  // It wants both, or refuses all that is good; then one scheme says as little as two.
+  // The receiver wants both signatures, or refuses every good request; then both schemes are tried.
   const bothWanted: Trial[] = [
     { scheme: "herald", otherVerifies: true },
     { scheme: "standard", otherVerifies: true },
@@ -132,7 +132,7 @@ const SLOW_MS = 2000;
 const WORK_AFTERWARDS = "Answer once the event is stored, and do the work afterwards: Herald waits 15 s.";
 const SLOW_ADVICE = `It took longer than two seconds. ${WORK_AFTERWARDS}`;
 
-/** A receiver that gives no answer in time has another trouble than the one that was looked for. */
+/** A receiver that gives no answer in time has another fault than the one that the check looks for. */
 function adviceFor(check: Check, outcomes: readonly Tried[]): string {
   const late = outcomes.some((outcome) => "failure" in outcome && outcome.failure === "timeout");
   return late ? WORK_AFTERWARDS : check.advice;
@@ -144,7 +144,7 @@ async function oneByOne<Item, Result>(items: readonly Item[], run: (item: Item) 
   return results;
 }
 
-/** @throws ExchangeError where the receiver can't be reached and has not been reached before */
+/** @throws ExchangeError if the receiver can't be reached and has not been reached before */
 async function tryStep({ send }: Step, { url, timeoutMs = 15_000 }: CheckOptions, isFirst: boolean): Promise<Tried> {
   if ("raw" in send) {
     await sendRaw(url, send);
@@ -163,7 +163,7 @@ async function tryStep({ send }: Step, { url, timeoutMs = 15_000 }: CheckOptions
 /** How long a receiver may take to notice that the sender has hung up; most do at once. */
 const HANG_UP_MS = 2000;
 
-/** Writes bytes and hangs up. What becomes of them shows in the next request, so the receiver gets time to notice. */
+/** Writes bytes and hangs up. The next request shows how the receiver took them, so it gets time to notice. */
 function sendRaw(url: URL, { raw }: RawBytes): Promise<void> {
   const isTls = url.protocol === "https:";
   // A URL writes IPv6 addresses in brackets.

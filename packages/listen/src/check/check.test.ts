@@ -30,7 +30,7 @@ test.each<[Expectation, Outcome, boolean]>([
   ["answer", { status: 500 }, false],
   ["answer", closed, false],
   ["nothing", closed, true],
-])("where a receiver should %s, %j is right: %s", (expectation, outcome, right) => {
+])("if a receiver should %s, %j is right: %s", (expectation, outcome, right) => {
   expect(faultOf(expectation, outcome) === null).toBe(right);
 });
 

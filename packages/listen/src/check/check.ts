@@ -1,18 +1,18 @@
-import { LARGEST_EVENT_BYTES, type OutgoingRequest } from "../send/exchange.ts";
+import { LARGEST_EVENT_BYTES, type OutgoingRequest } from "../exchange.ts";
 import type { Deviation, RequestMaker } from "./request-maker.ts";
 
 /**
- * What a receiver should do with a request.
+ * A receiver's right answer to a request.
  *
  * - `accept`: answer 2xx
  * - `refuse`: answer 4xx
  * - `refuse_or_close`: the same, or close the connection before all of the body has come
  * - `answer`: answer 2xx or 4xx, as it likes, and not with an error of its own
- * - `nothing`: it gets bytes that are no whole request, and no answer is waited for
+ * - `nothing`: it gets bytes that are no whole request, and the check waits for no answer
  */
 export type Expectation = "accept" | "refuse" | "refuse_or_close" | "answer" | "nothing";
 
-/** What is written to a connection as it stands, which then ends. */
+/** Bytes that are written to a connection unchanged; then the connection ends. */
 export interface RawBytes {
   raw: (url: URL) => string;
 }
@@ -20,7 +20,7 @@ export interface RawBytes {
 export interface Step {
   send: OutgoingRequest | RawBytes;
   expect: Expectation;
-  /** What the answer can't show, as a question to the person who can look into the receiver's store. */
+  /** A question to the person who can look into the receiver's store, if the answer can't show the fault. */
   ask?: string;
 }
 
@@ -28,9 +28,9 @@ export interface Step {
 export interface Check {
   /** Stable, for programs. */
   id: string;
-  /** What a right receiver does, such as "refuses a request without a signature". */
+  /** The behaviour of a right receiver, such as "refuses a request without a signature". */
   title: string;
-  /** What to do where it does not. */
+  /** Advice if the receiver does not do that. */
   advice: string;
   /** Requests that are sent one after the other, or all at once. */
   steps: (make: RequestMaker) => Step[];
@@ -49,12 +49,12 @@ export function one(expect: Expectation, make: (make: RequestMaker) => OutgoingR
   return (maker) => [{ send: make(maker), expect }];
 }
 
-/** It is not enough that there is an answer: the next good request has to be accepted. */
+/** An answer is not enough: the receiver also has to accept the next good request. */
 export function survives(step: (make: RequestMaker) => Step): Check["steps"] {
   return (make) => [step(make), { send: make.signed(), expect: "accept" }];
 }
 
-/** An event of so many bytes. */
+/** An event of this many bytes. */
 export function eventOf(make: RequestMaker, bytes: number): Uint8Array {
   const withNote = (note: string) => make.event({ data: { changes: {}, note } });
   return withNote("a".repeat(bytes - withNote("").byteLength));
@@ -81,7 +81,7 @@ export const advice = {
 /** How a request ended: with an answer, or without one. */
 export type Outcome = { status: number } | { failure: string; message: string };
 
-/** Null where it is what was expected; else what is wrong with it, in words. */
+/** The fault in words; null if the outcome is the expected one. */
 export function faultOf(expect: Expectation, outcome: Outcome): string | null {
   if (expect === "nothing") return null;
   if (!("status" in outcome)) {

@@ -52,7 +52,7 @@ const refusedSignatures: Record<Scheme, ForgedSignature[]> = {
 };
 
 /**
- * What a receiver that verifies a scheme has to refuse. Titles and ids say where it is the scheme of Standard Webhooks.
+ * The requests that a receiver of this scheme has to refuse. Titles and ids name the scheme of Standard Webhooks.
  */
 export function forgedRequests(scheme: Scheme): Check[] {
   if (scheme === "herald") return [...signatureChecks(scheme), ...REPEATED_HEADERS];
@@ -98,7 +98,7 @@ function signatureChecks(scheme: Scheme): Check[] {
     {
       id: "empty_secret",
       title: "refuses the signature of an empty secret",
-      advice: "Don't start without a secret: an empty one lets anybody sign.",
+      advice: "Don't start without a secret: an empty one lets any sender sign.",
       steps: refusesSigned(() => ({ key: "" })),
     },
     scheme === "herald"
@@ -186,7 +186,7 @@ function signatureChecks(scheme: Scheme): Check[] {
 }
 
 /**
- * Of Herald's own scheme alone: `webhook-signature` may hold several signatures by definition, and libraries take the
+ * For Herald's own scheme alone: `webhook-signature` may hold several signatures by definition, and libraries take the
  * first of two timestamps, which is as good as one.
  */
 const REPEATED_HEADERS: readonly Check[] = [

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { LARGEST_EVENT_BYTES } from "../send/exchange.ts";
+import { LARGEST_EVENT_BYTES } from "../exchange.ts";
 import { accepts, advice, type Check, eventOf } from "./check.ts";
 import { withNames } from "./request-maker.ts";
 
 /** A minute within the 300 s, so that a slow machine and a slow request change no verdict. */
 const IN_TIME_SECONDS = 240;
 
-/** What a receiver has to take. */
+/** The requests that a receiver has to accept. */
 export const GOOD_REQUESTS: readonly Check[] = [
   {
     id: "good",

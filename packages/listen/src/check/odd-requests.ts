@@ -1,7 +1,7 @@
 import { advice, type Check, eventOf, OVERSIZED_BYTES, one, refuses, survives } from "./check.ts";
 import { withoutLength } from "./request-maker.ts";
 
-/** What may come to any server: too much, by another method, broken. None of it may harm the receiver. */
+/** Requests that any server may get: too large, by another method, broken. None of them may harm the receiver. */
 export const ODD_REQUESTS: readonly Check[] = [
   {
     id: "oversized",

@@ -1,12 +1,12 @@
 import { createHmac, randomUUID } from "node:crypto";
-import { EVENT_TYPES, type EventType, sign } from "@herald/receiver";
+import { EVENT_TYPES, type EventType } from "@herald/receiver";
+import type { OutgoingRequest } from "../exchange.ts";
 import { SAMPLES } from "../samples.ts";
-import { type OutgoingRequest, signStandardWebhooks } from "../send/exchange.ts";
 
 /** Which signature is meant: `X-Service-Signature`, or the `webhook-signature` of Standard Webhooks. */
 export type Scheme = "herald" | "standard";
 
-/** What the requests of a check are made of. */
+/** The inputs of a check's requests. */
 export interface MakerOptions {
   /** The receiver's signing secret. */
   secret: string;
@@ -20,7 +20,7 @@ export interface MakerOptions {
   otherVerifies: boolean;
 }
 
-/** How a request differs from one that Herald makes now. What is not named is right. */
+/** How a request differs from one that Herald makes now. Whatever is not named is right. */
 export interface Deviation {
   method?: string;
   /** The body that is sent; the one that is signed too, unless `signedBody` is given. */
@@ -29,9 +29,9 @@ export interface Deviation {
   /** The text of the timestamp header, signed as it is. */
   timestamp?: string;
   key?: string | Uint8Array;
-  /** The timestamp in what is signed; null where nothing but the body is signed. */
+  /** The timestamp in what is signed; null if nothing but the body is signed. */
   signedTimestamp?: string | null;
-  /** Makes the signature header's value of the right one. */
+  /** Makes the value of the signature header from the right one. */
   signature?: (right: string) => string;
   eventId?: string;
   deliveryId?: string;
@@ -40,24 +40,24 @@ export interface Deviation {
   headerType?: string;
 }
 
-/** Makes requests that are right but for what they are told. */
+/** Makes requests that are right except for the given deviation. */
 export interface RequestMaker {
   /** Unix time in seconds. */
   now: number;
   secret: string;
   type: EventType;
-  /** Two types that the good requests are not about. */
+  /** Two types other than that of the good requests. */
   otherTypes: readonly EventType[];
   event(fields?: Record<string, unknown>): Uint8Array;
   signed(deviation?: Deviation): OutgoingRequest;
-  /** Adds a header, or removes each of its name where the value is null. `Signature` stands for the one with the prefix. */
+  /** Adds a header, or removes all headers of this name if the value is null. `Signature` stands for the one with the prefix. */
   withHeader(request: OutgoingRequest, name: HeraldHeader, value: string | null): OutgoingRequest;
   valueOf(request: OutgoingRequest, name: HeraldHeader): string;
 }
 
 export type HeraldHeader = "Signature" | "Timestamp" | "Event" | "Delivery-Id";
 
-/** A signature that is right in its form alone. */
+/** A signature of the right form, and of no key. */
 export function forgedSignature(scheme: Scheme): string {
   return scheme === "herald" ? `sha256=${"0".repeat(64)}` : `v1,${Buffer.alloc(32).toString("base64")}`;
 }
@@ -78,14 +78,12 @@ export function requestMaker(options: MakerOptions): RequestMaker {
   const signed = (deviation: Deviation = {}): OutgoingRequest => {
     const { method = "POST", eventId = randomUUID(), deliveryId = randomUUID(), type = eventType } = deviation;
     const { body = event({ id: eventId }, type), timestamp = String(now), headerType = type } = deviation;
-    const right: Record<Scheme, string> = {
-      herald: sign(secret, now, body),
-      standard: signStandardWebhooks(secret, deliveryId, now, body),
-    };
     const other: Scheme = scheme === "herald" ? "standard" : "herald";
     const signatures = {
-      [scheme]: deviatingSignature(scheme, secret, deliveryId, { ...deviation, body, timestamp }),
-      [other]: otherVerifies ? right[other] : forgedSignature(other),
+      [scheme]: signatureOf(scheme, secret, deliveryId, { ...deviation, body, timestamp }),
+      [other]: otherVerifies
+        ? signatureOf(other, secret, deliveryId, { body, timestamp: String(now) })
+        : forgedSignature(other),
     } as Record<Scheme, string>;
     const timestampOf = (each: Scheme) => (each === scheme ? timestamp : String(now));
     return {
@@ -126,7 +124,11 @@ export function requestMaker(options: MakerOptions): RequestMaker {
 
 type Signed = Deviation & { body: Uint8Array; timestamp: string };
 
-function deviatingSignature(scheme: Scheme, secret: string, id: string, deviation: Signed): string {
+/**
+ * The key of `X-Service-Signature` is the secret's text. Libraries of Standard Webhooks decode the secret from Base64, so the
+ * same text is another key for `webhook-signature`.
+ */
+function signatureOf(scheme: Scheme, secret: string, id: string, deviation: Signed): string {
   const { body, timestamp, signedBody = body, signedTimestamp = timestamp, signature = (right) => right } = deviation;
   const { key = scheme === "herald" ? secret : Buffer.from(secret, "base64") } = deviation;
   const before = signedTimestamp === null ? "" : `${scheme === "standard" ? `${id}.` : ""}${signedTimestamp}.`;

@@ -47,7 +47,7 @@ test("a manual payload is named by its header", () => {
   expect(describeRequest(received("[1]"), { answer: "204" })).toContain("RiskCreated  verified");
 });
 
-test("a long body is cut, and its length told", () => {
+test("a long body is cut, and its length shown", () => {
   const text = describeRequest(received(JSON.stringify({ x: "y".repeat(5000) })), { answer: "204" });
   expect(text.length).toBeLessThan(900);
   expect(text).toMatch(/\.\.\. \(5008 bytes\)$/);

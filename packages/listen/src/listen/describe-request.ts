@@ -2,9 +2,9 @@ import { printable } from "../arguments.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
 export interface DescribeOptions {
-  /** What the sender gets, such as "204" or "500 after 2 s". */
+  /** The answer to the sender, such as "204" or "500 after 2 s". */
   answer: string;
-  /** The whole answer, where a program gave it: its body is shown if it is no success. */
+  /** The whole answer, if a program gave it: its body is shown if it is no success. */
   answered?: { status: number; body: Uint8Array };
   headerPrefix?: string;
   /** Whether to use the terminal's colours. */

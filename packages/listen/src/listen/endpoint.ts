@@ -15,7 +15,7 @@ interface Created {
  *
  * @param herald the address of its API, with its base path
  * @param token of a user who may manage webhooks
- * @throws where Herald refuses, with its reason
+ * @throws if Herald refuses, with its reason
  */
 export async function createEndpoint(herald: URL, token: string, url: string): Promise<ListenerEndpoint> {
   const api = `${herald.href.replace(/\/$/, "")}/api/organization/integration-operations`;

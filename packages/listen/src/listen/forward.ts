@@ -1,27 +1,22 @@
-import { ExchangeError, exchange, type ReceiverAnswer } from "../send/exchange.ts";
+import { ExchangeError, exchange, type ReceiverAnswer } from "../exchange.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
 export interface ForwardOptions {
   url: URL;
-  /**
-   * Whether to hand on what does not verify, by any method, to the path that was received where the URL has none.
-   * Whoever reaches the listener, through a tunnel say, then reaches all of the program.
-   */
-  all?: boolean;
   timeoutMs: number;
 }
 
-/** What the sender gets, and how it is told to the developer. */
+/** The answer to the sender, and its description for the developer. */
 export interface Forwarded {
   status: number;
-  /** Names and values by turns. */
+  /** Names and values alternately. */
   headers: string[];
   body: Uint8Array;
   /** Such as "204 by http://localhost:3000/hooks in 12 ms". */
   answer: string;
 }
 
-/** What belongs to one connection and not to the request (RFC 9110, 7.6.1), and what the next connection has anew. */
+/** Headers of one connection, not of the request (RFC 9110, 7.6.1), and those that the next connection sets itself. */
 const OF_THE_CONNECTION = new Set([
   "connection",
   "content-length",
@@ -36,27 +31,22 @@ const OF_THE_CONNECTION = new Set([
   "upgrade",
 ]);
 
-/** Why a request is not for the program, as an answer to the sender; null where it is handed on. */
-export function refusalOf({ method, verdict }: ReceivedRequest, { all = false }: ForwardOptions): string | null {
-  if (all) return null;
+/** Why a request is not for the program, as an answer to the sender; null if it is handed on. */
+export function refusalOf({ method, verdict }: ReceivedRequest): string | null {
   if (!verdict.ok) return `${verdict.reason}: ${verdict.message}`;
   return method === "POST" ? null : `${method} is not forwarded: Herald sends POST`;
 }
 
 /**
- * Hands a request on as it came: method, body and headers byte for byte, but for the headers of the connection. Never throws: a program that can't be reached is answered for with 502 or 504, and said why.
+ * Hands a request on unchanged: method, body and headers byte for byte, but for the headers of the connection. Never throws: if the program can't be
+ * reached, the sender gets 502 or 504, with the reason.
  */
-export async function forward(request: ReceivedRequest, { url, all, timeoutMs }: ForwardOptions): Promise<Forwarded> {
-  const target = all ? targetOf(url, request.path) : url;
+export async function forward(request: ReceivedRequest, { url, timeoutMs }: ForwardOptions): Promise<Forwarded> {
   const { method, body } = request;
-  const headers = withoutConnection(request.headers);
-  // A body of no bytes is said to be one, but for methods that have none.
-  if (body.byteLength > 0 || !/^(GET|HEAD|DELETE|OPTIONS)$/.test(method)) {
-    headers.push("Content-Length", String(body.byteLength));
-  }
+  const headers = [...withoutConnection(request.headers), "Content-Length", String(body.byteLength)];
   try {
-    const answered = await exchange(target, { method, headers, body }, timeoutMs);
-    return passedOn(answered, `${answered.status} by ${target.href} in ${answered.durationMs} ms`);
+    const answered = await exchange(url, { method, headers, body }, timeoutMs);
+    return passedOn(answered, `${answered.status} by ${url.href} in ${answered.durationMs} ms`);
   } catch (error) {
     if (!(error instanceof ExchangeError)) throw error;
     const status = error.kind === "timeout" ? 504 : 502;
@@ -67,13 +57,6 @@ export async function forward(request: ReceivedRequest, { url, all, timeoutMs }:
       answer: `${status}: ${error.message}`,
     };
   }
-}
-
-/** A URL without a path takes the path that was received, with its query. */
-export function targetOf(url: URL, receivedPath: string): URL {
-  if (url.pathname !== "/" || url.search !== "" || !receivedPath.startsWith("/")) return url;
-  // Joined as text: as a relative URL, "//host/path" would lead to another host.
-  return new URL(`${url.origin}${receivedPath}`);
 }
 
 function passedOn({ status, headers, body }: ReceiverAnswer, answer: string): Forwarded {

@@ -11,9 +11,9 @@ export interface ListenerOptions extends ReceiveOptions {
   port: number;
   /** PEM; without it the listener speaks plain HTTP. */
   tls?: { cert: string; key: string };
-  /** The answer to what verifies; 204 where absent. What does not verify gets 401. */
+  /** The status for requests that verify; 204 if absent. Others get 401. */
   status?: number;
-  /** A program that gets what verifies and gives the answer, in place of `status`. */
+  /** A program that gets the requests that verify and gives the answer, in place of `status`. */
   forward?: ForwardOptions;
   print: (text: string) => void;
   colour?: boolean;
@@ -24,7 +24,7 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** Starts a server that prints each request and whether it verifies. Rejects where the port cannot be had. */
+/** Starts a server that prints each request and whether it verifies. Rejects if the port cannot be had. */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   const { host, port, tls, print } = options;
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
@@ -56,12 +56,12 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   };
 }
 
-/** What is too large is not kept, so it is not forwarded either. */
+/** A body that is too large is not kept, so it is not forwarded either. */
 async function answerTo(received: ReceivedRequest, options: ListenerOptions): Promise<Forwarded> {
   const { verdict } = received;
   const tooLarge = !verdict.ok && verdict.reason === "body_too_large";
   if (options.forward && !tooLarge) {
-    const refusal = refusalOf(received, options.forward);
+    const refusal = refusalOf(received);
     return refusal === null ? forward(received, options.forward) : ownAnswer(verdict.ok ? 405 : 401, refusal);
   }
   if (verdict.ok) return ownAnswer(options.status ?? 204, "");

@@ -1,4 +1,4 @@
-// What @peculiar/x509 is built on wants this loaded before it.
+// @peculiar/x509 needs this polyfill loaded first.
 import "reflect-metadata";
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -9,8 +9,8 @@ const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 const TEN_YEARS_MS = 3_650 * 86_400_000;
 
 /**
- * This user's certificate for HTTPS on the loopback, with its private key: PEM, in `~/.herald-listen.pem`. The first caller makes it, be it
- * the listener or a local Herald, which trusts it. So the other one finds it whenever it starts.
+ * This user's certificate for HTTPS on the loopback, with its private key: PEM, in `~/.herald-listen.pem`. The first caller makes it:
+ * the listener, or a local Herald, which trusts it. The other one then finds it.
  */
 export async function localCertificate(home = homedir()): Promise<{ cert: string; key: string }> {
   const file = join(home, ".herald-listen.pem");
@@ -43,7 +43,7 @@ function read(file: string): { cert: string; key: string } | undefined {
   return { cert, key };
 }
 
-/** Signed by its own key alone: whoever gets hold of that can vouch for this machine's loopback and for nothing else. */
+/** Self-signed: a thief of its key can pose as this machine's loopback, and as no other host. */
 async function makePem(): Promise<string> {
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({

@@ -1,21 +1,21 @@
 import type { IncomingMessage } from "node:http";
 import { type Rejected, type Verified, verify } from "@herald/receiver";
-import { LARGEST_EVENT_BYTES } from "../send/exchange.ts";
+import { LARGEST_EVENT_BYTES } from "../exchange.ts";
 
-/** A request with all that is worth showing about it. */
+/** A request with all that the listener shows of it. */
 export interface ReceivedRequest {
   receivedAt: Date;
   method: string;
   /** With its query. */
   path: string;
-  /** In the order and the spelling in which they came, repeated ones too. */
+  /** In their order and spelling, repeated ones too. */
   headers: [name: string, value: string][];
-  /** Empty where it was over the limit. */
+  /** Empty if it was over the limit. */
   body: Uint8Array;
   verdict: Verified | Refused;
 }
 
-/** What `verify` says, and two things that it is never asked about. */
+/** The verdict of `verify`, or one of two reasons for which `verify` is not called. */
 export interface Refused {
   ok: false;
   reason: Rejected["reason"] | "body_too_large" | "no_secret";
@@ -31,7 +31,7 @@ export interface ReceiveOptions {
   headerPrefix?: string;
 }
 
-/** Reads a request to its end and verifies it. Rejects where the sender hangs up in the middle. */
+/** Reads a request to its end and verifies it. Rejects if the sender hangs up in the middle. */
 export async function receiveRequest(request: IncomingMessage, options: ReceiveOptions): Promise<ReceivedRequest> {
   const { now = () => new Date(), bodyLimitBytes = LARGEST_EVENT_BYTES } = options;
   const receivedAt = now();
@@ -49,7 +49,7 @@ export async function receiveRequest(request: IncomingMessage, options: ReceiveO
   };
 }
 
-/** Null where it is too large: it is read to its end, since the sender reads the answer when it has finished writing. */
+/** Null if it is too large: it is read to its end, since the sender reads the answer when it has finished writing. */
 async function readBody(request: IncomingMessage, limitBytes: number): Promise<Uint8Array | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -26,7 +26,7 @@ export type Acceptance = "accepted" | "duplicate";
  * }
  * ```
  *
- * @throws TypeError where the key is missing or the endpoint's name is empty
+ * @throws TypeError if the key is missing or the endpoint's name is empty
  */
 export function deduplicator<Transaction>(store: DeduplicationStore<Transaction>) {
   return async (

@@ -47,7 +47,7 @@ export function postgresStore(
 ): DeduplicationStore<Queryable> {
   const table = quoted(options.table ?? "herald_received_event");
   // A second transaction with the same pair waits here until the first one has ended: it then inserts nothing, or,
-  // where the first was rolled back, the row.
+  // if the first was rolled back, the row.
   const insert = `insert into ${table} (endpoint, key) values ($1, $2) on conflict do nothing`;
 
   async function join(client: Queryable, endpoint: string, key: string, persist: (client: Queryable) => Promise<void>) {
@@ -74,7 +74,7 @@ async function inTransaction<Result>(pool: Pool<PoolClient>, work: (client: Pool
       const result = await work(client);
       const { command } = (await client.query("commit")) as { command?: string };
       broken = false;
-      // PostgreSQL answers so, without an error, where a statement failed and `persist` hid it.
+      // PostgreSQL answers so, without an error, if a statement failed and `persist` hid it.
       if (command === "ROLLBACK") throw new Error("a statement failed while the event was persisted: nothing was kept");
       return result;
     } catch (error) {
@@ -106,10 +106,10 @@ function take(pool: Pool<PoolClient>): Promise<PoolClient> {
   });
 }
 
-/** A connection that dies tells so by an event besides failing its query; unheard, that event would end the process. */
+/** A connection that dies emits "error" besides failing its query. Without a listener that event would end the process. */
 function ignored(): void {}
 
-/** A savepoint is refused outside of a transaction, where the event would be remembered although `persist` failed. */
+/** PostgreSQL refuses a savepoint outside of a transaction: there the event would be remembered although `persist` failed. */
 async function inSavepoint<Result>(client: Queryable, work: () => Promise<Result>) {
   await client.query("savepoint herald_event");
   try {

@@ -6,17 +6,14 @@ import { type RequestHandler, Router } from "express";
 import { assertSameOrigin } from "../authentication/credentials.ts";
 import type { VerifyToken } from "../authentication/verify-token.ts";
 import type { ManagementApiConfig } from "../config.ts";
-import { type Encoded, publicFile } from "../http/public-file.ts";
+import { publicFile } from "../http/public-file.ts";
 import { readJson } from "../http/read-json.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 
-/** How a build names what it has compressed, beside the file itself. */
-const ENDINGS = { br: ".br", gzip: ".gz" } as const;
-const COMPRESSED: ReadonlySet<string> = new Set(Object.values(ENDINGS));
 const ASSETS = "/assets/";
 
 export interface BuiltPage {
-  /** Null where the page isn't built. */
+  /** Null if the page isn't built. */
   html: string | null;
   /** Its other files, by their paths. */
   files: ReadonlyMap<string, RequestHandler>;
@@ -27,20 +24,14 @@ export function readBuiltPage(folder: string): BuiltPage {
   if (!existsSync(join(folder, "index.html"))) return { html: null, files: new Map() };
   const files = new Map<string, RequestHandler>();
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    const ending = extname(entry.name);
-    if (!entry.isFile() || COMPRESSED.has(ending) || entry.name === "index.html") continue;
+    if (!entry.isFile() || entry.name === "index.html") continue;
     const file = join(entry.parentPath, entry.name);
     const path = file.slice(join(folder, "/").length - 1).replaceAll(sep, "/");
     // An asset never changes: a new content gets a new name.
     const cacheControl = path.startsWith(ASSETS) ? "public, max-age=31536000, immutable" : "no-cache";
-    files.set(path, publicFile(readFileSync(file), { type: ending, cacheControl, encoded: builtEncodings(file) }));
+    files.set(path, publicFile(readFileSync(file), { type: extname(file), cacheControl }));
   }
   return { html: readFileSync(join(folder, "index.html"), "utf8"), files };
-}
-
-function builtEncodings(file: string): Encoded {
-  const built = Object.entries(ENDINGS).filter(([, ending]) => existsSync(file + ending));
-  return Object.fromEntries(built.map(([encoding, ending]) => [encoding, readFileSync(file + ending)]));
 }
 
 /** Where the page is (SPEC 1), behind the deployment's base path. */

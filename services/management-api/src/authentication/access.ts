@@ -3,7 +3,7 @@ import { limitsOf, type ManagementApiConfig } from "../config.ts";
 import type { Caller } from "./caller.ts";
 
 /**
- * What a route asks of its caller (SPEC 5.2, 5.3). Each asks for normal organization access (organization, subscription,
+ * The rights that a route asks of its caller (SPEC 5.2, 5.3). Each asks for normal organization access (organization, subscription,
  * module) and `integrations.view`; `manage` and `save` also for `integrations.manage`; `save` also for the entitlement.
  */
 export type Access = "view" | "manage" | "save";
@@ -25,7 +25,7 @@ export function permissionsFor(access: Access): string[] {
   return access === "view" ? [VIEW] : [VIEW, MANAGE];
 }
 
-/** Everything that a caller lacks for a route, the most general first; empty where the caller may use it. */
+/** Everything that a caller lacks for a route, the most general first; empty if the caller may use it. */
 export function missingFor(access: Access, caller: Caller, requiredModule: string): Missing[] {
   const missing: Missing[] = [];
   function need(isThere: boolean, code: ProblemCode, what: string): void {
@@ -42,7 +42,7 @@ export function missingFor(access: Access, caller: Caller, requiredModule: strin
   return missing;
 }
 
-/** What a caller may do and lacks, and what this service allows: all that a page needs to know before it asks for more. */
+/** The rights that a caller has and lacks, and the limits of this service. The page reads this before anything else. */
 export function sessionOf(caller: Caller, config: ManagementApiConfig): SessionInfo {
   const missing = (access: "view" | "manage" | "save") => missingFor(access, caller, config.AUTH_REQUIRED_MODULE);
   return {

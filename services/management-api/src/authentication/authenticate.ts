@@ -20,7 +20,7 @@ export function authenticator(
 ): Authenticate {
   const claims = claimsOf(config);
   return async (request, access) => {
-    // A proxy in front may read another one of them than we do.
+    // A proxy in front may read another one of the headers than this service does.
     if ((request.headersDistinct.authorization?.length ?? 0) > 1) {
       throw new ProblemError("token_invalid", { detail: "The request has several Authorization headers. Send one." });
     }

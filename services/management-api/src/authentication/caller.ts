@@ -6,9 +6,9 @@ import type { Claims } from "./settings.ts";
 /** The sender of a request, by the claims of the token. */
 export interface Caller {
   subject: string;
-  /** What people call them; null where the token says nothing that can be shown. */
+  /** The name to show; null if the token has none that can be shown. */
   name: string | null;
-  /** Null where the token names none, or one that breaks the rule for organization ids. */
+  /** Null if the token names none, or one that breaks the rule for organization ids. */
   organizationId: string | null;
   permissions: ReadonlySet<string>;
   subscription: string | null;

@@ -11,7 +11,7 @@ import {
 } from "jose";
 import type { AuthenticationConfig } from "./settings.ts";
 
-/** What tokens are verified with. */
+/** The key that verifies tokens. */
 export interface Keys {
   keyOf: JWTVerifyGetKey;
   /** Accepted `alg` values: a token must not choose how it is verified (a public key is no HMAC secret). */
@@ -33,7 +33,7 @@ const ALGORITHMS_OF: Readonly<Record<string, string[]>> = {
   ed25519: ED25519,
 };
 
-/** @throws ConfigError where the public key can't be read or used */
+/** @throws ConfigError if the public key can't be read or used */
 export function keysOf(config: AuthenticationConfig): Keys {
   if (config.AUTH_JWKS_URL) return { keyOf: remoteKeys(new URL(config.AUTH_JWKS_URL)), algorithms: ASYMMETRIC };
   if (config.AUTH_PUBLIC_KEY) {
@@ -68,7 +68,7 @@ export class KeyServerError extends Error {
 export interface RemoteKeysOptions {
   /** How long one request to the key server may take. */
   timeoutMs?: number;
-  /** How old keys may become before they are read again. For so long a key that the provider withdrew is still accepted. */
+  /** How old keys may become before they are read again. A key that the provider withdrew is still accepted for this time. */
   maxAgeMs?: number;
   /** How old keys may become while the key server can't be reached. */
   maxStaleMs?: number;
@@ -103,7 +103,7 @@ export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): JWTVerify
   }
 
   return async (header, token) => {
-    // jose goes by the machine's clock. Where that was set back, it would take these keys for fresh until it is as late again.
+    // jose goes by the machine's clock. If that was set back, jose would take these keys for fresh until the clock has caught up.
     if (Number(kept.uat ?? 0) > Date.now()) remote = fromNow();
     if (failure === undefined || performance.now() - failure.atMs >= failureCooldownMs) {
       try {

@@ -1,6 +1,6 @@
 import type { Config, Settings } from "@herald/common/config/settings";
 
-/** What is read from a token, and the claims that hold it unless AUTH_CLAIMS says otherwise. */
+/** The facts that are read from a token, and their claims unless AUTH_CLAIMS names others. */
 const CLAIMS = {
   organization: "organization_id",
   name: "name",

@@ -16,7 +16,7 @@ export type VerifyToken = (token: string) => Promise<JWTPayload>;
 const CLOCK_TOLERANCE_S = 5;
 const KEY_SERVER_RETRY_S = 5;
 
-/** @throws ConfigError where the configured key can't be read */
+/** @throws ConfigError if the configured key can't be read */
 export function tokenVerifier(config: AuthenticationConfig, clock: Clock): VerifyToken {
   const keys = keysOf(config);
   return async (token) => {
@@ -41,7 +41,7 @@ export function tokenVerifier(config: AuthenticationConfig, clock: Clock): Verif
   };
 }
 
-/** What an access token may call itself (RFC 9068); many providers call all of their tokens JWT, or don't say. */
+/** The types of access tokens (RFC 9068). Many providers give all of their tokens the type JWT, or none. */
 const ACCESS_TOKEN_TYPES: ReadonlySet<string> = new Set(["at+jwt", "jwt"]);
 
 /** Tokens that the same keys sign for other ends, such as `logout+jwt`, give no access. */
@@ -113,7 +113,7 @@ function whyInvalid(error: Error): string {
   if (error instanceof errors.JOSEAlgNotAllowed || error instanceof errors.JOSENotSupported) {
     return "The token is signed with an algorithm that isn't accepted.";
   }
-  // jose checks the key's type with a TypeError, e.g. an RSA key where the token says ES256.
+  // jose checks the key's type with a TypeError, such as an RSA key if the token says ES256.
   if (error instanceof TypeError) return "The token is signed with a key of another kind.";
   return "The token is malformed.";
 }

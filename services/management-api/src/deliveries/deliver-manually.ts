@@ -25,20 +25,20 @@ export interface DeliverParts {
   clock: Clock;
   newId: () => string;
   requestAttempt: RequestAttempt;
-  /** Runs the organization's writes by turns. */
+  /** Limits how many writes of the organization run at once. */
   writeLimiter: KeyedLimiter;
 }
 
 /**
- * How long a new delivery is left to the request for its first attempt, before it is due as any other. A request reaches the owner within
- * milliseconds, and the owner knows what it attempts: later than this, nobody got the request, as while a shard changes hands.
+ * How long a new delivery waits for the attempt that its request asks for, before it is due as any other. A request reaches the owner within
+ * milliseconds, and the owner knows its attempts. Later than this, no owner got the request, as while a shard changes its owner.
  */
 const LEFT_TO_REQUEST_MS = 3_000;
 
 /**
  * Sends a payload to an endpoint, as it is: without envelope and business event, and with exactly the string's UTF-8 bytes
- * signed and sent (SPEC 4.1.2). Returns how the first attempt went, or `attemptCount` 0 where it was not settled in time, or
- * too many of the organization's are under way; the delivery is then attempted later. Whether the receiver took it is in `succeeded` (SPEC 4.1.3).
+ * signed and sent (SPEC 4.1.2). Returns how the first attempt went, or `attemptCount` 0 if it was not settled in time, or
+ * too many of the organization's deliveries are under way; the delivery is then attempted later. Whether the receiver took it is in `succeeded` (SPEC 4.1.3).
  *
  * @throws ProblemError `webhook_not_found`, `endpoint_disabled`, `event_not_subscribed` or `too_many_requests`
  */
@@ -86,7 +86,7 @@ async function refuseDelivery(prisma: PrismaClient, key: EndpointKey, eventType:
 
 /**
  * Asks the owner of the endpoint, over the broker, for a manual delivery's first attempt. Resolves when the attempt has been settled or has to
- * wait, and also where there is no owner, or it did not answer in time: the state of the delivery is in the database, not in the answer.
+ * wait, and also if there is no owner, or it did not answer in time: the state of the delivery is in the database, not in the answer.
  */
 export function attemptRequester(
   { broker, queries }: { broker: Broker; queries: Queries },

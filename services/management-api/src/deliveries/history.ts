@@ -10,7 +10,7 @@ import { ProblemError } from "../problems/problem-error.ts";
 import { deliveryDetails } from "../sql/delivery-details.ts";
 import { deliveryHistory } from "../sql/delivery-history.ts";
 import { endpointIdsOf } from "../sql/list-endpoints.ts";
-import { cursorOf, keysBefore, parseCursor, periodOf, type Sought, soughtDeliveries } from "./sought.ts";
+import { cursorOf, deliveriesOf, type FilteredDeliveries, keysBefore, parseCursor, periodOf } from "./filter.ts";
 
 export interface HistoryParts {
   prisma: PrismaClient;
@@ -20,7 +20,7 @@ export interface HistoryParts {
   windowDays: number;
 }
 
-/** What narrows a history, validated. */
+/** The filters of a history, validated. */
 export interface DeliveryFilter {
   outcome?: Outcome[];
   eventType?: string[];
@@ -44,9 +44,9 @@ export interface AllHistoryFilter extends HistoryFilter {
   endpointId?: string;
 }
 
-/** How many deliveries one answer reads: some milliseconds of PostgreSQL's time, however rare what the filters ask for is. */
+/** How many deliveries one answer reads: some milliseconds of PostgreSQL's time, however rare the deliveries that pass the filters are. */
 export const MAX_SCANNED = 2_000;
-/** The same of all endpoints' deliveries, of which some more are read to find the newest. */
+/** The same for the history of all endpoints. Some more deliveries are read to find the newest. */
 export const MAX_SCANNED_OF_ALL = 1_000;
 
 /** @throws ProblemError `webhook_not_found` */
@@ -77,7 +77,7 @@ function pageOf(rows: HistoryRow[], next: string | null): DeliveryPage {
   return { deliveries: rows.map(toListItem), nextCursor: next === null ? null : cursorOf(next) };
 }
 
-/** Whose history it is: an endpoint's, or that of all endpoints of an organization. */
+/** Names the history: an endpoint's, or that of all endpoints of an organization. */
 interface HistoryKey {
   organizationId: string;
   id: string | null;
@@ -85,7 +85,7 @@ interface HistoryKey {
 
 /**
  * The next part of a history: up to `limit` deliveries of it, among the next {@link MAX_SCANNED}. `next` is the delivery behind
- * which the part after it begins; null where the history ends.
+ * which the part after it begins; null if the history ends.
  */
 export async function readHistory(
   { queries, clock, windowDays }: Omit<HistoryParts, "prisma">,
@@ -93,12 +93,12 @@ export async function readHistory(
   filter: DeliveryFilter,
   { olderThan, limit }: { olderThan: string | null; limit: number },
 ): Promise<{ rows: HistoryRow[]; next: string | null }> {
-  const sought = await seek(queries, key, filter, olderThan);
+  const found = await seek(queries, key, filter, olderThan);
   const { rows, lastSeen } = await deliveryHistory(queries, {
     organizationId: key.organizationId,
     endpointId: key.id,
     now: clock.now(),
-    among: sought?.ids ?? null,
+    among: found?.ids ?? null,
     olderThan,
     outcomes: filter.outcome ?? [],
     eventTypes: filter.eventType ?? [],
@@ -107,25 +107,25 @@ export async function readHistory(
     limit,
     maxScanned: scanOf(key, filter, limit),
   });
-  return { rows, next: lastSeen ?? sought?.rest ?? null };
+  return { rows, next: lastSeen ?? found?.rest ?? null };
 }
 
-/** What passes no filter is read all the same. */
+/** Deliveries that pass no filter are read all the same. */
 function scanOf({ id }: HistoryKey, filter: DeliveryFilter, limit: number): number {
   if (id !== null) return MAX_SCANNED;
   return Object.values(filter).some((value) => value !== undefined) ? MAX_SCANNED_OF_ALL : limit;
 }
 
-/** Of so many events the deliveries are looked for at once, however many endpoints there are. */
+/** One read looks for the deliveries of at least this many events, however many endpoints there are. */
 const MIN_EVENTS = 10;
 
-/** The deliveries that the filter's ids leave; null where it has none. */
+/** The deliveries that match the filter's ids; null if it has no ids. */
 async function seek(
   queries: Reads,
   { id, organizationId }: HistoryKey,
   filter: DeliveryFilter,
   olderThan: string | null,
-): Promise<Sought | null> {
+): Promise<FilteredDeliveries | null> {
   const { eventId = null, entityId = null, idPrefix = null, deliveryId: only = null } = filter;
   if (eventId === null && entityId === null && idPrefix === null) {
     return only === null ? null : { ids: olderThan === null || only < olderThan ? [only] : [], rest: null };
@@ -136,8 +136,8 @@ async function seek(
     ...{ types: [], firstKey: null, before: olderThan && keysBefore(olderThan) },
     limit: Math.max(MIN_EVENTS, Math.floor(MAX_SCANNED / Math.max(1, endpointIds.length))),
   });
-  const sought = soughtDeliveries(keys, { endpointIds, olderThan, isCut: next !== null });
-  return only === null ? sought : { ...sought, ids: sought.ids.filter((id) => id === only) };
+  const found = deliveriesOf(keys, { endpointIds, olderThan, isCut: next !== null });
+  return only === null ? found : { ...found, ids: found.ids.filter((id) => id === only) };
 }
 
 /** @throws ProblemError `webhook_not_found` or `delivery_not_found` */
@@ -157,7 +157,7 @@ export async function readDelivery(
   const body = row.body ?? "";
   const attempts = row.attempts.map(({ startedAt: startedText, traceparent: own, ...attempt }): DeliveryAttemptInfo => {
     const startedAt = new Date(startedText);
-    // With which trace context an interrupted attempt was sent is not stored.
+    // The trace context of an interrupted attempt is not stored.
     const traceparent = attempt.failureKind === "interrupted" ? null : (own ?? row.traceparent);
     const sent = attemptHeaders({ deliveryId, eventType, startedAt, body, traceparent }, headers);
     return {

@@ -91,7 +91,7 @@ test("a change is the admin's whom the token names", () => {
 });
 
 test.each(["a\0b", "\ud800", "x".repeat(257)])(
-  "of the subject %j, which can't be kept, the hash is kept",
+  "the hash of the subject %j is kept, since the subject can't be",
   (subject) => {
     const { subject: kept } = authorOf({ subject, name: null });
     expect(kept).toMatch(/^sha256:[0-9a-f]{64}$/);

@@ -5,15 +5,15 @@ import type { Author } from "@herald/common/database/update-endpoint";
 import { toUtc } from "@herald/common/history/summary";
 import type { ChangedSettings, ChangeKind, EndpointChange, EndpointChangePage } from "@herald/contracts";
 import type { Caller } from "../authentication/caller.ts";
-import { cursorOf, parseCursor } from "../deliveries/sought.ts";
+import { cursorOf, parseCursor } from "../deliveries/filter.ts";
 import { type ChangeRow, endpointChanges, type Settings } from "../sql/endpoint-changes.ts";
 import { type EndpointKey, findEndpoint, versionOf } from "./find-endpoint.ts";
 
 const MAX_SUBJECT = 256;
 
 /**
- * The author of a change, as it is stored. Where PostgreSQL can't store the subject, or a person could not read it, its hash is stored: no
- * author is without a name, and a person who has the token's subject can compare.
+ * The author of a change, as it is stored. If PostgreSQL can't store the subject, or a person could not read it, its hash is stored: each
+ * author has a name, and a person who has the token's subject can compare.
  */
 export function authorOf({ subject, name }: Pick<Caller, "subject" | "name">): Author {
   const isKept = subject !== "" && subject.length <= MAX_SUBJECT && !/[\p{Cc}\p{Cs}]/u.test(subject);
@@ -60,14 +60,14 @@ async function readTrail(
   { limit, cursor }: ChangeFilter,
 ): Promise<EndpointChangePage> {
   const olderThan = cursor === undefined ? null : parseCursor(cursor);
-  // One more tells whether there is a next part.
+  // One more row shows whether there is a next part.
   const rows = await endpointChanges(queries, { ...of, olderThan, limit: limit + 1 });
   const part = rows.slice(0, limit);
   const last = rows.length > limit ? part.at(-1) : undefined;
   return { changes: part.map(toChange), nextCursor: last ? cursorOf(last.id) : null };
 }
 
-/** What a row says, with the settings that it changed and no others. */
+/** A row as the API shows it, with the settings that it changed and no others. */
 export function toChange(row: ChangeRow): EndpointChange {
   const { before, after } = row;
   const touched = names.filter((name) => before === null || after === null || !isSame(before[name], after[name]));

@@ -16,7 +16,7 @@ test("§9.1 every revision comes back out of its version", () => {
   );
 });
 
-test("§9.1 a text that no revision is written as is no version, also where it can be decoded", () => {
+test("§9.1 a text that no revision is written as is no version, even if it can be decoded", () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.base64String(), fc.base64String({ minLength: 12, maxLength: 12 })), (text) => {
       const revision = parseVersion(text);

@@ -23,7 +23,7 @@ export async function findEndpoint(
 /**
  * For an edit or a deletion that found no endpoint in the version that the client has read.
  *
- * @throws ProblemError `version_conflict` where the endpoint exists in another version, else `webhook_not_found`
+ * @throws ProblemError `version_conflict` if the endpoint exists in another version, else `webhook_not_found`
  */
 export async function refuseVersion(prisma: PrismaClient, key: EndpointKey): Promise<never> {
   await findEndpoint(prisma, key);
@@ -31,7 +31,7 @@ export async function refuseVersion(prisma: PrismaClient, key: EndpointKey): Pro
 }
 
 const BYTES = 8;
-/** Of 8 bytes, the 11th character of Base64 has two bits that are always 0. A regular expression, for the OpenAPI document too. */
+/** In the Base64 of 8 bytes, the 11th character has two bits that are always 0. A regular expression, for the OpenAPI document too. */
 export const VERSION_PATTERN = "^[A-Za-z0-9+/]{10}[AEIMQUYcgkosw048]=$";
 
 const pattern = new RegExp(VERSION_PATTERN);
@@ -43,7 +43,7 @@ export function versionOf(revision: bigint): string {
   return bytes.toString("base64");
 }
 
-/** The revision that a version stands for; null where {@link versionOf} can't have made the text. */
+/** The revision that a version stands for; null if {@link versionOf} can't have made the text. */
 export function parseVersion(version: string): bigint | null {
   if (!pattern.test(version)) return null;
   return Buffer.from(version, "base64").readBigInt64BE();

@@ -16,7 +16,7 @@ export interface SaveParts {
   prisma: PrismaClient;
   queries: Queries;
   secrets: SecretSealer;
-  /** Tells the owner of an endpoint that it was changed, before the client knows it. */
+  /** Notifies the owner of an endpoint of its change, before the client gets the answer. */
   tellOwner: TellOwner;
   clock: Clock;
   newId: () => string;
@@ -79,7 +79,7 @@ export async function createEndpoint(
 }
 
 /**
- * The answer to a create that got lost: the endpoint that an earlier request with the same idempotency key has created. Null where there
+ * The answer to a create that got lost: the endpoint that an earlier request with the same idempotency key has created. Null if there
  * is none. The answer lacks the secret, which can't be read here and which no client has received: an admin has to replace it.
  */
 export async function readCreated(
@@ -90,7 +90,7 @@ export async function readCreated(
   return row && { endpoint: toEndpointSummary(row, []), signingSecret: null };
 }
 
-/** Whether an endpoint was created and deleted since. Its id must not come again: what it has left is still being erased. */
+/** Whether an endpoint was created and deleted since. Its id must not be used again: its history is still being erased. */
 export async function wasDeleted({ prisma }: SaveParts, { id, organizationId }: EndpointKey): Promise<boolean> {
   const where = { endpointId: id, organizationId };
   return (await prisma.endpointChange.findFirst({ where, select: { id: true } })) !== null;
@@ -152,7 +152,7 @@ const TRANSACTION_TIMEOUT_MS = 120_000;
  * Replaces an endpoint's settings, and its signing secret if the request asks for that. Attempts that begin later use the
  * new URL and the new secret, queued retries too (SPEC 2.3).
  *
- * @throws ProblemError `webhook_not_found`, or `version_conflict` where the client has read another version
+ * @throws ProblemError `webhook_not_found`, or `version_conflict` if the client has read another version
  */
 export async function editEndpoint(
   parts: SaveParts,
@@ -195,7 +195,7 @@ const LATE_DELIVERIES_MS = 15 * 60_000;
  * Deletes an endpoint and its subscriptions at once, with its whole history (SPEC 3.1, 4.1.5): nothing of it can be read from
  * now on, and the publisher erases the rows. Receivers keep what they got, and an attempt under way may still arrive.
  *
- * @throws ProblemError `webhook_not_found`, or `version_conflict` where the client has read another version
+ * @throws ProblemError `webhook_not_found`, or `version_conflict` if the client has read another version
  */
 export async function deleteEndpoint(
   { prisma, queries, clock, tellOwner }: { prisma: PrismaClient; queries: Queries; clock: Clock; tellOwner: TellOwner },

@@ -5,11 +5,11 @@ import type { Log } from "@herald/common/telemetry/log";
 import type { EndpointChanged } from "@herald/contracts";
 import type { EndpointKey } from "./find-endpoint.ts";
 
-/** Tells the dispatcher that owns an endpoint that it has been changed or deleted. Never throws. */
+/** Notifies the dispatcher that owns an endpoint of its change or deletion. Never throws. */
 export type TellOwner = (endpoint: EndpointKey) => Promise<void>;
 
 /**
- * Tells owners over the broker, without a confirm. Where that fails nothing is lost: no attempt begins on configuration that was read more than
+ * Notifies owners over the broker, without a confirm. If that fails, nothing is lost: no attempt begins on configuration that was read more than
  * half a second ago, and every few seconds an owner looks for endpoints that have work.
  */
 export function ownerTeller({
@@ -30,7 +30,7 @@ export function ownerTeller({
       const content = Buffer.from(JSON.stringify(changed));
       sender.send({ exchange: broker.names.requestsExchange, routingKey: owner, content });
     } catch (error) {
-      log.warn("the owner of a changed endpoint can't be told; it reads the change within a few seconds", {
+      log.warn("the owner of a changed endpoint can't be notified; it reads the change within a few seconds", {
         endpointId,
         error,
       });

@@ -1,11 +1,11 @@
 import { sharedSettings } from "@herald/common/config/common-settings";
 import type { HeaderSettings } from "@herald/common/security/attempt-headers";
-import { type Catalogue, type EventTypeInfo, isEventType, samplePayload } from "@herald/contracts";
+import { type Catalogue, type EventTypeInfo, samplePayload } from "@herald/contracts";
 import { dataSchemaOf, eventPayloadSchema, type Schema } from "@herald/contracts/schemas";
 
-// What receivers get, as the `webhooks` of OpenAPI 3.1 say it. How to verify and answer it is in docs/receiving-webhooks.md.
+// The requests that receivers get, as the `webhooks` of OpenAPI 3.1. docs/receiving-webhooks.md says how to verify and answer them.
 
-/** The headers of attempts where no setting says otherwise. */
+/** The headers of attempts, unless settings change them. */
 export const DEFAULT_HEADERS: HeaderSettings = {
   headerPrefix: sharedSettings.HEADER_PREFIX.default,
   standardWebhooks: sharedSettings.STANDARD_WEBHOOKS.default,
@@ -56,8 +56,8 @@ export const RECEIVER_TAG = {
 } as const;
 
 const ABOUT =
-  "Verify the signature over the exact bytes of the body before you parse it, answer within 15 seconds, and take an event " +
-  "that comes twice once: by the endpoint and the `id` of the body. A manual delivery has the same headers, and any JSON as its body.";
+  "Verify the signature over the exact bytes of the body before you parse it, answer within 15 seconds, and handle an event " +
+  "that comes twice only once: compare endpoint and `id` of the body. A manual delivery has the same headers, and any JSON as its body.";
 
 /** In the order in which they are sent. */
 export function headerParameters({ headerPrefix, standardWebhooks }: HeaderSettings): Schema[] {
@@ -86,7 +86,7 @@ export function headerParameters({ headerPrefix, standardWebhooks }: HeaderSetti
     header("webhook-timestamp", "The timestamp, as Standard Webhooks names it."),
     header("webhook-signature", "The signature of Standard Webhooks: `v1,` and Base64."),
   ];
-  const trace = { ...header("traceparent", "W3C trace context, where the event has one."), required: false };
+  const trace = { ...header("traceparent", "W3C trace context, if the event has one."), required: false };
   return [...own, ...(standardWebhooks ? standard : []), trace];
 }
 
@@ -103,9 +103,4 @@ export function eventTypesOf(catalogue: Catalogue): EventTypeInfo[] {
     remark,
     sample: JSON.stringify(samplePayload(name, catalogue), null, 2),
   }));
-}
-
-/** The type that documents have in their examples. */
-export function exampleType(catalogue: Catalogue): string {
-  return isEventType("WorkItemCompleted", catalogue) ? "WorkItemCompleted" : (Object.keys(catalogue)[0] as string);
 }

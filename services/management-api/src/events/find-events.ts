@@ -3,7 +3,7 @@ import type { Reads } from "@herald/common/database/queries";
 import { readEvent as readStoredEvent, type SearchParts, searchEvents } from "@herald/common/history/search-events";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { EventDetails, EventPage } from "@herald/contracts";
-import { cursorOf, parseCursor } from "../deliveries/sought.ts";
+import { cursorOf, parseCursor } from "../deliveries/filter.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 
 interface EventParts {
@@ -29,8 +29,8 @@ export interface EventFilter {
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * The organization's events, newest first, with those that were not taken (of an unknown type, too old when they came, or against the
- * contract), or what a filter leaves of them.
+ * The organization's events that match a filter, newest first, and those that Herald did not take (of an unknown type, too old on
+ * arrival, or against the contract).
  */
 export async function findEvents(parts: EventParts, organizationId: string, filter: EventFilter): Promise<EventPage> {
   const before = [

@@ -8,13 +8,13 @@ const DATABASE_RETRY_S = 5;
 
 /** Answers what a route threw as `application/problem+json`. Only faults of our own are logged as errors. */
 export function errorHandler({ log, signInUrl }: { log: Log; signInUrl?: string | undefined }): ErrorRequestHandler {
-  // express tells handlers of errors by their four parameters.
+  // express recognizes error handlers by their four parameters.
   return (error: unknown, request, response, _next) => {
     const requestId = String(response.locals.requestId);
     const problem = problemOf(error, request.method);
     if (response.headersSent) {
       log.error("an answer broke off", { requestId, method: request.method, code: problem.code, error });
-      // By a reset: to clients of HTTP/1.0, as some proxies are, a plain end is the end of a whole answer.
+      // By a reset: clients of HTTP/1.0, as some proxies are, take a plain end for the end of a whole answer.
       response.socket?.resetAndDestroy();
       return;
     }
@@ -33,7 +33,7 @@ export function errorHandler({ log, signInUrl }: { log: Log; signInUrl?: string 
   };
 }
 
-/** RFC 6750: an error is named only where a token was sent. */
+/** RFC 6750: an error is named only if a token was sent. */
 function challengeOf({ code, status }: ProblemError): string | undefined {
   if (status !== 401) return undefined;
   return code === "token_invalid" || code === "token_expired" ? 'Bearer error="invalid_token"' : "Bearer";

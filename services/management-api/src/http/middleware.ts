@@ -9,7 +9,7 @@ import { v7 } from "uuid";
 
 interface Traced {
   tracing: Tracing;
-  /** What the paths of operations begin with. */
+  /** First part of the paths of operations. */
   apiPath: string;
   /** The scheme that clients use: a proxy may end TLS. */
   scheme: string;
@@ -19,7 +19,7 @@ interface Traced {
  * Gives each request an id, which the response, its problem, its span and the log share, and logs, measures and traces how the request
  * ended. The line and the span hold no query, header or body: those can be secret.
  *
- * @param parts.traced absent where tracing is off
+ * @param parts.traced absent if tracing is off
  */
 export function observe({
   log,
@@ -119,7 +119,7 @@ export const SECURITY_HEADERS = {
 /** A year, as browsers' own lists ask for. Other hosts of the domain aren't Herald's to speak for. */
 const HTTPS_ONLY = { "Strict-Transport-Security": "max-age=31536000" };
 
-/** @param publicOrigin where browsers see the service; where it is https, they are told to use nothing else (RFC 6797) */
+/** @param publicOrigin the service's origin for browsers; if it is https, they must use nothing else (RFC 6797) */
 export function securityHeaders(publicOrigin: string | undefined): RequestHandler {
   const headers = { ...SECURITY_HEADERS, ...(publicOrigin?.startsWith("https:") && HTTPS_ONLY) };
   return (_request, response, next) => {
@@ -144,8 +144,9 @@ const SMALLEST_COMPRESSED_BYTES = 1_024;
 
 /**
  * Compresses the API's answers to GET: an overview of 100 endpoints is 290 KB of text, and 15 KB compressed. That costs milliseconds,
- * and only callers with a token get answers so long; what is public was compressed before. Answers to changes stay as they are, since they can hold a secret beside a text that the caller chose: the length of both, compressed
- * together, would tell the one through the other.
+ * and only callers with a token get answers so long; public files are compressed at the start. Answers to changes
+ * stay uncompressed, since they can hold a secret beside a text that the caller chose: the length of both, compressed together, would
+ * reveal the secret.
  */
 export const compressReads: RequestHandler = compression({
   threshold: SMALLEST_COMPRESSED_BYTES,

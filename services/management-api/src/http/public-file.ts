@@ -4,16 +4,12 @@ import type { RequestHandler } from "express";
 
 /** The encodings that a file may be sent in, the best first. */
 const ENCODINGS = ["br", "gzip"] as const;
-export type Encoding = (typeof ENCODINGS)[number];
-export type Encoded = Partial<Record<Encoding, Buffer>>;
 
 export interface PublicFileOptions {
   /** A media type, or the file's ending, such as `.js`. */
   type: string;
   /** Unless said otherwise, a cache asks each time whether it has the latest one. */
   cacheControl?: string;
-  /** What a build has compressed. */
-  encoded?: Encoded;
 }
 
 /** The smallest file that is compressed. A smaller one fits into one packet as it is. */
@@ -23,13 +19,15 @@ const BROTLI_QUALITY = 5;
 const TEXT = /^\.(css|html|js|svg|txt)$|^text\/|[/+](json|xml)$/;
 
 /**
- * Serves what is the same for everyone, and what anyone may ask for without a token. So a request costs no more than the bytes that it
- * gets: they are compressed once, here or by a build, and a client that has them already gets a 304.
+ * Serves a file that is the same for every client and needs no token. A request costs no more than the bytes that it gets: they are
+ * compressed once, at the start, and a client that has them already gets a 304.
  */
-export function publicFile(content: string | Buffer, options: PublicFileOptions): RequestHandler {
-  const { type, cacheControl = "no-cache" } = options;
+export function publicFile(
+  content: string | Buffer,
+  { type, cacheControl = "no-cache" }: PublicFileOptions,
+): RequestHandler {
   const bytes = Buffer.from(content);
-  const encoded = { ...compressed(bytes, options), ...options.encoded };
+  const encoded = compressed(bytes, type);
   // Weak: one tag for the text, in whatever encoding it is sent.
   const etag = `W/"${createHash("sha256").update(bytes).digest("base64url")}"`;
   return (request, response) => {
@@ -45,11 +43,8 @@ export function publicFile(content: string | Buffer, options: PublicFileOptions)
   };
 }
 
-function compressed(bytes: Buffer, { type, encoded = {} }: PublicFileOptions): Encoded {
+function compressed(bytes: Buffer, type: string): Partial<Record<(typeof ENCODINGS)[number], Buffer>> {
   if (bytes.length < SMALLEST_COMPRESSED_BYTES || !TEXT.test(type)) return {};
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } };
-  return {
-    br: encoded.br ?? brotliCompressSync(bytes, quality),
-    gzip: encoded.gzip ?? gzipSync(bytes),
-  };
+  return { br: brotliCompressSync(bytes, quality), gzip: gzipSync(bytes) };
 }

@@ -62,9 +62,9 @@ export function apiRouter(parts: RouterParts): Router {
 function limiterOf(
   operation: Operation,
   query: object,
-  { simpleReads, dearReads, writes }: ConnectionLimits,
+  { simpleReads, expensiveReads, writes }: ConnectionLimits,
 ): KeyedLimiter | undefined {
-  if (operation.rate === "reads") return pointsOf(operation, query) > 1 ? dearReads : simpleReads;
+  if (operation.rate === "reads") return pointsOf(operation, query) > 1 ? expensiveReads : simpleReads;
   return operation.rate === "writes" ? writes : undefined;
 }
 
@@ -129,7 +129,7 @@ function maxBodyBytes(operation: Operation, limits: ApiLimits): number {
  * The ids of a path, in the spelling that PostgreSQL gives them: some clients write UUIDs in capitals. Behind here an id has one
  * spelling, so it can be a key of a map, part of a hash, or the context of a sealed secret.
  *
- * @throws ProblemError where a text isn't shaped like an id: it can't be the id of anything
+ * @throws ProblemError if a text isn't shaped like an id: it can't be the id of anything
  */
 function idsOf(params: Record<string, string>): Record<string, string> {
   return Object.fromEntries(

@@ -6,7 +6,7 @@ import type { Clock } from "@herald/common/runtime/clock";
 import { ProblemError } from "../problems/problem-error.ts";
 import { endIdempotencyKey, eraseIdempotencyKeys, takeIdempotencyKey } from "../sql/idempotency-keys.ts";
 
-/** What a request with an idempotency key makes. */
+/** The thing that a request with an idempotency key makes. */
 export interface Target {
   /** The id is the same for each repetition, so that no repetition makes a second one. */
   id: string;
@@ -67,7 +67,7 @@ export function createAnswerOnce({ queries, clock, newId }: AnswerOnceParts): An
     if (known.answer !== null) return { answer: JSON.parse(known.answer), isReplayed: true };
     const { targetId } = known;
 
-    /** Where this fails, the lock ends by itself, and a repetition finds what was made. */
+    /** If this fails, the lock ends by itself, and a repetition finds what was made. */
     async function end(answer: string | null): Promise<void> {
       await endIdempotencyKey(queries, { organizationId, key, targetId, now: clock.now(), answer }).catch(() => {});
     }
@@ -76,7 +76,7 @@ export function createAnswerOnce({ queries, clock, newId }: AnswerOnceParts): An
     try {
       answer = await work({ id: targetId, mayExist: known.isKnown });
     } catch (error) {
-      // The first request is slow, and still works: it has just made what this one was to make.
+      // The first request is slow and still under way: it has just made what this one would make.
       if (isUniqueViolation(error)) throw inProgress();
       await end(null);
       throw error;
@@ -92,8 +92,8 @@ function inProgress(lockedMs = 1_000): ProblemError {
 }
 
 /**
- * What is kept of an answer for the repetitions of its request: all but a signing secret. Kept so that it can be shown again, a
- * secret would lie open in the database, or under a key that this service would have to hold.
+ * The part of an answer that is kept for repetitions of its request: all but a signing secret. A secret that could be shown again
+ * would lie open in the database, or under a key that this service would have to hold.
  */
 export function keptAnswer(answer: unknown): unknown {
   if (typeof answer !== "object" || answer === null || !("signingSecret" in answer)) return answer;
@@ -123,7 +123,7 @@ export const KEY_PATTERN = "^[!-~]+$";
 const key = new RegExp(KEY_PATTERN);
 
 /**
- * The idempotency key of a request; undefined where it has none.
+ * The idempotency key of a request; undefined if it has none.
  *
  * @throws ProblemError `idempotency_key_invalid`
  */
@@ -137,7 +137,7 @@ export function idempotencyKeyOf({ headersDistinct }: Pick<IncomingMessage, "hea
   return value;
 }
 
-/** What has to be the same where a key comes again. */
+/** The parts of a request that have to be the same if its key comes again. */
 export interface Repeatable {
   operation: string;
   /** The parameters of its path. */

@@ -9,7 +9,7 @@ export interface ConnectionLimits {
   /** Reads that look at a few rows. */
   simpleReads: KeyedLimiter;
   /** Reads that count as several against the allowance. They share places of their own, so simple reads get past them. */
-  dearReads: KeyedLimiter;
+  expensiveReads: KeyedLimiter;
   writes: KeyedLimiter;
 }
 
@@ -34,7 +34,7 @@ export function connectionLimits(poolSize: number): ConnectionLimits {
     );
   return {
     simpleReads: reads(Math.ceil(forReads / 2)),
-    dearReads: reads(Math.floor(forReads / 2)),
+    expensiveReads: reads(Math.floor(forReads / 2)),
     writes: createKeyedLimiter({ perKey: share(3), maxWaitMs: WRITE_WAIT_MS, refusal: () => tooMany(5) }),
   };
 }

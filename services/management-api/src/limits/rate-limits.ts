@@ -2,12 +2,12 @@ import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import type { Allowance } from "../operations.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 
-/** How much an organization may do in a minute. */
+/** Limits how much an organization may do in a minute. */
 export interface RateLimits {
   /**
    * Takes points off an allowance. Returns the headers that say how much is left.
    *
-   * @throws ProblemError `too_many_requests` where too little is left
+   * @throws ProblemError `too_many_requests` if too little is left
    */
   consume(allowance: Allowance, organizationId: string, points: number): Promise<Record<string, string>>;
 }
@@ -15,7 +15,7 @@ export interface RateLimits {
 const WINDOW_S = 60;
 const WORDS = { reads: "simple reads", writes: "changes", manualDeliveries: "manual deliveries" };
 
-/** The smallest share of a process: the dearest request of an allowance must fit. */
+/** The smallest share of a process: the most expensive request of an allowance must fit. */
 const LEAST = { reads: 10, writes: 1, manualDeliveries: 1 };
 
 /**
@@ -35,7 +35,7 @@ export function rateLimits(perMinute: Record<Allowance, number>, processes: () =
 
   /** As draft-ietf-httpapi-ratelimit-headers has them: quota and window of the policy, what is left and until when. */
   function headersOf(allowance: Allowance, remaining: number, seconds: number): Record<string, string> {
-    // What is left here is left in each of the others too, as far as this process can know.
+    // This process assumes that the other ones have as much left as itself.
     const left = Math.min(perMinute[allowance], remaining * processes());
     return {
       "RateLimit-Policy": `"${allowance}";q=${perMinute[allowance]};w=${WINDOW_S}`,
@@ -53,11 +53,11 @@ export function rateLimits(perMinute: Record<Allowance, number>, processes: () =
         return headersOf(allowance, remainingPoints, secondsOf(msBeforeNext));
       } catch (refusal) {
         if (!(refusal instanceof RateLimiterRes)) throw refusal;
-        // What is refused uses nothing up: a dear read leaves the rest to simple ones.
+        // A refused request uses nothing up: an expensive read leaves the rest to simple ones.
         const { remainingPoints, msBeforeNext } = await limiter.reward(organizationId, points);
         const seconds = secondsOf(msBeforeNext);
         const made =
-          remainingPoints === 0 ? "has made them" : `has ${remainingPoints} left, where this counts as ${points}`;
+          remainingPoints === 0 ? "has made them" : `has ${remainingPoints} left, but this counts as ${points}`;
         const shared = sharing > 1 ? `, ${limiter.points} by each of ${sharing} processes of the API,` : "";
         throw new ProblemError("too_many_requests", {
           detail:

@@ -3,7 +3,7 @@ import { VERSION_PATTERN } from "../endpoints/find-endpoint.ts";
 import { operationEntries } from "../operations.ts";
 
 /**
- * What texts of Herald's own formats look like, as far as a regular expression can say it: programs that read the document don't
+ * A pattern for each of Herald's own formats, as far as a regular expression can say it: programs that read the document don't
  * know the formats. The formats themselves ask for more (`validation/formats.ts`), and say what is wrong.
  */
 export const FORMAT_PATTERNS: Readonly<Record<string, string>> = {
@@ -37,7 +37,7 @@ export function withPatterns<Value>(value: Value): Value {
   return (pattern === undefined ? copy : { ...copy, pattern }) as Value;
 }
 
-/** The body of a request that is answered with what is wrong with it: each field may hold anything, and there may be others. */
+/** The body of a request whose answer lists its bad fields: each field may hold anything, and there may be others. */
 function anyValues({ properties, additionalProperties: _none, ...schema }: Schema): Schema {
   const fields = Object.entries(properties as Record<string, Schema>);
   return {

@@ -6,7 +6,7 @@ import { describe, expect, test } from "@jest/globals";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
 import fc from "fast-check";
-import { cursorOf } from "../deliveries/sought.ts";
+import { cursorOf } from "../deliveries/filter.ts";
 import { versionOf } from "../endpoints/find-endpoint.ts";
 import { eventTypesOf, headerParameters } from "../events/event-requests.ts";
 import { problemKinds } from "../problems/catalogue.ts";
@@ -185,7 +185,7 @@ describe("the OpenAPI document as it is published", () => {
     expect(twice).toEqual([]);
   });
 
-  test("a problem's code is one of a closed list, for whoever generates a client", () => {
+  test("a problem's code is one of a closed list, for generated clients", () => {
     const { Problem, ProblemCode } = short.components.schemas;
     expect(Problem?.properties).toMatchObject({ code: { $ref: "#/components/schemas/ProblemCode" } });
     expect(ProblemCode?.enum).toEqual(problemKinds.map(([code]) => code));

@@ -16,22 +16,21 @@ import {
   requestId,
   textHeader,
 } from "./responses.ts";
-import { SCHEMAS_TAG, type SchemaOperationId, schemaPaths } from "./schema-operations.ts";
 
-/** What the operations are about, in the order in which viewers list them. */
+/** The subjects of the operations, in the order in which viewers list them. */
 export const TAGS = [
   { name: "Endpoints", description: "The receivers that the organization configured, and how they fare." },
   {
     name: "Deliveries",
-    description: "What was sent to an endpoint, what became of it, sending by hand, and sending again.",
+    description: "Deliveries to an endpoint and their results, sending by hand, and sending again.",
   },
-  { name: "Events", description: "What an endpoint can subscribe to, and what happened." },
+  { name: "Events", description: "The events that an endpoint can subscribe to, and those that happened." },
   { name: "Session", description: "Who calls, and what they may do." },
 ] as const;
 
 type Tag = (typeof TAGS)[number]["name"];
 
-/** By the path, which says what an operation is about: its last name counts. */
+/** The tag of an operation, by the last name in its path. */
 export function tagOf({ path }: Pick<Operation, "path">): Tag {
   if (/\/(?:deliver|deliveries|resends)\b/.test(path)) return "Deliveries";
   if (path.startsWith("/event")) return "Events";
@@ -61,13 +60,11 @@ export interface OpenApiDocument {
 }
 
 export interface OpenApiOperation {
-  operationId: OperationId | SchemaOperationId;
+  operationId: OperationId;
   summary: string;
   description: string;
   tags: string[];
   security: SecurityRequirement[];
-  /** Where it is not under the API's prefix. */
-  servers?: OpenApiDocument["servers"];
   parameters?: Schema[];
   requestBody?: { required: true; content: { "application/json": { schema: Schema } } };
   responses: Record<string, OpenApiResponse>;
@@ -76,7 +73,7 @@ export interface OpenApiOperation {
 
 export interface DocumentOptions {
   limits: ApiLimits;
-  /** The default catalogue where absent. */
+  /** The default catalogue if absent. */
   catalogue?: Catalogue;
   basePath: string;
   cookieName: string;
@@ -116,9 +113,9 @@ export function openApiDocument({
       license: { name: "All rights reserved", identifier: "LicenseRef-UNLICENSED" },
     },
     servers: [{ url: basePath + API_PREFIX, description: "This service." }],
-    tags: [...TAGS, SCHEMAS_TAG, RECEIVER_TAG],
+    tags: [...TAGS, RECEIVER_TAG],
     security: securityFor(null),
-    paths: { ...paths, ...schemaPaths(basePath, catalogue) },
+    paths,
     webhooks: eventRequests(headers, catalogue),
     components: {
       schemas: { ...componentSchemas(schemas), EventPayload },
@@ -175,7 +172,7 @@ function describe(id: OperationId, operation: Operation, schemas: Record<SchemaN
 }
 
 const replayed: Headers = {
-  "Idempotent-Replayed": textHeader("`true` where this is the answer that the first request with the key got.", false),
+  "Idempotent-Replayed": textHeader("`true` if this is the answer that the first request with the key got.", false),
 };
 
 function successResponse({ success, rate, takesIdempotencyKey }: Operation): OpenApiResponse {

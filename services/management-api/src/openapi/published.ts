@@ -4,7 +4,7 @@ import { codesOf, type OpenApiResponse } from "./responses.ts";
 
 type Shared = "responses" | "parameters" | "headers";
 
-/** The document as it is published: what several operations have stands once, among the components. */
+/** The document as it is published: parts that several operations share stand once, among the components. */
 export interface PublishedDocument extends Omit<OpenApiDocument, "paths" | "webhooks" | "components"> {
   paths: Record<string, Record<string, Schema>>;
   webhooks: Record<string, { post: Schema }>;
@@ -64,7 +64,7 @@ interface Operation {
 
 type Entry = [name: string, value: unknown];
 
-/** The things of one kind that come more than once, by their names; where two of a name differ, the second one has a number. */
+/** The things of one kind that come more than once, by their names; if two of a name differ, the second one has a number. */
 function shelf(kind: Shared, entries: Entry[]): { parts: Record<string, unknown>; put: (...entry: Entry) => unknown } {
   const textOf = ([name, value]: Entry) => `${name} ${JSON.stringify(value)}`;
   const counts = new Map<string, number>();
@@ -88,7 +88,7 @@ function shelf(kind: Shared, entries: Entry[]): { parts: Record<string, unknown>
   };
 }
 
-/** Problems are named by their status and, where it has several answers, by the codes that not all of these have. */
+/** Problems are named by their status and, if it has several answers, by the codes that not all of these have. */
 function namesOfProblems(
   answers: [status: string, OpenApiResponse][],
 ): (status: string, of: OpenApiResponse) => string {

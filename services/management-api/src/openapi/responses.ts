@@ -7,11 +7,11 @@ export interface OpenApiResponse {
   description: string;
   headers?: Record<string, { description: string; required: boolean; schema: Schema }>;
   content?: Record<string, { schema: Schema; example?: unknown }>;
-  /** Of a problem: the codes that it may have. A schema of its own for each would be a type of its own to those who generate clients. */
+  /** The codes that a problem may have. A schema for each would be a separate type in a generated client. */
   "x-codes"?: ProblemCode[];
 }
 
-/** The codes that an answer may have; none where it is no problem. */
+/** The codes that an answer may have; none if it is no problem. */
 export const codesOf = (response: OpenApiResponse): ProblemCode[] => response["x-codes"] ?? [];
 
 export const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
@@ -26,7 +26,7 @@ export const textHeader = (description: string, required = true): Headers[string
 
 export const requestId: Headers = { "X-Request-Id": textHeader("Names this response in Herald's log; for support.") };
 
-/** What is left of an allowance; every answer has it that was counted. */
+/** The rest of an allowance; every counted answer has it. */
 export const rateHeaders: Headers = {
   "RateLimit-Policy": textHeader(
     'The allowance: its name, points and seconds, as `"reads";q=12000;w=60` (draft-ietf-httpapi-ratelimit-headers).',
@@ -64,7 +64,7 @@ function headersOf(status: number, codes: ProblemCode[]): Headers {
     case 403:
       return {
         "WWW-Authenticate": textHeader(
-          "`insufficient_scope` with the permissions that are needed as `scope`, where the token lacks one (RFC 6750).",
+          "`insufficient_scope` with the permissions that are needed as `scope`, if the token lacks one (RFC 6750).",
           false,
         ),
       };
@@ -81,7 +81,7 @@ function headersOf(status: number, codes: ProblemCode[]): Headers {
   }
 }
 
-/** What any request may be answered with, whatever it asks for. */
+/** Problems that any request may be answered with. */
 const ALWAYS: ProblemCode[] = [
   "invalid_request",
   "malformed_http",
@@ -89,7 +89,7 @@ const ALWAYS: ProblemCode[] = [
   "token_invalid",
   "token_expired",
   "api_key_not_accepted",
-  // What the path's other methods are answered with.
+  // The answer to other methods of the path.
   "method_not_allowed",
   "request_timeout",
   "expectation_failed",

@@ -1,13 +1,13 @@
 import type { ProblemCode } from "@herald/contracts";
 
-/** A kind of problem: what a client can rely on, and what a person can do about it. */
+/** A kind of problem: fixed texts for clients, and advice for people. */
 export interface ProblemKind {
   status: number;
   /** The same for every problem of the kind. */
   title: string;
   /** When it comes. For the documentation. */
   when: string;
-  /** How to act on it. For the documentation, and for `detail` where the route says nothing more exact. */
+  /** How to act on it. For the documentation, and for `detail` if the route says nothing more exact. */
   action: string;
 }
 

@@ -2,7 +2,7 @@ import type { FieldProblem, Problem, ProblemCode } from "@herald/contracts";
 import { catalogue, problemType } from "./catalogue.ts";
 
 export interface ProblemFacts {
-  /** What happened this time and what to do; without it, the catalogue's action. */
+  /** The facts of this case and the remedy; the catalogue's action if absent. */
   detail?: string;
   errors?: FieldProblem[];
   missing?: string[];

@@ -4,8 +4,8 @@ import type { Author } from "@herald/common/database/update-endpoint";
 import { toUtc } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Resend, ResendPage, ResendPreview, StartResendRequest } from "@herald/contracts";
+import { cursorOf, parseCursor, periodOf } from "../deliveries/filter.ts";
 import type { HistoryParts } from "../deliveries/history.ts";
-import { cursorOf, parseCursor, periodOf } from "../deliveries/sought.ts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { type PreviewRow, previewResend } from "../sql/preview-resend.ts";
@@ -45,7 +45,7 @@ export async function readResend({ prisma, queries }: Parts, key: EndpointKey, i
   throw new ProblemError("resend_not_found");
 }
 
-/** Null where the endpoint has no such resend. */
+/** Null if the endpoint has no such resend. */
 export async function findResend(
   queries: Reads,
   { id: endpointId, organizationId }: EndpointKey,
@@ -118,7 +118,7 @@ export async function readPreview(
   };
 }
 
-/** What the endpoint's receiver never got by now. */
+/** Counts the deliveries that the endpoint's receiver has never got. */
 export function findNeverGot(
   { queries, windowDays }: HistoryParts,
   { id: endpointId, organizationId }: EndpointKey,

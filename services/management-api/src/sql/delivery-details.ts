@@ -5,9 +5,9 @@ import { type FailureKind, RECENT_DELIVERIES } from "@herald/contracts";
 import { newestDeliveries, ofAllTimes } from "./newest-deliveries.ts";
 
 export interface DetailsRow extends HistoryRow {
-  /** Null where the delivery's event is no longer stored. */
+  /** Null if the delivery's event is no longer stored. */
   body: string | null;
-  /** The delivery that it sends again; null where it is no part of a resend. */
+  /** The delivery that it sends again; null if it is no part of a resend. */
   resendOf: string | null;
   /** The admin who sent the manual delivery, or started the resend. */
   author: string | null;
@@ -23,12 +23,12 @@ export interface AttemptRow {
   errorSummary: string | null;
   failureKind: FailureKind | null;
   responseExcerpt: string | null;
-  /** The trace context that was sent, where it was not the event's. */
+  /** The trace context that was sent, if it was not the event's. */
   traceparent: string | null;
 }
 
 /**
- * One delivery with its body and its attempts, oldest first; null where the endpoint has no delivery with this id, or there
+ * One delivery with its body and its attempts, oldest first; null if the endpoint has no delivery with this id, or there
  * is no such endpoint. Locks nothing. Walks delivery_pkey, webhook_endpoint_pkey, business_event_pkey and
  * delivery_attempt_pkey, each in one partition.
  */
@@ -69,7 +69,7 @@ export async function deliveryDetails(
 }
 
 /**
- * One delivery; null where the organization has none with this id, of an endpoint that exists. Locks nothing. Walks delivery_pkey,
+ * One delivery; null if the organization has none with this id, of an endpoint that exists. Locks nothing. Walks delivery_pkey,
  * webhook_endpoint_pkey and business_event_pkey.
  */
 export async function deliverySummary(

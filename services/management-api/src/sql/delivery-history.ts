@@ -31,13 +31,13 @@ export interface HistoryQuery {
 
 export interface History {
   rows: HistoryRow[];
-  /** The delivery after which the next part begins; null where the history, or what is `among`, ends. */
+  /** The delivery after which the next part begins; null if the history, or what is `among`, ends. */
   lastSeen: string | null;
 }
 
 /**
  * A part of the history of an endpoint or of all, newest first: up to `limit` deliveries that pass the filters, among the next
- * `maxScanned`. A rare outcome in a long history takes several calls, none of which is slow.
+ * `maxScanned`. A rare outcome in a long history takes several calls, and none of them is slow.
  *
  * Locks nothing. Walks delivery_endpoint_id_id_idx backwards from the cursor, until the page is full or `maxScanned` rows
  * were read, from the ids of `to` down to those of `from`; of all endpoints, what {@link newestDeliveries} walks. With `among` it
@@ -97,9 +97,9 @@ function nextOfAll({ organizationId, olderThan, firstId, endId, now, maxScanned 
 function deliveriesAmong(query: HistoryQuery, ids: readonly string[]): Prisma.Sql {
   return Prisma.sql`
     select found.*
-    from unnest(${ids}::uuid[]) as sought (id)
+    from unnest(${ids}::uuid[]) as wanted (id)
     cross join lateral (
-      select * from delivery where id = sought.id and ${ofEndpoint(query)} offset 0
+      select * from delivery where id = wanted.id and ${ofEndpoint(query)} offset 0
     ) as found`;
 }
 

@@ -87,7 +87,7 @@ const sumsOfDurations = Prisma.raw(DURATION_BOUNDS_MS.map((_, index) => `sum(dur
 
 /**
  * How an endpoint's attempts ended, by pieces of time that begin at `starts`, in their order; the last one has no end. Pieces without
- * attempts have no row. No row at all where the organization has no such endpoint. Locks nothing. Walks webhook_endpoint_pkey, and endpoint_hour_pkey: at most the endpoint's 744 hours.
+ * attempts have no row. No row at all if the organization has no such endpoint. Locks nothing. Walks webhook_endpoint_pkey, and endpoint_hour_pkey: at most the endpoint's 744 hours.
  */
 export async function endpointRates(
   queries: Reads,

@@ -19,7 +19,7 @@ export interface OverviewRow extends EndpointRow {
   quarantinedAt: Date | null;
   unfinished: { waiting: number; failing: number; parked: number };
   lastDelivery: DeliveryRow | null;
-  /** The oldest delivery that was counted, where there may be older ones in the hours; else null. */
+  /** The oldest delivery that was counted, if there may be older ones in the hours; else null. */
   oldestCounted: string | null;
   /** The hours that have deliveries, numbered from the first of `hours`. */
   hours: HourRow[];

@@ -26,10 +26,10 @@ export interface TakenKey {
 }
 
 /**
- * Takes an idempotency key for a request, or reads what has become of it. Null where another request has stored it just now,
+ * Takes an idempotency key for a request, or reads what has become of it. Null if another request has stored it just now,
  * which this statement does not see.
  *
- * Locks the key's row for the statement; where two requests bring a new key at once, the second one waits for the first one's
+ * Locks the key's row for the statement; if two requests bring a new key at once, the second one waits for the first one's
  * insert. Walks idempotency_key_pkey.
  */
 export async function takeIdempotencyKey(queries: Queries, take: KeyToTake): Promise<TakenKey | null> {
@@ -68,7 +68,7 @@ export interface KeyToEnd {
   /** The target of the work that ended; a key that was taken again since then has another one. */
   targetId: string;
   now: Date;
-  /** The answer as JSON; null where the work failed, so that the same request may try again at once. */
+  /** The answer as JSON; null if the work failed, so that the same request may try again at once. */
   answer: string | null;
 }
 

@@ -27,7 +27,7 @@ const DAY_MS = 24 * 60 * 60_000;
  * is not known, and `limit` of each were too many: a thousand endpoints would read a thousand times the answer. So the
  * first two rounds read only some of each. Of all that a round has read, the one at place `limit` is a floor: what is
  * older is not among the newest. The next round reads more of each endpoint, and no further than that floor, so that the
- * partitions below it are left alone. With k endpoints of which the last day has enough, the rounds read at most
+ * partitions below it are left alone. With k endpoints that have enough in the last day, the rounds read at most
  * 3 * limit * cbrt(k) rows, however these are spread.
  *
  * Locks nothing. Walks webhook_endpoint_organization_id_id_idx, and delivery_endpoint_id_id_idx backwards from the newest.

@@ -1,6 +1,6 @@
 import type { Reads } from "@herald/common/database/queries";
 import { neverSentAgain, wasGivenUp } from "@herald/common/history/sql/never-got";
-import type { Period } from "../deliveries/sought.ts";
+import type { Period } from "../deliveries/filter.ts";
 
 export interface PreviewQuery extends Period {
   organizationId: string;
@@ -9,7 +9,7 @@ export interface PreviewQuery extends Period {
   /** Only deliveries of these events and with these statuses; an empty list lets all pass. */
   eventTypes: readonly string[];
   statusCodes: readonly number[];
-  /** How many deliveries of the history are looked at, and how many are taken at the most, the newest first. */
+  /** How many deliveries of the history are looked at, and how many are taken at most, the newest first. */
   maxScanned: number;
   maxTaken: number;
 }
@@ -20,15 +20,15 @@ export interface PreviewRow {
   bytes: bigint;
   oldestAt: Date | null;
   newestAt: Date | null;
-  /** The oldest and the newest id among them; null where there is none. */
+  /** The oldest and the newest id among them; null if there is none. */
   beginId: string | null;
   endId: string | null;
-  /** When the last delivery came to be that was looked at; null where all of them were. */
+  /** When the last delivery came to be that was looked at; null if all of them were. */
   lookedBackTo: Date | null;
 }
 
 /**
- * What an endpoint's receiver never got: the newest `maxTaken` of it among the newest `maxScanned` deliveries of a period.
+ * The deliveries that an endpoint's receiver never got: the newest `maxTaken` of them among the newest `maxScanned` deliveries of a period.
  *
  * Locks nothing. Walks delivery_endpoint_id_id_idx from the period's end down, webhook_endpoint_pkey, what {@link neverSentAgain} walks,
  * and business_event_pkey once for each that is taken. The length of a body is known without reading it.

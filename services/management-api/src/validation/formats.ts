@@ -1,16 +1,16 @@
 import type { AddressRules } from "@herald/common/security/address-guard";
 import { checkEndpointUrl } from "@herald/common/security/url-policy";
 import { type ApiLimits, isTime } from "@herald/contracts";
-import { parseCursor } from "../deliveries/sought.ts";
+import { parseCursor } from "../deliveries/filter.ts";
 import { parseVersion } from "../endpoints/find-endpoint.ts";
 
-/** What is wrong with a text: a code for programs, a detail for people. */
+/** The fault of a text: a code for programs, a detail for people. */
 export interface Fault {
   code: string;
   detail: string;
 }
 
-/** Checks a text against a format of the API's schemas; null where nothing is wrong. */
+/** Checks a text against a format of the API's schemas; null if nothing is wrong. */
 export type Format = (text: string) => Fault | null;
 
 export function apiFormats(limits: ApiLimits, addresses: AddressRules): Record<string, Format> {
@@ -36,10 +36,10 @@ export function apiFormats(limits: ApiLimits, addresses: AddressRules): Record<s
   };
 }
 
-/** What people see of a character. Fillers count as letters, and the blank of Braille as a symbol. */
+/** Characters that people can see. Unicode counts fillers as letters, and the blank of Braille as a symbol. */
 const VISIBLE = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{S}]/u;
 
-/** Names go to the page, to logs and into notices, where none may pass for another one. */
+/** Names go to the page, to logs and into notices. None may look like another one there. */
 function nameFault(text: string): Fault | null {
   if (/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(text)) {
     return { code: "control_characters", detail: "The name contains line breaks or control characters: remove them." };

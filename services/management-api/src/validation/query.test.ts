@@ -37,7 +37,7 @@ describe("query parameters", () => {
     expect(readQuery({ deep: text }, parameters)).toEqual({ deep: text });
   });
 
-  test("a query parameter that comes twice where one is meant stays a list, which its schema refuses", () => {
+  test("a query parameter that comes twice although one is meant stays a list, which its schema refuses", () => {
     expect(readQuery({ limit: ["1", "2"] }, parameters)).toEqual({ limit: ["1", "2"] });
   });
 });
@@ -55,7 +55,7 @@ describe("unknown query parameters", () => {
     expect(unknownParameters(query, ["limit"]).map(({ parameter }) => parameter)).toEqual(names);
   });
 
-  test("where an operation takes no query parameters, the refusal says so", () => {
+  test("if an operation takes no query parameters, the refusal says so", () => {
     expect(unknownParameters({ a: "" }, [])[0]?.detail).toBe("This takes no query parameters.");
     expect(unknownParameters({}, [])).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import type { FieldProblem } from "@herald/contracts";
 import type { Schema } from "@herald/contracts/schemas";
 
-/** Query parameters as they come: text, or a list where one is repeated. */
+/** Query parameters as they come: text, or a list if one is repeated. */
 export type RawQuery = Readonly<Record<string, unknown>>;
 
 const INTEGER = /^-?(?:0|[1-9]\d*)$/;
@@ -23,7 +23,7 @@ function readAs(schema: Schema | undefined, value: unknown): unknown {
   return value;
 }
 
-/** A parameter that isn't known is refused: a filter with a slip in its name would silently be none. */
+/** A parameter that isn't known is refused: a filter with a misspelt name would silently filter nothing. */
 export function unknownParameters(query: RawQuery, known: readonly string[]): FieldProblem[] {
   return Object.keys(query)
     .filter((name) => !known.includes(name))
@@ -34,7 +34,7 @@ export function unknownParameters(query: RawQuery, known: readonly string[]): Fi
     }));
 }
 
-/** What is said of an unknown name: the one that it resembles, and all that there are. */
+/** The message about an unknown name: it has the name that it resembles, and all known names. */
 export function whatIsTaken(name: string, known: readonly string[], what: string): string {
   if (known.length === 0) return `This takes no ${what}.`;
   const meant = known.find((each) => bare(each) === bare(name));

@@ -32,7 +32,7 @@ describe("§7 what is said of a body", () => {
     [{ events: [] }, "At least one is needed."],
     [{ events: ["x"] }, `This must be one of ${EVENT_TYPES.join(", ")}.`],
     [{ version: "AAAAAAAAAAE=" }, "This must be null, but is a string."],
-  ])("a body with %j is told: %s", (changes, detail) => expect(detailOf(changes)).toBe(detail));
+  ])("a body with %j gets the detail: %s", (changes, detail) => expect(detailOf(changes)).toBe(detail));
 
   test.each([[[]], ["text"], [7], [null], [true]])("§7/400 the body %j is no object", (body) => {
     expect(validator.body("CreateWebhookRequest", body)).toMatchObject([{ pointer: "", code: "wrong_type" }]);
@@ -146,7 +146,7 @@ describe("query parameters", () => {
     ]);
   });
 
-  test("an operation without query parameters refuses each that comes, fifty at the most", () => {
+  test("an operation without query parameters refuses each that comes, at most fifty", () => {
     expect(validator.query(undefined, { a: "1" }).problems).toMatchObject([
       { parameter: "a", code: "unknown_parameter" },
     ]);

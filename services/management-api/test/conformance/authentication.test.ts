@@ -6,7 +6,7 @@ import { type Client, create, settings, type TokenOptions, token, useApi } from 
 
 const api = useApi();
 
-/** What a cell of the table holds: the status, and the code where it is a problem. */
+/** A cell of the table: the status, and the code if it is a problem. */
 type Outcome = "ok" | `${number} ${string}`;
 
 const VIEW = "integrations.view";
@@ -68,7 +68,7 @@ const callers: Record<string, CallerKind> = {
   },
 };
 
-/** What each operation needs, written down once more: SPEC 5.2 and 5.3, and beyond SPEC the rules of docs/api/authentication.md. */
+/** The rights that each operation needs, written down once more: SPEC 5.2 and 5.3, and beyond SPEC the rules of docs/api/authentication.md. */
 const needs: Record<OperationId, keyof CallerKind["outcome"]> = {
   listWebhooks: "view",
   createWebhook: "save",
@@ -129,7 +129,7 @@ async function makeOrganization() {
   return { organizationId, owner, ids, version: endpoint.version };
 }
 
-/** Of callers that are refused: they change nothing, so one is enough. */
+/** The organization of callers that are refused: they change nothing, so one is enough. */
 let untouched: Awaited<ReturnType<typeof makeOrganization>>;
 beforeAll(async () => {
   untouched = await makeOrganization();
@@ -206,7 +206,7 @@ describe("what a refusal says", () => {
     for (const what of body.missing) expect(body.detail).toContain(what);
   });
 
-  test("§5.4 a caller without access gets a 401 or 403, also where the request itself is bad", async () => {
+  test("§5.4 a caller without access gets a 401 or 403, even if the request itself is bad", async () => {
     const viewer = await api.as({ permissions: [VIEW] });
     await viewer.post("/webhooks", { name: 1 }).expect(403);
     await viewer.put("/webhooks/nothing", {}).expect(403);

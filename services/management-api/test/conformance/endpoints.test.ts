@@ -54,7 +54,7 @@ describe("create", () => {
   });
 
   test("§2.1.5 saving doesn't connect to the URL", async () => {
-    await create(client, { url: "https://nobody-has-this-name.example.com/" });
+    await create(client, { url: "https://no-host-has-this-name.example.com/" });
   });
 
   test("§2.1/fields the saved fields are shown again unchanged", async () => {

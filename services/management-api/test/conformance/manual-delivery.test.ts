@@ -179,7 +179,7 @@ describe("recent deliveries", () => {
     }
   });
 
-  test("§2.1/deliveries the order is that of the events' times, also where a delivery was stored later", async () => {
+  test("§2.1/deliveries the order is that of the events' times, even if a delivery was stored later", async () => {
     const endpoint = await newEndpoint();
     const now = Date.now();
     const recent = await storeDelivery(api.prisma, endpoint, { createdAt: new Date(now) });

@@ -18,8 +18,8 @@ beforeEach(async () => {
 
 const row = (id: string) => api.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
 const catchUp = (endpointId: string) => api.prisma.catchUp.findUniqueOrThrow({ where: { endpointId } });
-/** What the publisher is told: to catch up now, from the beginning, and once more when every statement of now has ended. */
-const toldNow = (endpointId: string) => ({
+/** The row by which the publisher catches up now, from the beginning, and once more when every present statement has ended. */
+const catchUpNow = (endpointId: string) => ({
   endpointId,
   priority: 0,
   dueAt: clock.now(),
@@ -116,14 +116,14 @@ describe("resuming", () => {
     expect(await row(endpoint.id)).toMatchObject({ failureRun: [], disabledReason: null, disabledAt: null });
   });
 
-  test("§3.1/resume eligible unfinished deliveries can resume: the publisher is told to catch up", async () => {
+  test("§3.1/resume eligible unfinished deliveries can resume: the publisher has to catch up", async () => {
     const { endpoint } = await create(client);
     const guard = await caughtUp(endpoint.id);
     await edit(endpoint.id, { enabled: false });
     expect(await catchUp(endpoint.id)).toEqual(guard);
     clock.advance(3_600_000);
     await edit(endpoint.id, { enabled: true });
-    expect(await catchUp(endpoint.id)).toEqual(toldNow(endpoint.id));
+    expect(await catchUp(endpoint.id)).toEqual(catchUpNow(endpoint.id));
   });
 
   test("§3.1/resume an edit of an enabled endpoint resets nothing", async () => {
@@ -153,10 +153,10 @@ test("an edit that had to wait for the endpoint's row keeps the failures that we
   );
   expect(await editing).toMatchObject({ name: "New", consecutiveFailures: 2 });
   expect(await row(endpoint.id)).toMatchObject({ name: "New", consecutiveFailures: 2, failureRun });
-  expect(await catchUp(endpoint.id)).toEqual(toldNow(endpoint.id));
+  expect(await catchUp(endpoint.id)).toEqual(catchUpNow(endpoint.id));
 });
 
-test("of an edit and a disabling by failures at once, the one that waits finds another version, and tells nobody to catch up", async () => {
+test("an edit that waits for a disabling by failures finds another version, and requests no catch-up", async () => {
   const { endpoint } = await create(client);
   const guard = await caughtUp(endpoint.id);
   let status: Promise<number> = Promise.resolve(0);
@@ -178,7 +178,7 @@ test("of an edit and a disabling by failures at once, the one that waits finds a
 describe("catching up", () => {
   test("§6.4 a new enabled endpoint is caught up", async () => {
     const { endpoint } = await create(client);
-    expect(await catchUp(endpoint.id)).toEqual(toldNow(endpoint.id));
+    expect(await catchUp(endpoint.id)).toEqual(catchUpNow(endpoint.id));
   });
 
   test("§6.4 an endpoint that subscribes to more events is caught up, one that subscribes to fewer isn't", async () => {
@@ -188,7 +188,7 @@ describe("catching up", () => {
     await edit(endpoint.id, { events: ["ProjectCreated"] });
     expect(await catchUp(endpoint.id)).toEqual(guard);
     await edit(endpoint.id, { events: ["ProjectCreated", "RiskCreated"] });
-    expect(await catchUp(endpoint.id)).toEqual(toldNow(endpoint.id));
+    expect(await catchUp(endpoint.id)).toEqual(catchUpNow(endpoint.id));
   });
 
   test("§6.4 a disabled endpoint that subscribes to more events isn't caught up until it is resumed", async () => {
@@ -199,7 +199,7 @@ describe("catching up", () => {
     await edit(endpoint.id, { events: ["ProjectCreated", "RiskCreated"] });
     expect(await catchUp(endpoint.id)).toEqual(guard);
     await edit(endpoint.id, { enabled: true });
-    expect(await catchUp(endpoint.id)).toEqual(toldNow(endpoint.id));
+    expect(await catchUp(endpoint.id)).toEqual(catchUpNow(endpoint.id));
   });
 });
 

@@ -70,18 +70,6 @@ describe("at the same time", () => {
   });
 });
 
-describe("what changes the version", () => {
-  test("§9.1 every edit changes the version", async () => {
-    const { endpoint } = await create(client);
-    const versions = [endpoint.version];
-    for (let edit = 0; edit < 3; edit++) {
-      const { body } = await client.put(`/webhooks/${endpoint.id}`, settings({ version: versions.at(-1) })).expect(200);
-      versions.push(body.endpoint.version);
-    }
-    expect(new Set(versions).size).toBe(4);
-  });
-});
-
 describe("what isn't a version", () => {
   const notVersions = [undefined, null, 1, "AAAAAAAAAAF="];
   test.each(notVersions)("§9.1 %j is a 400 on edit and delete", async (version) => {

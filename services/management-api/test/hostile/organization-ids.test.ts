@@ -27,7 +27,7 @@ test.each([
   await (await api.as({ organizationId: id })).get("/webhooks").expect(403, /organization_missing/);
 });
 
-test("an organization id of 128 characters is one, also where each takes two UTF-16 units", async () => {
+test("an organization id of 128 characters is one, even if each takes two UTF-16 units", async () => {
   const organizationId = "😀".repeat(128);
   await create(await api.as({ organizationId }));
   expect(await api.prisma.webhookEndpoint.count({ where: { organizationId } })).toBe(1);

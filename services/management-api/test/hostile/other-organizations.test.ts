@@ -11,7 +11,7 @@ const METHODS = ["get", "post", "put", "delete"] as const;
 let document: OpenApiDocument;
 let own: Client;
 let other: Client;
-/** Of an endpoint, a delivery, an event by its key, its id and its entity, and a resend. */
+/** The ids of an endpoint, a delivery, an event (its key, its id and its entity), and a resend. */
 let otherIds: string[];
 let ownId: string;
 let bodies: Record<string, unknown>;
@@ -46,16 +46,15 @@ function* requests(): Generator<[(typeof METHODS)[number], path: string, body: u
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const method of METHODS) {
       const operation = operations[method];
-      // The schemas' files are not under the API's prefix, and read nothing.
-      if (operation === undefined || operation.servers !== undefined) continue;
-      const sought = (operation.parameters ?? []).filter(
+      if (operation === undefined) continue;
+      const idFilters = (operation.parameters ?? []).filter(
         (each) => each.in === "query" && /id(?:Prefix)?$/i.test(String(each.name)),
       );
       for (const id of otherIds) {
         const paths = new Set([path.replace("{id}", ownId), path].map((each) => each.replace(/\{\w+\}/g, id)));
         for (const each of paths) {
           yield [method, each, bodies[operation.operationId]];
-          for (const { name } of sought) yield [method, `${each}?${name}=${id}`, undefined];
+          for (const { name } of idFilters) yield [method, `${each}?${name}=${id}`, undefined];
         }
       }
     }

@@ -7,7 +7,7 @@ import { tokenVerifier, type VerifyToken } from "../../src/authentication/verify
 import { readManagementApiConfig } from "../../src/config.ts";
 import { AUDIENCE, ISSUER, JWT_SECRET, SECRET_SEALING_KEY } from "../support/use-api.ts";
 
-/** What attackers make of tokens, against each way of verifying them. Made by hand: no library would make these. */
+/** Forged tokens, against each way of verifying them. Made by hand: no library would make these. */
 const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
 const attackersRsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
 const smallRsa = generateKeyPairSync("rsa", { modulusLength: 1024 });

@@ -93,7 +93,7 @@ test.each([4, 6, 12])(
           await stranger.get("/webhooks").expect(200);
           await create(stranger);
         }
-        // Who waited for a second in vain was told when to come again.
+        // Requests that waited for a second in vain got a time to come again.
         await eventually(() => expect(answers).toContain("503 read_out_of_time"));
       } finally {
         isStopped = true;

@@ -8,7 +8,7 @@ type Row = Partial<Prisma.DeliveryUncheckedCreateInput> & { due?: DueRow };
 let sequence = 0;
 
 /**
- * What `row` doesn't say is that of a pending automatic delivery, made now, of an event that occurred now. One with a `body` is
+ * Fields that `row` lacks are those of a pending automatic delivery, made now, of an event that occurred now. One with a `body` is
  * a manual delivery.
  */
 export async function storeDelivery(

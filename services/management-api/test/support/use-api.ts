@@ -23,7 +23,7 @@ export const JWT_SECRET = "a secret of the tests, of 32 characters at least";
 export const ISSUER = "https://login.example.com";
 export const AUDIENCE = "herald-tests";
 
-/** What a caller may have besides everything, which is the default. */
+/** Claims of a caller; by default it has every right. */
 export interface TokenOptions {
   subject?: string;
   name?: unknown;
@@ -68,12 +68,12 @@ export interface ApiOptions {
   /** Where the built admin page is. */
   pageFolder?: string;
   clock?: Clock;
-  /** How many processes of the API there are; one where absent. */
+  /** How many processes of the API there are; one if absent. */
   processes?: () => number;
   /** Stands in for broker and dispatcher; without it no dispatcher answers. */
   requestAttempt?: RequestAttempt;
   tracing?: Tracing;
-  /** Gets the endpoints that were changed; without it nobody is told. */
+  /** Gets the endpoints that were changed; without it the changes are ignored. */
   tellOwner?: TellOwner;
 }
 

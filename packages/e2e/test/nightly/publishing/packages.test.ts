@@ -130,8 +130,8 @@ test("the receiver's README works: it verifies, refuses and accepts once", async
 
 test("npx --no -- herald-listen runs the installed command, as the documents write it", async () => {
   // --no fetches nothing: it is the one that is installed here.
-  const help = await run(consumer, "npx", ["--no", "--", "herald-listen", "send", "--help"], plainEnvironment());
-  expect(help).toContain("herald-listen send TYPE");
+  const help = await run(consumer, "npx", ["--no", "--", "herald-listen", "check", "--help"], plainEnvironment());
+  expect(help).toContain("herald-listen check --url URL");
   expect(await run(consumer, "node_modules/.bin/herald-listen", ["--help"], plainEnvironment())).toContain(
     "herald-listen [--url URL",
   );

@@ -7,7 +7,7 @@ const MAX_AHEAD_MS = 1.1 * HOUR_MS;
 /** A catch-up that takes long makes deliveries of events that have left the window meanwhile. */
 const CATCH_UP_MS = DAY_MS;
 
-/** A part of a history's time, and between which ids all of it lies, the second excluded. Null is no limit. */
+/** A period of a history, and the ids between which all of its deliveries lie, the second excluded. Null is no limit. */
 export interface Period {
   from: Date | null;
   to: Date | null;
@@ -16,7 +16,7 @@ export interface Period {
 }
 
 /**
- * The period that a filter's `from` and `to` mean, which are about when deliveries came to be. Ids begin with the time of the
+ * The period of a filter's `from` and `to`, which are about when deliveries were made. Ids begin with the time of the
  * event, which is never far from that.
  */
 export function periodOf(filter: { from?: string; to?: string }, windowDays: number): Period {
@@ -37,7 +37,7 @@ export function cursorOf(id: string): string {
   return Buffer.from(id.replaceAll("-", ""), "hex").toString("base64url");
 }
 
-/** The id of a cursor; null where {@link cursorOf} can't have made the text. */
+/** The id of a cursor; null if {@link cursorOf} can't have made the text. */
 export function parseCursor(cursor: string): string | null {
   const bytes = Buffer.from(cursor, "base64url");
   if (bytes.length !== UUID_BYTES || bytes.toString("base64url") !== cursor) return null;
@@ -45,13 +45,13 @@ export function parseCursor(cursor: string): string | null {
 }
 
 /** The deliveries of some events that some endpoints may have. */
-export interface Sought {
+export interface FilteredDeliveries {
   ids: string[];
-  /** Older ones come before this id; null where there are none. */
+  /** Older ones come before this id; null if there are none. */
   rest: string | null;
 }
 
-export interface SoughtOptions {
+export interface DeliveriesOfOptions {
   endpointIds: readonly string[];
   /** Only deliveries older than this one; null for all. */
   olderThan: string | null;
@@ -62,12 +62,15 @@ export interface SoughtOptions {
 /**
  * The ids of the deliveries that endpoints have of events, if they have them: each is a function of event and endpoint.
  *
- * Ids begin with the event's time, but within a millisecond keys and delivery ids are in different orders. So where the events
- * were cut, those of the last millisecond come with the next part, as a whole.
+ * Ids begin with the event's time, but within a millisecond keys and delivery ids are in different orders. So if the events
+ * were cut, those of the last millisecond come with the next part, all together.
  *
  * @param keys of the events, newest first
  */
-export function soughtDeliveries(keys: readonly string[], { endpointIds, olderThan, isCut }: SoughtOptions): Sought {
+export function deliveriesOf(
+  keys: readonly string[],
+  { endpointIds, olderThan, isCut }: DeliveriesOfOptions,
+): FilteredDeliveries {
   const idsOf = (some: readonly string[]) =>
     some
       .flatMap((key) => endpointIds.map((endpointId) => deliveryId(key, endpointId)))
@@ -81,7 +84,7 @@ export function soughtDeliveries(keys: readonly string[], { endpointIds, olderTh
   return { ids: idsOf(keys), rest: firstIdAt(new Date(cutAt)) };
 }
 
-/** Before which key the events begin whose deliveries are older than one: with all of its millisecond. */
+/** The key before which to read events for the deliveries that are older than this one. It includes the delivery's millisecond. */
 export function keysBefore(olderThan: string): string {
   const time = timeOf(olderThan);
   return olderThan === firstIdAt(time) ? olderThan : lastIdAt(time);
