@@ -4,7 +4,7 @@ import type { BenchOptions, FigureKind, OpenRow, Row } from "./row.ts";
 
 export interface Figure extends FigureKind {
   name: string;
-  /** One a round. In JSON, what was not measured is null. */
+  /** One a round. */
   values: number[];
   median: number;
   lowest: number;

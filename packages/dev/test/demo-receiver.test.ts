@@ -84,15 +84,12 @@ test("§5.5 a request of a new endpoint verifies, although the receiver was not 
   expect(printed[0]).toContain("RiskCreated  verified");
 });
 
-test("§4.4.2 what no known secret fits is refused, and the receiver says what to run", async () => {
+test("§4.4.2 what no known secret fits is refused", async () => {
   const secret = aSecret();
-  const { url, controlUrl } = await start(async () => []);
+  const { url } = await start(async () => []);
   const refused = await deliver(url, secret);
   expect(refused.status).toBe(401);
   expect(printed[0]).toContain("NOT VERIFIED (no_secret)");
-  expect(printed[0]).toContain(`curl -k ${controlUrl}/secrets`);
-  expect((await call(`${controlUrl}/secrets`, "POST", JSON.stringify({ secret }), json)).status).toBe(204);
-  expect((await deliver(url, secret)).status).toBe(200);
   expect(printed.join()).not.toContain(secret);
 });
 
@@ -164,8 +161,6 @@ test("scripts read the requests that arrived", async () => {
   expect(JSON.parse(Buffer.from(first?.bodyBase64 ?? "", "base64").toString())).toEqual(event);
   expect(second).toMatchObject({ number: 2, verified: false, reason: "signature_mismatch", event: null, status: 401 });
   expect(await requestsOf(started, 1)).toHaveLength(1);
-  expect((await call(`${started.controlUrl}/requests`, "DELETE")).status).toBe(204);
-  expect(await requestsOf(started)).toEqual([]);
 });
 
 test("a browser gets the help text of the demo receiver", async () => {

@@ -27,12 +27,11 @@ export interface RequestLog {
   /** The stored requests with greater numbers, oldest first. */
   after(number: number): LoggedRequest[];
   total(): number;
-  clear(): void;
 }
 
 /** Keeps the latest requests, up to a number of them and of bytes of their bodies. */
 export function requestLog({ capacity = 1000, capacityBytes = 32 * 1024 * 1024 } = {}): RequestLog {
-  let kept: LoggedRequest[] = [];
+  const kept: LoggedRequest[] = [];
   let keptBytes = 0;
   let total = 0;
 
@@ -58,16 +57,10 @@ export function requestLog({ capacity = 1000, capacityBytes = 32 * 1024 * 1024 }
     },
     after: (number) => kept.filter((request) => request.number > number),
     total: () => total,
-    clear() {
-      kept = [];
-      keptBytes = 0;
-    },
   };
 }
 
 export interface Controlled {
-  /** Signing secrets that `POST /secrets` has told. */
-  toldSecrets: Set<string>;
   log: RequestLog;
   /** What holds for endpoints whose URL asks for nothing else. */
   standing: Behaviour;
@@ -80,19 +73,9 @@ const routes: Record<string, Route> = {
     status: 200,
     json: { total: log.total(), requests: log.after(Number(url.searchParams.get("after") ?? 0)) },
   }),
-  "DELETE /requests": ({ log }) => {
-    log.clear();
-    return { status: 204 };
-  },
-  "GET /control": ({ standing }) => ({ status: 200, json: standing }),
   "PUT /control": (controlled, _url, body) => {
     controlled.standing = withChanges(politeBehaviour, body);
     return { status: 200, json: controlled.standing };
-  },
-  "POST /secrets": ({ toldSecrets }, _url, { secret }) => {
-    if (typeof secret !== "string" || secret === "") throw new RangeError('send {"secret": "<signingSecret>"}');
-    toldSecrets.add(secret);
-    return { status: 204 };
   },
 };
 
@@ -139,11 +122,6 @@ function answer(response: ServerResponse, status: number, json: unknown): void {
   response.end(json === undefined ? undefined : `${JSON.stringify(json)}\n`);
 }
 
-/** What to run so that requests of an endpoint that is not in the local database verify. */
-export function tellSecret(controlUrl: string): string {
-  return `To tell this receiver the endpoint's signingSecret: curl -k ${controlUrl}/secrets -H 'Content-Type: application/json' -d '{"secret": "<signingSecret>"}'`;
-}
-
 /** The answer to a browser. */
 export function help(controlUrl: string): string {
   return `Herald's demo receiver. Point an endpoint at ${controlUrl}/hooks and it answers 200 to what verifies.
@@ -153,9 +131,8 @@ export function help(controlUrl: string): string {
   ${controlUrl}/hooks/hang                      never answers
   ${controlUrl}/hooks/cut                       cuts the connection
 
-  GET, DELETE ${controlUrl}/requests            what arrived (?after=<number>)
-  GET, PUT    ${controlUrl}/control             {"status", "delayMs", "failTimes", "mode": "answer" | "hang" | "cut"}
-  POST        ${controlUrl}/secrets             {"secret": "<signingSecret>"}
+  GET ${controlUrl}/requests   what arrived (?after=<number>)
+  PUT ${controlUrl}/control    {"status", "delayMs", "failTimes", "mode": "answer" | "hang" | "cut"}
 
 `;
 }

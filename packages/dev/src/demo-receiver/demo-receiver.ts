@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describeRequest, type ReceivedRequest, type Refused, receiveRequest, verdictOn } from "@herald/listen";
 import { attemptCounter, type Plan, planFor, politeBehaviour } from "./behaviour.ts";
-import { type Controlled, control, help, isControl, requestLog, tellSecret } from "./control-api.ts";
+import { type Controlled, control, help, isControl, requestLog } from "./control-api.ts";
 
 export interface DemoReceiverOptions {
   host: string;
@@ -38,9 +38,9 @@ export interface DemoReceiver {
  */
 export async function startDemoReceiver(options: DemoReceiverOptions): Promise<DemoReceiver> {
   const { host, port, tls, print, headerPrefix = "X-Service", now = () => new Date(), colour = false } = options;
-  const controlled: Controlled = { toldSecrets: new Set(), log: requestLog(), standing: politeBehaviour };
+  const controlled: Controlled = { log: requestLog(), standing: politeBehaviour };
   let readSecrets: readonly string[] = [];
-  const known = () => ({ secrets: [...controlled.toldSecrets, ...readSecrets], headerPrefix });
+  const known = () => ({ secrets: readSecrets, headerPrefix });
   const attempts = attemptCounter();
   const closing = new AbortController();
   let controlUrl = "";
@@ -68,7 +68,6 @@ export async function startDemoReceiver(options: DemoReceiverOptions): Promise<D
       }
       received.verdict = verdictOn(received, known(), received.receivedAt);
     }
-    if (fitsNoSecret(received.verdict)) received.verdict.message += `. ${tellSecret(controlUrl)}`;
 
     const plan = planFor(url, controlled.standing, received, attempts);
     controlled.log.add(received, plan.status);

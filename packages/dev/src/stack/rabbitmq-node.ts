@@ -50,7 +50,7 @@ export interface Rabbitmq {
   managementUrl?: string;
   /** Resolves if it ends by itself; undefined for a broker that others run. */
   exited?: Promise<unknown>;
-  /** Runs `rabbitmqctl` on it, and returns what that printed; undefined for a broker that others run, or that is in a container. */
+  /** Runs `rabbitmqctl` on it, and returns what that printed; undefined for a broker that others run. */
   control?: (args: string[]) => Promise<string>;
   stop(): Promise<void>;
 }

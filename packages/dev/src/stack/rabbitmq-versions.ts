@@ -12,7 +12,7 @@ import { join, resolve } from "node:path";
 import { localFolder } from "./folders.ts";
 import { findProgram, runProgram, succeeds } from "./programs.ts";
 
-/** What tests can run on. `installed` is whichever that is, or one in Docker where none is. */
+/** What tests can run on. `installed` is whichever that is. */
 export const RABBITMQ_VERSIONS = ["installed", "3.10", "4"] as const;
 
 export type RabbitmqVersion = (typeof RABBITMQ_VERSIONS)[number];

@@ -3,11 +3,11 @@ import { tryReceiver } from "../examples/try-receiver.ts";
 
 // What each examples/*/test.sh calls by $TRY: what the program is, and the command that starts it.
 const [kind, ...command] = process.argv.slice(2);
-const { AMQP_URL: emitterUrl = "", BROKER_URL: url = "" } = process.env;
+const { AMQP_URL = "" } = process.env;
 
 const trials: Record<string, () => Promise<void>> = {
   receiver: () => tryReceiver(command),
-  emitter: () => tryEmitter(command, { url, emitterUrl }),
+  emitter: () => tryEmitter(command, AMQP_URL),
 };
 
 const trial = trials[kind ?? ""];

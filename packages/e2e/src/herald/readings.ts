@@ -35,12 +35,12 @@ export function containerHeap(limitMib: number): string[] {
 }
 
 /** The memory of a service's container in the chart, in MiB. */
-export function chartLimit(service: "managementApi" | "publisher"): number {
+export function chartLimit(service: "managementApi" | "publisher" | "dispatcher"): number {
   const values = parse(readFileSync(join(projectFolder(), "deploy", "helm", "herald", "values.yaml"), "utf8"));
   return Number(/^(\d+)Mi$/.exec(values[service].resources.limits.memory)?.[1]);
 }
 
-/** The most resident memory that a process has had so far, in MiB. */
+/** The most resident memory that a process has had since its start, or since it was reset, in MiB. */
 export function peakOf(pid: number): number {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
 }
