@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describeRequest, type ReceivedRequest, type Refused, receiveRequest, verdictOn } from "@herald/listen";
 import { attemptCounter, type Plan, planFor, politeBehaviour } from "./behaviour.ts";
-import { type Controlled, control, help, isControl, requestLog } from "./control-api.ts";
+import { type Controlled, control, help, isControl } from "./control-api.ts";
 
 export interface DemoReceiverOptions {
   host: string;
@@ -34,11 +34,11 @@ export interface DemoReceiver {
 /**
  * Starts an HTTPS receiver that verifies what arrives, prints it, and can be set to fail, to be slow, to hang or to cut
  * the connection: by the endpoint's URL (`behaviourOf`) or, for all that ask for nothing, by `PUT /control`.
- * `GET /requests` lists what arrived. Rejects where the port cannot be had.
+ * Rejects where the port cannot be had.
  */
 export async function startDemoReceiver(options: DemoReceiverOptions): Promise<DemoReceiver> {
   const { host, port, tls, print, headerPrefix = "X-Service", now = () => new Date(), colour = false } = options;
-  const controlled: Controlled = { log: requestLog(), standing: politeBehaviour };
+  const controlled: Controlled = { standing: politeBehaviour };
   let readSecrets: readonly string[] = [];
   const known = () => ({ secrets: readSecrets, headerPrefix });
   const attempts = attemptCounter();
@@ -55,7 +55,7 @@ export async function startDemoReceiver(options: DemoReceiverOptions): Promise<D
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", "https://receiver.invalid");
-    if (isControl(request, url)) return control(controlled, request, response, url);
+    if (isControl(request, url)) return control(controlled, request, response);
     if (request.method !== "POST") return void response.writeHead(404).end(help(controlUrl));
 
     const received = await receiveRequest(request, { ...known(), now });
@@ -70,7 +70,6 @@ export async function startDemoReceiver(options: DemoReceiverOptions): Promise<D
     }
 
     const plan = planFor(url, controlled.standing, received, attempts);
-    controlled.log.add(received, plan.status);
     print(describeRequest(received, { answer: plan.text, headerPrefix, colour }));
     await carryOut(plan, response, closing.signal);
   }

@@ -17,7 +17,6 @@ export interface PostgresOptions {
   disposable?: boolean;
   /** Offers TLS too, with this certificate. */
   tls?: { cert: string; key: string };
-  onLine?: (line: string) => void;
 }
 
 export interface Postgres {
@@ -97,7 +96,6 @@ async function launch(
     mark: data,
     // "Fast": ends sessions and writes everything down. "Immediate", where even that takes too long: recovers at the next start.
     signals: { orderly: "SIGINT", sure: "SIGQUIT" },
-    ...(options.onLine && { onLine: options.onLine }),
   });
   const server = `postgresql://${USER}:${password}@127.0.0.1:${port}`;
   try {

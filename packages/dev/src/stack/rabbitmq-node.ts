@@ -25,7 +25,6 @@ export interface RabbitmqOptions {
   usersOf?: string;
   /** Lines of rabbitmq.conf that win over those that every node has. */
   configuration?: readonly string[];
-  onLine?: (line: string) => void;
   /** Called with what is going on where it takes long. */
   onProgress?: (text: string) => void;
   /** The cluster that it belongs to; none where absent. */
@@ -75,20 +74,9 @@ const MAPPER_TIMEOUT_MS = 10_000;
 /**
  * The start script of RabbitMQ in this version, undefined where there is none. Debian's `/usr/sbin/rabbitmq-server` wraps
  * the script and insists on the system's own user and node, so the script itself is looked for first.
- *
- * @throws where the installed one is not the version that was asked for
  */
 export function findRabbitmqServer(version: RabbitmqVersion = rabbitmqVersion()): string | undefined {
   if (version === "4") return findRabbitmq4();
-  const installed = findInstalledServer();
-  // The script stands in a folder that has the version in its name.
-  if (installed !== undefined && version !== "installed" && !realpathSync(installed).includes(`${version}.`)) {
-    throw new Error(`RABBITMQ_VERSION is ${version}, and another version is installed: ${realpathSync(installed)}.`);
-  }
-  return installed;
-}
-
-function findInstalledServer(): string | undefined {
   const known = [
     "/usr/lib/rabbitmq/bin/rabbitmq-server",
     "/opt/homebrew/opt/rabbitmq/sbin/rabbitmq-server",
@@ -124,7 +112,6 @@ export async function startRabbitmqNode(server: string, options: RabbitmqOptions
       env: nodeEnvironment(options.folder, ports),
       pidFolder: options.pidFolder,
       mark: options.folder,
-      ...(options.onLine && { onLine: options.onLine }),
     });
     await untilBrokerAnswers(url, { timeoutMs: START_TIMEOUT_MS, child: node });
   } catch (error) {

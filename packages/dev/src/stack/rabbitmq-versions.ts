@@ -13,12 +13,12 @@ import { localFolder } from "./folders.ts";
 import { findProgram, runProgram, succeeds } from "./programs.ts";
 
 /** What tests can run on. `installed` is whichever that is. */
-export const RABBITMQ_VERSIONS = ["installed", "3.10", "4"] as const;
+export const RABBITMQ_VERSIONS = ["installed", "4"] as const;
 
 export type RabbitmqVersion = (typeof RABBITMQ_VERSIONS)[number];
 
 /**
- * The version that RABBITMQ_VERSION asks for. 3.10 is Debian's, and has to be the installed one; 4 is unpacked beside it.
+ * The version that RABBITMQ_VERSION asks for. 4 is unpacked beside the installed one.
  *
  * @throws where tests can't have it
  */

@@ -46,18 +46,6 @@ export async function startRabbitmq(
 }
 
 /**
- * Installs RabbitMQ where it would have to be installed later, so that the question about it comes before the work begins
- * and not in the middle. A failure is not reported here: the start of RabbitMQ meets it again and says what was tried.
- */
-export async function prepareRabbitmq(onProgress: (text: string) => void): Promise<void> {
-  // This one asks no person, and installs nothing.
-  if (rabbitmqVersion() === "4") return;
-  if (process.env.AMQP_URL || findRabbitmqServer() !== undefined) return;
-  const way = await wayToInstall(RABBITMQ);
-  if (typeof way !== "string") await installPackage(RABBITMQ, way, onProgress).catch(() => {});
-}
-
-/**
  * The start script of RabbitMQ, which is installed where it is missing: for tests that stop and kill nodes, and so need
  * nodes of their own.
  */

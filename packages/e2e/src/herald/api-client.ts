@@ -8,7 +8,7 @@ import type {
   WebhookDeliverySummary,
   WebhookEndpointSummary,
 } from "@herald/contracts";
-import { SignJWT } from "jose";
+import { developmentToken, FULL_ACCESS } from "@herald/dev/start/development-token";
 import { JWT_SECRET } from "./settings.ts";
 
 /** The management API as one organization's admin uses it; each call throws on any status but success. */
@@ -48,18 +48,7 @@ const TIMEOUT_MS = 45_000;
 
 /** The token of an admin who may do everything in the organization. */
 export async function adminToken(organizationId: string, validFor = "30d"): Promise<string> {
-  const claims = {
-    organization_id: organizationId,
-    permissions: ["integrations.view", "integrations.manage"],
-    subscription: "active",
-    modules: ["administration"],
-    entitlements: ["integrations"],
-  };
-  return await new SignJWT(claims)
-    .setProtectedHeader({ alg: "HS256" })
-    .setSubject("admin-of-tests")
-    .setExpirationTime(validFor)
-    .sign(new TextEncoder().encode(JWT_SECRET));
+  return await developmentToken(JWT_SECRET, { organizationId, ...FULL_ACCESS }, validFor);
 }
 
 /**
