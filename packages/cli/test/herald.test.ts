@@ -148,8 +148,6 @@ test.each([
   [["sing"]],
   [["toString"]],
   [["doctor", "now"]],
-  [["doctor", "--url", "receiver.example"]],
-  [["doctor", "--processes", "0"]],
   [["doctor", "--service", "all"]],
   [["migrate", "now"]],
   [["lag", "--xml"]],

@@ -4,22 +4,18 @@ import { ConfigError, readSetting } from "@herald/common/config/read-config";
 import { openSession, preparesStatements } from "@herald/common/database/client";
 import type { ServiceName } from "@herald/common/database/rights";
 import { machineClock as ownClock } from "@herald/common/runtime/clock";
-import { addressRules } from "@herald/common/security/address-guard";
 import { BROKER, POSTGRES, virtualHostOf } from "@herald/common/security/connection-fault";
-import { createNameResolver } from "@herald/common/security/name-resolver";
 import { secretBox, secretSealer } from "@herald/common/security/secret-box";
-import { readCaFile } from "@herald/common/security/server-certificate";
 import { createEgressProxy } from "@herald/dispatcher";
 import { type CommandContext, UsageError } from "../command.ts";
 import { type BrokerAddress, brokerAddress, closeBroker, databaseAddress, openBroker } from "../connections.ts";
 import { BLOCKED, brokerFinding, greetingOf, inbox, isBlocked, probe } from "./broker.ts";
 import { type Finding, fault, type NamedFinding, type OnCheck, refusal, runChecks } from "./finding.ts";
 import { keyRing, sealingKey } from "./keys.ts";
-import { egressProxy, jwks, nameServers, wayOut } from "./outside.ts";
+import { egressProxy, jwks, nameServers } from "./outside.ts";
 import {
   clocks,
   commit,
-  connections,
   type DatabaseSubject,
   dispatching,
   PUBLISHERS,
@@ -33,8 +29,6 @@ import { schema } from "./schema.ts";
 import { factsOfEnvironment, misspelt, readAll, readSome, unwise } from "./settings.ts";
 
 interface DiagnosisOptions {
-  url: URL | undefined;
-  processes: number;
   service: ServiceName | undefined;
   onCheck: OnCheck;
 }
@@ -47,7 +41,7 @@ interface DiagnosisOptions {
  */
 export async function diagnose(context: CommandContext, options: DiagnosisOptions): Promise<NamedFinding[]> {
   const { machineClock = ownClock } = context;
-  const { onCheck, processes, service, url } = options;
+  const { onCheck, service } = options;
   if (!["DATABASE_URL", "AMQP_URL"].some((name) => context.environment[name] || context.environment[`${name}_FILE`])) {
     throw new UsageError("Give it the services' settings, DATABASE_URL and AMQP_URL first of all.");
   }
@@ -83,24 +77,16 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   const sealer = keyed("SECRET_SEALING_KEY", secretSealer);
   const database = read(() => {
     const address = databaseAddress({ environment });
-    const config = readSome(environment, "DATABASE_POOL_SIZE", "DATABASE_TIMEOUT_SECONDS");
-    const { DATABASE_POOL_SIZE: poolSize, DATABASE_TIMEOUT_SECONDS: seconds } = config;
-    return { ...address, poolSize, statementTimeoutMs: seconds * 1_000 };
+    const { DATABASE_TIMEOUT_SECONDS: seconds } = readSome(environment, "DATABASE_TIMEOUT_SECONDS");
+    return { ...address, statementTimeoutMs: seconds * 1_000 };
   });
   const broker = read(() => brokerAddress({ environment }));
   const jwksUrl = read(() => readSome(environment, "AUTH_JWKS_URL").AUTH_JWKS_URL);
   const outside = read(() => {
-    const networks = ["ALLOWED_PRIVATE_NETWORKS", "DENIED_NETWORKS", "NAT64_PREFIXES"] as const;
-    const config = readSome(environment, "DNS_SERVERS", "EGRESS_PROXY_URL", "EXTRA_CA_FILE", ...networks);
-    const servers = config.DNS_SERVERS?.split(",").map((server) => server.trim());
-    const proxyUrl = config.EGRESS_PROXY_URL;
+    const { DNS_SERVERS, EGRESS_PROXY_URL: proxyUrl } = readSome(environment, "DNS_SERVERS", "EGRESS_PROXY_URL");
     return {
-      url,
-      servers,
+      servers: DNS_SERVERS?.split(",").map((server) => server.trim()),
       proxy: proxyUrl === undefined ? undefined : readSetting("EGRESS_PROXY_URL", () => createEgressProxy(proxyUrl)),
-      resolve: readSetting("DNS_SERVERS", () => createNameResolver({ servers })),
-      extraCa: readCaFile("EXTRA_CA_FILE", config.EXTRA_CA_FILE),
-      addresses: addressRules(config),
     };
   });
 
@@ -109,12 +95,12 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
     ...(await runChecks([sealingKey], { sealer, secretBox: box }, onCheck)),
     ...(await runChecks([jwks], jwksUrl, onCheck)),
     ...(outside && (service ?? "dispatcher") === "dispatcher"
-      ? await runChecks([nameServers, egressProxy, wayOut], outside, onCheck)
+      ? await runChecks([nameServers, egressProxy], outside, onCheck)
       : []),
   ])();
   let publishers: number | undefined;
   if (database) {
-    const given = { ...database, processes, service, machineClock, secretBox: box, facts };
+    const given = { ...database, service, machineClock, secretBox: box, facts };
     const found = await diagnosePostgres(given, onCheck);
     findings.push(...found.findings);
     publishers = found.publishers;
@@ -128,7 +114,6 @@ const OF_POSTGRES = [
   server,
   sessionSettings,
   commit,
-  connections,
   clocks,
   rights,
   schema,

@@ -22,12 +22,8 @@ export interface DatabaseSubject {
   openSession(): Promise<Session>;
   /** Whether DATABASE_URL lets statements be prepared under a name. */
   preparesStatements: boolean;
-  /** DATABASE_POOL_SIZE */
-  poolSize: number;
   /** DATABASE_TIMEOUT_SECONDS, in milliseconds. */
   statementTimeoutMs: number;
-  /** How many processes of Herald's run, or shall run. */
-  processes: number;
   /** The service that the database's user belongs to; undefined for one user of all services. */
   service: ServiceName | undefined;
   machineClock: Clock;
@@ -39,7 +35,7 @@ export interface DatabaseSubject {
 
 /** A check that asks one thing, and judges the answer. */
 interface Asked<Row> extends Check<DatabaseSubject> {
-  judge(rows: readonly Row[], subject: Pick<DatabaseSubject, "poolSize" | "processes" | "facts">): Finding | Finding[];
+  judge(rows: readonly Row[], subject: Pick<DatabaseSubject, "facts">): Finding | Finding[];
 }
 
 function asked<Row>(name: string, sql: string, judge: Asked<Row>["judge"]): Asked<Row> {
@@ -208,54 +204,6 @@ async function hanging(session: Session, pid: number | undefined): Promise<Findi
     "A lock: see who holds it in pg_locks. Otherwise the server's disk is too slow, or it is overloaded.",
   );
 }
-
-/** Connections that stay free for a migration or a command beside the services. */
-const SPARE = 2;
-
-/**
- * `server` is max_connections, without those that are kept for administrators; `others` are connections of others than Herald's: of
- * another user's, anybody may see that it is there and what it is called. A limit is -1 where there is none.
- */
-export const connections = asked<
-  Record<"server" | "others" | "role" | "database", number> & Record<"user" | "name", string>
->(
-  "connections",
-  `select
-     current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-       - coalesce(current_setting('reserved_connections', true), '0')::int as server,
-     (select count(*) from pg_stat_activity where usesysid is not null and application_name not like 'herald%')::int as others,
-     quote_ident(current_user) as user, quote_ident(current_database()) as name,
-     (select rolconnlimit from pg_roles where rolname = current_user) as role,
-     (select datconnlimit from pg_database where datname = current_database()) as database`,
-  (
-    [
-      { server, others, role, database, user, name } = {
-        server: 0,
-        others: 0,
-        role: -1,
-        database: -1,
-        user: "",
-        name: "",
-      },
-    ],
-    { poolSize, processes },
-  ) => {
-    // One more than the pool: /readyz has its own.
-    const needed = processes * (poolSize + 1) + SPARE;
-    const limits = [
-      { free: Math.max(0, server - others), what: "the server", raise: "Raise max_connections and restart it" },
-      { free: role, what: "this user's limit", raise: `\`alter role ${user} connection limit ${needed}\`` },
-      { free: database, what: "the database's limit", raise: `\`alter database ${name} connection limit ${needed}\`` },
-    ].filter(({ free }) => free >= 0);
-    const tightest = limits.reduce((least, each) => (each.free < least.free ? each : least));
-    const wanted = `${processes} processes with DATABASE_POOL_SIZE=${poolSize} may open ${needed} connections`;
-    if (needed <= tightest.free) return ok(`${wanted}; ${tightest.free} are free.`);
-    return fault(
-      `${wanted}; ${tightest.what} leaves ${tightest.free}.`,
-      `${tightest.raise}, or lower DATABASE_POOL_SIZE. --processes says how many processes run.`,
-    );
-  },
-);
 
 /** From this difference of clocks on, logs of several machines can't be read side by side. */
 const FAR_OFF_S = 60;

@@ -59,7 +59,7 @@ const REFUSED: readonly Row[] = [
   ["ALLOWED_PRIVATE_NETWORKS", "fe80::/64", {}, /own machine/],
   ["ALLOWED_PRIVATE_NETWORKS", "100.64.0.0/10", {}, /DENIED_NETWORKS/],
   ["ALLOWED_PRIVATE_NETWORKS", "fc00::/7", {}, /DENIED_NETWORKS/],
-  ["PAGE_FRAME_ANCESTORS", "https://*", {}, /https:\/\/\*, or whoever/],
+  ["PAGE_FRAME_ANCESTORS", "https://*", {}, /https:\/\/\*, or an attacker/],
   ["PAGE_FRAME_ANCESTORS", "https://app.example.com https://*.example.com", {}, /of https:\/\/\*\.example\.com, /],
   ["PAGE_FRAME_ANCESTORS", "http://app.example.com", {}, /https:\/\/ and without/],
 ];

@@ -13,8 +13,7 @@ import { readCaFile } from "../security/server-certificate.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
 import { type OperationsOptions, type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
-import { startTracing } from "../telemetry/start-telemetry.ts";
-import type { Tracing } from "../telemetry/tracing.ts";
+import type { TelemetrySource, Tracing } from "../telemetry/tracing.ts";
 import { type Facts, sayFacts } from "./processes.ts";
 
 export type ServiceConfig = Config<typeof serviceSettings>;
@@ -180,6 +179,13 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
     markStarted: (service) => void started.add(service),
     close,
   };
+}
+
+/** OpenTelemetry is loaded only if a collector is configured: otherwise it costs nothing. */
+async function startTracing(source: TelemetrySource): Promise<Tracing | undefined> {
+  if (!source.config.OTEL_EXPORTER_OTLP_ENDPOINT) return undefined;
+  const { openTelemetryTracing } = await import("../telemetry/open-telemetry.ts");
+  return openTelemetryTracing(source);
 }
 
 /** Shows in the metrics whether RabbitMQ takes messages, and how wrong the machine's clock is. */

@@ -36,7 +36,10 @@ export interface TelemetrySource {
   log: Log;
 }
 
-/** How a service records and exports traces. Undefined in its place means that tracing is off. */
+/**
+ * How a service records and exports traces. Undefined in its place means that tracing is off. Spans are handed on as `traceparent` texts
+ * and not by a context that follows the calls: between the parts lie queues, batches and the database, where none would follow.
+ */
 export interface Tracing {
   startSpan(name: string, options: SpanOptions): TraceSpan;
   /** Exports what is recorded, for at most three seconds. */
