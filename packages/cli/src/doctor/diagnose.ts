@@ -4,8 +4,11 @@ import { ConfigError, readSetting } from "@herald/common/config/read-config";
 import { openSession, preparesStatements } from "@herald/common/database/client";
 import type { ServiceName } from "@herald/common/database/rights";
 import { machineClock as ownClock } from "@herald/common/runtime/clock";
+import { addressRules } from "@herald/common/security/address-guard";
 import { BROKER, POSTGRES, virtualHostOf } from "@herald/common/security/connection-fault";
+import { createNameResolver } from "@herald/common/security/name-resolver";
 import { secretBox, secretSealer } from "@herald/common/security/secret-box";
+import { readCaFile } from "@herald/common/security/server-certificate";
 import { createEgressProxy } from "@herald/dispatcher";
 import { type CommandContext, UsageError } from "../command.ts";
 import { type BrokerAddress, brokerAddress, closeBroker, databaseAddress, openBroker } from "../connections.ts";
@@ -83,9 +86,16 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   const broker = read(() => brokerAddress({ environment }));
   const jwksUrl = read(() => readSome(environment, "AUTH_JWKS_URL").AUTH_JWKS_URL);
   const outside = read(() => {
-    const { DNS_SERVERS, EGRESS_PROXY_URL: proxyUrl } = readSome(environment, "DNS_SERVERS", "EGRESS_PROXY_URL");
+    const networks = ["ALLOWED_PRIVATE_NETWORKS", "DENIED_NETWORKS", "NAT64_PREFIXES"] as const;
+    const config = readSome(environment, "DNS_SERVERS", "EGRESS_PROXY_URL", "EXTRA_CA_FILE", ...networks);
+    const { DNS_SERVERS, EGRESS_PROXY_URL: proxyUrl, EXTRA_CA_FILE } = config;
+    const servers = DNS_SERVERS?.split(",").map((server) => server.trim());
+    // A dispatcher does not start with what these refuse.
+    readCaFile("EXTRA_CA_FILE", EXTRA_CA_FILE);
+    addressRules(config);
+    readSetting("DNS_SERVERS", () => createNameResolver({ servers }));
     return {
-      servers: DNS_SERVERS?.split(",").map((server) => server.trim()),
+      servers,
       proxy: proxyUrl === undefined ? undefined : readSetting("EGRESS_PROXY_URL", () => createEgressProxy(proxyUrl)),
     };
   });

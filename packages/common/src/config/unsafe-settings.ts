@@ -85,7 +85,11 @@ const CHECKS: readonly (readonly [setting: string, ...Check])[] = [
     },
     `${IN_PLAINTEXT} Write amqps://, or ALLOW_PLAINTEXT=amqp ${OWN_NETWORK}`,
   ],
-  [trivialKeys, "the keys of these ids are not random: {}. Make a pair with herald keys make, and rotate to it."],
+  [
+    "SECRET_KEYS",
+    trivialKeys,
+    "the keys of these ids are not random: {}. Make a pair with herald keys make, and rotate to it.",
+  ],
   [
     "AUTH_JWT_SECRET",
     isWeakSecret,

@@ -101,8 +101,3 @@ test("API, page, OpenAPI and schemas of the running Herald know it", async () =>
   expect(keeps(paid())).toBe(true);
   expect(keeps(paid({ total: "119" }))).toBe(false);
 });
-
-test("a subscription to a type that the catalogue lacks is refused, with those that there are", async () => {
-  const refused = environment.api.create({ url: environment.receiver.url, events: ["invoice.payed"] });
-  await expect(refused).rejects.toThrow(/400/);
-});
