@@ -13,7 +13,7 @@ import { slowCrowdRow } from "./rows/slow-crowd.ts";
 import { type RowResult, runRow } from "./run-row.ts";
 import { resultsText } from "./table.ts";
 
-/** What `pnpm bench` measures, in this order. */
+/** The rows of `pnpm bench`, in the order in which it measures them. */
 const ROWS: readonly Row[] = [
   latencyRow,
   deliveriesRow,

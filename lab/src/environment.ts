@@ -61,7 +61,7 @@ export async function openBenchEnvironment(progress: (text: string) => void): Pr
           { databaseUrl: postgres.url, amqpUrl: rabbitmq.url, namespace: `bench-${name}-${opened}`, caFile },
           code,
         );
-        // Of a measurement that failed in the middle.
+        // For a measurement that failed in the middle.
         closers.push(herald.close);
         return herald;
       },

@@ -16,13 +16,13 @@ const ENDPOINTS = 100;
 const ANSWER_AFTER_MS = 500;
 const WARM_UP_EVENTS = 4_000;
 const LARGE = 2_000;
-/** Of an event of 256 KiB the rest is its envelope. */
+/** The rest of an event of 256 KiB is its envelope. */
 const LARGE_TEXT_BYTES = 255 * 1_024;
 /** So the bench itself holds no more of them. */
 const LARGE_AT_ONCE = 50;
 const STALL_MS = 20_000;
 
-/** What the services take of memory inside the chart's limits: under load, and with many large bodies waiting. */
+/** Memory of the services inside the chart's limits: under load, and with many large bodies waiting. */
 export const memoryRow: Row = {
   name: "memory",
   title: "Memory inside the chart's limits",

@@ -19,13 +19,13 @@ const CREATED_AT_ONCE = 4;
 const SLOW_ANSWER = { afterMs: 14_000, exact: true };
 /** An attempt that a busy machine makes longer by a moment must not fail: it would come again in the next round. */
 const SETTINGS = { ATTEMPT_TIMEOUT_SECONDS: "19" };
-/** Of all of them together: more than the dispatcher may have in flight. */
+/** The slow ones' events together: more than the dispatcher may have in flight. */
 const EVENTS = 5_000;
-/** The permits that slow ones may have are taken when nothing has arrived for so long, which they can't have been for longer than the slow answer takes. */
+/** The permits that slow ones may have are taken when nothing has arrived for this long. They can't stay taken for longer than the slow answer takes. */
 const QUIET_MS = 1_000;
 const FILLING_MS = SLOW_ANSWER.afterMs - 2 * QUIET_MS;
 
-/** What a quick endpoint, which always has a backlog, gets beside thousands of slow ones, each of an organization of its own. */
+/** Deliveries of a quick endpoint, which always has a backlog, beside thousands of slow ones, each of an organization of its own. */
 export const slowCrowdRow: Row = {
   name: "slow-crowd",
   title: "A quick endpoint beside organizations with a slow one each",

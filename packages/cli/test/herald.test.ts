@@ -32,7 +32,7 @@ const UNREACHABLE = {
   OUTBOX_DATABASE_URL: "postgresql://herald:do-not-show@127.0.0.1:1/product",
 };
 
-/** What each action writes of itself, with servers that can't be reached: of what changes something, one line. */
+/** Actions that change something: each writes one audit line, here with servers that can't be reached. */
 const AUDITED: [action: string, ...args: string[]][] = [
   ["migrate"],
   ["dispatch stop"],
@@ -213,7 +213,7 @@ test("herald keys rotate refuses a key ring that can't be used, and does not sho
   expect(stderr).not.toContain("do-not-show");
 });
 
-test("herald keys make prints a pair as two settings, of which the private one opens what is sealed to the public one", async () => {
+test("herald keys make prints a pair as two settings: the private one opens what is sealed to the public one", async () => {
   const clock = { ...machineClock, now: () => new Date("2026-01-31T23:59:59.999Z") };
   const { code, stdout, stderr } = await callHerald(["keys", "make"], {}, { machineClock: clock });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });

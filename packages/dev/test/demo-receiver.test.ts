@@ -48,7 +48,7 @@ function call(url: string, method: string, body = "", headers: Record<string, st
   });
 }
 
-/** What a dispatcher sends. */
+/** Sends as a dispatcher does. */
 function deliver(url: string, secret: string, { deliveryId = "delivery-1", timeoutMs = 5000 } = {}) {
   const body = JSON.stringify(event);
   const timestamp = Math.floor(Date.now() / 1000);
@@ -62,7 +62,7 @@ function deliver(url: string, secret: string, { deliveryId = "delivery-1", timeo
 }
 
 const json = { "Content-Type": "application/json" };
-test("§5.5 a request of a new endpoint verifies, although the receiver was not told its secret", async () => {
+test("§5.5 a request of a new endpoint verifies, although the receiver did not know its secret", async () => {
   const stored: string[] = [];
   let readings = 0;
   const { url } = await start(async () => {
@@ -109,7 +109,7 @@ test("an endpoint's URL says how its deliveries are treated", async () => {
   });
 });
 
-test("each delivery fails as often as it is told to, and then succeeds", async () => {
+test("each delivery fails as often as its URL asks, and then succeeds", async () => {
   const secret = aSecret();
   const { url } = await start(async () => [secret]);
   const statuses: Record<string, (number | undefined)[]> = { a: [], b: [] };

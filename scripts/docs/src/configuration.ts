@@ -81,12 +81,12 @@ setting that is marked as a secret below, and for \`SECRET_SEALING_KEY\`. No log
 
 With \`HERALD_ENV=production\`, which is the default, a program does not start with what is not safe: signing keys that come over http, secrets and
 passwords that can be guessed or are missing, tokens without issuer and audience, sign-in links, private networks wider than any that exist or
-with the machine itself in them, a page without TLS or in anybody's frame, and PostgreSQL or RabbitMQ on another machine without checked TLS unless \`ALLOW_PLAINTEXT\` says so. \`herald doctor\` finds the same.
+with the machine itself in them, a page without TLS or in any site's frame, and PostgreSQL or RabbitMQ on another machine without checked TLS unless \`ALLOW_PLAINTEXT\` says so. \`herald doctor\` finds the same.
 
 Besides the required settings, the management API needs \`PUBLIC_ORIGIN\` in production, and a key that verifies tokens: \`AUTH_JWKS_URL\` or \`AUTH_PUBLIC_KEY\`, with
 \`AUTH_ISSUER\` and \`AUTH_AUDIENCE\`; or \`AUTH_JWT_SECRET\`, for development.
 
-All processes that read a setting that is marked **alike** have to be told the same value. They compare it, and say a difference in the log, by \`herald_settings_differ\`
+All processes that read a setting that is marked **alike** need the same value. They compare it, and say a difference in the log, by \`herald_settings_differ\`
 and the alert \`HeraldSettingsDiffer\`; so does \`herald doctor\`.
 
 \`MEMORY_MIB\` bounds what a process holds at once: events, bodies, attempts, clients' connections. [memory.ts](../packages/common/src/service/memory.ts) shares it out.

@@ -51,7 +51,7 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   const findings: NamedFinding[] = [];
   const ofSettings = (found: Finding) => findings.push({ check: "settings", ...found });
 
-  /** What a reading gives; undefined where settings can't be used, each of which is then among the findings. */
+  /** The result of a reading; undefined if settings can't be used: each of them is then among the findings. */
   function read<T>(reading: () => T): T | undefined {
     try {
       return reading();
@@ -68,9 +68,9 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   read(() => readCatalogue(readSome({ ...context.environment, HERALD_ENV: "development" }, "EVENT_TYPES_FILE")));
   misspelt(context.environment).forEach(ofSettings);
   read(() => unwise(context.environment).forEach(ofSettings));
-  // What is not safe is among the findings by now, and can be looked at all the same.
+  // Unsafe settings are among the findings by now, and can be looked at all the same.
   const environment = { ...context.environment, HERALD_ENV: "development" };
-  /** What a key is for; undefined if it is not set, or can't be used. */
+  /** Opens a key; undefined if it is not set, or can't be used. */
   const keyed = <Key>(name: "SECRET_KEYS" | "SECRET_SEALING_KEY", open: (text: string) => Key) =>
     read(() => {
       const text = readSome(environment, name)[name];

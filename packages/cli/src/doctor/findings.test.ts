@@ -8,12 +8,12 @@ import { commit, type DatabaseSubject, partitions, server } from "./postgres.ts"
 import { nameOf, rightsOf } from "./rights.ts";
 import { migrationsFinding } from "./schema.ts";
 
-// What no test can make on every machine: other versions, other clocks, servers that fall silent. The rest is in test/doctor.
+// Here is what no test can make on every machine: other versions, other clocks, servers that fall silent. The rest is in test/doctor.
 
 const error = (given: object) => Object.assign(new Error(), given);
 const right = { number: 180_004, text: "18.4", isStandby: false, encoding: "UTF8" };
 const given = { facts: {} };
-/** What a check says of the one row that PostgreSQL answers. */
+/** A check's finding by the one row that PostgreSQL answers. */
 const judged = <Row>(check: { judge(rows: Row[], subject: typeof given): Finding | Finding[] }, row: Row) =>
   [check.judge([row], given)].flat()[0];
 const migrations = [

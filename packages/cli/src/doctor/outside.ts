@@ -21,7 +21,7 @@ const PROXY_REMEDY =
 const NAMES_REMEDY =
   "Open UDP and TCP port 53 to the name servers of this machine, or name others by DNS_SERVERS: `getent hosts NAME` asks those of the machine.";
 
-/** The identity provider's keys. The subject is AUTH_JWKS_URL, undefined where it is not set. */
+/** The identity provider's keys. The subject is AUTH_JWKS_URL, undefined if it is not set. */
 export const jwks: Check<string | undefined> = {
   name: "identity provider's keys",
   async examine(url) {

@@ -29,7 +29,7 @@ export interface DatabaseSubject {
   machineClock: Clock;
   /** Undefined if SECRET_KEYS is not set, or can't be used. */
   secretBox: SecretBox | undefined;
-  /** What this environment says of the settings that all processes share. */
+  /** This environment's values of the settings that all processes share. */
   facts: Facts;
 }
 
@@ -76,7 +76,7 @@ export const server = asked<{ number: number; text: string; isStandby: boolean; 
 
 const LOSES = "a power cut loses events that Herald has acknowledged";
 
-/** What PostgreSQL has to give a session of Herald's, as a pattern; and what comes of another value. */
+/** The right values of a session's settings, as a pattern; and the effect of another value. */
 const SESSION_SETTINGS: Readonly<Record<string, readonly [RegExp, string]>> = {
   search_path: [/^public$/, "Herald's tables, which are in public, are not found"],
   default_transaction_read_only: [/^off$/, "nothing can be written"],
@@ -186,7 +186,7 @@ async function write(session: Session): Promise<void> {
   await session.query("commit");
 }
 
-/** What a commit waits for. It is given up. */
+/** Finds out why a commit hangs, and cancels it. */
 async function hanging(session: Session, pid: number | undefined): Promise<Finding> {
   const [found] = await session.query<{ wait: string | null }>(
     `select concat_ws(' ', wait_event_type, wait_event) as wait, pg_cancel_backend(pid) from pg_stat_activity where pid = $1`,
@@ -269,7 +269,7 @@ export const settingsAlike = asked<Process>(
   `select id, service, name, facts from process where said_at > now() - interval '${SILENT_SECONDS} seconds'`,
   (living, { facts }) => {
     const differences = differencesOf([{ id: "", service: "this", name: "environment", facts }, ...living]);
-    // What this environment has of its own, other checks try.
+    // Without living processes this environment alone differs from nothing.
     return (living.length === 0 ? [] : differences).map(({ what }) =>
       warning(what, "Give all of them the right value, and restart those that have another one."),
     );

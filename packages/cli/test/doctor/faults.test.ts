@@ -43,7 +43,7 @@ const changedUrl = (url: string, change: Partial<URL>) => Object.assign(new URL(
 const inWords = ({ status, check, what, remedy }: NamedFinding) => `${status}, ${check}: ${what} -> ${remedy}`;
 const only = (words: RegExp) => [expect.stringMatching(words)];
 
-/** What the doctor says of one of the servers, while the other one is away. */
+/** The doctor's findings about one of the servers, while the other one is away. */
 async function complaintsOf(server: "PostgreSQL" | "RabbitMQ", { settings, ...change }: Change = {}) {
   const away =
     server === "PostgreSQL"
@@ -97,7 +97,7 @@ test("the doctor finds that a service lacks a setting that it needs", async () =
   });
 });
 
-/** What remedies say to run, in backticks. */
+/** The commands of a remedy, which stand in backticks. */
 const commandsOf = (finding: string) =>
   [...(finding.split(" -> ")[1] ?? "").matchAll(/`([^`]+)`/g)].map(([, command = ""]) => command);
 
@@ -119,7 +119,7 @@ const dispatcher = (able: boolean) =>
 const publisher = (facts: object) =>
   `insert into process (id, service, name, facts, said_at) values (gen_random_uuid(), 'publisher', 'a:${Object.values(facts)[0]}', '${JSON.stringify(facts)}', now() + interval '1 hour')`;
 
-/** What is done to PostgreSQL; what the doctor says; and what undoes the rest when the commands of the remedy have run. */
+/** A fault of PostgreSQL, the doctor's words, and statements that undo the rest when the commands of the remedy have run. */
 type DatabaseFault = [name: string, made: string, words: RegExp, rest?: string];
 
 /** A setting of the services' role. */
@@ -133,7 +133,7 @@ function ofRole(setting: string, status: "fault" | "warning", what: RegExp): Dat
   ];
 }
 
-/** What others have done to what migrations made. */
+/** A change to what migrations made. */
 const ofSchema = (name: string, made: string, words: RegExp): DatabaseFault => [
   name,
   made,
@@ -492,14 +492,14 @@ interface VirtualHost {
   rights?: [configure: string, write: string, read: string];
   policy?: object;
   limits?: object;
-  /** What is made in it. */
+  /** Makes queues and bindings in it. */
   make?: (channel: Channel) => Promise<unknown>;
 }
 
 const inProbe = (what: RegExp, remedy: RegExp) =>
   new RegExp(`^fault, rights and policies: .*${what.source}.* -> .*${remedy.source}`);
 
-/** What is done to a virtual host of the row's own, and what the doctor says. */
+/** A fault of a virtual host of the row's own, and the doctor's words. */
 const BROKER_FAULTS: [name: string, done: VirtualHost, words: RegExp][] = [
   [
     "no-configure",
@@ -558,7 +558,7 @@ const BROKER_FAULTS: [name: string, done: VirtualHost, words: RegExp][] = [
   ],
 ];
 
-/** What a user says of itself in a virtual host where nothing is wrong. */
+/** Wrong addresses, in a virtual host where nothing is wrong. */
 const WRONG_ADDRESSES: [name: string, url: Partial<URL>, namespace: string, words: RegExp][] = [
   [
     "a virtual host that does not exist",
@@ -610,7 +610,7 @@ describe("of a broker", () => {
     changedUrl(node.url, { username: "weak", password: "do-not-show", pathname: `/${vhost}`, ...change });
   /** By the row's name. The rows share no virtual host, so the doctor looks at several at once. */
   const found = new Map<string, string[]>();
-  /** What is found when the commands of the remedies have been run. */
+  /** The findings when the commands of the remedies have been run. */
   const left = new Map<string, string[]>();
 
   async function look(name: string, url: string, namespace = "herald"): Promise<void> {
@@ -697,7 +697,7 @@ describe("of a broker", () => {
   });
 });
 
-/** What deploy/rabbitmq gives a user: to configure, to write and to read. */
+/** The rights that deploy/rabbitmq gives a user: to configure, to write and to read. */
 function rightsOf(user: string): string[] {
   const text = readFileSync(join(projectFolder(), "deploy", "rabbitmq", "definitions.json"), "utf8");
   const { permissions } = JSON.parse(text) as {

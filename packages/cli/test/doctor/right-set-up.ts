@@ -18,7 +18,7 @@ import { type ConfirmChannel, connect } from "amqplib";
 import type { NamedFinding } from "../../src/doctor/finding.ts";
 import { callHerald } from "../run-herald.ts";
 
-/** What is other than in the set-up that is right. */
+/** The differences from the right set-up. */
 export interface Change {
   settings?: Record<string, string>;
   args?: string[];

@@ -20,14 +20,14 @@ export const safetySettings = {
   },
 } as const satisfies Settings;
 
-/** What a process may take, from which follows how much it holds at once: see memory.ts. */
+/** The memory that a process may take. How much it holds at once follows from it: see memory.ts. */
 export const memorySettings = {
   MEMORY_MIB: {
     type: "integer",
     minimum: 176,
     maximum: 65_536,
     description:
-      "Memory that this process may take, in MiB; where it isn't set, the limit of its container or unit, else a quarter of the machine's, and 512 at the most.",
+      "Memory that this process may take, in MiB; where it isn't set, the limit of its container or unit, else a quarter of the machine's, and at most 512.",
   },
 } as const satisfies Settings;
 
@@ -89,7 +89,7 @@ export const serviceSettings = {
     default: 10,
     minimum: 1,
     maximum: 200,
-    description: "Connections that this process keeps to PostgreSQL at the most, besides one for /readyz and the time.",
+    description: "The most connections that this process keeps to PostgreSQL, besides one for /readyz and the time.",
   },
   DATABASE_TIMEOUT_SECONDS: {
     type: "number",
@@ -98,7 +98,7 @@ export const serviceSettings = {
     maximum: 600,
     shared: true,
     description:
-      "How long PostgreSQL may take for one statement; two seconds later its connection counts as broken. herald migrate, which gives it to the database, has to be told the same.",
+      "How long PostgreSQL may take for one statement; two seconds later its connection counts as broken. herald migrate, which gives it to the database, needs the same value.",
   },
   AMQP_URL: {
     type: "string",

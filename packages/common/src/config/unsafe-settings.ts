@@ -49,13 +49,13 @@ const withoutPassword: Check = [
     const server = remotePostgres(url);
     return server !== undefined && server.login.password === "" && !server.hasClientKey;
   },
-  "it has no password, so whoever reaches the server gets in. Give the user a random one, or a certificate (sslcert and sslkey).",
+  "it has no password, so anyone who reaches the server gets in. Give the user a random one, or a certificate (sslcert and sslkey).",
 ];
 
 const isPlainPostgres = (url: string, settings: SettingValues) =>
   remotePostgres(url)?.isChecked === false && !isAllowedPlaintext("postgres", settings);
 
-/** What production refuses, by the setting that an operator would change. */
+/** The values that production refuses, by the setting that an operator would change. */
 const CHECKS: readonly (readonly [setting: string, ...Check])[] = [
   ["DATABASE_URL", ...guessable],
   ["DATABASE_URL", ...withoutPassword],
@@ -150,7 +150,7 @@ export function unsafeSettings(settings: SettingValues): string[] {
 }
 
 /**
- * What pg makes of a URL, with the environment variables that it reads besides. pg is asked, since the text says less: if sslmode has two
+ * The server that pg connects to by a URL, and by the environment variables that it reads besides. pg is asked, since the text says less: if sslmode has two
  * values, pg takes the last, and with `uselibpqcompat=true` it checks nothing for `require`.
  */
 function postgresOf(text: string) {

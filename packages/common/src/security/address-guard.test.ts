@@ -209,7 +209,7 @@ describe("NAT64 prefixes of one's own", () => {
     // Outside of it an address is its own, and the well-known prefix stays known.
     ["2a01:4f8:65::10.0.0.1", "2a01:4f8:64::/96", true],
     ["64:ff9b::10.0.0.1", "2a01:4f8:64::/96", false],
-    // Of two that hold it, the longer one.
+    // The longer one of two that hold it.
     ["2a01:4f8:808:808::10.0.0.1", "2a01:4f8::/32,2a01:4f8:808:808::/96", false],
   ])("%s with NAT64_PREFIXES=%s: %p", (ip, NAT64_PREFIXES, expected) => {
     expect(isAllowedAddress(ip, addressRules({ NAT64_PREFIXES }))).toBe(expected);

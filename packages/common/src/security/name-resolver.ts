@@ -8,7 +8,7 @@ export interface NameResolverOptions {
   servers?: readonly string[] | undefined;
   /** How long a server may take to answer; c-ares then asks again, and waits twice as long. */
   timeoutMs?: number;
-  /** How often each server is asked at the most; twice where absent. */
+  /** How often each server is asked at most; twice if absent. */
   tries?: number;
   /** How long an answer is kept. */
   keptMs?: number;

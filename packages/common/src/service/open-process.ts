@@ -24,14 +24,14 @@ export type ServiceConfig = Config<typeof serviceSettings>;
  */
 export type LocalOwners = Map<string, (handOver: HandOver) => void>;
 
-/** What every service needs: database, broker, telemetry. */
+/** The resources of every service: database, broker, telemetry. */
 export interface OpenService {
   /** The id of its row in the table of processes. */
   id: string;
-  /** How many processes of this service are at work, this one included: of some seconds ago, and 1 while PostgreSQL does not say. */
+  /** How many processes of this service are at work, this one included: a few seconds old; 1 while PostgreSQL is unreachable. */
   processes(): number;
   log: Log;
-  /** What /metrics of the operations port shows. */
+  /** The metrics that /metrics of the operations port shows. */
   registry: Registry;
   database: Database;
   broker: Broker;
@@ -66,7 +66,7 @@ export interface OpenProcess {
   close(): Promise<void>;
 }
 
-/** What the start of a service takes besides its environment; PostgreSQL's time and a process of its own if absent. */
+/** The arguments of a service's start besides its environment; PostgreSQL's time and a process of its own if absent. */
 export interface StartOptions<Tuning = object> {
   /** In place of PostgreSQL's time, for tests that steer it. */
   clock?: Clock | undefined;

@@ -41,7 +41,7 @@ export function factsOf(settings: Settings, config: Readonly<Record<string, unkn
 }
 
 function factOf(name: string, value: unknown): Facts[string] {
-  // What the files say is compared, and not where they are; no file says what the default catalogue says.
+  // The content of the files is compared, not their paths; without a file it is the default catalogue.
   if (name === "EVENT_TYPES_FILE")
     return catalogueMark(readCatalogue({ EVENT_TYPES_FILE: value as string | undefined }));
   if (typeof value === "string" && name === "SECRET_KEYS") {
@@ -95,7 +95,7 @@ function calledOf({ service, name }: Process): string {
 export function exportDifferences(registry: Registry): Gauge {
   return new Gauge({
     name: "herald_settings_differ",
-    help: "Settings that this process and another one were told differently, and have to be told alike.",
+    help: "Settings that differ between this process and another one, and have to be the same.",
     registers: [registry],
   });
 }
@@ -126,7 +126,7 @@ export function sayFacts(
     const found = differencesOf([own, ...others]).filter(({ setting }) => setting in facts);
     gauge.set(new Set(found.map(({ setting }) => setting)).size);
     for (const { setting, what } of found) {
-      if (!said.includes(what)) log.warn("processes were told a setting differently", { setting, what });
+      if (!said.includes(what)) log.warn("processes have different values of a setting", { setting, what });
     }
     said = found.map(({ what }) => what);
   }

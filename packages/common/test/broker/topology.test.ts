@@ -73,7 +73,7 @@ describe("Herald's topology", () => {
     expect(await environment.take(environment.names.rejectedQueue)).toEqual(["look at me"]);
   });
 
-  test("takes what is sent to a dispatcher, by both exchanges, to the queue of its own, and drops what is for nobody", async () => {
+  test("takes what is sent to a dispatcher, by both exchanges, to the queue of its own, and drops a message without a queue", async () => {
     const owner = randomUUID();
     const broker = environment.connect();
     const got = inbox();
@@ -94,7 +94,7 @@ describe("Herald's topology", () => {
     for (const message of got.messages) message.ack();
   });
 
-  test("makes the queue of a dispatcher anew with its connection, and leaves none of a dispatcher that has ended", async () => {
+  test("makes the queue of a dispatcher again with its connection, and leaves none of a dispatcher that has ended", async () => {
     const owner = randomUUID();
     const broker = environment.connect();
     const got = inbox();

@@ -24,7 +24,7 @@ const log = {
   warn: (message: string, fields: LogFields = {}) => void warnings.push({ message, ...fields }),
 };
 
-/** What a service of these settings is started with. */
+/** The source of a service's traces with these settings. */
 function source(settings: Record<string, string> = {}) {
   const needed = { DATABASE_URL: "postgres://127.0.0.1/none", AMQP_URL: "amqp://127.0.0.1", HERALD_ENV: "development" };
   const config = readConfig(serviceSettings, {

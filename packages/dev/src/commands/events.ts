@@ -3,7 +3,7 @@ import type { EventPayload, FieldChange } from "@herald/contracts";
 import { type EmittedEvent, newEvent } from "@herald/emitter";
 import { UsageError } from "./run-command.ts";
 
-/** What the command line says of an event. */
+/** The values of an event from the command line. */
 export type EventValues = Partial<Pick<EmittedEvent, "type" | "entityType" | "entityId" | "data">> &
   Pick<EmittedEvent, "organizationId">;
 
@@ -20,7 +20,7 @@ export function eventFrom({ type, ...given }: EventValues, samples: Samples): Em
 /**
  * Reads changes as the command line has them: `Field=old:new`, split at the first colon; an empty side is null.
  *
- * @returns undefined where there are none
+ * @returns undefined if there are none
  */
 export function changesOf(texts: string[]): Record<string, FieldChange> | undefined {
   if (texts.length === 0) return undefined;

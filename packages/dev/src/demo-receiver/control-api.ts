@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { type Behaviour, politeBehaviour, withChanges } from "./behaviour.ts";
 
 export interface Controlled {
-  /** What holds for endpoints whose URL asks for nothing else. */
+  /** The behaviour for endpoints whose URL asks for nothing else. */
   standing: Behaviour;
 }
 

@@ -5,7 +5,7 @@ import { BROKER_USERS, type BrokerUrls, serviceRights, serviceUrls } from "../st
 /** Where the exchanges and queues of a test file are. */
 export interface BrokerEnvironment {
   url: string;
-  /** Of the user that each service has, as in production. */
+  /** The URL of each service's own user, as in production. */
   serviceUrls: BrokerUrls;
   /** How many connections are open now. */
   countConnections(): Promise<number>;

@@ -58,7 +58,7 @@ export interface HttpsReceiver {
 export interface HttpsReceiverOptions {
   /** `certificates()` has good and bad ones; the trusted by default. */
   certificate?: KeyPair;
-  /** What the URL names; the server listens on 127.0.0.1, or on ::1 for "[::1]". */
+  /** The host in the URL; the server listens on 127.0.0.1, or on ::1 for "[::1]". */
   host?: "127.0.0.1" | "localhost" | "[::1]";
 }
 

@@ -9,7 +9,7 @@ import { type BrokerEnvironment, makeVirtualHost } from "./broker-environment.ts
 import { askForRabbitmq, askForRabbitmqServer, STACK_TIMEOUT_MS } from "./stack-client.ts";
 
 export interface TestBroker {
-  /** Of a virtual host that only this test file has, where the broker is ours. */
+  /** The URL of a virtual host that only this test file has. */
   readonly url: string;
   /** The URL of the broker for each service, with the user that it has in production. */
   readonly serviceUrls: BrokerUrls;

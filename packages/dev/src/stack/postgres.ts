@@ -20,7 +20,7 @@ export interface PostgresOptions {
 }
 
 export interface Postgres {
-  /** Of the database `herald`, with the rights of a superuser. */
+  /** The URL of the database `herald`, with the rights of a superuser. */
   url: string;
   process: RunningProcess;
   stop(): Promise<void>;
@@ -38,7 +38,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   const data = join(programs.dataParent, "data");
   // Written after initdb has ended well: a data folder without it is the rest of an interrupted one.
   const finished = join(programs.dataParent, "initialized");
-  // Data elsewhere outlives a folder that was deleted, and nobody knows its password any more.
+  // Data elsewhere outlives a folder that was deleted, and its password is lost with that folder.
   if (!existsSync(passwordFileOf(options.folder))) rmSync(finished, { force: true });
   const password = readOrMakePassword(options.folder);
   if (!existsSync(finished)) {

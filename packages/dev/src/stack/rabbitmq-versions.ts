@@ -12,7 +12,7 @@ import { join, resolve } from "node:path";
 import { localFolder } from "./folders.ts";
 import { findProgram, runProgram, succeeds } from "./programs.ts";
 
-/** What tests can run on. `installed` is whichever that is. */
+/** The versions that tests can run on. `installed` is the machine's own. */
 export const RABBITMQ_VERSIONS = ["installed", "4"] as const;
 
 export type RabbitmqVersion = (typeof RABBITMQ_VERSIONS)[number];
@@ -61,7 +61,7 @@ exec unshare $user --mount --propagation private /bin/sh -c \\
   'usr=$1; shift; mount --bind "$usr" /usr && exec "$@"' sh "$usr" ${program} "$@"
 `;
 
-/** The start script of the unpacked RabbitMQ 4, undefined where there is none yet. Its other programs are beside it. */
+/** The start script of the unpacked RabbitMQ 4, undefined if there is none yet. Its other programs are beside it. */
 export function findRabbitmq4(): string | undefined {
   const server = join(rabbitmq4Folder(), "bin", "rabbitmq-server");
   return existsSync(server) ? server : undefined;

@@ -16,7 +16,7 @@ const RABBITMQ = { title: "RabbitMQ", apt: "rabbitmq-server", brew: ["rabbitmq"]
  * Brings up a RabbitMQ by the first way that works: AMQP_URL, a private node of an installed server, installing the server.
  * A version that is asked for is a private node.
  *
- * @throws one message that says what was tried and what to do, where none works
+ * @throws one message that says what was tried and what to do, if none works
  */
 export async function startRabbitmq(
   options: RabbitmqOptions,

@@ -11,7 +11,7 @@ export interface ServiceSpec {
   env: NodeJS.ProcessEnv;
   /** Where its /readyz is. */
   metricsUrl: string;
-  /** Where a debugger can attach; none where absent. */
+  /** Where a debugger can attach; none if absent. */
   inspectPort?: number;
 }
 

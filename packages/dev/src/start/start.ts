@@ -30,7 +30,7 @@ export interface StartOptions {
 }
 
 export interface RunningHerald {
-  /** What to show to a person. */
+  /** The text to show to a person. */
   panel: string;
   /** Resolves with the reason when a part has ended for good. */
   broken: Promise<Error>;

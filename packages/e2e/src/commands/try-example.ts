@@ -1,7 +1,7 @@
 import { tryEmitter } from "../examples/try-emitter.ts";
 import { tryReceiver } from "../examples/try-receiver.ts";
 
-// What each examples/*/test.sh calls by $TRY: what the program is, and the command that starts it.
+// Each examples/*/test.sh calls this by $TRY, with the kind of the program and the command that starts it.
 const [kind, ...command] = process.argv.slice(2);
 const { AMQP_URL = "" } = process.env;
 

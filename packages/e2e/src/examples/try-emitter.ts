@@ -35,7 +35,7 @@ export async function tryEmitter(command: readonly string[], brokerUrl: string):
     return emitter;
   };
   const connection = await connect(brokerUrl);
-  // What fails is told by the calls; without a listener an error would end the process.
+  // The calls report what fails; without a listener an error would end the process.
   connection.on("error", () => undefined);
   try {
     const channel = await connection.createChannel();
@@ -59,14 +59,14 @@ async function publishesByTheContract({ channel, brokerUrl, start }: Trial): Pro
   await withExchange(channel, {}, async ({ namespace, queue }) => {
     const emitter = start({ AMQP_URL: brokerUrl, BROKER_NAMESPACE: namespace, TRACEPARENT });
     const workItems = [randomUUID(), randomUUID(), randomUUID()];
-    const told: string[] = [];
-    for (const workItem of workItems) told.push(await emitter.emit(workItem));
+    const printed: string[] = [];
+    for (const workItem of workItems) printed.push(await emitter.emit(workItem));
     assert.equal(await emitter.end(), 0, "It ends with 0 where all events were emitted.");
     const messages = await take(channel, queue);
-    assert.equal(messages.length, workItems.length, `It told of ${told.join(", ")}.`);
+    assert.equal(messages.length, workItems.length, `It printed ${printed.join(", ")}.`);
     for (const [index, message] of messages.entries()) {
       const id = assertContract(message, workItems[index] as string);
-      assert.equal(told[index], `emitted ${id}`);
+      assert.equal(printed[index], `emitted ${id}`);
     }
   });
 }
@@ -123,8 +123,8 @@ async function tellsWhatWasNotConfirmed({ channel, brokerUrl, start }: Trial): P
       // On a slow machine the first ones may take longer than that.
       await eventually(async () => assert.match(await emitter.emit(randomUUID()), EMITTED));
       proxy.holdAnswers();
-      const told = await emitter.emit(randomUUID());
-      assert.match(told, /^not emitted [0-9a-f-]{36}: the broker did not confirm it in time/);
+      const printed = await emitter.emit(randomUUID());
+      assert.match(printed, /^not emitted [0-9a-f-]{36}: the broker did not confirm it in time/);
     });
   } finally {
     await proxy.close();
@@ -143,8 +143,8 @@ async function sendsAgainWhatWasNotConfirmed({ channel, brokerUrl, start }: Tria
         proxy.cut();
         proxy.release();
       });
-      const [told] = await Promise.all([emitter.emit(randomUUID()), cut]);
-      assert.match(told, EMITTED);
+      const [printed] = await Promise.all([emitter.emit(randomUUID()), cut]);
+      assert.match(printed, EMITTED);
       const [, second, ...again] = (await take(channel, queue)).map(({ content }) => content.toString());
       assert.deepEqual(new Set(again), new Set([second]), "The same event comes again, with its id and time.");
     });

@@ -4,7 +4,7 @@ import { projectFolder } from "@herald/dev/stack/folders";
 import { parse } from "yaml";
 import type { ServiceProcess } from "./processes.ts";
 
-/** What a service's /metrics says at a moment. */
+/** Figures of a service's /metrics at a moment. */
 export interface Reading {
   cpuSeconds: number;
   residentMebibytes: number;
@@ -27,7 +27,7 @@ export async function readService(service: ServiceProcess): Promise<Reading> {
 export const SERVE_MEBIBYTES = 200;
 
 /**
- * Node's arguments for the heap that V8 takes by itself in a container of so many MiB. A test's process has no container, and V8 goes
+ * Node's arguments for the heap that V8 takes by itself in a container of `limitMib`. A test's process has no container, and V8 goes
  * by the whole machine there: it would let new objects alone take 192 MiB.
  */
 export function containerHeap(limitMib: number): string[] {

@@ -25,7 +25,7 @@ test("§3.2/exhausted §8/attempts §3.2/no-replay §6.4 nothing sends an exhaus
   const [exhausted] = (await api.get(endpoint.id)).deliveries;
   expect(exhausted).toMatchObject({ attemptCount: 5, statusCode: 410, succeeded: false });
   const details = await api.read<DeliveryDetails>(`/${endpoint.id}/deliveries/${exhausted?.id}`);
-  expect(details).toMatchObject({ state: "exhausted", nextAttemptAtUtc: null });
+  expect(details).toMatchObject({ outcome: "exhausted", nextAttemptAtUtc: null });
   expect(details.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5]);
 
   receiver.answerWith({ status: 200 });
@@ -47,7 +47,7 @@ test("§3.2/exhausted §8/attempts §3.2/no-replay §6.4 nothing sends an exhaus
   await connection.close();
   clock.advance(26 * 60 * 60_000);
 
-  // What comes last has passed everything that came before it.
+  // The last event has passed everything that came before it.
   const last = environment.event();
   await emitter.emit(last);
   await receiver.received(6);

@@ -81,7 +81,7 @@ function ended({ key, organizationId, type }: Event, endpoint: Endpoint, ending:
   };
 }
 
-/** What PostgreSQL has of a delivery in the end. */
+/** The rows of a delivery in the end. */
 async function rowsOf(id: string) {
   const { prisma } = db.database;
   const delivery = await prisma.delivery.findUnique({ where: { id } });

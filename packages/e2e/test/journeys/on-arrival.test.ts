@@ -55,7 +55,7 @@ test("§6 the same event, twice at once and again a moment later, by two connect
     await Promise.all([emitter.emit(event), other.emit(event), emitter.emit(event)]);
     await receiver.received(2);
     await other.emit(event);
-    // What comes last has passed everything that came before it.
+    // The last event has passed everything that came before it.
     const last = environment.event();
     await emitter.emit(last);
     await eventually(async () => expect(arrivedIds()).toContain(last.id));

@@ -47,7 +47,7 @@ const DAY_MS = 24 * 60 * 60_000;
 
 const at = (ms: number) => new Date(environment.clock.now().getTime() + ms).toISOString();
 
-/** Waits until the search says why an event is delivered to nobody. */
+/** Waits until the search says why an event is not delivered. */
 async function causeOf(id: string): Promise<{ cause: UndeliveredCause; type: string | null; events: number }> {
   return await eventually(async () => {
     const { undelivered, events } = await environment.api.find(`id=${id.toUpperCase()}`);

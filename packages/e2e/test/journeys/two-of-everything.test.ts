@@ -35,7 +35,7 @@ test("two publishers, two dispatchers and two APIs deliver once what one of each
   expect(await api.list()).toEqual(await otherApi.list());
 });
 
-test("of one delivery that two dispatchers are told of at once, and find due at once, there is one attempt", async () => {
+test("a delivery that two dispatchers get at once, and find due at once, has one attempt", async () => {
   const { api, receiver, emitter, herald } = environment;
   await herald.startDispatcher();
   const { endpoint } = await api.create({ url: receiver.url });

@@ -43,7 +43,7 @@ let owner: Database;
 
 beforeAll(async () => {
   owner = openDatabase(postgres.url("herald_owner"));
-  // Of a time that no publisher drops.
+  // Partitions of a time that no publisher drops.
   await owner.prisma.$executeRaw`select make_partitions('2190-01-01', '2190-01-02')`;
   folder = await mkdtemp(join(tmpdir(), "herald-roles-"));
   await writeFile(join(folder, "ca.pem"), (await certificates()).caPem);
@@ -94,7 +94,7 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
         { noAck: true },
       );
 
-      // What retention ends and erases: an endpoint's old delivery that is unfinished, and an old event.
+      // Retention ends and erases these: an endpoint's old delivery that is unfinished, and an old event.
       const admin = await apiClient(`http://127.0.0.1:${api.port}`);
       const { organizationId } = admin;
       const { endpoint } = await admin.create({ url });
@@ -144,7 +144,7 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
       const failed = ["endpoint.disabled", "endpoint.exhausted", "endpoint.expired", "endpoint.failing"];
       const edited = ["endpoint.resumed", "endpoint.secret_replaced"];
       await eventually(() => expect(toldOf()).toEqual([...failed, ...edited]));
-      // What it never got, sent again.
+      // Its missed delivery is sent again.
       await eventually(async () =>
         expect(await prisma.delivery.count({ where: { organizationId, state: "exhausted" } })).toBe(1),
       );

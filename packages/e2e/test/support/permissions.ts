@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { projectFolder } from "@herald/dev/stack/folders";
 import type { RabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 
-/** What a user of RabbitMQ may configure, write to and read from, as regular expressions. */
+/** The rights of a user of RabbitMQ to configure, to write and to read, as regular expressions. */
 export interface Permission {
   user: string;
   configure: string;

@@ -338,7 +338,7 @@ describe("what is rendered", () => {
     }
   });
 
-  test("nobody reads the metrics or calls the API by the chart's network policies unless the values name them", () => {
+  test("by the chart's network policies only peers that the values name read the metrics or call the API", () => {
     const ports = (objects: KubernetesObject[], component: string) =>
       of(objects, "NetworkPolicy", component).spec.ingress.map(
         ({ ports: [{ port }], from }: { ports: [{ port: unknown }]; from: unknown }) => [port, from],

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { projectFile } from "../operations/project-files.ts";
 
-/** What the commands of deploy/helm/examples/README.md did. */
+/** The results of the commands of deploy/helm/examples/README.md. */
 export interface ReadMeCommands {
   /** The Secrets that they made, by their names, and what each holds. */
   secrets: Record<string, Record<string, string>>;
@@ -15,7 +15,7 @@ export interface ReadMeCommands {
   applied: string[];
   /** A file with what was imported into RabbitMQ. */
   definitionsFile: string;
-  /** What `herald keys make` printed, as settings. */
+  /** The output of `herald keys make`, as settings. */
   keys: Record<string, string>;
 }
 

@@ -92,7 +92,7 @@ test("an event's trace goes from its emitter through the publisher to the attemp
   expect(retry).toMatchObject({ attributes: { "http.response.status_code": 204 } });
   expect(retry.error).toBeUndefined();
 
-  // What the receiver was given continues the attempt's own span.
+  // The receiver's `traceparent` continues the attempt's own span.
   expect(receiver.requests.map(({ headers }) => headers.traceparent)).toEqual([first, retry].map(traceparentOf));
   expect(JSON.stringify(collector.spans)).not.toContain("secret-path");
 });
@@ -109,7 +109,7 @@ test("an attempt without an answer has the kind of its failure, and no status", 
   expect(error).not.toBe("");
 });
 
-test("what the emitter does not record is not recorded, nor are its retries, and the receiver is told so", async () => {
+test("a trace that the emitter does not record is not recorded, nor are its retries, and the receiver gets that flag", async () => {
   const { api, receiver, emitter } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
   receiver.answerWith({ status: 500 });

@@ -61,7 +61,7 @@ async function connectAs(user: BrokerUser): Promise<ChannelModel> {
   return connection;
 }
 
-/** What the broker refuses ends its channel. */
+/** A refusal of the broker ends its channel. */
 async function refusal(connection: ChannelModel, attempt: (channel: Channel) => Promise<unknown>): Promise<string> {
   const channel = await connection.createConfirmChannel();
   return await new Promise((resolve, reject) => {
@@ -140,7 +140,7 @@ test(
     expect(await refusal(productUser, (channel) => channel.get(own.inboxQueues[0] as string))).toMatch(refused);
     expect(await refusal(heraldUser, (channel) => channel.assertQueue("product.other"))).toMatch(refused);
 
-    // What a break-in into one of them could send. The broker refuses it, or the dispatcher does.
+    // Messages that an attacker in one of them could send. The broker refuses it, or the dispatcher does.
     const forgedId = "01a206f2-0000-8000-8000-0000000000ff";
     const { organizationId } = api;
     const named = { endpointId: endpoint.id, organizationId };
@@ -170,7 +170,7 @@ test(
       change: forge(own.requestsExchange, owner, change),
     };
     const all = Object.keys(forgeries) as (keyof typeof forgeries)[];
-    // What is not refused here comes from an exchange that is not its own, and the dispatcher drops it.
+    // The others come from an exchange that is not their own, and the dispatcher drops them.
     const refusedTo: Record<string, (keyof typeof forgeries)[]> = {
       api: ["handOver", "handOverPastExchange", "requestByDispatch", "requestPastExchange"],
       publisher: ["handOverByRequests", "request", "change"],
@@ -187,7 +187,7 @@ test(
           expect.stringMatching(refused),
         ]);
     }
-    // The queue of a dispatcher is its own: no other connection reads it, whoever's it is.
+    // The queue of a dispatcher is its own: no other connection reads it, not even of the same user.
     for (const user of ["herald", "dispatcher"] as const) {
       const connection = await connectAs(user);
       expect(await refusal(connection, (channel) => channel.get(ownerQueue))).toMatch(/RESOURCE_LOCKED/);
@@ -201,7 +201,7 @@ test(
     const apiChannel = await apiUser.createConfirmChannel();
     await forgeries.handOverByRequests(apiChannel);
     await apiChannel.waitForConfirms();
-    // What comes later has passed them in the queue.
+    // A later event has passed them in the queue.
     await emitter.emit(
       newEvent({
         ...{ organizationId, type: "WorkItemCompleted", entityType: "WorkItem" },
