@@ -27,7 +27,6 @@ export default async function setUp(): Promise<void> {
   }
 }
 
-/** Jest's globalTeardown. */
 export async function tearDown(): Promise<void> {
   const ending = stack;
   stack = undefined;

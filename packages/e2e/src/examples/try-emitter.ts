@@ -174,7 +174,6 @@ async function withExchange(
   }
 }
 
-/** Takes what a queue holds, in its order. */
 async function take(channel: Channel, queue: string): Promise<GetMessage[]> {
   const messages: GetMessage[] = [];
   for (;;) {

@@ -34,7 +34,6 @@ export interface ApiClient {
 }
 
 interface ApiClientOptions {
-  keepAlive?: boolean;
   untilAvailable?: boolean;
   timeoutMs?: number;
   /** How long its token is good for; an API whose clock is days behind takes none that ends more than 31 days from its now. */
@@ -53,13 +52,12 @@ export async function adminToken(organizationId: string, validFor = "30d"): Prom
 
 /**
  * @param apiUrl where the management API listens, without a path; asked for each call where it may move
- * @param options `keepAlive` leaves connections open, which a service that is to stop has to wait for; `untilAvailable`
- *   repeats what is answered with 503, as an integration does, until `timeoutMs` are over
+ * @param options `untilAvailable` repeats what is answered with 503, as an integration does, until `timeoutMs` are over
  */
 export async function apiClient(
   apiUrl: string | (() => string),
   organizationId: string = randomUUID(),
-  { keepAlive = false, untilAvailable = false, timeoutMs = TIMEOUT_MS, tokenFor, headers }: ApiClientOptions = {},
+  { untilAvailable = false, timeoutMs = TIMEOUT_MS, tokenFor, headers }: ApiClientOptions = {},
 ): Promise<ApiClient> {
   const token = await adminToken(organizationId, tokenFor);
   const address = typeof apiUrl === "string" ? () => apiUrl : apiUrl;
@@ -95,7 +93,7 @@ export async function apiClient(
         headers: {
           authorization: `Bearer ${token}`,
           ...headers,
-          ...(!keepAlive && { connection: "close" }),
+          connection: "close",
           ...(body && { "content-type": "application/json" }),
         },
         ...(body && { body: JSON.stringify(body) }),

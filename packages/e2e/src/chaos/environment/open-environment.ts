@@ -31,7 +31,6 @@ export interface ChaosEnvironment<S extends Servers = Servers> {
   amqpUrlOver(link: string): string;
   /** One of the management APIs, another one each time. */
   apiUrl(): string;
-  /** Ends everything. */
   close(options: { keepFolder: boolean }): Promise<void>;
 }
 
