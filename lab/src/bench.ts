@@ -1,7 +1,6 @@
+import { cpus, loadavg, totalmem } from "node:os";
 import { parseArgs } from "node:util";
-import { currentCommit } from "@herald/dev/stack/folders";
 import { buildBaseline, openBenchEnvironment } from "./environment.ts";
-import { type BenchReport, machine } from "./report.ts";
 import type { Row } from "./row.ts";
 import { backlogRow } from "./rows/backlog.ts";
 import { crashRow } from "./rows/crash.ts";
@@ -14,7 +13,7 @@ import { slowCrowdRow } from "./rows/slow-crowd.ts";
 import { type RowResult, runRow } from "./run-row.ts";
 import { resultsText } from "./table.ts";
 
-/** What `pnpm bench` measures, in this order. */
+/** The rows of `pnpm bench`, in the order in which it measures them. */
 const ROWS: readonly Row[] = [
   latencyRow,
   deliveriesRow,
@@ -34,9 +33,7 @@ const USAGE = `pnpm bench [options]: measures Herald on this machine, with a Pos
   --only a,b         rows to measure: ${ROWS.map(({ name }) => name).join(", ")}
   --seconds N        how long each figure is measured in a round (5)
   --rounds N         rounds; the table shows their medians and spread (3)
-  --baseline COMMIT  builds this commit into .local, and measures with it too, by turns, what is compared: ${COMPARED}
-  --profile DIR      writes CPU profiles of the services there
-  --json             prints everything as JSON`;
+  --baseline COMMIT  builds this commit into .local, and measures with it too, by turns, what is compared: ${COMPARED}`;
 
 const { values } = parseArgs({
   options: {
@@ -44,8 +41,6 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "5" },
     rounds: { type: "string", default: "3" },
     baseline: { type: "string" },
-    profile: { type: "string" },
-    json: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
 });
@@ -63,9 +58,8 @@ if (unknown.length > 0 || !(seconds > 0) || !(rounds >= 1)) {
 
 const progress = (text: string) => console.error(`${text} ...`);
 const baselineFolder = values.baseline && (await buildBaseline(values.baseline, progress));
-const commit = await currentCommit();
-const measuredOn = machine();
-const environment = await openBenchEnvironment({ progress, profileFolder: values.profile });
+const [load = 0] = loadavg();
+const environment = await openBenchEnvironment(progress);
 const baseline = baselineFolder ? environment.withCode(baselineFolder) : undefined;
 const rows: RowResult[] = [];
 try {
@@ -77,19 +71,12 @@ try {
   await environment.close();
 }
 
-function report(): BenchReport {
-  const date = new Date().toISOString().slice(0, 10);
-  return { machine: measuredOn, commit, date, seconds, rounds, baseline: values.baseline, rows };
-}
-
-if (values.json) {
-  console.log(JSON.stringify(report(), null, 2));
-} else {
-  const { cores, processor, memoryGibibytes, node, loadBefore } = measuredOn;
-  console.log(`\n${cores} x ${processor}, ${memoryGibibytes} GiB, node ${node}, load before: ${loadBefore}`);
-  console.log(`Medians of ${rounds} rounds, and lowest and highest.\n`);
-  console.log(resultsText(rows));
-}
+const memoryGibibytes = Math.round(totalmem() / 1024 ** 3);
+console.log(
+  `\n${cpus().length} x ${cpus()[0]?.model}, ${memoryGibibytes} GiB, node ${process.version}, load before: ${load.toFixed(1)}`,
+);
+console.log(`Medians of ${rounds} rounds, and lowest and highest.\n`);
+console.log(resultsText(rows));
 // A bar that was missed is a finding; an event that was lost is a fault, and makes the other figures worthless.
 const faulty = rows.some(({ figures }) =>
   figures.some(({ bar, met }) => bar && "atMost" in bar && bar.atMost === 0 && !met),

@@ -22,7 +22,7 @@ export interface DisturbanceRounds {
   disturb(measure: () => Promise<Steady>, alone: Steady): Promise<Beside>;
 }
 
-/** What a disturbance came to. */
+/** The result of a disturbance. */
 export interface Beside {
   /** The steady traffic meanwhile. */
   steady: Steady;
@@ -51,7 +51,7 @@ export async function warmUp({ traffic }: RunningHerald): Promise<void> {
 export function besideRow(row: {
   name: string;
   title: string;
-  /** What the figures hold for, besides what all such rows say. */
+  /** The row's own conditions, besides those of all such rows. */
   conditions: string;
   disturbances: Readonly<Record<string, Disturbance>>;
 }): Row {

@@ -32,16 +32,7 @@ export interface BenchHerald extends HeraldEnvironment {
   close(): Promise<void>;
 }
 
-export interface BenchEnvironmentOptions {
-  progress: (text: string) => void;
-  /** Where each service writes a CPU profile when it stops; none where absent. */
-  profileFolder?: string | undefined;
-}
-
-export async function openBenchEnvironment({
-  progress,
-  profileFolder,
-}: BenchEnvironmentOptions): Promise<BenchEnvironment> {
+export async function openBenchEnvironment(progress: (text: string) => void): Promise<BenchEnvironment> {
   const folder = await mkdtemp(join(tmpdir(), "herald-bench-"));
   const pidFolder = join(folder, "processes");
   await mkdir(pidFolder, { recursive: true });
@@ -68,9 +59,9 @@ export async function openBenchEnvironment({
         opened += 1;
         const herald = await openHerald(
           { databaseUrl: postgres.url, amqpUrl: rabbitmq.url, namespace: `bench-${name}-${opened}`, caFile },
-          { code, profileFolder },
+          code,
         );
-        // Of a measurement that failed in the middle.
+        // For a measurement that failed in the middle.
         closers.push(herald.close);
         return herald;
       },
@@ -84,14 +75,11 @@ export async function openBenchEnvironment({
   }
 }
 
-interface OpenOptions {
-  /** Another commit's folder; this one's where it is absent. */
-  code: string | undefined;
-  profileFolder: string | undefined;
-}
-
-/** @param environment with the URL of any database of the server */
-async function openHerald(environment: HeraldEnvironment, { code, profileFolder }: OpenOptions): Promise<BenchHerald> {
+/**
+ * @param environment with the URL of any database of the server
+ * @param code another commit's folder; undefined for this one's
+ */
+async function openHerald(environment: HeraldEnvironment, code: string | undefined): Promise<BenchHerald> {
   const database = `"${environment.namespace}"`;
   await onServer(environment.databaseUrl, `create database ${database}`);
   const url = new URL(environment.databaseUrl);
@@ -107,11 +95,10 @@ async function openHerald(environment: HeraldEnvironment, { code, profileFolder 
   return {
     ...own,
     async start(name, settings = {}, nodeArgs = []) {
-      const profiling = profileFolder ? ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`] : [];
       const service = await startServiceProcess(
         name,
         { ...heraldSettings(own), ...settings },
-        { folder: code, nodeArgs: [...profiling, ...nodeArgs] },
+        { folder: code, nodeArgs },
       );
       services.add(service);
       return service;

@@ -53,7 +53,7 @@ export async function measureRate<Name extends string>(
   };
 }
 
-/** Waits until so many events have arrived; tells what arrived, and how many never did. */
+/** Waits until this many events have arrived; returns those that arrived, and how many never did. */
 export async function untilArrived(traffic: Traffic, emitted: number): Promise<TrafficArrivals & { lost: number }> {
   await traffic.untilReceived(emitted);
   const arrivals = await traffic.arrivals();
@@ -94,7 +94,7 @@ export interface ServerCpu {
 /** Linux counts processes' time in hundredths of a second. */
 const TICKS_PER_SECOND = 100;
 
-/** Reads /proc; NaN where there is none. */
+/** Reads /proc; NaN if there is none. */
 export function serverCpu(): ServerCpu {
   const total = { postgres: 0, rabbitmq: 0 };
   let processes: Stat[];
@@ -138,9 +138,9 @@ function descendantsOf(pid: number, processes: readonly Stat[]): Stat[] {
   return children.flatMap((child) => [child, ...descendantsOf(child.pid, processes)]);
 }
 
-/** What PostgreSQL did so far, in totals that only grow. */
+/** PostgreSQL's work so far, in totals that only grow. */
 export interface PostgresWork {
-  /** What it wrote to its log: what a standby would have to be sent. */
+  /** Bytes that it wrote to its log, which a standby would have to get. */
   walBytes: number;
   /** Entries that were put into indexes of this database: one for each index of a row that is new, or whose update was not HOT. */
   indexInsertions: number;

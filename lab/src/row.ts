@@ -2,7 +2,7 @@ import type { BenchEnvironment } from "./environment.ts";
 
 /** A figure that Herald has to reach: something measured over several rounds, next to what the machine could do at best. */
 export interface Row {
-  /** What `--only` calls it. */
+  /** Its name for `--only`. */
   readonly name: string;
   readonly title: string;
   /** By the names that `round` returns, in the order in which they are shown. */
@@ -14,7 +14,7 @@ export interface Row {
 }
 
 export interface OpenRow {
-  /** What the figures hold for: how many endpoints, what the receiver does, and the like. */
+  /** The conditions of the figures: how many endpoints, what the receiver does, and the like. */
   readonly conditions: string;
   /** One measurement of each figure, and of its ceiling right beside it, so that both see the same machine. */
   round(): Promise<Record<string, number>>;
@@ -24,7 +24,7 @@ export interface OpenRow {
 export interface FigureKind {
   readonly label: string;
   readonly unit: "/s" | "ms" | "us" | "B" | "MiB" | "x" | "%" | "";
-  /** What it has to reach, or what makes the other figures of the row trustworthy. */
+  /** The bar that it has to reach, or that makes the other figures of the row trustworthy. */
   readonly bar?: Bar;
 }
 
@@ -36,7 +36,7 @@ export interface BenchOptions {
   readonly progress: (text: string) => void;
 }
 
-/** What measures must not be what is measured: of rows whose traffic could be more than the bench's own processes take. */
+/** For rows where the bench itself could be the bottleneck. */
 export const BENCH_LOAD = {
   receiverBusy: { label: "the bench's receiver was busy", unit: "%", bar: { atMost: 80 } },
   emitterBusy: { label: "the bench's emitter was busy", unit: "%", bar: { atMost: 80 } },

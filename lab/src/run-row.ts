@@ -4,12 +4,12 @@ import type { BenchOptions, FigureKind, OpenRow, Row } from "./row.ts";
 
 export interface Figure extends FigureKind {
   name: string;
-  /** One a round. In JSON, what was not measured is null. */
+  /** One a round. */
   values: number[];
   median: number;
   lowest: number;
   highest: number;
-  /** Whether the median is within the bar; absent where there is none. */
+  /** Whether the median is within the bar; absent if there is none. */
   met?: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface RowResult {
 }
 
 /**
- * Measures a row so many times over, on services that run through. With a baseline, its compared figures are measured with the
+ * Measures a row in several rounds, on services that run through. With a baseline, its compared figures are measured with the
  * other code too, by turns, so that whatever else the machine does hits both. An earlier commit may lack what a row asks for, a
  * table or a metric: then the row has its own figures alone, and it is said why.
  */
@@ -78,7 +78,7 @@ function kindsOf(row: Row, isCompared: boolean): [string, FigureKind][] {
   });
 }
 
-/** What the baseline's figure of this name is called. */
+/** The name of the baseline's figure. */
 const otherName = (name: string) => `${name}Baseline`;
 const ratioName = (name: string) => `${name}ToBaseline`;
 
@@ -93,7 +93,7 @@ function besides(own: Record<string, number>, other: Record<string, number>): Re
 
 function figureOf(name: string, kind: FigureKind, values: number[]): Figure {
   const figure = { name, ...kind, values, lowest: Math.min(...values), highest: Math.max(...values) };
-  // Of what must never happen, one round in which it did is enough.
+  // A figure that has to be 0 fails by one round.
   const middle = kind.bar && "atMost" in kind.bar && kind.bar.atMost === 0 ? figure.highest : median(values);
   return { ...figure, median: middle, ...(kind.bar && { met: isMet(middle, kind.bar) }) };
 }

@@ -14,7 +14,7 @@ export interface Traffic {
   emit: AddedEmitter["emit"];
   /** Emits at an even rate, whatever becomes of the events; resolves with how many when all are confirmed. */
   emitEvenly(perSecond: number, seconds: number): Promise<number>;
-  /** Keeps so many events ahead of the receiver until told to end; resolves with how many it emitted. */
+  /** Keeps `lead` events ahead of the receiver until `end` is aborted; resolves with how many it emitted. */
   feed(end: AbortSignal, lead?: number): Promise<number>;
   /** Deliveries that arrived at the endpoints of `organizationIds`, or at these that were added. */
   received(...added: readonly AddedEndpoint[]): Promise<number>;
@@ -47,7 +47,7 @@ export interface TrafficArrivals {
   differentOf(added: AddedEndpoint): number;
   /** Anywhere. */
   repeated: number;
-  /** Of the events that were emitted here. */
+  /** The delays of the events that were emitted here. */
   delays: number[];
   /** When each of these events was planned, in milliseconds of the clock that all processes share. */
   plannedAt: number[];
@@ -57,7 +57,7 @@ export interface TrafficArrivals {
 
 export interface AddedEmitter {
   /**
-   * Emits so many events as fast as it can; resolves when all are confirmed.
+   * Emits `count` events as fast as it can; resolves when all are confirmed.
    *
    * @param textBytes that each of them carries besides what all do
    */
@@ -69,7 +69,7 @@ export interface AddedEndpoint {
   readonly id: string;
   readonly path: string;
   readonly admin: ApiClient;
-  /** How the receiver answers it from now on; with 204 at once unless told otherwise. */
+  /** How the receiver answers it from now on; by default with 204 at once. */
   answer(behaviour: Partial<Behaviour>): Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import { busyPercent, sharedNow } from "./busy.ts";
 export type EmitterRequest =
   /** `timed` events carry the time of their emission, from which the receiver tells how long they were on their way. */
   | { type: "connect"; url: string; namespace: string; organizationIds: readonly string[]; timed: boolean }
-  /** Emits so many events, each with a text of so many bytes, as fast as it can, over the organizations by turns; answers when all are confirmed. */
+  /** Emits `count` events, each with a text of `textBytes`, as fast as it can, over the organizations by turns; answers when all are confirmed. */
   | { type: "emit"; count: number; textBytes: number }
   /** Emits at an even rate, however long confirms take; answers with how many, when all are confirmed. */
   | { type: "emitEvenly"; perSecond: number; seconds: number }

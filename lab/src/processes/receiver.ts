@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { answerParent } from "@herald/e2e/child";
 import { busyPercent, sharedNow } from "./busy.ts";
 
-/** What the parent may ask of the receiver. It answers 204 at once, unless told otherwise. */
+/** The requests of the parent. The receiver answers 204 at once by default. */
 export type ReceiverRequest =
   | { type: "listen"; cert: string; key: string }
   /** Requests that were answered with success, by path. */

@@ -6,7 +6,7 @@ import { checkpoint, forgetDeliveries, storeUnfinished } from "./stored.ts";
 
 const BACKLOG = 100_000;
 const ANSWER_AFTER_MS = 100;
-/** Of the dispatcher, by default: what one endpoint may have in flight. */
+/** The dispatcher's default: attempts of one endpoint in flight. */
 const ENDPOINT_CONCURRENCY = 10;
 /** A sweep comes every two seconds, and its work a moment later. */
 const SETTLING_MS = 3_000;
@@ -102,7 +102,7 @@ const retries: Disturbance = {
   },
 };
 
-/** What all others notice of an endpoint's trouble. */
+/** Effects of one endpoint's trouble on all others. */
 export const backlogRow = besideRow({
   name: "backlog",
   title: "Endpoints beside a backlog, and retries",

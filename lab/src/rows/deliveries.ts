@@ -12,7 +12,7 @@ const WARM_UP_EVENTS = 4_000;
 const SETTLING_MS = 2_000;
 const BARE_CONCURRENCY = 200;
 
-/** What one dispatcher delivers while there is always more to deliver, and everything else works on the same cores. */
+/** Deliveries of one dispatcher while there is always more to deliver, and everything else works on the same cores. */
 export const deliveriesRow: Row = {
   name: "deliveries",
   title: "Sustained deliveries of one dispatcher",

@@ -44,7 +44,7 @@ const flood: Disturbance = {
         const [steady, flooding] = await Promise.all([measure(), emitFloods()]);
         await traffic.untilReceived(steady.emitted);
         await traffic.untilReceived(flooding, flooded);
-        // Of the latest too, which in the flooder's bucket come behind the flood.
+        // Includes the latest ones, which in the flooder's bucket come behind the flood.
         const { different, differentOf, repeated, delays, paths } = await traffic.arrivals();
         await forgetDeliveries(herald);
         const isOwn = (index: number) => ownPaths.has(paths[index] as string);
@@ -67,7 +67,7 @@ const flood: Disturbance = {
   },
 };
 
-/** What others notice of it: in other buckets, and in its own. */
+/** Effects of a flood on others: in other buckets, and in its own. */
 export const floodRow = besideRow({
   name: "flood",
   title: "Organizations while another one floods",

@@ -11,7 +11,7 @@ const MANY = 5_000;
 const WARM_UP_EVENTS = MANY;
 const SETTLING_MS = 2_000;
 
-/** What it costs that the receivers are thousands of hosts: look-ups, connections and TLS sessions for each of them. */
+/** The cost of receivers on thousands of hosts: look-ups, connections and TLS sessions for each of them. */
 export const hostsRow: Row = {
   name: "hosts",
   title: "Deliveries to thousands of hosts",

@@ -1,11 +1,8 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startLink } from "@herald/dev/harness/link";
-import { projectFolder } from "@herald/dev/stack/folders";
 import type { ServiceName, ServiceProcess } from "@herald/e2e/herald/processes";
-import { containerHeap } from "@herald/e2e/herald/readings";
-import { parse } from "yaml";
+import { chartLimit, containerHeap, peakOf } from "@herald/e2e/herald/readings";
 import { untilArrived } from "../measuring.ts";
 import { EXACTLY_ONCE, type FigureKind, type Row } from "../row.ts";
 import { startTraffic } from "../traffic.ts";
@@ -19,13 +16,13 @@ const ENDPOINTS = 100;
 const ANSWER_AFTER_MS = 500;
 const WARM_UP_EVENTS = 4_000;
 const LARGE = 2_000;
-/** Of an event of 256 KiB the rest is its envelope. */
+/** The rest of an event of 256 KiB is its envelope. */
 const LARGE_TEXT_BYTES = 255 * 1_024;
 /** So the bench itself holds no more of them. */
 const LARGE_AT_ONCE = 50;
 const STALL_MS = 20_000;
 
-/** What the services take of memory inside the chart's limits: under load, and with many large bodies waiting. */
+/** Memory of the services inside the chart's limits: under load, and with many large bodies waiting. */
 export const memoryRow: Row = {
   name: "memory",
   title: "Memory inside the chart's limits",
@@ -42,7 +39,10 @@ export const memoryRow: Row = {
     const url = new URL(herald.databaseUrl);
     url.port = String(database.port);
     const services = new Map<ServiceName, ServiceProcess>();
-    const limits = chartLimits();
+    const limits = Object.fromEntries(NAMES.map((name) => [name, chartLimit(IN_CHART[name])])) as Record<
+      ServiceName,
+      number
+    >;
     let died = 0;
     for (const name of NAMES) {
       // In a container, its limit is what MEMORY_MIB says here.
@@ -87,8 +87,7 @@ export const memoryRow: Row = {
           emitted += await work();
           // One that has died is not started again: then this fails, and says so.
           await traffic.untilReceived(emitted);
-          for (const [name, service] of services)
-            measured[`${when}-${name}`] = peakMemoryMebibytes(service.process.pid);
+          for (const [name, service] of services) measured[`${when}-${name}`] = peakOf(service.process.pid);
         }
         const { lost, repeated } = await untilArrived(traffic, emitted);
         return { ...measured, died, lost, repeated };
@@ -110,27 +109,7 @@ function figuresOf(when: string, words: string, atMost: number): Record<string, 
   return Object.fromEntries(figures);
 }
 
-/** The memory that the chart gives each service, in MiB. */
-function chartLimits(): Record<ServiceName, number> {
-  const text = readFileSync(join(projectFolder(), "deploy", "helm", "herald", "values.yaml"), "utf8");
-  const values = parse(text) as Record<string, { resources: { limits: { memory: string } } }>;
-  const limitOf = (name: ServiceName) => {
-    const [, count, unit] = /^(\d+)(Mi|Gi)$/.exec(values[IN_CHART[name]]?.resources.limits.memory ?? "") ?? [];
-    return Number(count) * (unit === "Gi" ? 1_024 : 1);
-  };
-  return {
-    dispatcher: limitOf("dispatcher"),
-    publisher: limitOf("publisher"),
-    "management-api": limitOf("management-api"),
-  };
-}
-
-/** Forgets how much memory a process has had at the most; fails where there is no /proc. */
+/** Forgets the most memory that a process has had; fails without /proc. */
 function resetPeakMemory(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
-}
-
-/** The most resident memory that a process has had since the last reset, in MiB. */
-function peakMemoryMebibytes(pid: number): number {
-  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
 }

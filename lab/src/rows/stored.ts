@@ -5,7 +5,7 @@ import { UNTIMED_BODY_REST } from "../row.ts";
 
 export interface Unfinished {
   endpointIds: readonly string[];
-  /** Of each of the endpoints. */
+  /** How many each of the endpoints gets. */
   deliveries: number;
   /** "new": never attempted; "failed": attempted once, a minute ago. Those of a disabled endpoint wait until it is resumed. */
   kind: "new" | "failed";

@@ -5,7 +5,7 @@ import { type Clock, machineClock as ownClock } from "@herald/common/runtime/clo
 import { isTime } from "@herald/contracts";
 import { oneLine, printable } from "./output.ts";
 
-/** What an action did, for its audit line: counts and ids, and never a secret or a payload. */
+/** The effects of an action, for its audit line: counts and ids, and never a secret or a payload. */
 export type Details = Readonly<Record<string, unknown>>;
 
 interface Change {
@@ -75,7 +75,7 @@ export async function audited(
   }
 }
 
-/** What a command works with, besides its arguments. */
+/** The surroundings of a command, besides its arguments. */
 export interface CommandContext {
   environment: Environment;
   /** Writes results, for a person or the next program. Text comes with its line breaks. */
@@ -88,9 +88,9 @@ export interface CommandContext {
   machineClock?: Clock;
 }
 
-/** What a command works with, and how it shows its progress. */
+/** The surroundings of a command, and how it shows its progress. */
 export interface RunContext extends CommandContext {
-  /** What is run, as "rejected discard". */
+  /** The command and action that run, as "rejected discard". */
   action: string;
   /** Shows the person at the terminal what the command is doing. */
   progress: (text: string) => void;
@@ -120,7 +120,7 @@ type Options = NonNullable<ParseArgsConfig["options"]>;
 
 type Parsed<Given extends Options> = ReturnType<typeof parseArgs<{ options: Given; allowPositionals: true }>>;
 
-/** What the options of one action are, as parseArgs takes them, and what it does with them. */
+/** The options of one action, as parseArgs takes them, and its work with their values. */
 export function action<const Given extends Options>({
   usage = "",
   options,
@@ -135,7 +135,7 @@ export function action<const Given extends Options>({
   words?: boolean;
   /** Whether it changes something of Herald, with these options. Then it writes an audit line. */
   changes: boolean | ((values: Parsed<Given>["values"]) => boolean);
-  /** Who does it; the user at this machine where absent. */
+  /** Who does it; the user at this machine if absent. */
   who?: (environment: Environment) => string;
   /** Returns what its audit line tells of it. */
   run(values: Parsed<Given>["values"], context: RunContext, words: string[]): Promise<Details> | Promise<void> | void;
@@ -178,7 +178,7 @@ export function timeOf(option: string, text: string | undefined): Date {
   return new Date(text);
 }
 
-/** Reads one of several words from an option; undefined where the option is not there. */
+/** Reads one of several words from an option; undefined if the option is not there. */
 export function oneOf<Word extends string>(
   option: string,
   words: readonly Word[],

@@ -74,7 +74,7 @@ export function brokerAddress({ environment }: Pick<CommandContext, "environment
   return { url: config.AMQP_URL, ca, namespace: config.BROKER_NAMESPACE };
 }
 
-/** @throws amqplib's error where there is no connection */
+/** @throws amqplib's error if there is no connection */
 export async function openBroker({ url, ca }: BrokerAddress): Promise<ChannelModel> {
   const connection = await connect(url, {
     timeout: CONNECT_TIMEOUT_MS,
@@ -109,7 +109,7 @@ export async function withBroker<T>(
 
 export interface QueueDepth {
   queue: string;
-  /** Null where there is no such queue. */
+  /** Null if there is no such queue. */
   messages: number | null;
   consumers: number | null;
 }

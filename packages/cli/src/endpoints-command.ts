@@ -81,7 +81,7 @@ export const endpointsCommand: Command = {
   --json                  prints one object a line
 
 A resume is what an admin's is: the count of failures starts over, what waits goes out, and events of the last days that the
-endpoint missed are delivered. Its version changes, so an admin who edits it at the same time is told. Endpoints that change
+endpoint missed are delivered. Its version changes, so an admin who edits it at the same time gets a conflict. Endpoints that change
 between the reading and the resume are left alone: run it again. What waits is counted to ${COUNTED_AT_MOST.toLocaleString("en")}.
 `,
 };

@@ -32,7 +32,7 @@ const check = action({
       stdout(`${place}: ${printable(inWords(judgement).replaceAll(/\s+/g, " "))}\n`);
     }
     if (rejected > 0) throw new Error(`${rejected} of ${count} events break the contract.`);
-    stderr(`${count} events, none of which breaks the contract.\n`);
+    stderr(`${count} events, and none breaks the contract.\n`);
   },
 });
 

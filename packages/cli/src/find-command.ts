@@ -24,7 +24,7 @@ export const findCommand: Command = {
   --entity ID         the events about this entity, newest first
   --delivery ID       the event of this delivery; a manual delivery is shown itself, since it is of no event
   --organization ID   only this organization's; without it, those of all organizations that have an endpoint
-  --limit N           events of each organization, at the most
+  --limit N           at most this many events of each organization
   --json              prints one object a line
 
 It shows the trace that the event was emitted in, and no payload. In place of a delivery's outcome it says why there is no delivery:
@@ -115,7 +115,7 @@ function print(
   return events.length + undelivered.length + (manualDelivery === null ? 0 : 1);
 }
 
-/** The trace that an event was emitted in; null where it came without one. */
+/** The trace that an event was emitted in; null if it came without one. */
 function traceIdOf({ traceparent }: Pick<EventListItem, "traceparent">): string | null {
   return /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(traceparent ?? "")?.[1] ?? null;
 }
@@ -188,7 +188,7 @@ const AT_MOST = 100;
  * The organizations that have an endpoint, and an event with this id or about this entity; and those of which an event with this id
  * came and was not taken, whether they have an endpoint or not: it may have named a wrong one.
  *
- * Locks nothing. Reads the endpoints, of which there are few, and looks for each organization into
+ * Locks nothing. Reads the endpoints, which are few, and looks for each organization into
  * business_event_organization_id_id_idx or business_event_organization_id_entity_id_key_idx, once a partition. So it takes a
  * moment where there are very many organizations; only an operator asks.
  */
@@ -210,7 +210,7 @@ export async function organizationsWith(
   return rows.map(({ id }) => id);
 }
 
-/** Whose a delivery is; null where none has this id. Locks nothing. Walks delivery_pkey in one partition. */
+/** Whose a delivery is; null if none has this id. Locks nothing. Walks delivery_pkey in one partition. */
 async function organizationOfDelivery(queries: Reads, id: string): Promise<string | null> {
   const [row] = await queries.$queryRaw<{ organizationId: string }[]>`
     select organization_id as "organizationId" from delivery where id = ${id}::uuid`;

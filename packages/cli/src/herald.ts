@@ -129,7 +129,7 @@ function isHelp(argument: string): boolean {
   return argument === "--help" || argument === "-h" || argument === "help";
 }
 
-/** What node:util's parseArgs throws. */
+/** Whether node:util's parseArgs threw it. */
 function isParseError(error: unknown): boolean {
   return String((error as { code?: unknown }).code).startsWith("ERR_PARSE_ARGS");
 }

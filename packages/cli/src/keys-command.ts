@@ -39,7 +39,7 @@ const rotate = action({
         progress(`${soFar.endpoints} endpoints, ${soFar.resealed} secrets sealed`),
       ),
     );
-    stdout(`${resealed} of ${endpoints} secrets ${options.dryRun ? "would be" : "were"} sealed anew.\n`);
+    stdout(`${resealed} of ${endpoints} secrets ${options.dryRun ? "would be" : "were"} sealed again.\n`);
     if (unreadable.length > 0) {
       const shown = unreadable
         .slice(0, MAX_UNREADABLE_SHOWN)
@@ -72,7 +72,7 @@ export const keysCommand: Command = {
 
   --id ID         how each secret names the pair that it is sealed to: 1 to 32 letters, digits, "-" or "_"; today's date where
                   it is not given. It must stay with the pair, and no other pair may have it
-  --dry-run       says how many secrets it would seal anew, and changes nothing
+  --dry-run       says how many secrets it would seal again, and changes nothing
   --page-size N   endpoints that it reads and writes at a time
 
 The signing secrets themselves stay: receivers notice nothing, and no endpoint's version changes. A rotation may run beside

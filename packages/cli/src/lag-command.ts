@@ -13,7 +13,7 @@ export const lagCommand: Command = {
 
 Shows how many messages wait in RabbitMQ's queues and for how many consumers; one in a queue whose name ends with "behind" is a bundle of up to
 250 events of a flood. And what PostgreSQL knows: deliveries that are due and since when, those of them that wait for Herald and those that wait for their own receiver, deliveries that wait for their retry or with a disabled
-endpoint, dispatchers and the shards that nobody owns, notices to publish, endpoints to catch up, the days ahead that have partitions, and
+endpoint, dispatchers and the shards without an owner, notices to publish, endpoints to catch up, the days ahead that have partitions, and
 the age of the oldest transaction, which keeps dead rows from being vacuumed.
 Counts of deliveries end at ${COUNTED_AT_MOST}.
 `,
@@ -63,7 +63,7 @@ function describe(queues: QueueDepth[], lag: Lag, ages: Record<`oldestFor${strin
     ["dispatchers able", String(lag.dispatchersAble), ""],
     ["dispatchers not able", String(lag.dispatchersUnable), "to make attempts"],
     ["shards owned", String(lag.shardsOwned), ""],
-    ["shards unowned", String(lag.shardsUnowned), "nobody attempts their deliveries"],
+    ["shards unowned", String(lag.shardsUnowned), "their deliveries are not attempted"],
     ["shards stopped", String(lag.shardsStopped), stopped(lag.stoppedSince)],
     ["endpoints enabled", String(lag.endpointsEnabled), ""],
     ["endpoints paused", String(lag.endpointsPaused), "by an admin"],

@@ -141,7 +141,7 @@ test("herald dispatch status says since when it is stopped, who owns which shard
     ...waiting,
   });
   expect((await run("status")).stdout).toMatch(
-    /it is not stopped[\s\S]*shards unowned +253 +nobody attempts[\s\S]*host:3 +able +3/,
+    /it is not stopped[\s\S]*shards unowned +253 +their deliveries are not attempted[\s\S]*host:3 +able +3/,
   );
 
   const stoppedAt = new Date("2026-01-31T12:00:00.000Z");

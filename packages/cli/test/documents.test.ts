@@ -5,7 +5,7 @@ import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
 import { callHerald } from "./run-herald.ts";
 
-// What the documents name within a sentence is typed by readers too. Blocks of commands have tests that run them.
+// Readers also type commands that stand within a sentence. Blocks of commands have tests that run them.
 
 interface Named {
   text: string;
@@ -47,13 +47,13 @@ test("each file of the project that a sentence names exists", () => {
     existsSync(join(projectFolder(), path)) ||
     execFileSync("git", ["ls-files", `:(glob)${path}`, `:(glob)${path}/**`], { cwd: projectFolder() }).length > 0;
   const missing = named(/^(docs|packages|services|deploy|examples|prisma|\.ci|\.github)\/[\w./*-]+$/)
-    // What the build makes, or deploy/docker/make-secrets.mjs, is there once it has run.
+    // The build and deploy/docker/make-secrets.mjs make these files.
     .filter(({ text }) => !/\/dist\/|^deploy\/secrets\//.test(text) && !isThere(text.replace(/\/$/, "")))
     .map(({ text, file }) => `${file}: ${text}`);
   expect(missing).toEqual([]);
 });
 
-/** What pnpm has by itself. */
+/** Commands of pnpm itself. */
 const OF_PNPM = new Set(["install", "pack", "run", "audit", "publish", "add", "sbom"]);
 
 test("each script of pnpm that a sentence names exists", () => {
@@ -66,7 +66,7 @@ test("each script of pnpm that a sentence names exists", () => {
   expect(unknown).toEqual([]);
 });
 
-/** Of the operations port, of the page, and folders of machines. */
+/** Paths of the operations port, of the page, and folders of machines. */
 const KNOWN_PATHS = new Set([
   "/healthz",
   "/readyz",

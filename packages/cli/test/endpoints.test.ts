@@ -18,7 +18,7 @@ const run = (...args: string[]) =>
   callHerald(["endpoints", ...args, "--disabled-since", INCIDENT.toISOString()], { DATABASE_URL: db.url });
 const stored = (id: string) => db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
 
-/** What an incident leaves behind, and what has nothing to do with it. */
+/** Endpoints that an incident disabled, and others that it did not touch. */
 async function afterIncident() {
   const mine = await endpoint({ ...failed, disabledAt: INCIDENT, organizationId: "mine", name: "Mine" });
   const yours = await endpoint({ ...failed, disabledAt: new Date(), organizationId: "yours", name: "Yours" });

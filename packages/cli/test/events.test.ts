@@ -30,7 +30,7 @@ test("herald events check says nothing of events that keep the contract", async 
   expect(await runHerald(["events", "check", file(lines(event, event)), ...AT])).toEqual({
     code: 0,
     stdout: "",
-    stderr: "2 events, none of which breaks the contract.\n",
+    stderr: "2 events, and none breaks the contract.\n",
   });
 });
 
@@ -56,7 +56,7 @@ test("herald events check tells what would be dropped without a breach, and take
   );
 });
 
-test("herald events check goes by the clock and by the window that publishers are told", async () => {
+test("herald events check goes by the clock and by the window of publishers", async () => {
   const fresh = { ...event, occurredAtUtc: new Date().toISOString() };
   expect(await callHerald(["events", "check", file(lines(fresh))])).toMatchObject({ code: 0, stdout: "" });
   const settings = { PUBLICATION_WINDOW_DAYS: "0.1" };

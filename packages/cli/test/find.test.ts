@@ -143,11 +143,3 @@ test("herald find says where nothing was found what can't be", async () => {
   expect(found).toEqual([]);
   expect(stderr).toContain("Nothing was found");
 });
-
-test("text of an organization can't send commands to the operator's terminal", async () => {
-  await endpoint("acme", "\u001b[2JReceiver");
-  const { id } = await event("acme");
-  const { stdout } = await callHerald(["find", "--event", id], { DATABASE_URL: db.url });
-  expect(stdout).toContain("\\u001b[2JReceiver");
-  expect(stdout).not.toContain("\u001b");
-});

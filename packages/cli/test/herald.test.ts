@@ -32,7 +32,7 @@ const UNREACHABLE = {
   OUTBOX_DATABASE_URL: "postgresql://herald:do-not-show@127.0.0.1:1/product",
 };
 
-/** What each action writes of itself, with servers that can't be reached: of what changes something, one line. */
+/** Actions that change something: each writes one audit line, here with servers that can't be reached. */
 const AUDITED: [action: string, ...args: string[]][] = [
   ["migrate"],
   ["dispatch stop"],
@@ -148,8 +148,6 @@ test.each([
   [["sing"]],
   [["toString"]],
   [["doctor", "now"]],
-  [["doctor", "--url", "receiver.example"]],
-  [["doctor", "--processes", "0"]],
   [["doctor", "--service", "all"]],
   [["migrate", "now"]],
   [["lag", "--xml"]],
@@ -215,7 +213,7 @@ test("herald keys rotate refuses a key ring that can't be used, and does not sho
   expect(stderr).not.toContain("do-not-show");
 });
 
-test("herald keys make prints a pair as two settings, of which the private one opens what is sealed to the public one", async () => {
+test("herald keys make prints a pair as two settings: the private one opens what is sealed to the public one", async () => {
   const clock = { ...machineClock, now: () => new Date("2026-01-31T23:59:59.999Z") };
   const { code, stdout, stderr } = await callHerald(["keys", "make"], {}, { machineClock: clock });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -267,19 +265,5 @@ test("herald serve says at once what is wrong with the settings of each of its s
   const { code, stdout, stderr } = await callHerald(["serve"], wrong);
   expect({ code, stdout }).toEqual({ code: 78, stdout: "" });
   for (const name of ["PORT", "MEMORY_MIB", "MAX_ENDPOINTS", "LOG_LEVEL"]) expect(stderr).toContain(`${name} must be`);
-  expect(stderr).not.toContain("do-not-show");
-});
-
-test("herald serve says what settings have wrong together, whichever service reads them", async () => {
-  const { code, stderr } = await callHerald(["serve"], RIGHT);
-  expect(code).toBe(78);
-  expect(stderr).toContain("No key to verify tokens with");
-});
-
-test("herald serve refuses in production what is not safe", async () => {
-  const unsafe = { ...RIGHT, HERALD_ENV: "production", AMQP_URL: "amqp://do-not-show:do-not-show@127.0.0.1" };
-  const { code, stderr } = await callHerald(["serve"], unsafe);
-  expect(code).toBe(78);
-  expect(stderr).toContain("AMQP_URL is not safe with HERALD_ENV=production");
   expect(stderr).not.toContain("do-not-show");
 });

@@ -34,7 +34,7 @@ test("herald keys rotate seals every secret to the newest key, and changes neith
   for (let index = 0; index < 7; index++) endpoints.push(await endpointWithSecret(`secret ${index}`));
   expect(await run(["--page-size", "3"])).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining("7 of 7 secrets were sealed anew."),
+    stdout: expect.stringContaining("7 of 7 secrets were sealed again."),
   });
   const newest = secretBox(NEW);
   for (const [index, { id, ...before }] of endpoints.entries()) {
@@ -42,12 +42,12 @@ test("herald keys rotate seals every secret to the newest key, and changes neith
     const after = await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
     expect({ ...after, sealedSecret: "" }).toEqual({ ...before, id, sealedSecret: "" });
   }
-  expect((await run([])).stdout).toContain("0 of 7 secrets were sealed anew.");
+  expect((await run([])).stdout).toContain("0 of 7 secrets were sealed again.");
 });
 
 test("a dry run of a key rotation changes nothing", async () => {
   const { id, sealedSecret } = await endpointWithSecret("s");
-  expect(await run(["--dry-run"])).toMatchObject({ code: 0, stdout: "1 of 1 secrets would be sealed anew.\n" });
+  expect(await run(["--dry-run"])).toMatchObject({ code: 0, stdout: "1 of 1 secrets would be sealed again.\n" });
   expect(await sealedOf(id)).toBe(sealedSecret);
 });
 

@@ -22,7 +22,7 @@ beforeAll(async () => {
 const migrated = (url: string, settings: Record<string, string> = {}) =>
   runHerald(["migrate"], { DATABASE_URL: url, ...settings });
 
-/** What a session gets that is opened now. */
+/** The settings of a session that is opened now. */
 async function settingsOfSession(): Promise<Record<string, string>> {
   const database = openDatabase(db.url, { poolSize: 1 });
   try {

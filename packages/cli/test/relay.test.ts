@@ -50,7 +50,7 @@ const settings = () => ({
   BROKER_NAMESPACE: broker.namespace,
 });
 
-/** What a service in any language does, in its own transaction. */
+/** Inserts as a service in any language does, in its own transaction. */
 async function insert(count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => randomUUID());
   for (const id of ids) {
@@ -80,7 +80,7 @@ async function arrived(): Promise<string[]> {
 
 const waiting = async () => (await run(`select from ${TABLE} where sent_at is null and refused is null`)).length;
 
-test("herald relay sends what any program inserts, serves its metrics, ends when it is told to, and replays", async () => {
+test("herald relay sends what any program inserts, serves its metrics, ends on SIGTERM, and replays", async () => {
   const port = await freePort();
   const started = spawn(process.execPath, [join(projectFolder(), "packages", "cli", "dist", "main.js"), "relay"], {
     env: { PATH: process.env.PATH, ...settings(), HTTP_HOST: "127.0.0.1", OPERATIONS_PORT: String(port) },

@@ -10,11 +10,11 @@ export interface Outcome {
   stdout: string;
   /** Without the audit line. */
   stderr: string;
-  /** What it says of a change. */
+  /** Its audit line about a change. */
   audit?: Record<string, unknown>;
 }
 
-/** Servers of tests have passwords that anybody can guess, and secrets that are not random. */
+/** Servers of tests have passwords that can be guessed, and secrets that are not random. */
 const DEVELOPMENT = { HERALD_ENV: "development" };
 
 /** Runs the built command as an operator would, with these environment variables and no others. */
@@ -64,7 +64,7 @@ function readable({ code, stdout, stderr: all }: Outcome): Outcome {
   return { code, stdout, stderr, ...(line !== undefined && { audit: JSON.parse(line) }) };
 }
 
-/** What a command prints with --json: an object a line. */
+/** The output of a command with --json: an object a line. */
 // biome-ignore lint/suspicious/noExplicitAny: each test knows what it asked for
 export function objectsIn(stdout: string): any[] {
   return stdout

@@ -38,7 +38,7 @@ export async function startChild(module: URL, args: readonly string[] = []): Pro
     number += 1;
     return new Promise<T>((resolve, reject) => {
       waiting.set(number, { resolve: resolve as (value: unknown) => void, reject });
-      // A child that has ended takes no request. Without this callback the failure would be an "error" event that nobody listens to.
+      // A child that has ended takes no request. Without this callback the failure would be an "error" event without a listener.
       child.send({ number, request }, (error) => {
         if (error) reject(error);
       });

@@ -18,7 +18,7 @@ import { withBlock, withBlocks } from "./blocks.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
 
-/** What a person types to write every generated document. `pnpm docs` alone is a command of pnpm itself. */
+/** The command that writes every generated document. `pnpm docs` alone is a command of pnpm itself. */
 export const COMMAND = "pnpm run docs";
 
 /**
@@ -53,7 +53,7 @@ export function documents(): Record<string, string> {
   };
 }
 
-/** What a package holds beside its build and the repository does not: made when the package is packed. */
+/** Files that a package holds beside its build and the repository does not: made when the package is packed. */
 export function packedFiles(): Record<string, string> {
   const schemas = Object.entries(eventSchemaFiles());
   return Object.fromEntries(schemas.map(([path, text]) => [`packages/contracts/schemas/${path}`, text]));

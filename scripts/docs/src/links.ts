@@ -19,7 +19,7 @@ const PATH = /`(?!deploy\/secrets)((?:packages|services|docs|deploy|prisma|\.git
 /** Blocks of code hold no links. */
 const CODE_BLOCK = /^( *)```[\s\S]*?^\1```/gm;
 
-/** What a document points to that does not exist: files, headings of documents, and paths of the repository. */
+/** A document's links to what does not exist: files, headings of documents, and paths of the repository. */
 export function brokenLinks(root: string, file: string): string[] {
   const text = readFileSync(join(root, file), "utf8").replace(CODE_BLOCK, "");
   const links = [...text.matchAll(LINK)].map(([, link, image]) => link ?? image ?? "");

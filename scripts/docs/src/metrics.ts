@@ -18,7 +18,7 @@ export interface ExportedMetric {
 
 type Registry = ReturnType<typeof createRegistry>;
 
-/** What a metric's `collect` would read. Here nothing is collected: only the definitions count. */
+/** In place of a metric's source. Here nothing is collected: only the definitions count. */
 const unread = undefined as never;
 
 /** How each service registers its own metrics, and `herald relay` does. A test of running services finds one that is missing here. */

@@ -65,7 +65,7 @@ export function rulesOf(text) {
 }
 
 /**
- * What is wrong, each in a sentence that says what to do.
+ * The faults, each in a sentence that says what to do.
  *
  * @param {string[]} rules
  * @param {Result[]} results
@@ -103,7 +103,7 @@ export function unknownNames(rules, titles) {
 }
 
 /**
- * What names a rule in a test file, found without running it.
+ * The titles of a test file, found without running it.
  *
  * @param {string} source
  * @returns {string[]}

@@ -152,16 +152,3 @@ volumes:
   {{- end }}
 {{- end }}
 {{- end }}
-
-{{/* The most processes that run at once: all that autoscaling may start, and one more of each while an upgrade replaces them. */}}
-{{- define "herald.processes" -}}
-{{- $sum := 3 }}
-{{- range $values := list .Values.managementApi .Values.publisher .Values.dispatcher }}
-{{- if dig "autoscaling" "enabled" false $values }}
-{{- $sum = add $sum $values.autoscaling.maxReplicas }}
-{{- else }}
-{{- $sum = add $sum $values.replicas }}
-{{- end }}
-{{- end }}
-{{- $sum }}
-{{- end }}

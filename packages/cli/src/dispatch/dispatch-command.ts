@@ -69,7 +69,7 @@ export const dispatchCommand: Command = {
   summary: "stops all attempts, and lets them begin again",
   actions: { stop, start, status },
   help: `  stop     no attempt begins from now on. Events are taken, and their deliveries made. Returns when none is under way any more, which
-           takes as long as receivers do, 15 s at the most. Where no dispatcher runs, those that are started later begin none
+           takes as long as receivers do, at most 15 s. Where no dispatcher runs, those that are started later begin none
   start    attempts begin within a second
   status   since when they are stopped, which dispatchers are alive, how many of the 256 shards each owns, and what waits in RabbitMQ and
            PostgreSQL
@@ -94,7 +94,11 @@ function describe({ dispatchers, ...state }: State): string {
     ["stopped since", state.stoppedSince?.toISOString() ?? "", state.stoppedSince ? "" : "it is not stopped"],
     ["shards stopped", String(state.shardsStopped), ""],
     ["shards owned", String(state.shardsOwned), ""],
-    ["shards unowned", String(state.shardsUnowned), state.shardsUnowned > 0 ? "nobody attempts their deliveries" : ""],
+    [
+      "shards unowned",
+      String(state.shardsUnowned),
+      state.shardsUnowned > 0 ? "their deliveries are not attempted" : "",
+    ],
     ["messages in the inbox", String(state.inbox), "wait to be stored"],
     ["deliveries due", some(state.due), "of enabled endpoints"],
     ["deliveries scheduled", some(state.scheduled), "retries"],

@@ -13,7 +13,7 @@ export interface LivingDispatcher {
 }
 
 /**
- * From now on nobody takes a shard, and who owns one begins nothing more in it and gives it up. A stop that stands already keeps its time.
+ * From now on no dispatcher takes a shard, and the owner of one begins nothing more in it and gives it up. A stop that stands already keeps its time.
  *
  * Locks all shards, in the order of their ids, as the heartbeat does.
  *
@@ -35,7 +35,7 @@ export async function stopDispatching(queries: Queries): Promise<Date> {
 /**
  * Lets dispatchers take the shards. Locks those that are stopped, in the order of their ids.
  *
- * @returns since when dispatching was stopped; null where it was not
+ * @returns since when dispatching was stopped; null if it was not
  */
 export async function startDispatching(queries: Queries): Promise<Date | null> {
   const [row] = await queries.$queryRaw<{ stoppedSince: Date | null }[]>`
@@ -63,7 +63,7 @@ const LOOK_EVERY_MS = 100;
 
 /**
  * Resolves once no living dispatcher owns a shard. One that gives a shard up has settled all that it had begun there, which takes as long
- * as its receivers do, 15 s at the most; one that has died counts as alive for six seconds.
+ * as its receivers do, at most 15 s; one that has died counts as alive for six seconds.
  *
  * @param progress where it throws, the waiting ends
  */

@@ -21,7 +21,7 @@ interface BrokerSubject extends Pick<BrokerAddress, "namespace"> {
   publishers: number | undefined;
 }
 
-/** What the broker says of itself. Not in amqplib's types. */
+/** The broker's own product and version. amqplib's types lack them. */
 export function greetingOf({ connection }: ChannelModel): { product?: string; version?: string } {
   return (connection as unknown as { serverProperties: ReturnType<typeof greetingOf> }).serverProperties;
 }
@@ -47,7 +47,7 @@ const CONFIRM_TIMEOUT_MS = 10_000;
  */
 export async function isBlocked(connection: ChannelModel): Promise<boolean> {
   const channel = await connection.createConfirmChannel();
-  // A user without the right to publish is another check's matter.
+  // The check "rights and policies" reports missing rights.
   const confirm = confirmed(channel, DEFAULT_EXCHANGE, `herald.doctor.${randomUUID()}`).catch(() => undefined);
   const blocked = new Promise<true>((resolve) => connection.once("blocked", () => resolve(true)));
   const silent = sleep(CONFIRM_TIMEOUT_MS, true as const, { ref: false });
@@ -177,7 +177,7 @@ export function probeFinding(
   return fault(`A queue of the doctor's own can't be used: ${reason}.`, "Look for this message in the broker's log.");
 }
 
-/** What a service writes to. What it reads can't be tried without taking it. */
+/** Tries the exchanges that a service writes to. Its queues can't be tried without taking messages. */
 async function serviceRights({ connection, names }: BrokerSubject, service: ServiceName): Promise<Finding[]> {
   const written: Readonly<Record<ServiceName, readonly string[]>> = {
     "management-api": [names.requestsExchange],

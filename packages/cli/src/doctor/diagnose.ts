@@ -15,11 +15,10 @@ import { type BrokerAddress, brokerAddress, closeBroker, databaseAddress, openBr
 import { BLOCKED, brokerFinding, greetingOf, inbox, isBlocked, probe } from "./broker.ts";
 import { type Finding, fault, type NamedFinding, type OnCheck, refusal, runChecks } from "./finding.ts";
 import { keyRing, sealingKey } from "./keys.ts";
-import { egressProxy, jwks, nameServers, wayOut } from "./outside.ts";
+import { egressProxy, jwks, nameServers } from "./outside.ts";
 import {
   clocks,
   commit,
-  connections,
   type DatabaseSubject,
   dispatching,
   PUBLISHERS,
@@ -33,8 +32,6 @@ import { schema } from "./schema.ts";
 import { factsOfEnvironment, misspelt, readAll, readSome, unwise } from "./settings.ts";
 
 interface DiagnosisOptions {
-  url: URL | undefined;
-  processes: number;
   service: ServiceName | undefined;
   onCheck: OnCheck;
 }
@@ -47,14 +44,14 @@ interface DiagnosisOptions {
  */
 export async function diagnose(context: CommandContext, options: DiagnosisOptions): Promise<NamedFinding[]> {
   const { machineClock = ownClock } = context;
-  const { onCheck, processes, service, url } = options;
+  const { onCheck, service } = options;
   if (!["DATABASE_URL", "AMQP_URL"].some((name) => context.environment[name] || context.environment[`${name}_FILE`])) {
     throw new UsageError("Give it the services' settings, DATABASE_URL and AMQP_URL first of all.");
   }
   const findings: NamedFinding[] = [];
   const ofSettings = (found: Finding) => findings.push({ check: "settings", ...found });
 
-  /** What a reading gives; undefined where settings can't be used, each of which is then among the findings. */
+  /** The result of a reading; undefined if settings can't be used: each of them is then among the findings. */
   function read<T>(reading: () => T): T | undefined {
     try {
       return reading();
@@ -71,9 +68,9 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   read(() => readCatalogue(readSome({ ...context.environment, HERALD_ENV: "development" }, "EVENT_TYPES_FILE")));
   misspelt(context.environment).forEach(ofSettings);
   read(() => unwise(context.environment).forEach(ofSettings));
-  // What is not safe is among the findings by now, and can be looked at all the same.
+  // Unsafe settings are among the findings by now, and can be looked at all the same.
   const environment = { ...context.environment, HERALD_ENV: "development" };
-  /** What a key is for; undefined if it is not set, or can't be used. */
+  /** Opens a key; undefined if it is not set, or can't be used. */
   const keyed = <Key>(name: "SECRET_KEYS" | "SECRET_SEALING_KEY", open: (text: string) => Key) =>
     read(() => {
       const text = readSome(environment, name)[name];
@@ -83,24 +80,23 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   const sealer = keyed("SECRET_SEALING_KEY", secretSealer);
   const database = read(() => {
     const address = databaseAddress({ environment });
-    const config = readSome(environment, "DATABASE_POOL_SIZE", "DATABASE_TIMEOUT_SECONDS");
-    const { DATABASE_POOL_SIZE: poolSize, DATABASE_TIMEOUT_SECONDS: seconds } = config;
-    return { ...address, poolSize, statementTimeoutMs: seconds * 1_000 };
+    const { DATABASE_TIMEOUT_SECONDS: seconds } = readSome(environment, "DATABASE_TIMEOUT_SECONDS");
+    return { ...address, statementTimeoutMs: seconds * 1_000 };
   });
   const broker = read(() => brokerAddress({ environment }));
   const jwksUrl = read(() => readSome(environment, "AUTH_JWKS_URL").AUTH_JWKS_URL);
   const outside = read(() => {
     const networks = ["ALLOWED_PRIVATE_NETWORKS", "DENIED_NETWORKS", "NAT64_PREFIXES"] as const;
     const config = readSome(environment, "DNS_SERVERS", "EGRESS_PROXY_URL", "EXTRA_CA_FILE", ...networks);
-    const servers = config.DNS_SERVERS?.split(",").map((server) => server.trim());
-    const proxyUrl = config.EGRESS_PROXY_URL;
+    const { DNS_SERVERS, EGRESS_PROXY_URL: proxyUrl, EXTRA_CA_FILE } = config;
+    const servers = DNS_SERVERS?.split(",").map((server) => server.trim());
+    // A dispatcher does not start with what these refuse.
+    readCaFile("EXTRA_CA_FILE", EXTRA_CA_FILE);
+    addressRules(config);
+    readSetting("DNS_SERVERS", () => createNameResolver({ servers }));
     return {
-      url,
       servers,
       proxy: proxyUrl === undefined ? undefined : readSetting("EGRESS_PROXY_URL", () => createEgressProxy(proxyUrl)),
-      resolve: readSetting("DNS_SERVERS", () => createNameResolver({ servers })),
-      extraCa: readCaFile("EXTRA_CA_FILE", config.EXTRA_CA_FILE),
-      addresses: addressRules(config),
     };
   });
 
@@ -109,12 +105,12 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
     ...(await runChecks([sealingKey], { sealer, secretBox: box }, onCheck)),
     ...(await runChecks([jwks], jwksUrl, onCheck)),
     ...(outside && (service ?? "dispatcher") === "dispatcher"
-      ? await runChecks([nameServers, egressProxy, wayOut], outside, onCheck)
+      ? await runChecks([nameServers, egressProxy], outside, onCheck)
       : []),
   ])();
   let publishers: number | undefined;
   if (database) {
-    const given = { ...database, processes, service, machineClock, secretBox: box, facts };
+    const given = { ...database, service, machineClock, secretBox: box, facts };
     const found = await diagnosePostgres(given, onCheck);
     findings.push(...found.findings);
     publishers = found.publishers;
@@ -128,7 +124,6 @@ const OF_POSTGRES = [
   server,
   sessionSettings,
   commit,
-  connections,
   clocks,
   rights,
   schema,

@@ -1,5 +1,5 @@
 import { NEEDED_RIGHTS, type ServiceName } from "@herald/common/database/rights";
-import { action, type Command, JSON_OPTION, oneOf, positiveInteger, UsageError } from "../command.ts";
+import { action, type Command, JSON_OPTION, oneOf } from "../command.ts";
 import { plural } from "../output.ts";
 import { countOf, report } from "./finding.ts";
 
@@ -7,9 +7,7 @@ const SERVICES = Object.keys(NEEDED_RIGHTS) as ServiceName[];
 
 export const doctorCommand: Command = {
   summary: "says what of a set-up is wrong, and what to do about it",
-  help: `  --url URL        a receiver's https URL: its name is looked up and TLS tried, as a dispatcher would
-  --processes N    how many processes of Herald's run or shall run, for the count of connections
-  --service NAME   if each service has a user of its own, whose environment this is: ${SERVICES.join(", ")}
+  help: `  --service NAME   if each service has a user of its own, whose environment this is: ${SERVICES.join(", ")}
   --json           one JSON object instead of a table
 
 Give it the environment variables of the services, and run it where they run: it reads them and tries things as each service would.
@@ -22,10 +20,8 @@ Exit code: 0 no faults, 1 faults, 2 it could not run.
   actions: {
     "": action({
       changes: false,
-      usage: "[--url URL] [--processes 6] [--service NAME] [--json]",
+      usage: "[--service NAME] [--json]",
       options: {
-        url: { type: "string" },
-        processes: { type: "string", default: "6" },
         service: { type: "string" },
         ...JSON_OPTION,
       },
@@ -33,8 +29,6 @@ Exit code: 0 no faults, 1 faults, 2 it could not run.
         // Loaded now, since no other command needs the settings of all services.
         const { diagnose } = await import("./diagnose.ts");
         const findings = await diagnose(context, {
-          url: urlOf(values.url),
-          processes: positiveInteger("--processes", values.processes),
           service: oneOf("--service", SERVICES, values.service),
           onCheck: (check) => context.progress(`looks at: ${check}`),
         });
@@ -45,11 +39,3 @@ Exit code: 0 no faults, 1 faults, 2 it could not run.
     }),
   },
 };
-
-function urlOf(text: string | undefined): URL | undefined {
-  if (text === undefined) return undefined;
-  if (!URL.canParse(text) || new URL(text).protocol !== "https:") {
-    throw new UsageError("--url takes a receiver's URL, as https://receiver.example.com/hooks.");
-  }
-  return new URL(text);
-}

@@ -10,7 +10,7 @@ export interface Finding {
   status: "ok" | "warning" | "fault" | "skipped";
   /** The finding, in a sentence. It never contains a secret. */
   what: string;
-  /** What to do about it; null where there is nothing to do. */
+  /** The remedy; null if there is nothing to do. */
   remedy: string | null;
 }
 

@@ -2,21 +2,20 @@ import { generateKeyPairSync } from "node:crypto";
 import { expect, test } from "@jest/globals";
 import pg from "pg";
 import { brokerFinding, probeFinding } from "./broker.ts";
-import { type Finding, refusal, report } from "./finding.ts";
-import { keysFinding, RECEIVER } from "./outside.ts";
-import { commit, connections, type DatabaseSubject, partitions, server } from "./postgres.ts";
+import { type Finding, report } from "./finding.ts";
+import { keysFinding } from "./outside.ts";
+import { commit, type DatabaseSubject, partitions, server } from "./postgres.ts";
 import { nameOf, rightsOf } from "./rights.ts";
 import { migrationsFinding } from "./schema.ts";
 
-// What no test can make on every machine: other versions, other clocks, servers that fall silent. The rest is in test/doctor.
+// Here is what no test can make on every machine: other versions, other clocks, servers that fall silent. The rest is in test/doctor.
 
 const error = (given: object) => Object.assign(new Error(), given);
 const right = { number: 180_004, text: "18.4", isStandby: false, encoding: "UTF8" };
-const limits = { server: 97, others: 3, role: -1, database: -1, user: "herald_app", name: "herald" };
-const six = { poolSize: 10, processes: 6, facts: {} };
-/** What a check says of the one row that PostgreSQL answers. */
-const judged = <Row>(check: { judge(rows: Row[], given: typeof six): Finding | Finding[] }, row: Row) =>
-  [check.judge([row], six)].flat()[0];
+const given = { facts: {} };
+/** A check's finding by the one row that PostgreSQL answers. */
+const judged = <Row>(check: { judge(rows: Row[], subject: typeof given): Finding | Finding[] }, row: Row) =>
+  [check.judge([row], given)].flat()[0];
 const migrations = [
   { name: "1_init", checksum: "a" },
   { name: "2_more", checksum: "b" },
@@ -34,22 +33,6 @@ test.each<[string, Finding | undefined, RegExp]>([
     /^fault: .*14\.12; Herald needs 15 or newer\. Upgrade/,
   ],
   ["a standby", judged(server, { ...right, isStandby: true }), /^fault: It is a standby.*at the primary/],
-  [
-    "as many connections as are needed",
-    judged(connections, { ...limits, others: 29 }),
-    /^ok: .*may open 68 connections; 68 are free/,
-  ],
-  [
-    "one connection less",
-    judged(connections, { ...limits, others: 30 }),
-    /^fault: .*the server leaves 67\. Raise max_connections/,
-  ],
-  [
-    "a user's limit",
-    judged(connections, { ...limits, role: 20, database: 30 }),
-    /^fault: .*this user's limit leaves 20/,
-  ],
-  ["a database's limit", judged(connections, { ...limits, database: 5 }), /^fault: .*the database's limit leaves 5/],
   ["all migrations", migrationsFinding(migrations, applied), /^nothing/],
   [
     "no migration",
@@ -97,16 +80,6 @@ test.each<[string, Finding | undefined, RegExp]>([
   ],
   ["an answer without keys", keys(undefined), /^fault: .*openid-configuration/],
   ["an answer that is an error", keys([], 404), /^fault: identity answers 404/],
-  [
-    "a receiver without an address",
-    refusal(error({ code: "ENODATA" }), RECEIVER, "https://r.example"),
-    /^fault: The name r\.example has no address/,
-  ],
-  [
-    "a receiver that falls silent",
-    refusal(error({ message: "timeout" }), RECEIVER, "https://r.example"),
-    /^fault: The receiver at r\.example does not answer/,
-  ],
 ])("of %s the doctor says what it is", (_name, finding, words) => {
   expect(finding ? `${finding.status}: ${finding.what} ${finding.remedy ?? ""}` : "nothing").toMatch(words);
 });

@@ -23,7 +23,7 @@ export const keyRing: Check<DatabaseSubject> = {
   },
 };
 
-/** The two halves of the keys for signing secrets, each undefined where its setting is not set or can't be used. */
+/** The two halves of the keys for signing secrets, each undefined if its setting is not set or can't be used. */
 interface SealingSubject {
   /** SECRET_SEALING_KEY */
   sealer: SecretSealer | undefined;

@@ -1,10 +1,6 @@
 import { createPublicKey, type JsonWebKey } from "node:crypto";
 import { getServers } from "node:dns";
 import { Resolver } from "node:dns/promises";
-import { once } from "node:events";
-import { isIP } from "node:net";
-import { connect, rootCertificates, type TLSSocket } from "node:tls";
-import { type AddressRules, createAddressGuard, type Resolve } from "@herald/common/security/address-guard";
 import type { Server } from "@herald/common/security/connection-fault";
 import type { createEgressProxy } from "@herald/dispatcher";
 import { plural } from "../output.ts";
@@ -12,17 +8,12 @@ import { type Check, type Finding, fault, ok, refusal, skipped, warning } from "
 
 const TIMEOUT_MS = 10_000;
 
-const notReached = [
-  "{name} at {host} can't be reached: {reason}.",
-  "Correct {url}, or open the way to it: port 443.",
-] as const;
-
 const KEY_SERVER: Server = {
   name: "the key server",
   urlSetting: "AUTH_JWKS_URL",
   caSetting: "NODE_EXTRA_CA_CERTS",
   rows: [],
-  other: notReached,
+  other: ["{name} at {host} can't be reached: {reason}.", "Correct {url}, or open the way to it: port 443."],
 };
 
 const PROXY_REMEDY =
@@ -30,29 +21,7 @@ const PROXY_REMEDY =
 const NAMES_REMEDY =
   "Open UDP and TCP port 53 to the name servers of this machine, or name others by DNS_SERVERS: `getent hosts NAME` asks those of the machine.";
 
-export const RECEIVER: Server = {
-  name: "the receiver",
-  urlSetting: "--url",
-  caSetting: "EXTRA_CA_FILE",
-  rows: [
-    [
-      /^ERR_ADDRESS_NOT_ALLOWED /,
-      "{host} has an address that is not public, or that DENIED_NETWORKS closes, and Herald sends nothing there.",
-      "Name a public receiver. For development, ALLOWED_PRIVATE_NETWORKS opens networks of your own.",
-    ],
-    // What c-ares says if a name server can't be asked, or can't answer.
-    [
-      /^(ETIMEOUT|ESERVFAIL|EREFUSED|ECONNREFUSED|ECANCELLED|EBADRESP) query/,
-      "The name servers do not say where {host} is{code}.",
-      NAMES_REMEDY,
-    ],
-    [/^ERR_EGRESS_PROXY /, "The egress proxy makes no way to {host}.", PROXY_REMEDY],
-    [/^ENODATA /, "The name {host} has no address.", "Correct the URL that --url names."],
-  ],
-  other: notReached,
-};
-
-/** The identity provider's keys. The subject is AUTH_JWKS_URL, undefined where it is not set. */
+/** The identity provider's keys. The subject is AUTH_JWKS_URL, undefined if it is not set. */
 export const jwks: Check<string | undefined> = {
   name: "identity provider's keys",
   async examine(url) {
@@ -97,19 +66,12 @@ function isUsable(jwk: JsonWebKey): boolean {
   }
 }
 
-/** The way that a dispatcher's attempts take. */
-interface WayOutSubject {
-  /** A receiver's; undefined where none was named. */
-  url: URL | undefined;
+/** How a dispatcher's attempts leave this machine. */
+interface WayOut {
   /** DNS_SERVERS; undefined for those of the machine. */
   servers: readonly string[] | undefined;
-  /** Asks these name servers. */
-  resolve: Resolve;
-  /** EXTRA_CA_FILE's text. */
-  extraCa: string | undefined;
-  addresses: AddressRules;
-  /** Where all attempts go through it. */
-  proxy?: ReturnType<typeof createEgressProxy> | undefined;
+  /** Undefined if EGRESS_PROXY_URL is not set. */
+  proxy: ReturnType<typeof createEgressProxy> | undefined;
 }
 
 /** RFC 6761: there is no such name, and name servers say so at once. That is an answer. */
@@ -118,7 +80,7 @@ const ANSWERS = ["ENOTFOUND", "ENODATA"];
 const NAMES_TIMEOUT_MS = 2_000;
 
 /** Asks each name server of dispatchers. */
-export const nameServers: Check<WayOutSubject> = {
+export const nameServers: Check<WayOut> = {
   name: "name servers",
   async examine({ servers = getServers() }) {
     const silent = await Promise.all(
@@ -140,49 +102,10 @@ export const nameServers: Check<WayOutSubject> = {
   },
 };
 
-export const egressProxy: Check<WayOutSubject> = {
+export const egressProxy: Check<WayOut> = {
   name: "egress proxy",
   async examine({ proxy }) {
     if (proxy === undefined || (await proxy.works())) return [];
     return fault("The egress proxy does not answer, or refuses its user.", PROXY_REMEDY);
   },
 };
-
-export const wayOut: Check<WayOutSubject> = {
-  name: "way out",
-  async examine({ url, resolve, extraCa, addresses, proxy }) {
-    if (url === undefined) return skipped("--url names no receiver to try.");
-    const host = url.hostname.replace(/^\[|\]$/g, "");
-    const guard = createAddressGuard(addresses, resolve);
-    try {
-      const blocked = guard.checkLiteral(host);
-      if (blocked) throw blocked;
-      const port = Number(url.port || 443);
-      const tunnel = await proxy?.open({ host, port }, guard, TIMEOUT_MS);
-      const socket = await secured(
-        connect({
-          host,
-          port,
-          ...(tunnel && { socket: tunnel }),
-          lookup: guard.lookup,
-          minVersion: "TLSv1.2",
-          rejectUnauthorized: true,
-          ...(isIP(host) === 0 && { servername: host }),
-          ...(extraCa !== undefined && { ca: [...rootCertificates, extraCa] }),
-        }),
-      );
-      const { remoteAddress } = socket;
-      const protocol = socket.getProtocol();
-      socket.destroy();
-      return ok(`${host} answers ${tunnel ? "through the egress proxy" : `at ${remoteAddress}`} with ${protocol}.`);
-    } catch (error) {
-      return refusal(error, RECEIVER, url.href);
-    }
-  },
-};
-
-async function secured(socket: TLSSocket): Promise<TLSSocket> {
-  socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error("timeout")));
-  await once(socket, "secureConnect");
-  return socket;
-}

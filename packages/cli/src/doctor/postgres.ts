@@ -22,24 +22,20 @@ export interface DatabaseSubject {
   openSession(): Promise<Session>;
   /** Whether DATABASE_URL lets statements be prepared under a name. */
   preparesStatements: boolean;
-  /** DATABASE_POOL_SIZE */
-  poolSize: number;
   /** DATABASE_TIMEOUT_SECONDS, in milliseconds. */
   statementTimeoutMs: number;
-  /** How many processes of Herald's run, or shall run. */
-  processes: number;
   /** The service that the database's user belongs to; undefined for one user of all services. */
   service: ServiceName | undefined;
   machineClock: Clock;
   /** Undefined if SECRET_KEYS is not set, or can't be used. */
   secretBox: SecretBox | undefined;
-  /** What this environment says of the settings that all processes share. */
+  /** This environment's values of the settings that all processes share. */
   facts: Facts;
 }
 
 /** A check that asks one thing, and judges the answer. */
 interface Asked<Row> extends Check<DatabaseSubject> {
-  judge(rows: readonly Row[], subject: Pick<DatabaseSubject, "poolSize" | "processes" | "facts">): Finding | Finding[];
+  judge(rows: readonly Row[], subject: Pick<DatabaseSubject, "facts">): Finding | Finding[];
 }
 
 function asked<Row>(name: string, sql: string, judge: Asked<Row>["judge"]): Asked<Row> {
@@ -80,7 +76,7 @@ export const server = asked<{ number: number; text: string; isStandby: boolean; 
 
 const LOSES = "a power cut loses events that Herald has acknowledged";
 
-/** What PostgreSQL has to give a session of Herald's, as a pattern; and what comes of another value. */
+/** The right values of a session's settings, as a pattern; and the effect of another value. */
 const SESSION_SETTINGS: Readonly<Record<string, readonly [RegExp, string]>> = {
   search_path: [/^public$/, "Herald's tables, which are in public, are not found"],
   default_transaction_read_only: [/^off$/, "nothing can be written"],
@@ -190,7 +186,7 @@ async function write(session: Session): Promise<void> {
   await session.query("commit");
 }
 
-/** What a commit waits for. It is given up. */
+/** Finds out why a commit hangs, and cancels it. */
 async function hanging(session: Session, pid: number | undefined): Promise<Finding> {
   const [found] = await session.query<{ wait: string | null }>(
     `select concat_ws(' ', wait_event_type, wait_event) as wait, pg_cancel_backend(pid) from pg_stat_activity where pid = $1`,
@@ -208,54 +204,6 @@ async function hanging(session: Session, pid: number | undefined): Promise<Findi
     "A lock: see who holds it in pg_locks. Otherwise the server's disk is too slow, or it is overloaded.",
   );
 }
-
-/** Connections that stay free for a migration or a command beside the services. */
-const SPARE = 2;
-
-/**
- * `server` is max_connections, without those that are kept for administrators; `others` are connections of others than Herald's: of
- * another user's, anybody may see that it is there and what it is called. A limit is -1 where there is none.
- */
-export const connections = asked<
-  Record<"server" | "others" | "role" | "database", number> & Record<"user" | "name", string>
->(
-  "connections",
-  `select
-     current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-       - coalesce(current_setting('reserved_connections', true), '0')::int as server,
-     (select count(*) from pg_stat_activity where usesysid is not null and application_name not like 'herald%')::int as others,
-     quote_ident(current_user) as user, quote_ident(current_database()) as name,
-     (select rolconnlimit from pg_roles where rolname = current_user) as role,
-     (select datconnlimit from pg_database where datname = current_database()) as database`,
-  (
-    [
-      { server, others, role, database, user, name } = {
-        server: 0,
-        others: 0,
-        role: -1,
-        database: -1,
-        user: "",
-        name: "",
-      },
-    ],
-    { poolSize, processes },
-  ) => {
-    // One more than the pool: /readyz has its own.
-    const needed = processes * (poolSize + 1) + SPARE;
-    const limits = [
-      { free: Math.max(0, server - others), what: "the server", raise: "Raise max_connections and restart it" },
-      { free: role, what: "this user's limit", raise: `\`alter role ${user} connection limit ${needed}\`` },
-      { free: database, what: "the database's limit", raise: `\`alter database ${name} connection limit ${needed}\`` },
-    ].filter(({ free }) => free >= 0);
-    const tightest = limits.reduce((least, each) => (each.free < least.free ? each : least));
-    const wanted = `${processes} processes with DATABASE_POOL_SIZE=${poolSize} may open ${needed} connections`;
-    if (needed <= tightest.free) return ok(`${wanted}; ${tightest.free} are free.`);
-    return fault(
-      `${wanted}; ${tightest.what} leaves ${tightest.free}.`,
-      `${tightest.raise}, or lower DATABASE_POOL_SIZE. --processes says how many processes run.`,
-    );
-  },
-);
 
 /** From this difference of clocks on, logs of several machines can't be read side by side. */
 const FAR_OFF_S = 60;
@@ -321,7 +269,7 @@ export const settingsAlike = asked<Process>(
   `select id, service, name, facts from process where said_at > now() - interval '${SILENT_SECONDS} seconds'`,
   (living, { facts }) => {
     const differences = differencesOf([{ id: "", service: "this", name: "environment", facts }, ...living]);
-    // What this environment has of its own, other checks try.
+    // Without living processes this environment alone differs from nothing.
     return (living.length === 0 ? [] : differences).map(({ what }) =>
       warning(what, "Give all of them the right value, and restart those that have another one."),
     );

@@ -24,7 +24,7 @@ export const rights: Check<DatabaseSubject> = {
         `As an administrator: \`grant usage on schema public to ${user}\``,
       );
     const needed = rightsOf(service ? NEEDED_RIGHTS[service] : Object.values(NEEDED_RIGHTS).flat());
-    // What is not there at all lacks no right: the schema's check names it.
+    // The schema's check names a table that is missing: here it lacks no right.
     const lacks = await session.query<Right>(
       `select * from json_to_recordset($1) as needed (privilege text, object text, of_column text)
        where not case

@@ -64,7 +64,7 @@ export function migrationsFinding(
   );
 }
 
-/** What the migrations make, by their text: the statement of each index, the body of each function. */
+/** The objects that the migrations make, by their text: the statement of each index, the body of each function. */
 function madeBy(migrations: readonly Migration[]) {
   const text = migrations.map(({ sql }) => sql).join("\n");
   const all = (pattern: RegExp) => [...text.matchAll(pattern)];
@@ -79,7 +79,7 @@ function madeBy(migrations: readonly Migration[]) {
 const SEARCH_PATH = "pg_catalog, public, pg_temp";
 
 /**
- * What others than the migrations have done to Herald's tables, indexes and functions, as far as it stops or slows Herald. Each
+ * Finds changes to Herald's tables, indexes and functions that no migration made, and that stop or slow Herald. Each
  * remedy is a statement. Locks nothing; reads PostgreSQL's catalogue.
  */
 async function changesOf(session: Session, migrations: readonly Migration[]): Promise<Finding[]> {

@@ -25,7 +25,7 @@ const allSettings = {
   ...relaySettings,
 };
 
-/** Settings of any service, none of which has to be there: an environment may be that of one service. */
+/** Settings of any service, all of them optional: an environment may be that of one service. */
 const optionalSettings = Object.fromEntries(
   Object.entries<Setting>(allSettings).map(([name, { required: _required, ...setting }]) => [name, setting]),
 ) as unknown as { [Name in keyof typeof allSettings]: Omit<(typeof allSettings)[Name], "required"> };
@@ -75,7 +75,7 @@ export function misspelt(environment: Environment): Finding[] {
 }
 
 /**
- * What an environment says of the settings that all processes share: all of one service, or those that are set.
+ * An environment's values of the settings that all processes share: all of one service, or those that are set.
  *
  * @throws ConfigError if one of them can't be used
  */

@@ -21,7 +21,7 @@ export interface RejectedQueue {
  * Runs a task on the rejected queue. Meanwhile other processes don't see the messages that it has read. They go back at the
  * end, even where this process dies.
  *
- * @throws where there is no such queue
+ * @throws if there is no such queue
  */
 export async function withRejectedQueue<T>(
   connection: ChannelModel,
@@ -123,7 +123,7 @@ export function originalHeaders({ headers }: RejectedMessage): Record<string, st
   return Object.fromEntries(Object.entries(carriedHeaders(headers)).filter(([name]) => !ADDED_HEADERS.test(name)));
 }
 
-/** What can be read of a content that breaks the contract; null where it says nothing. */
+/** The readable facts of a content that breaks the contract; null if it says nothing. */
 export function factsOf({ content }: RejectedMessage): Record<"eventId" | "type" | "organizationId", string | null> {
   const value = parse(content);
   const text = (name: string) => (typeof value?.[name] === "string" ? value[name] : null);

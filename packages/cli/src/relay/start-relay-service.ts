@@ -15,7 +15,7 @@ import type { relaySettings } from "./relay-settings.ts";
 const READING_LIFE_MS = 1_000;
 
 /**
- * What a relay counts, and what its outbox holds, which is read at each scrape. A figure that can't be read is not exported.
+ * Metrics of a relay's work, and of its outbox, which is read at each scrape. A figure that can't be read is not exported.
  *
  * @param readLag reads the outbox
  */

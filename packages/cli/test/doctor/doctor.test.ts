@@ -7,7 +7,7 @@ import { depthOf } from "../../src/connections.ts";
 import { callHerald, runHerald } from "../run-herald.ts";
 import { useRightSetUp } from "./right-set-up.ts";
 
-const { postgres, broker, caFile, receiverUrl, settings: right, complaints } = useRightSetUp();
+const { postgres, broker, caFile, settings: right, complaints } = useRightSetUp();
 
 /** As docs/operating/doctor.md lists them. */
 function documentedChecks(): string[] {
@@ -17,7 +17,7 @@ function documentedChecks(): string[] {
 
 describe("of a right set-up", () => {
   test("the doctor says that there is nothing to do, with each check in a table", async () => {
-    const { code, stdout, stderr } = await runHerald(["doctor", "--url", receiverUrl()], right());
+    const { code, stdout, stderr } = await runHerald(["doctor"], right());
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/^STATUS +CHECK +FINDING\n/);
     expect(stdout.trimEnd().split("\n").at(-1)).toBe("Nothing to do.");

@@ -9,7 +9,6 @@ import { declareTopology } from "@herald/common/broker/topology";
 import { machineClock } from "@herald/common/runtime/clock";
 import { newSealingKeys, type SealingKeys } from "@herald/common/security/sealing-keys";
 import { certificates } from "@herald/dev/harness/certificates";
-import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
 import { type NameServer, nameServer } from "@herald/dev/harness/name-server";
 import { type OwnPostgres, useOwnPostgres } from "@herald/dev/harness/own-postgres";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
@@ -19,7 +18,7 @@ import { type ConfirmChannel, connect } from "amqplib";
 import type { NamedFinding } from "../../src/doctor/finding.ts";
 import { callHerald } from "../run-herald.ts";
 
-/** What is other than in the set-up that is right. */
+/** The differences from the right set-up. */
 export interface Change {
   settings?: Record<string, string>;
   args?: string[];
@@ -35,8 +34,6 @@ export interface RightSetUp {
   caFile: string;
   /** The pair of keys for signing secrets, as the two settings have it. */
   sealingKeys: SealingKeys;
-  /** Of a receiver that can be reached. */
-  receiverUrl(): string;
   settings(): Record<string, string>;
   /** Has the identity provider answer something else, until the next call; without an argument what is right. */
   answerKeys(text?: string): void;
@@ -55,13 +52,11 @@ export function useRightSetUp(): RightSetUp {
   const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const rightKeys = JSON.stringify({ keys: [publicKey.export({ format: "jwk" })] });
   let keys = rightKeys;
-  let receiver: HttpsReceiver;
   let keyServer: Server;
   let nameServers: NameServer;
 
   beforeAll(async () => {
     writeFileSync(caFile, (await certificates()).caPem);
-    receiver = await httpsReceiver({ host: "localhost" });
     nameServers = await nameServer();
     keyServer = createServer((_request, response) => void response.setHeader("connection", "close").end(keys));
     await once(keyServer.listen(0, "127.0.0.1"), "listening");
@@ -70,7 +65,6 @@ export function useRightSetUp(): RightSetUp {
     });
   }, STACK_TIMEOUT_MS);
   afterAll(async () => {
-    await receiver?.close();
     await nameServers?.close();
     keyServer?.closeAllConnections();
     keyServer?.close();
@@ -105,7 +99,7 @@ export function useRightSetUp(): RightSetUp {
     const { settings: changed = {}, args = [], aheadMs = 0 } = change;
     const wrong = { ...machineClock, now: () => new Date(Date.now() + aheadMs) };
     const { code, stdout, stderr } = await callHerald(
-      ["doctor", "--json", "--url", receiver.url, ...args],
+      ["doctor", "--json", ...args],
       { ...settings(), ...changed },
       { machineClock: wrong },
     );
@@ -127,7 +121,6 @@ export function useRightSetUp(): RightSetUp {
     broker,
     caFile,
     sealingKeys,
-    receiverUrl: () => receiver.url,
     settings,
     answerKeys: (text = rightKeys) => {
       keys = text;

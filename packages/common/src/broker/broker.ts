@@ -45,13 +45,13 @@ export function probeForAlarms(connection: BrokerScope["connection"], exchange: 
     channel.publish(exchange, "nobody", Buffer.alloc(0));
   }
 
-  // What fails here shows in the connection itself.
+  // The connection itself reports what fails here.
   const timer = setInterval(() => void probe().catch(() => undefined), everyMs);
   timer.unref();
   return () => clearInterval(timer);
 }
 
-// What a broker hands out and throws, for services, which stand on this file and not on the package below it.
+// Services import a broker's types and errors from here, and not from the package below it.
 export {
   type Consumer,
   type ConsumerOptions,
@@ -64,18 +64,18 @@ export {
 export interface BrokerOptions {
   /** amqp://user:password@host:port/vhost, or amqps:// */
   url: string;
-  /** PEM certificates of the authorities that the broker's certificate may come from; those of Node where absent. */
+  /** PEM certificates of the authorities that the broker's certificate may come from; those of Node if absent. */
   ca?: string | undefined;
   /** First part of every exchange's and queue's name. */
   namespace: string;
-  /** The service whose connection it is; it declares all of Herald's exchanges and queues where absent. */
+  /** The service whose connection it is; it declares all of Herald's exchanges and queues if absent. */
   side?: Side;
   /** The name of the process in the broker's list of connections: "herald-publisher". */
   name: string;
   log: BrokerLog;
-  /** How long the broker may take to answer that a connection or a channel is closed; 2 s where absent. */
+  /** How long the broker may take to answer that a connection or a channel is closed; 2 s if absent. */
   closeTimeoutMs?: number;
-  /** How often to ask whether the broker takes messages; 10 s where absent. */
+  /** How often to ask whether the broker takes messages; 10 s if absent. */
   probeMs?: number;
 }
 
@@ -87,7 +87,7 @@ const PROBE_MS = 10_000;
  * outage: no error of the broker needs an answer, except a `NotSentError`.
  */
 export interface Broker {
-  /** What this Herald's exchanges and queues are called. */
+  /** The names of this Herald's exchanges and queues. */
   readonly names: Names;
   /** Connected, not blocked, and everything that was started on it is set up. */
   isReady(): boolean;
@@ -127,7 +127,7 @@ export function connectBroker(brokerOptions: BrokerOptions): Broker {
   const own = names(namespace);
   let reply: Reply | undefined;
 
-  // What has the key of no queue is dropped. Each of the services' users may write to one of these.
+  // A message whose key fits no queue is dropped. Each of the services' users may write to one of these.
   const probedBy: Record<Side, string> = {
     "management-api": own.requestsExchange,
     publisher: own.dispatchExchange,

@@ -1,7 +1,7 @@
 /** RabbitMQ takes these as instructions: it routes the message to what they name as well. */
 const ROUTING = new Set(["CC", "BCC"]);
 
-/** All of a message's headers have to fit into one frame, of which amqplib can fill 64 KiB. */
+/** All of a message's headers have to fit into one frame: amqplib can fill 64 KiB of it. */
 const MAX_CARRIED_LENGTH = 8 * 1024;
 
 /**

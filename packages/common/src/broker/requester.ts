@@ -16,7 +16,7 @@ export interface Requester {
   /**
    * Sends a message and waits for what its consumer makes of it (`IncomingMessage.reply`).
    *
-   * @returns the answer; undefined where none came in time, where no queue takes it, and where the channel died
+   * @returns the answer; undefined if none came in time, where no queue takes it, and where the channel died
    *   meanwhile: the answer's address died with it. The request may have been carried out in all of these cases.
    */
   request(request: Request): Promise<Buffer | undefined>;
@@ -112,11 +112,11 @@ export function startRequester(scope: BrokerScope): Requester {
   };
 }
 
-/** What RabbitMQ makes of the reply queue's name: the address of one requester's channel. */
+/** RabbitMQ turns the reply queue's name into this: the address of one requester's channel. */
 const REPLY_ADDRESS_PREFIX = "amq.rabbitmq.reply-to.";
 
 /**
- * What answers requests of a `Requester` and nothing else. It sends without confirms, keeps nothing and never throws: a requester that
+ * Answers requests of a `Requester` and nothing else. It sends without confirms, keeps nothing and never throws: a requester that
  * receives no answer has a timeout.
  */
 export function startReplier(scope: BrokerScope, log: BrokerLog): Reply {

@@ -69,10 +69,10 @@ const DELIVERY_LIMIT = 20;
 /** A delivery limit that is never reached. RabbitMQ 4 has -1 for no limit, which RabbitMQ 3 refuses. */
 const NO_DELIVERY_LIMIT = 1_000_000_000;
 
-/** What may wait in the queue of a dispatcher that stands still. */
+/** The most bytes that wait in the queue of a dispatcher that stands still. */
 const MAX_HANDED_OVER_BYTES = 64 * 1024 ** 2;
 
-/** What may wait in one inbox queue. Beyond it the broker refuses events of these organizations alone, and their emitters keep them. */
+/** The most that waits in one inbox queue. Beyond it the broker refuses events of these organizations alone, and their emitters keep them. */
 const MAX_INBOX_BYTES = 1024 ** 3;
 
 /** The service whose part of the topology a process declares: where each service has its own broker user, it may declare no more. */
@@ -82,7 +82,7 @@ export type Side = "management-api" | "publisher" | "dispatcher";
  * Declares what a service sends to and reads from, except the queues of dispatchers, and leaves alone what is there already. Every channel runs
  * this before it works, so the order in which services start, and a queue that was deleted, do not matter.
  *
- * @param side of all three where absent
+ * @param side of all three if absent
  * @throws where an exchange or a queue exists with other arguments (406). These can't be changed in place: the queue has
  * to be emptied and deleted by hand.
  */

@@ -19,7 +19,7 @@ export const safetySettings = {
   },
 } as const satisfies Settings;
 
-/** What a process may take, from which follows how much it holds at once: see memory.ts. */
+/** The memory that a process may take. How much it holds at once follows from it: see memory.ts. */
 export const memorySettings = {
   MEMORY_MIB: {
     type: "integer",

@@ -20,7 +20,7 @@ const MAX_TYPES = 500;
 
 const words = { type: "string", minLength: 1, maxLength: 500, pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]*$" };
 
-/** What a file of types has to be. A name is a part of addresses, headers and routing keys. */
+/** The schema of a file of types. A name is a part of addresses, headers and routing keys. */
 const FILE_SCHEMA = {
   type: "object",
   minProperties: 1,
@@ -41,7 +41,7 @@ const FILE_SCHEMA = {
 };
 
 /**
- * Reads the types of events that this Herald delivers: the file's, or the default ones where none is named.
+ * Reads the types of events that this Herald delivers: the file's, or the default ones if none is named.
  *
  * @throws ConfigError that names the file, the place in it and what has to be there
  */
@@ -69,13 +69,13 @@ function parse(file: string): unknown {
   }
 }
 
-/** What is wrong with what a file holds: each with its JSON pointer. */
+/** The faults of a file's content, each with its JSON pointer. */
 function problemsOf(value: unknown): string[] {
   const validate = new Ajv2020({ allErrors: true, strict: false }).compile(FILE_SCHEMA);
-  // A name that is refused is told twice: by itself, and as one of the names.
+  // Ajv reports a refused name twice: by itself, and as one of the names.
   if (!validate(value)) {
-    const told = (validate.errors ?? []).filter(({ keyword }) => keyword !== "propertyNames");
-    return told.map((error) => `${pointerOf(error)} ${inWords(error)}`);
+    const errors = (validate.errors ?? []).filter(({ keyword }) => keyword !== "propertyNames");
+    return errors.map((error) => `${pointerOf(error)} ${inWords(error)}`);
   }
   const catalogue = value as Catalogue;
   return Object.keys(catalogue).flatMap((type) => {
@@ -91,7 +91,7 @@ function problemsOf(value: unknown): string[] {
 }
 
 /**
- * What publishers ask of events by this catalogue. Schemas of data are compiled here, once.
+ * The demands of this catalogue on events, for publishers. Schemas of data are compiled here, once.
  *
  * @throws Error where one can't be compiled
  */

@@ -94,7 +94,7 @@ describe("readConfig", () => {
     );
   });
 
-  test("what several settings together have wrong is told where each is right by itself", () => {
+  test("a fault of several settings together is reported if each is right by itself", () => {
     const together = ({ PORT }: { PORT: number }) => (PORT === 81 ? ["PORT is taken"] : []);
     expect(() => readConfig(settings, { URL: "postgres://a", PORT: "81" }, together)).toThrow("PORT is taken");
     expect(() => readConfig(settings, { URL: "postgres://a", PORT: "82" }, together)).not.toThrow();

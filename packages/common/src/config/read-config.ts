@@ -49,10 +49,10 @@ export function readConfig<const S extends Settings>(
   );
   if (validate(values)) problems.push(...problemsOf(values as Config<S>));
   else {
-    // What is missing since its file can't be read is told by then.
-    const told = ({ keyword, params }: ErrorObject) =>
+    // A setting that is missing because its file can't be read is among the problems already.
+    const isKnown = ({ keyword, params }: ErrorObject) =>
       keyword === "required" && problems.some((problem) => problem.startsWith(`${params.missingProperty}_FILE `));
-    for (const error of validate.errors ?? []) if (!told(error)) problems.push(describe(error, all, values));
+    for (const error of validate.errors ?? []) if (!isKnown(error)) problems.push(describe(error, all, values));
   }
   if (values.HERALD_ENV !== "development") problems.push(...unsafeSettings(values));
   if (problems.length > 0) throw new ConfigError(problems);

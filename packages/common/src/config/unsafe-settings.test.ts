@@ -1,9 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { type SettingValues, unsafeSettings } from "./unsafe-settings.ts";
 
-/** 32 bytes of which each is another one. */
+/** 32 different bytes. */
 const RANDOM = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7 + 1));
-/** What stands before an X25519 private key in PKCS#8. */
+/** PKCS#8 has this before an X25519 private key. */
 const PREFIX = Buffer.from("302e020100300506032b656e04220420", "hex");
 const key = (id: string, bytes: Buffer = RANDOM) => `${id}:${Buffer.concat([PREFIX, bytes]).toString("base64")}`;
 const TOKENS = { AUTH_ISSUER: "https://login.example.com", AUTH_AUDIENCE: "herald" };
@@ -18,7 +18,7 @@ const REFUSED: readonly Row[] = [
   ["DATABASE_URL", "postgres://herald:x@10.0.0.7/herald?sslmode=no-verify", {}, /read and changed on the way/],
   ["DATABASE_URL", "postgres://herald:x@localhost/herald?host=10.0.0.7", {}, /read and changed on the way/],
   ["DATABASE_URL", "postgres://herald:x@db/herald", { ALLOW_PLAINTEXT: "amqp" }, /ALLOW_PLAINTEXT=postgres/],
-  // What pg makes of them: no check of the certificate, the last sslmode, and no TLS.
+  // pg reads these as no check of the certificate, the last sslmode, and no TLS.
   ["DATABASE_URL", "postgres://herald:x@db/h?sslmode=require&uselibpqcompat=true", {}, /read and changed on the way/],
   ["DATABASE_URL", "postgres://herald:x@db/h?sslmode=prefer&uselibpqcompat=true", {}, /read and changed on the way/],
   ["DATABASE_URL", "postgres://herald:x@db/h?sslmode=verify-full&sslmode=disable", {}, /read and changed on the way/],
@@ -59,7 +59,7 @@ const REFUSED: readonly Row[] = [
   ["ALLOWED_PRIVATE_NETWORKS", "fe80::/64", {}, /own machine/],
   ["ALLOWED_PRIVATE_NETWORKS", "100.64.0.0/10", {}, /DENIED_NETWORKS/],
   ["ALLOWED_PRIVATE_NETWORKS", "fc00::/7", {}, /DENIED_NETWORKS/],
-  ["PAGE_FRAME_ANCESTORS", "https://*", {}, /https:\/\/\*, or whoever/],
+  ["PAGE_FRAME_ANCESTORS", "https://*", {}, /https:\/\/\*, or an attacker/],
   ["PAGE_FRAME_ANCESTORS", "https://app.example.com https://*.example.com", {}, /of https:\/\/\*\.example\.com, /],
   ["PAGE_FRAME_ANCESTORS", "http://app.example.com", {}, /https:\/\/ and without/],
 ];
@@ -106,7 +106,7 @@ describe("what production refuses", () => {
     expect(unsafeSettings({ ...beside, [name]: value })).toEqual([]);
   });
 
-  test("all faults are told at once, also two of one setting", () => {
+  test("all faults are listed at once, also two of one setting", () => {
     const problems = unsafeSettings({ AMQP_URL: "amqp://guest:guest@mq", PUBLIC_ORIGIN: "http://herald.example.com" });
     expect(problems.map((problem) => problem.split(" ")[0])).toEqual(["AMQP_URL", "AMQP_URL", "PUBLIC_ORIGIN"]);
   });

@@ -4,51 +4,16 @@ import { contains, isWiderThanAnyPrivate, type Networks, overlap, parseNetworks 
 /** Settings by their names, as far as a program reads them. */
 export type SettingValues = Readonly<Record<string, unknown>>;
 
-/** What is unsafe about a value, and what to do; undefined where it is safe. It never holds a secret. */
-type Judge = (value: string, settings: SettingValues) => string | undefined;
+/**
+ * Says whether a value is unsafe, or which part of it, which replaces `{}` in the sentence. The sentence says why and what to do, and never
+ * holds a secret.
+ */
+type Check = readonly [find: (value: string, settings: SettingValues) => boolean | string, sentence: string];
 
 /** HS256 wants a key that is as long as its hash (RFC 7518, section 3.2). */
 const SECRET_BYTES = 32;
-/** Of 32 random bytes, fewer are distinct once in 10^15 times. */
+/** 32 random bytes have fewer distinct ones once in 10^15 times. */
 const DISTINCT_BYTES = 16;
-
-const database: readonly Judge[] = [
-  guessableLogin,
-  openDatabaseLogin,
-  (url, settings) => plaintextDatabase(url, settings, "DATABASE_CA_FILE"),
-];
-
-/** The checks for values that production refuses, by the setting that an operator would change. */
-const RULES: Readonly<Record<string, readonly Judge[]>> = {
-  DATABASE_URL: database,
-  OUTBOX_DATABASE_URL: [guessableLogin, openDatabaseLogin, (url, settings) => plaintextDatabase(url, settings)],
-  AMQP_URL: [guessableLogin, namelessLogin, plaintextAmqp],
-  SECRET_KEYS: [trivialKeys],
-  AUTH_JWT_SECRET: [weakSecret, anybodysTokens],
-  AUTH_JWKS_URL: [replaceableKeys],
-  PUBLIC_ORIGIN: [plaintextPage],
-  PAGE_FRAME_ANCESTORS: [anybodysFrame],
-  ALLOWED_PRIVATE_NETWORKS: [openGuard, openMachine],
-};
-
-/** Every setting that is checked, or that the check of another setting reads. */
-export const JUDGED_SETTINGS: readonly string[] = [
-  ...Object.keys(RULES),
-  ...["DATABASE_CA_FILE", "AUTH_ISSUER", "AUTH_AUDIENCE", "DENIED_NETWORKS"],
-];
-
-/**
- * What of these settings production must not run with: a sentence for each fault, which names the setting and says what to do. Values
- * that can't be read at all are left to the code that reads them.
- */
-export function unsafeSettings(settings: SettingValues): string[] {
-  return Object.entries(RULES).flatMap(([setting, judges]) => {
-    const value = settings[setting];
-    if (value === undefined || value === "") return [];
-    const problems = judges.flatMap((judge) => judge(String(value), settings) ?? []);
-    return problems.map((problem) => `${setting} is not safe with HERALD_ENV=production: ${problem}`);
-  });
-}
 
 /** Passwords that attackers try first. */
 const USUAL_PASSWORDS: ReadonlySet<string> = new Set(
@@ -60,66 +25,143 @@ const USUAL_PASSWORDS: ReadonlySet<string> = new Set(
     .flatMap((word) => [word, `${word}1`, `${word}123`]),
 );
 
-function guessableLogin(text: string): string | undefined {
-  const login = loginOf(text);
-  if (login === undefined || login.user === "") return undefined;
-  if (login.user === login.password) return "its password is the user's name. Give the user a random one.";
-  if (!USUAL_PASSWORDS.has(login.password.toLowerCase())) return undefined;
-  return "its password is one that everybody tries first. Give the user a random one.";
-}
+/** Addresses without receivers: the machine itself, its link, and the clouds' endpoints that give machines their credentials. */
+const OF_THE_MACHINE: Networks = parseNetworks(
+  "its own",
+  "0.0.0.0/8,127.0.0.0/8,169.254.0.0/16,::/127,fe80::/10,100.100.100.200,168.63.129.16,192.0.0.192,fd00:ec2::/32,fd20:ce::254",
+);
 
-function openDatabaseLogin(text: string): string | undefined {
-  const server = postgresOf(text);
-  if (server === undefined || isThisMachine(server.host) || server.password !== "" || server.hasClientKey) {
-    return undefined;
-  }
-  return "it has no password, so whoever reaches the server gets in. Give the user a random one, or a certificate (sslcert and sslkey).";
-}
+const IN_PLAINTEXT = "what it carries can be read and changed on the way.";
+const OWN_NETWORK = "where the network is yours alone.";
 
-function namelessLogin(text: string): string | undefined {
-  const url = urlOf(text);
-  if (url === undefined || url.username !== "" || url.password !== "") return undefined;
-  return "without a user in it, RabbitMQ is asked as guest, whose password everybody knows. Name a user of Herald's own.";
-}
+const guessable: Check = [
+  (url) => {
+    const { user, password } = loginOf(url);
+    if (user === "") return false;
+    if (user === password) return "the user's name";
+    return USUAL_PASSWORDS.has(password.toLowerCase()) && "one that everybody tries first";
+  },
+  "its password is {}. Give the user a random one.",
+];
 
-function plaintextAmqp(text: string, settings: SettingValues): string | undefined {
-  const url = urlOf(text);
-  if (url === undefined || url.protocol !== "amqp:") return undefined;
-  if (isThisMachine(url.hostname) || isAllowedPlaintext("amqp", settings)) return undefined;
-  return "what it carries can be read and changed on the way. Write amqps://, or ALLOW_PLAINTEXT=amqp where the network is yours alone.";
-}
+const withoutPassword: Check = [
+  (url) => {
+    const server = remotePostgres(url);
+    return server !== undefined && server.login.password === "" && !server.hasClientKey;
+  },
+  "it has no password, so anyone who reaches the server gets in. Give the user a random one, or a certificate (sslcert and sslkey).",
+];
 
-function plaintextDatabase(text: string, settings: SettingValues, caSetting?: string): string | undefined {
-  if (caSetting !== undefined && settings[caSetting]) return undefined;
-  const server = postgresOf(text);
-  if (server === undefined || server.isChecked) return undefined;
-  if (isThisMachine(server.host) || isAllowedPlaintext("postgres", settings)) return undefined;
-  const file = caSetting === undefined ? "" : ` or set ${caSetting},`;
-  return `what it carries can be read and changed on the way. Add sslmode=verify-full to it,${file} or write ALLOW_PLAINTEXT=postgres where the network is yours alone.`;
-}
+const isPlainPostgres = (url: string, settings: SettingValues) =>
+  remotePostgres(url)?.isChecked === false && !isAllowedPlaintext("postgres", settings);
 
-interface PostgresServer {
-  host: string;
-  user: string;
-  password: string;
-  /** Whether pg takes no other server for this one. */
-  isChecked: boolean;
-  hasClientKey: boolean;
+/** The values that production refuses, by the setting that an operator would change. */
+const CHECKS: readonly (readonly [setting: string, ...Check])[] = [
+  ["DATABASE_URL", ...guessable],
+  ["DATABASE_URL", ...withoutPassword],
+  [
+    "DATABASE_URL",
+    (url, settings) => !settings.DATABASE_CA_FILE && isPlainPostgres(url, settings),
+    `${IN_PLAINTEXT} Add sslmode=verify-full to it, or set DATABASE_CA_FILE, or write ALLOW_PLAINTEXT=postgres ${OWN_NETWORK}`,
+  ],
+  ["OUTBOX_DATABASE_URL", ...guessable],
+  ["OUTBOX_DATABASE_URL", ...withoutPassword],
+  [
+    "OUTBOX_DATABASE_URL",
+    isPlainPostgres,
+    `${IN_PLAINTEXT} Add sslmode=verify-full to it, or write ALLOW_PLAINTEXT=postgres ${OWN_NETWORK}`,
+  ],
+  ["AMQP_URL", ...guessable],
+  [
+    "AMQP_URL",
+    (text) => urlOf(text)?.username === "" && urlOf(text)?.password === "",
+    "without a user in it, RabbitMQ is asked as guest, whose password everybody knows. Name a user of Herald's own.",
+  ],
+  [
+    "AMQP_URL",
+    (text, settings) => {
+      const url = urlOf(text);
+      return url?.protocol === "amqp:" && !isThisMachine(url.hostname) && !isAllowedPlaintext("amqp", settings);
+    },
+    `${IN_PLAINTEXT} Write amqps://, or ALLOW_PLAINTEXT=amqp ${OWN_NETWORK}`,
+  ],
+  [
+    "SECRET_KEYS",
+    trivialKeys,
+    "the keys of these ids are not random: {}. Make a pair with herald keys make, and rotate to it.",
+  ],
+  [
+    "AUTH_JWT_SECRET",
+    isWeakSecret,
+    "it is short, or not random. Make one with openssl rand -base64 32, or use AUTH_JWKS_URL of your identity provider.",
+  ],
+  [
+    "AUTH_JWT_SECRET",
+    (_secret, settings) => ["AUTH_ISSUER", "AUTH_AUDIENCE"].filter((name) => !settings[name]).join(" and "),
+    "tokens that were made with it for other applications would be accepted. Set {}.",
+  ],
+  [
+    "AUTH_JWKS_URL",
+    isPlainHttp,
+    "an attacker on the way can put keys of their own into the answer, and sign tokens for every organization. Write https://.",
+  ],
+  [
+    "PUBLIC_ORIGIN",
+    isPlainHttp,
+    "an attacker on the way can read the admins' tokens and change the page. Put TLS in front, and write https://.",
+  ],
+  [
+    "PAGE_FRAME_ANCESTORS",
+    (text) =>
+      text
+        .split(" ")
+        .filter((each) => each.includes("*") || isPlainHttp(each))
+        .join(", "),
+    "any page of {}, or an attacker on the way to it, could show the admin page in a frame and lead an admin's clicks. Name origins with https:// and without *.",
+  ],
+  [
+    "ALLOWED_PRIVATE_NETWORKS",
+    (text) => shown(networksOf(text).filter(isWiderThanAnyPrivate)),
+    "{} opens far more than a private network, as the inside of your cloud. Name the networks that receivers are in.",
+  ],
+  [
+    "ALLOWED_PRIVATE_NETWORKS",
+    ofTheMachine,
+    "{} opens the dispatcher's own machine, or where a cloud hands out its credentials. Name the networks that receivers are in, or deny those within them by DENIED_NETWORKS.",
+  ],
+];
+
+/** Every setting that is checked, or that the check of another setting reads. */
+export const JUDGED_SETTINGS: readonly string[] = [
+  ...new Set(CHECKS.map(([setting]) => setting)),
+  ...["DATABASE_CA_FILE", "AUTH_ISSUER", "AUTH_AUDIENCE", "DENIED_NETWORKS"],
+];
+
+/**
+ * A sentence for each of these settings that production must not run with: it names the setting and says what to do. Values that can't be
+ * read at all are left to the code that reads them.
+ */
+export function unsafeSettings(settings: SettingValues): string[] {
+  return CHECKS.flatMap(([setting, find, sentence]) => {
+    const value = settings[setting];
+    const found = value !== undefined && value !== "" && find(String(value), settings);
+    return found ? [`${setting} is not safe with HERALD_ENV=production: ${sentence.replace("{}", `${found}`)}`] : [];
+  });
 }
 
 /**
- * What pg makes of a URL, with the environment variables that it reads besides. It is asked, since the text is no witness: of two
- * values of sslmode pg takes the last, and with `uselibpqcompat=true` it checks nothing for `require`.
+ * The server that pg connects to by a URL, and by the environment variables that it reads besides. pg is asked, since the text says less: if sslmode has two
+ * values, pg takes the last, and with `uselibpqcompat=true` it checks nothing for `require`.
  */
-function postgresOf(text: string): PostgresServer | undefined {
+function postgresOf(text: string) {
   try {
     const { host, user, password, ssl } = new pg.Client({ connectionString: text });
     const options: unknown = ssl;
     const tls = typeof options === "object" && options !== null ? (options as Record<string, unknown>) : undefined;
     return {
       host,
-      user: user ?? "",
-      password: password ?? "",
+      login: { user: user ?? "", password: password ?? "" },
+      /** Whether pg checks that it is this server. */
       isChecked: options === true || (tls !== undefined && tls.rejectUnauthorized !== false),
       hasClientKey: tls?.key !== undefined,
     };
@@ -128,11 +170,18 @@ function postgresOf(text: string): PostgresServer | undefined {
   }
 }
 
-/** The user and password of a URL; of one for PostgreSQL, those that pg takes. */
-function loginOf(text: string): { user: string; password: string } | undefined {
-  if (/^postgres(ql)?:/i.test(text)) return postgresOf(text);
+/** The PostgreSQL of a URL, if it is on another machine. */
+function remotePostgres(url: string) {
+  const server = postgresOf(url);
+  return server && !isThisMachine(server.host) ? server : undefined;
+}
+
+/** The user and password of a URL; for PostgreSQL, those that pg takes. Empty if they can't be read. */
+function loginOf(text: string): { user: string; password: string } {
+  const none = { user: "", password: "" };
+  if (/^postgres(ql)?:/i.test(text)) return postgresOf(text)?.login ?? none;
   const url = urlOf(text);
-  return url && { user: decoded(url.username), password: decoded(url.password) };
+  return url ? { user: decoded(url.username), password: decoded(url.password) } : none;
 }
 
 function decoded(text: string): string {
@@ -143,81 +192,44 @@ function decoded(text: string): string {
   }
 }
 
-function trivialKeys(ring: string): string | undefined {
-  const trivial = ring.split(",").flatMap((pair) => {
-    const [id, key] = pair.trim().split(":");
+function trivialKeys(ring: string): string {
+  const pairs = ring.split(",").map((pair) => pair.trim().split(":"));
+  const trivial = pairs.filter(([, key = ""]) => {
     // The key itself ends its DER.
-    const bytes = Buffer.from(key ?? "", "base64").subarray(-SECRET_BYTES);
-    return bytes.length === SECRET_BYTES && isTrivial(bytes) ? [id] : [];
+    const bytes = Buffer.from(key, "base64").subarray(-SECRET_BYTES);
+    return bytes.length === SECRET_BYTES && isTrivial(bytes);
   });
-  if (trivial.length === 0) return undefined;
-  return `the keys of these ids are not random: ${trivial.join(", ")}. Make a pair with herald keys make, and rotate to it.`;
+  return trivial.map(([id]) => id).join(", ");
 }
 
-function weakSecret(secret: string): string | undefined {
+function isWeakSecret(secret: string): boolean {
   const bytes = /^([0-9a-f]{2})+$/i.test(secret) ? Buffer.from(secret, "hex") : Buffer.from(secret);
-  if (bytes.length >= SECRET_BYTES && !isTrivial(bytes)) return undefined;
-  return "it is short, or not random. Make one with openssl rand -base64 32, or use AUTH_JWKS_URL of your identity provider.";
+  return bytes.length < SECRET_BYTES || isTrivial(bytes);
 }
 
-function anybodysTokens(_secret: string, settings: SettingValues): string | undefined {
-  const missing = ["AUTH_ISSUER", "AUTH_AUDIENCE"].filter((name) => !settings[name]);
-  if (missing.length === 0) return undefined;
-  return `tokens that were made with it for other applications would be accepted. Set ${missing.join(" and ")}.`;
-}
-
-function replaceableKeys(text: string): string | undefined {
-  if (!isPlainHttp(text)) return undefined;
-  return "whoever is on the way can put keys of their own into the answer, and sign tokens for every organization. Write https://.";
-}
-
-function plaintextPage(text: string): string | undefined {
-  if (!isPlainHttp(text)) return undefined;
-  return "whoever is on the way can read the admins' tokens and change the page. Put TLS in front, and write https://.";
-}
-
-function anybodysFrame(text: string): string | undefined {
-  const unsafe = text.split(" ").filter((origin) => origin.includes("*") || isPlainHttp(origin));
-  if (unsafe.length === 0) return undefined;
-  return `any page of ${unsafe.join(", ")}, or whoever is on the way to it, could show the admin page in a frame and lead an admin's clicks. Name origins with https:// and without *.`;
-}
-
-function openGuard(text: string): string | undefined {
-  try {
-    const wide = parseNetworks("ALLOWED_PRIVATE_NETWORKS", text).filter(isWiderThanAnyPrivate);
-    if (wide.length === 0) return undefined;
-    const shown = wide.map(([network, bits]) => `${network}/${bits}`).join(", ");
-    return `${shown} opens far more than a private network, as the inside of your cloud. Name the networks that receivers are in.`;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Addresses where no receiver is: the machine itself, its link, and the clouds' endpoints that give machines their credentials. */
-const OF_THE_MACHINE: Networks = parseNetworks(
-  "its own",
-  "0.0.0.0/8,127.0.0.0/8,169.254.0.0/16,::/127,fe80::/10,100.100.100.200,168.63.129.16,192.0.0.192,fd00:ec2::/32,fd20:ce::254",
-);
-
-function openMachine(text: string, { DENIED_NETWORKS }: SettingValues): string | undefined {
-  try {
-    const allowed = parseNetworks("ALLOWED_PRIVATE_NETWORKS", text).filter((each) => !isWiderThanAnyPrivate(each));
-    const denied = parseNetworks("DENIED_NETWORKS", typeof DENIED_NETWORKS === "string" ? DENIED_NETWORKS : "");
-    const isDenied = ([first, bits]: Networks[number]) =>
-      contains(
-        denied.filter(([, deniedBits]) => deniedBits <= bits),
-        first,
-      );
-    const open = allowed.filter((network) =>
-      OF_THE_MACHINE.some((own) => overlap(network, own) && !isDenied(own) && !isDenied(network)),
+/** The networks in which {@link OF_THE_MACHINE} is, unless a network that is denied is as narrow and holds it. */
+function ofTheMachine(text: string, { DENIED_NETWORKS }: SettingValues): string {
+  const denied = networksOf(DENIED_NETWORKS);
+  const isDenied = ([first, bits]: Networks[number]) =>
+    contains(
+      denied.filter(([, deniedBits]) => deniedBits <= bits),
+      first,
     );
-    if (open.length === 0) return undefined;
-    const shown = open.map(([network, bits]) => `${network}/${bits}`).join(", ");
-    return `${shown} opens the dispatcher's own machine, or where a cloud hands out its credentials. Name the networks that receivers are in, or deny those within them by DENIED_NETWORKS.`;
+  const opens = (network: Networks[number]) =>
+    OF_THE_MACHINE.some((own) => overlap(network, own) && !isDenied(own) && !isDenied(network));
+  return shown(networksOf(text).filter((network) => !isWiderThanAnyPrivate(network) && opens(network)));
+}
+
+/** None if the text can't be read. */
+function networksOf(text: unknown): Networks {
+  try {
+    return typeof text === "string" ? parseNetworks("networks", text) : [];
   } catch {
-    return undefined;
+    return [];
   }
 }
+
+const shown = (networks: Networks) => networks.map(([network, bits]) => `${network}/${bits}`).join(", ");
 
 function isTrivial(bytes: Uint8Array): boolean {
   return new Set(bytes).size < DISTINCT_BYTES;

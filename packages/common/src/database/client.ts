@@ -10,7 +10,7 @@ const SESSION_SETTINGS = { DateStyle: "ISO, MDY", TimeZone: "UTC", standard_conf
 
 /** pg's client, in whose sessions values are written as pg reads them. */
 export class SessionClient extends pg.Client {
-  /** What the server learns at the start of the session. pg calls this; its types don't have it. */
+  /** Makes the parameters that the server gets at the start of the session. pg calls this; its types don't have it. */
   getStartupConf(): Record<string, string> {
     const own = (pg.Client.prototype as unknown as SessionClient).getStartupConf.call(this);
     return { ...SESSION_SETTINGS, ...own };
@@ -55,7 +55,7 @@ function inWords<T>(error: T): T {
   return error;
 }
 
-/** What of TLS may stand in the URL beside a file of authorities: it asks for no more than that file does. */
+/** The parameters of TLS that a URL may have beside a file of authorities: they ask for no more than that file does. */
 const SAME_AS_FILE = ["prefer", "require", "verify-ca", "verify-full"];
 
 /**
@@ -126,7 +126,7 @@ const QUERY_TIMEOUT_MS = 15_000;
 /**
  * Connects at once, for a look from outside at what the services will find.
  *
- * @throws pg's error where there is no connection
+ * @throws pg's error if there is no connection
  */
 export async function openSession(
   url: string,

@@ -30,7 +30,7 @@ function ask({
   clock.update({ askedMs, databaseMs: said, answeredMs: machine.monotonicMs() });
 }
 
-/** PostgreSQL's time, where nobody sets its clock. */
+/** PostgreSQL's time while its clock is not set. */
 const trueMs = () => DATABASE_TIME + machine.monotonicMs();
 /** How far the clock is ahead of PostgreSQL's. */
 const offMs = () => clock.now().getTime() - trueMs();

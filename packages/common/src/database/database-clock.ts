@@ -18,7 +18,7 @@ export class TimeUnknownError extends Error {
  * PostgreSQL's time, in this process: the monotonic clock, and its offset to what PostgreSQL says. So all processes go by one
  * clock, and it does not matter how wrong the time of day is on their machines, or whether it is changed.
  *
- * What is known of the offset are bounds: PostgreSQL's time less the moment of the question, and less that of the answer. Each further
+ * The offset is known by bounds: PostgreSQL's time less the moment of the question, and less that of the answer. Each further
  * answer can only narrow them. The offset is the middle of the best answer's; one that took longer moves it no further than its
  * bounds demand.
  *
@@ -43,7 +43,7 @@ const DRIFT = 500e-6;
 /** A clock that was set back by less is waited for; with more, times would stand still for too long. */
 const STEP_BACK_MS = 1_000;
 
-/** What is known of the offset between PostgreSQL's time and the monotonic clock. */
+/** The bounds of the offset between PostgreSQL's time and the monotonic clock. */
 interface Bounds {
   low: number;
   high: number;

@@ -20,7 +20,7 @@ export function isPartitionMissing(error: unknown): boolean {
   return sqlStateOf(error) === CHECK_VIOLATION;
 }
 
-/** What an operator can do where {@link isPartitionMissing}, as a part of a log's line. */
+/** An operator's remedy if {@link isPartitionMissing}, as a part of a log's line. */
 export const PARTITION_MISSING =
   "there is no partition for this time; publishers make them, so see that one runs, and what it logs (docs/operating/runbook.md)";
 
@@ -70,7 +70,7 @@ export function isStatementLost(sqlState: string | undefined): boolean {
   return sqlState === NO_SUCH_STATEMENT || sqlState === STATEMENT_EXISTS;
 }
 
-/** The SQLSTATE behind an error of a statement, sent by Prisma or directly; undefined where PostgreSQL sent none. */
+/** The SQLSTATE behind an error of a statement, sent by Prisma or directly; undefined if PostgreSQL sent none. */
 export function sqlStateOf(error: unknown): string | undefined {
   if (error instanceof pg.DatabaseError) return error.code;
   const meta = (error as { meta?: { driverAdapterError?: { cause?: { originalCode?: unknown } } } }).meta;

@@ -15,10 +15,10 @@ export interface Lag extends Dispatching {
   parked: number;
   /**
    * Since when the oldest delivery waits for Herald: it is due, its endpoint is not paused, and has no more due deliveries than could be
-   * attempted at once, or nobody who makes its attempts. Null where none does.
+   * attempted at once, or has no dispatcher that makes its attempts. Null if none does.
    */
   oldestForHeraldAt: Date | null;
-  /** The due time of the oldest delivery of the other enabled endpoints, which wait for their own receivers; null where none does. */
+  /** The due time of the oldest delivery of the other enabled endpoints, which wait for their own receivers; null if none does. */
   oldestForReceiverAt: Date | null;
   /** Unpublished notices older than ten seconds; counted to {@link COUNTED_AT_MOST}. Younger ones wait for others that say the same. */
   notices: number;
@@ -36,7 +36,7 @@ export interface Lag extends Dispatching {
   /** Days after today that have partitions. */
   partitionsAhead: number;
   /**
-   * For how long the oldest transaction has kept dead rows from being vacuumed, in seconds; 0 where none does. A user without
+   * For how long the oldest transaction has kept dead rows from being vacuumed, in seconds; 0 if none does. A user without
    * the rights of `pg_read_all_stats` sees its own transactions only.
    */
   oldestTransactionSeconds: number;
@@ -46,11 +46,11 @@ export interface Lag extends Dispatching {
 export const COUNTED_AT_MOST = 100_000;
 
 /**
- * What an endpoint waits for shows in its rows. Its owner attempts the first of them at once: as many as the endpoint may have in flight,
+ * An endpoint's rows show what it waits for. Its owner attempts the first of them at once: as many as the endpoint may have in flight,
  * and one where it fails, after a pause. So one with more due rows than that waits for its receiver, if it has an owner.
  *
  * Locks nothing. Steps from endpoint to endpoint through due_pkey, walks it for each of them up to a limit,
- * walks catch_up_priority_due_at_idx, and reads the notices, the endpoints, the shards and the processes, of which there are few. Its cost
+ * walks catch_up_priority_due_at_idx, and reads the notices, the endpoints, the shards and the processes, which are few. Its cost
  * follows what is unfinished, not the history.
  */
 export async function readLag(

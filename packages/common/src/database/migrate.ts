@@ -7,9 +7,9 @@ import { grantRights } from "./rights.ts";
 export interface MigrationResult {
   /** Names of the migrations that this call applied; empty when the database was up to date. */
   applied: string[];
-  /** Herald's users in PostgreSQL, which have the rights that they need now; absent where there are none, as in development. */
+  /** Herald's users in PostgreSQL, which have the rights that they need now; absent if there are none, as in development. */
   granted?: readonly string[];
-  /** Statements that this user may not run and the database's owner has to; absent where there are none. */
+  /** Statements that this user may not run and the database's owner has to; absent if there are none. */
   leftToOwner?: readonly string[];
 }
 

@@ -21,7 +21,7 @@ export interface DatabaseOptions {
    * the answer; then the statement fails here and its connection is closed.
    */
   statementTimeoutMs?: number;
-  /** What `pg_stat_activity` shows for these connections. */
+  /** The name of these connections in `pg_stat_activity`. */
   applicationName?: string;
   /** Called when an idle connection breaks. The pool replaces it by itself, so this is for the log. */
   onConnectionLost?: (error: Error) => void;
@@ -29,7 +29,7 @@ export interface DatabaseOptions {
   onStatementLost?: () => void;
 }
 
-/** What to do where a pooler loses prepared statements. */
+/** The remedy if a pooler loses prepared statements. */
 export const KEEP_STATEMENTS =
   "Add pgbouncer=true to the query of DATABASE_URL, that of herald migrate too, and run herald migrate; or in PgBouncer 1.21 or newer " +
   "set max_prepared_statements = 200.";
@@ -44,7 +44,7 @@ export interface Database {
   /** PostgreSQL's time, from its answers to {@link ping}. */
   readonly clock: DatabaseClock;
   /**
-   * Asks PostgreSQL for its time, over a connection of its own, so that it doesn't wait for the work; rejects where there is none.
+   * Asks PostgreSQL for its time, over a connection of its own, so that it doesn't wait for the work; rejects if there is none.
    * However often it is called, PostgreSQL is asked once a second.
    */
   ping(): Promise<void>;

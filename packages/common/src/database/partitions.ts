@@ -24,7 +24,7 @@ export const partitionsOf = (tables = TABLES_OF_HISTORY) => `(
 /** The history's days have a partition in each table: one table stands for all. */
 export const PARTITIONS_OF_HISTORY = partitionsOf(["delivery"]);
 
-/** Of {@link PARTITIONS_OF_HISTORY}: how many of the days after the one of a time have a partition. */
+/** Counts the days after a time's own day that have a partition. For use with {@link PARTITIONS_OF_HISTORY}. */
 export function daysAhead(time: string): string {
   const tomorrow = `((${time})::timestamptz at time zone 'UTC')::date + 1`;
   return `coalesce(sum(greatest(0, end_day - greatest(first_day, ${tomorrow}))), 0)::int`;

@@ -2,7 +2,7 @@ import pg from "pg";
 import { Prisma } from "./generated/client.ts";
 
 /**
- * What a statement of `sql/` runs on: Prisma's client has these two, and so has {@link directQueries}. Placeholders are
+ * The client that runs a statement of `sql/`: Prisma's client has these two, and so has {@link directQueries}. Placeholders are
  * Prisma's too: `${value}` is a parameter, `${Prisma.sql`...`}` a piece of the statement.
  */
 export interface Queries {

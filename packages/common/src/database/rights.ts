@@ -24,7 +24,7 @@ const SAYS_FACTS = [
 const OUTCOME =
   "state, attempt_count, attempted_at, duration_ms, status_code, error_summary, failure_kind, response_excerpt, traceparent, next_attempt_at";
 
-/** What each service's user has to be granted, in the words of `grant`, and no more than its work takes. */
+/** The rights that each service's user needs, in the words of `grant`, and no more than its work takes. */
 export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
   // The management API keeps endpoints, makes manual deliveries, and leaves the publisher work: catch-ups, resends and erasures. What
   // publishers and dispatchers have written it reads. Signing secrets it writes, sealed as they are, and never reads.
@@ -96,7 +96,7 @@ const RIGHTS_OF_ALL: readonly string[] = [
  * right away: the version before may run on beside.
  *
  * @param client in a transaction. Two at once would meet each other on the tables' rows in the catalogue: the caller holds a lock
- * @returns the users; none where this user does not own the tables
+ * @returns the users; none if this user does not own the tables
  */
 export async function grantRights(client: pg.ClientBase): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(

@@ -1,7 +1,7 @@
 import { Prisma } from "./generated/client.ts";
 import type { Queries, Reads } from "./queries.ts";
 
-/** All endpoints are in so many shards. More dispatchers than this would have nothing to do. */
+/** The number of shards that all endpoints are in. More dispatchers than this would have nothing to do. */
 export const SHARDS = 256;
 
 /** The shard of an endpoint: the last byte of its id, as `shard_of` of the migration has it. */
@@ -9,7 +9,7 @@ export function shardOf(endpointId: string): number {
   return Number.parseInt(endpointId.slice(-2), 16);
 }
 
-/** The dispatcher that owns the endpoint's shard, by the id of its process; null where none does. Locks nothing. Walks shard_pkey. */
+/** The dispatcher that owns the endpoint's shard, by the id of its process; null if none does. Locks nothing. Walks shard_pkey. */
 export async function ownerOf(queries: Pick<Queries, "$queryRaw">, endpointId: string): Promise<string | null> {
   const [row] = await queries.$queryRaw<{ owner: string | null }[]>`
     select owner from shard where id = shard_of(${endpointId}::uuid)`;
@@ -18,11 +18,11 @@ export async function ownerOf(queries: Pick<Queries, "$queryRaw">, endpointId: s
 
 /** Who makes attempts, as PostgreSQL knows it. */
 export interface Dispatching {
-  /** Since when an operator has stopped it (`herald dispatch stop`); null where it goes on. */
+  /** Since when an operator has stopped it (`herald dispatch stop`); null if it goes on. */
   stoppedSince: Date | null;
   /** Shards in which no attempt begins, since an operator has stopped them. */
   shardsStopped: number;
-  /** The other shards: those that a living dispatcher owns, and those whose deliveries nobody attempts. */
+  /** The other shards: those that a living dispatcher owns, and those whose deliveries no dispatcher attempts. */
   shardsOwned: number;
   shardsUnowned: number;
   /** Living dispatchers that can make attempts, and those that can't. */

@@ -9,7 +9,7 @@ function refusal(code: string): Error {
 }
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
-/** A statement that PostgreSQL does in time for so many items, and else refuses; and the sizes that it was run with. */
+/** A statement that PostgreSQL does in time for a number of items, and refuses for more; and the sizes that it was run with. */
 function limited(limit: () => number, code = "57014") {
   const sizes: number[] = [];
   const run = async (items: readonly number[]) => {

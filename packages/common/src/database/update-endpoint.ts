@@ -14,7 +14,7 @@ export interface Author {
 /** The author of changes that Herald's own commands make, which operators run. */
 export const OPERATOR: Author = { changedBy: "operator", subject: null, name: null };
 
-/** The one name of an author, where there is room for one; null where the token has none that can be shown. */
+/** The one name of an author, where there is room for one; null if the token has none that can be shown. */
 export function nameOf({ name, subject }: Pick<Author, "name" | "subject">): string | null {
   return name ?? subject;
 }
@@ -88,7 +88,7 @@ export function catchUpAgainAt(now: Date, { statementTimeoutMs }: { statementTim
  * - resumed, or given another secret: a notice for the product is stored
  * - changed in any way: the trail has what was before and after. An edit that changes nothing leaves no trace
  *
- * Returns null where the organization has no such endpoint in that revision.
+ * Returns null if the organization has no such endpoint in that revision.
  *
  * Locks the endpoint, and its row of `catch_up` where one is requested. Walks webhook_endpoint_pkey twice, and catch_up_pkey. Of
  * two edits of one revision the second waits for the first, and then finds another revision. Every edit makes a new

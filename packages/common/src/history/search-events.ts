@@ -13,7 +13,7 @@ export interface SearchParts {
   windowMs: number;
 }
 
-/** What is looked for; ids are in lower case. */
+/** The search's terms; ids are in lower case. */
 export interface EventSearch extends EventKeysQuery {
   deliveryId: string | null;
 }
@@ -22,15 +22,15 @@ export interface FoundEvents {
   events: EventListItem[];
   /** Where a manual delivery was looked for: it is of no event. */
   manualDelivery: EndpointDelivery | null;
-  /** What came in the time of this part and was not taken. None where an entity or a delivery is looked for: it is not known of them. */
+  /** The events that came in the time of this part and were not taken. None where an entity or a delivery is looked for: it is not known of them. */
   undelivered: UndeliveredEvent[];
-  /** The key before which the next part ends; null where there is none. */
+  /** The key before which the next part ends; null if there is none. */
   next: string | null;
 }
 
 /**
  * Finds events of an organization, newest first, and what became of each at every endpoint: for the API, and for operators.
- * What it costs follows from `limit` and the number of endpoints, not from what is stored.
+ * Its cost follows from `limit` and the number of endpoints, not from what is stored.
  */
 export async function searchEvents(parts: SearchParts, search: EventSearch): Promise<FoundEvents> {
   const { organizationId, deliveryId } = search;
@@ -46,7 +46,7 @@ export async function searchEvents(parts: SearchParts, search: EventSearch): Pro
 /** How many events that were not taken a part has room for. */
 const UNDELIVERED = 100;
 
-/** What was not taken in the time of a part, and where the part ends: at `next`, or earlier where there are too many. */
+/** The events that were not taken in the time of a part, and where the part ends: at `next`, or earlier where there are too many. */
 async function undeliveredUpTo(
   { queries }: SearchParts,
   { firstKey, before, ...search }: EventSearch,
@@ -96,7 +96,7 @@ function fits(row: EventRow, { eventId, entityId, idPrefix, types, firstKey, bef
   );
 }
 
-/** One event with its body; null where the organization has none with this key. */
+/** One event with its body; null if the organization has none with this key. */
 export async function readEvent(
   parts: SearchParts,
   { organizationId, key }: { organizationId: string; key: string },

@@ -40,7 +40,7 @@ test("an event that nothing keeps from the endpoint is about to be delivered, on
   expect(why({ occurredAt: daysAgo(0, 60_000) }, {})).toBe("not_yet");
 });
 
-/** Of several reasons the first one holds: for each combination of a reason with all behind it. */
+/** The first of several reasons holds: for each combination of a reason with all behind it. */
 const PRECEDENCE: [later: boolean, unsubscribed: boolean, old: boolean, disabled: boolean, reason: NoDeliveryReason][] =
   [
     [true, true, true, true, "created_later"],

@@ -41,7 +41,7 @@ export interface PartTime {
   to: Date | null;
 }
 
-/** The time of the part between two keys, of which the newer is not part of it. */
+/** The time of the part between two keys, without the newer one. */
 export function timeOfPart({ next, before }: { next: string | null; before: string | null }): PartTime {
   return { from: next === null ? null : firstTimeFrom(next), to: before === null ? null : firstTimeFrom(before) };
 }
@@ -53,7 +53,7 @@ function firstTimeFrom(key: string): Date {
 }
 
 /**
- * The rows that a part has room for, and where it ends for their sake; `next` is null where all of them have room. The rows of a
+ * The rows that a part has room for, and where it ends for their sake; `next` is null if all of them have room. The rows of a
  * millisecond stay together; where one has more than `room`, the others are left out, so that the parts end.
  *
  * @param rows newest first; one more than there is room for says that there are others

@@ -39,7 +39,7 @@ describe("batcher", () => {
     expect(batches).toEqual([[1], [2, 3], [4]]);
   });
 
-  test("calls that nobody waits for gather, until they are enough, the first has waited long enough, or somebody waits for one", async () => {
+  test("calls without a waiting caller gather, until they are enough, the first has waited long enough, or a caller waits for one", async () => {
     const batches: number[][] = [];
     const gathering = (gather: { items: number; forMs: number; isAwaited?: (item: number) => boolean }) =>
       batcher(

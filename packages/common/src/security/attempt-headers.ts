@@ -8,7 +8,7 @@ export interface HeaderSettings {
   standardWebhooks: boolean;
 }
 
-/** What the headers of an attempt are made of. */
+/** The facts that the headers of an attempt are made of. */
 export interface AttemptToSend {
   deliveryId: string;
   eventType: string;

@@ -55,7 +55,7 @@ test.each<[string, unknown, Server, string, RegExp]>([
   expect(`${what} ${remedy}`).not.toContain("do-not-show");
 });
 
-test("a fault of TLS is told from other errors", () => {
+test("a fault of TLS differs from other errors", () => {
   expect(isTlsFault(error("CERT_HAS_EXPIRED"))).toBe(true);
   for (const other of [error("ECONNREFUSED"), new Error("no"), undefined, "text"])
     expect(isTlsFault(other)).toBe(false);

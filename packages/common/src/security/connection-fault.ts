@@ -1,4 +1,4 @@
-/** What is wrong between this process and a server, for the person who can mend it. */
+/** A fault between this process and a server, for the person who can repair it. */
 export interface Explanation {
   what: string;
   remedy: string;
@@ -118,7 +118,7 @@ export const BROKER: Server = {
       "Correct user and password in AMQP_URL (special characters percent-encoded). The user guest is for the broker's own machine only.",
     ],
     [
-      // What RabbitMQ says of a virtual host, amqplib keeps to itself.
+      // amqplib does not pass on RabbitMQ's reason for refusing a virtual host.
       /Expected ConnectionOpenOk/,
       "RabbitMQ at {host} refuses the virtual host {vhost}: there is none of this name, the user has no rights in it, or a limit of " +
         "connections is reached.",

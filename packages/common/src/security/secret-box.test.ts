@@ -181,7 +181,7 @@ describe("setting SECRET_SEALING_KEY", () => {
     );
   });
 
-  test("the public key of the newest private one can be told again", () => {
+  test("the public key of the newest private one can be made again", () => {
     const next = newSealingKeys("k2");
     const sealingKey = sealingKeyOf(`${next.SECRET_KEYS},${pair.SECRET_KEYS}`);
     expect(sealingKey).toBe(next.SECRET_SEALING_KEY);

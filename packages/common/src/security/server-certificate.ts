@@ -7,7 +7,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 /**
  * Reads the file of certificate authorities that a setting names.
  *
- * @returns its text, as Node's TLS takes it; undefined where the setting is absent
+ * @returns its text, as Node's TLS takes it; undefined if the setting is absent
  * @throws ConfigError where the file can't be read, or something in it is no certificate
  */
 export function readCaFile(setting: string, file: string | undefined): string | undefined {

@@ -22,7 +22,7 @@ export interface UrlPolicy {
 
 /**
  * Judges an endpoint's URL by its text alone (SPEC 2.1, rules 1 to 4): nothing is looked up or connected to (rule 5).
- * What a public name resolves to is judged at every connect, by the address guard.
+ * The address guard judges the addresses of a public name at every connect.
  *
  * The messages are for the admin who typed the URL. They quote no part of it that could be a password.
  */

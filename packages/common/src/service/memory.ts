@@ -17,23 +17,23 @@ export interface MemoryBounds {
   clients: number;
 }
 
-/** What the operating system gives this process. */
+/** The memory that the operating system gives this process. */
 export interface MachineMemory {
-  /** The limit of its container or unit (cgroup); undefined where there is none. */
+  /** The limit of its container or unit (cgroup); undefined if there is none. */
   limitBytes: number | undefined;
   totalBytes: number;
 }
 
-/** What a process takes before it holds anything: code, heap, connections to PostgreSQL and RabbitMQ. */
+/** The memory of a process that holds nothing yet: code, heap, connections to PostgreSQL and RabbitMQ. */
 const BASE_BYTES = 128 * MIB;
 
 /** Without a limit, a process takes this part of the machine's memory, up to {@link MOST_OF_MACHINE_BYTES}. */
 const PART_OF_MACHINE = 1 / 4;
 const MOST_OF_MACHINE_BYTES = 512 * MIB;
 
-/** What an attempt's connection takes, TLS included. */
+/** The memory of an attempt's connection, TLS included. */
 const ATTEMPT_BYTES = 75_000;
-/** What the connection of a client of the API takes. */
+/** The memory of a connection of a client of the API. */
 const CLIENT_BYTES = 10_000;
 
 /** The fewest manual deliveries in flight. An endpoint may have a tenth of them, so at least five. */

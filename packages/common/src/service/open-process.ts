@@ -13,8 +13,7 @@ import { readCaFile } from "../security/server-certificate.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
 import { type OperationsOptions, type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
-import { startTracing } from "../telemetry/start-telemetry.ts";
-import type { Tracing } from "../telemetry/tracing.ts";
+import type { TelemetrySource, Tracing } from "../telemetry/tracing.ts";
 import { type Facts, sayFacts } from "./processes.ts";
 
 export type ServiceConfig = Config<typeof serviceSettings>;
@@ -25,14 +24,14 @@ export type ServiceConfig = Config<typeof serviceSettings>;
  */
 export type LocalOwners = Map<string, (handOver: HandOver) => void>;
 
-/** What every service needs: database, broker, telemetry. */
+/** The resources of every service: database, broker, telemetry. */
 export interface OpenService {
   /** The id of its row in the table of processes. */
   id: string;
-  /** How many processes of this service are at work, this one included: of some seconds ago, and 1 while PostgreSQL does not say. */
+  /** How many processes of this service are at work, this one included: a few seconds old; 1 while PostgreSQL is unreachable. */
   processes(): number;
   log: Log;
-  /** What /metrics of the operations port shows. */
+  /** The metrics that /metrics of the operations port shows. */
   registry: Registry;
   database: Database;
   broker: Broker;
@@ -67,7 +66,7 @@ export interface OpenProcess {
   close(): Promise<void>;
 }
 
-/** What the start of a service takes besides its environment; PostgreSQL's time and a process of its own if absent. */
+/** The arguments of a service's start besides its environment; PostgreSQL's time and a process of its own if absent. */
 export interface StartOptions<Tuning = object> {
   /** In place of PostgreSQL's time, for tests that steer it. */
   clock?: Clock | undefined;
@@ -180,6 +179,13 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
     markStarted: (service) => void started.add(service),
     close,
   };
+}
+
+/** OpenTelemetry is loaded only if a collector is configured: otherwise it costs nothing. */
+async function startTracing(source: TelemetrySource): Promise<Tracing | undefined> {
+  if (!source.config.OTEL_EXPORTER_OTLP_ENDPOINT) return undefined;
+  const { openTelemetryTracing } = await import("../telemetry/open-telemetry.ts");
+  return openTelemetryTracing(source);
 }
 
 /** Shows in the metrics whether RabbitMQ takes messages, and how wrong the machine's clock is. */

@@ -58,7 +58,7 @@ test("processes compare their catalogues by what the files say, and none says wh
   }
 });
 
-describe("what processes were told differently", () => {
+describe("different settings of processes", () => {
   const [oldMark, newMark] = [seals(OLD).SECRET_SEALING_KEY, seals(NEW).SECRET_SEALING_KEY];
   test.each<[string, Process[], string[]]>([
     ["nothing", [process("api", { DAYS: 8, REGION: null }), process("publisher", { DAYS: 8 })], []],

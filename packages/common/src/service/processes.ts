@@ -41,7 +41,7 @@ export function factsOf(settings: Settings, config: Readonly<Record<string, unkn
 }
 
 function factOf(name: string, value: unknown): Facts[string] {
-  // What the files say is compared, and not where they are; no file says what the default catalogue says.
+  // The content of the files is compared, not their paths; without a file it is the default catalogue.
   if (name === "EVENT_TYPES_FILE")
     return catalogueMark(readCatalogue({ EVENT_TYPES_FILE: value as string | undefined }));
   if (typeof value === "string" && name === "SECRET_KEYS") {
@@ -126,7 +126,7 @@ export function sayFacts(
     const found = differencesOf([own, ...others]).filter(({ setting }) => setting in facts);
     gauge.set(new Set(found.map(({ setting }) => setting)).size);
     for (const { setting, what } of found) {
-      if (!said.includes(what)) log.warn("processes were told a setting differently", { setting, what });
+      if (!said.includes(what)) log.warn("processes have different values of a setting", { setting, what });
     }
     said = found.map(({ what }) => what);
   }

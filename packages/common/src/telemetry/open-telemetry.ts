@@ -8,7 +8,15 @@ import {
   TraceFlags,
   trace,
 } from "@opentelemetry/api";
+import { parseKeyPairsIntoRecord } from "@opentelemetry/core";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import {
+  detectResources,
+  type Resource,
+  resourceAttributesEnvDetector,
+  resourceFromAttributes,
+  serviceNameEnvDetector,
+} from "@opentelemetry/resources";
 import {
   AlwaysOffSampler,
   AlwaysOnSampler,
@@ -18,23 +26,26 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import { complaining, EXPORT_TIMEOUT_MS, endWithin, exporterOptions, resourceOf } from "./otlp.ts";
+import { heraldVersion } from "./metrics.ts";
 import { readTraceparent, type TelemetrySource, type Tracing, writeTraceparent } from "./tracing.ts";
 
-/** Spans that wait for the collector at the most, some 2 KB each; further ones are dropped. */
+const EXPORT_TIMEOUT_MS = 3_000;
+/** While a collector is away, a line is logged at this interval, not each second. */
+const COMPLAINT_INTERVAL_MS = 60_000;
+/** At most this many spans wait for the collector, some 2 KB each; further ones are dropped. */
 const MAX_WAITING_SPANS = 8_192;
 
 const KINDS = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER, client: SpanKind.CLIENT };
 
 /** Tracing over OTLP/HTTP with JSON. Nothing is registered globally, so that two services of one process do not mix their traces. */
 export function openTelemetryTracing(source: TelemetrySource): Tracing {
-  const exporter = new OTLPTraceExporter(exporterOptions(source));
+  const exporter = exporterOf(source);
   const provider = new TracerProvider({
     resource: resourceOf(source),
     sampler: samplerOf(source),
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: complaining(exporter, "traces", source.log),
+        exporter,
         maxQueueSize: MAX_WAITING_SPANS,
         exportTimeoutMillis: EXPORT_TIMEOUT_MS,
         scheduledDelayMillis: 1_000,
@@ -66,8 +77,43 @@ export function openTelemetryTracing(source: TelemetrySource): Tracing {
         },
       };
     },
-    stop: () => endWithin(provider.shutdown()),
+    async stop() {
+      // A stop does not wait longer: spans that can't be exported by then are lost.
+      const late = new Promise<void>((resolve) => setTimeout(resolve, EXPORT_TIMEOUT_MS).unref());
+      await Promise.race([provider.shutdown().catch(() => undefined), late]);
+    },
   };
+}
+
+/** Herald's own facts; the operator's, which the SDK reads by itself, are added or replace them. */
+function resourceOf({ service, id, config }: TelemetrySource): Resource {
+  const own = resourceFromAttributes({
+    "service.namespace": config.BROKER_NAMESPACE,
+    "service.name": `herald-${service}`,
+    "service.version": heraldVersion(),
+    "service.instance.id": id,
+  });
+  return own.merge(detectResources({ detectors: [resourceAttributesEnvDetector, serviceNameEnvDetector] }));
+}
+
+/** An exporter that logs if the collector takes nothing. The SDK reads the rest, such as certificates, from the environment. */
+function exporterOf({ config, log }: TelemetrySource): OTLPTraceExporter {
+  const exporter = new OTLPTraceExporter({
+    url: `${config.OTEL_EXPORTER_OTLP_ENDPOINT?.replace(/\/+$/, "")}/v1/traces`,
+    headers: parseKeyPairsIntoRecord(config.OTEL_EXPORTER_OTLP_HEADERS),
+    timeoutMillis: EXPORT_TIMEOUT_MS,
+  });
+  const send = exporter.export.bind(exporter);
+  let quietUntilMs = 0;
+  exporter.export = (spans, done) =>
+    send(spans, (result) => {
+      if (result.error && performance.now() >= quietUntilMs) {
+        quietUntilMs = performance.now() + COMPLAINT_INTERVAL_MS;
+        log.warn("traces can't be exported; see OTEL_EXPORTER_OTLP_ENDPOINT", { error: result.error });
+      }
+      done(result);
+    });
+  return exporter;
 }
 
 function samplerOf({ config }: TelemetrySource): Sampler {

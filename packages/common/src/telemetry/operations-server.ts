@@ -18,7 +18,7 @@ export type ReadinessChecks = Record<string, () => boolean | Promise<boolean>>;
 export interface OperationsOptions {
   host: string;
   port: number;
-  /** What /metrics shows: one registry, or that of the process and those of the services in it. */
+  /** The metrics that /metrics shows: one registry, or that of the process and those of the services in it. */
   registries: readonly Registry[];
   checks: ReadinessChecks;
   /** Further conditions of readiness. They are evaluated with each request, so some may be added later. */

@@ -5,7 +5,7 @@ import type { Log } from "./log.ts";
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** What a W3C `traceparent` says. */
+/** The content of a W3C `traceparent`. */
 export interface TraceContext {
   /** 32 hexadecimal digits. */
   traceId: string;
@@ -30,13 +30,16 @@ export function writeTraceparent({ traceId, spanId, isSampled }: TraceContext): 
 export interface TelemetrySource {
   /** "publisher"; shown as `herald-publisher`. */
   service: string;
-  /** Of the process, or of one of the services in it. */
+  /** The id of the process, or of one of the services in it. */
   id: string;
   config: Config<typeof serviceSettings>;
   log: Log;
 }
 
-/** How a service records and exports traces. Undefined in its place means that tracing is off. */
+/**
+ * How a service records and exports traces. Undefined in its place means that tracing is off. Spans are handed on as `traceparent` texts
+ * and not by a context that follows the calls: between the parts lie queues, batches and the database, if none would follow.
+ */
 export interface Tracing {
   startSpan(name: string, options: SpanOptions): TraceSpan;
   /** Exports what is recorded, for at most three seconds. */
@@ -65,7 +68,7 @@ export type SpanAttributes = Attributes;
 
 /** How a span ended. */
 export interface SpanEnd {
-  /** What the span is called, where that was not known at its start. */
+  /** The span's name, if it was not known at its start. */
   name?: string | undefined;
   /** The kind of failure, by `error.type`, where the span's work failed. Of few values. */
   errorType?: string | undefined;

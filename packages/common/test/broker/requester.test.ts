@@ -55,7 +55,7 @@ describe("a requester", () => {
     expect(environment.logged.filter(({ level }) => level === "warn")).toEqual([]);
   });
 
-  test("answers undefined at once where nobody takes the request", async () => {
+  test("answers undefined at once if no queue takes the request", async () => {
     const requester = environment.connect().requester();
     // The timeout is longer than the test may take.
     expect(await requester.request(ask("x", 600_000))).toBeUndefined();

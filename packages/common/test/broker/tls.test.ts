@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -64,21 +64,6 @@ test("RabbitMQ is used over TLS with a certificate of the authority in the file;
   ];
   const found = await outcomes(cases.map(([url, ca]) => ({ url, ca })));
   for (const [index, [, , words]] of cases.entries()) for (const each of words) expect(found[index]).toContain(each);
-});
-
-test("RabbitMQ with a certificate that has expired is refused, with what to do", async () => {
-  const day = 86_400_000;
-  const expired = await authority.issue({
-    names: ["localhost"],
-    notBefore: new Date(Date.now() - 2 * day),
-    notAfter: new Date(Date.now() - day),
-  });
-  writeFileSync(join(folder, "server.crt"), expired.cert);
-  writeFileSync(join(folder, "server.key"), expired.key);
-  // Else it uses what it has read for two minutes more.
-  await node.control(["eval", "ssl:clear_pem_cache()."]);
-  const [words] = await outcomes([{ url: tlsUrl(), ca: authority.cert }]);
-  expect(words).toContain("has expired. Renew it on the server");
 });
 
 test("a URL without TLS beside a file of authorities is refused at the start", () => {

@@ -2,7 +2,7 @@ import { type ClientEnvironment, useClientEnvironment } from "@herald/dev/harnes
 import { type Broker, connectBroker } from "../../src/broker/broker.ts";
 import { type Names, names } from "../../src/broker/topology.ts";
 
-/** What a test of Herald's broker works with: a broker on Herald's topology. */
+/** The surroundings of a test of Herald's broker: a broker on Herald's topology. */
 export type BrokerEnvironment = ClientEnvironment<Broker> & {
   readonly names: Names;
   /** The one of the first bucket. */

@@ -25,7 +25,7 @@ const recorded = ({ database }: Database) =>
 const tableOf = async ({ database }: Database, name: string) =>
   (await database.prisma.$queryRaw<[{ found: string | null }]>`select to_regclass(${name})::text as found`)[0].found;
 
-/** What Prisma's own engine makes of a folder of migrations and a database. */
+/** Prisma's own engine on a folder of migrations and a database. */
 function prisma({ url }: Database, folder = migrationsFolder()) {
   const migrationsList = {
     baseDir: folder,

@@ -6,7 +6,7 @@ import { openDatabase } from "../../src/database/open-database.ts";
 
 const stored = useDatabase({ migrated: false });
 
-test("a database that is closed again stays closed, without a complaint: a process may be told twice to stop", async () => {
+test("a database that is closed again stays closed, without a complaint: a process may get two signals to stop", async () => {
   const database = openDatabase(stored.url);
   await database.ping();
   await Promise.all([database.close(), database.close()]);
@@ -61,7 +61,7 @@ test.each([
   },
 );
 
-/** The names of the statements that a new connection keeps, of which the one that asks is the first. */
+/** The names of the statements that a new connection keeps. The statement that asks is the first. */
 async function preparedNames(flag: "true" | "false"): Promise<string[]> {
   const url = new URL(stored.url);
   url.searchParams.set("pgbouncer", flag);
@@ -85,7 +85,7 @@ test("a statement is prepared under a name that every process gives it, and unde
 test.each([
   ["is missing", "deallocate all", "26000"],
   ["is taken", (name: string) => `prepare ${name} as select 1`, "42P05"],
-] as const)("a prepared statement whose name %s, as behind a pooler, is told", async (_what, spoil, code) => {
+] as const)("a prepared statement whose name %s, as behind a pooler, is reported", async (_what, spoil, code) => {
   let lost = 0;
   const database = openDatabase(stored.url, { poolSize: 1, onStatementLost: () => void lost++ });
   try {

@@ -56,7 +56,7 @@ async function outcome(url: string, ca: string): Promise<unknown> {
       select ssl from pg_stat_ssl where pid = pg_backend_pid()`;
     return row?.ssl;
   } catch (error) {
-    // What a service tries again, and does not take for a mistake in an event.
+    // A service tries again, and does not take it for a mistake in an event.
     expect(isDatabaseOutage(error)).toBe(true);
     expect(isDatabaseOutage(await database.prisma.$queryRaw`select 1`.catch((reason: unknown) => reason))).toBe(true);
     return (error as Error).message;
@@ -98,7 +98,7 @@ test("a certificate that expires while a service runs stops new connections only
   try {
     await eventually(() => database.queries.$queryRaw`select 1`);
     await present(made.expired);
-    // What is connected stays connected.
+    // Open connections stay open.
     await database.queries.$queryRaw`select 1`;
     await eventually(async () =>
       expect(await outcome(url, made.caPem)).toContain("has expired. Renew it on the server"),
@@ -111,7 +111,7 @@ test("a certificate that expires while a service runs stops new connections only
   }
 });
 
-test("PostgreSQL without TLS is refused where there is a file of authorities", async () => {
+test("PostgreSQL without TLS is refused if there is a file of authorities", async () => {
   expect(await outcome(plain.url, made.caPem)).toContain("PostgreSQL does not speak TLS at this port");
 });
 

@@ -3,7 +3,7 @@ import { type NameAnswer, type NameServer, nameServer } from "@herald/dev/harnes
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createNameResolver, type NameResolverOptions } from "../../src/security/name-resolver.ts";
 
-/** What the server answers to "A name" and "AAAA name". */
+/** The server's answers to "A name" and "AAAA name". */
 let zone: Record<string, NameAnswer>;
 let server: NameServer;
 let nowMs: number;

@@ -57,7 +57,7 @@ test("requests that come together are answered in their order, up to sixteen", a
   await eventually(() => expect(text).toContain("answer 17;"));
 });
 
-test("regression: connections that ask for nothing shut nobody out: the oldest of the address with the most goes", async () => {
+test("regression: connections that ask for nothing shut no other client out: the oldest of the address with the most goes", async () => {
   const open = await start((_request, response) => response.end("ok"), { maxConnections: 3 });
   const other = await open("127.0.0.2");
   await once(other, "data");
@@ -71,7 +71,7 @@ test("regression: connections that ask for nothing shut nobody out: the oldest o
   expect([other.destroyed, idle[1]?.destroyed]).toEqual([false, false]);
 });
 
-test("regression: connections that read nothing of their answers shut nobody out", async () => {
+test("regression: connections that read nothing of their answers shut no other client out", async () => {
   const answered: string[] = [];
   const open = await start(
     ({ socket }, response) => {
@@ -91,7 +91,7 @@ test("an answer that makes no progress ends with its connection", async () => {
   const open = await start((_request, response) => response.end(LARGE), { stallMs: 200 });
   const stalled = await open("127.0.0.1");
   stalled.pause();
-  // What is on its way is still read; the rest never comes.
+  // The client still reads bytes that are on their way; the rest never comes.
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   let bytes = 0;
   stalled.on("data", (data) => {

@@ -26,7 +26,7 @@ async function say(service: string, facts: Facts, queries = db.database.queries,
   return { ...own, lines, differ };
 }
 
-test("a process that was told a setting differently says so with both values and services, and counts it", async () => {
+test("a process with another value of a setting says so with both values and services, and counts it", async () => {
   const publisher = await say("publisher", { RETENTION_DAYS: 30, PUBLICATION_WINDOW_DAYS: 7 });
   const api = await say("management-api", { RETENTION_DAYS: 8, PUBLICATION_WINDOW_DAYS: 7 });
   const what = /^RETENTION_DAYS is 8 in management-api \S+, and 30 in publisher \S+\.$/;

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";
 
-/** What somebody may have put into a name, a URL, an organization's id, or the reason of a rejected event. */
+/** Texts that may stand in a name, a URL, an organization's id, or the reason of a rejected event. */
 const HOSTILE = [
   'line\nbreak\r\n{"level":"error","message":"forged"}',
   '","level":"error","message":"forged","x":"',

@@ -1,4 +1,4 @@
-// What @peculiar/x509 is built on wants this loaded before it.
+// @peculiar/x509 needs this loaded before it.
 import "reflect-metadata";
 import { isIP } from "node:net";
 import * as x509 from "@peculiar/x509";
@@ -16,7 +16,7 @@ export interface LeafOptions {
   notAfter?: Date;
   /** For servers by default. */
   usage?: "server" | "mail";
-  /** What OpenSSL takes for too weak: a key of RSA with 1,024 bits, or a signature over SHA-1. */
+  /** A weakness that OpenSSL refuses: a key of RSA with 1,024 bits, or a signature over SHA-1. */
   weak?: "key" | "signature";
 }
 
@@ -64,7 +64,7 @@ export function makeSelfSigned(leaf: LeafOptions): Promise<KeyPair> {
   return certify(leaf.names[0] ?? "", leafExtensions(leaf), leaf);
 }
 
-/** Makes keys and a certificate of them, signed by the issuer, or by itself where there is none. */
+/** Makes keys and a certificate of them, signed by the issuer, or by itself if there is none. */
 async function certify(
   commonName: string,
   extensions: x509.Extension[],

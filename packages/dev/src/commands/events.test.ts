@@ -1,16 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { EVENT_TYPES, type EventPayload, samplePayload } from "@herald/contracts";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { changesOf, eventFrom, eventsOfFile } from "./events.ts";
+import { describe, expect, test } from "@jest/globals";
+import { changesOf, eventFrom } from "./events.ts";
 
 const defaults = { organizationId: "acme" };
 const samples = new Map<string, EventPayload>(EVENT_TYPES.map((type) => [type, samplePayload(type)]));
 
 describe("one event", () => {
   test.each(EVENT_TYPES)("%s is complete by its name alone", (type) => {
-    const event = eventFrom({}, { ...defaults, type }, samples);
+    const event = eventFrom({ ...defaults, type }, samples);
     expect(event).toEqual({
       organizationId: "acme",
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -23,7 +20,7 @@ describe("one event", () => {
   });
 
   test("§6 a work item's completion is a change of its status to Done", () => {
-    expect(eventFrom({}, { ...defaults, type: "WorkItemCompleted" }, samples)).toMatchObject({
+    expect(eventFrom({ ...defaults, type: "WorkItemCompleted" }, samples)).toMatchObject({
       entityType: "WorkItem",
       data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
     });
@@ -31,14 +28,14 @@ describe("one event", () => {
 
   test("the command line overrides what is typical for the type", () => {
     const data = { changes: { Name: { oldValue: null, newValue: "x" } } };
-    expect(eventFrom({}, { ...defaults, type: "RiskCreated", entityType: "Peril", data }, samples)).toMatchObject({
+    expect(eventFrom({ ...defaults, type: "RiskCreated", entityType: "Peril", data }, samples)).toMatchObject({
       entityType: "Peril",
       data,
     });
   });
 
   test("an event without a type is refused", () => {
-    expect(() => eventFrom({}, defaults, samples)).toThrow(/no type/);
+    expect(() => eventFrom(defaults, samples)).toThrow(/no type/);
   });
 });
 
@@ -58,44 +55,5 @@ describe("--change", () => {
 
   test.each(["Status", "Status=Done", "=a:b"])("%s is refused, with how to write it", (text) => {
     expect(() => changesOf([text])).toThrow("Field=old:new");
-  });
-});
-
-describe("--file", () => {
-  let folder: string;
-
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), "herald-events-"));
-  });
-
-  afterAll(() => {
-    rmSync(folder, { recursive: true });
-  });
-
-  function write(text: string): string {
-    const file = join(folder, "events.ndjson");
-    writeFileSync(file, text);
-    return file;
-  }
-
-  test("each line is an event; what it leaves out is filled in", async () => {
-    const file = write('{"type":"RiskCreated","organizationId":"other"}\n\n{"id":"1"}\r\n');
-    const events = await eventsOfFile(file, { ...defaults, type: "ProjectCreated" }, samples);
-    expect(events.map(({ type, organizationId }) => [type, organizationId])).toEqual([
-      ["RiskCreated", "other"],
-      ["ProjectCreated", "acme"],
-    ]);
-    expect(events[1]?.id).toBe("1");
-  });
-
-  test.each(["[1]", "nonsense", '"text"'])("%s on a line is refused with the line's number", async (line) => {
-    await expect(eventsOfFile(write(`{"type":"RiskCreated"}\n${line}\n`), defaults, samples)).rejects.toThrow(
-      /line 2: /,
-    );
-  });
-
-  test("a file that is missing or empty is refused with its name", async () => {
-    await expect(eventsOfFile(join(folder, "none"), defaults, samples)).rejects.toThrow(/none cannot be read: ENOENT/);
-    await expect(eventsOfFile(write("\n"), defaults, samples)).rejects.toThrow(/holds no events/);
   });
 });

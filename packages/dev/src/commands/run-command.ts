@@ -20,7 +20,7 @@ export async function runCommand(help: string, command: () => Promise<void>): Pr
   }
 }
 
-/** What node:util's parseArgs throws. */
+/** Whether node:util's parseArgs threw it. */
 function isParseError(error: unknown): boolean {
   return error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
 }

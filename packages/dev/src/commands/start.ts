@@ -9,18 +9,17 @@ const HELP = `Starts all of Herald on this machine: PostgreSQL, RabbitMQ, the th
 
   pnpm start [options]
 
-  --watch     compiles sources when they change, and restarts the services that they are part of
-  --inspect   lets debuggers attach to the services: management-api 9229, publisher 9230, dispatcher 9231`;
+  --inspect  lets debuggers attach to the services: management-api 9229, publisher 9230, dispatcher 9231`;
 
 await runCommand(HELP, async () => {
   const { values } = parseArgs({
-    options: { watch: { type: "boolean" }, inspect: { type: "boolean" }, help: { type: "boolean", short: "h" } },
+    options: { inspect: { type: "boolean" }, help: { type: "boolean", short: "h" } },
   });
   becomeOnlyOne();
   process.exit(await run(stopRequest(), values));
 });
 
-async function run(stop: StopRequest, options: { watch?: boolean; inspect?: boolean }): Promise<number> {
+async function run(stop: StopRequest, options: { inspect?: boolean }): Promise<number> {
   const begun = Date.now();
   try {
     const herald = await startHerald({

@@ -10,12 +10,9 @@ const HELP = `Mints a token for the Herald that runs here, and prints it. Withou
 
   --organization ID     whose webhooks it is about (the one of "pnpm start" by default)
   --permissions a,b     integrations.view,integrations.manage by default
-  --entitlements a,b    integrations by default
-  --subscription S      active by default
-  --modules a,b         administration by default
   --expires-in 1h       how long it is good for: a number and s, m, h or d (30d by default)
 
-An empty list takes rights away: pnpm -s run token --permissions integrations.view --entitlements ""
+Fewer permissions take rights away: pnpm -s run token --permissions integrations.view
 Use it as: curl -H "Authorization: Bearer $(pnpm -s run token)" ...`;
 
 await runCommand(HELP, async () => {
@@ -23,9 +20,6 @@ await runCommand(HELP, async () => {
     options: {
       organization: { type: "string" },
       permissions: { type: "string" },
-      entitlements: { type: "string" },
-      subscription: { type: "string" },
-      modules: { type: "string" },
       "expires-in": { type: "string" },
       help: { type: "boolean", short: "h" },
     },
@@ -38,15 +32,9 @@ await runCommand(HELP, async () => {
   const { organizationId } = readRunFile(local);
   const { jwtSecret } = localSecrets(local);
   const claims = {
+    ...FULL_ACCESS,
     organizationId: values.organization ?? organizationId,
-    permissions: list(values.permissions) ?? FULL_ACCESS.permissions,
-    entitlements: list(values.entitlements) ?? FULL_ACCESS.entitlements,
-    subscription: values.subscription ?? FULL_ACCESS.subscription,
-    modules: list(values.modules) ?? FULL_ACCESS.modules,
+    permissions: values.permissions?.split(",").filter((part) => part !== "") ?? FULL_ACCESS.permissions,
   };
   console.log(await developmentToken(jwtSecret, claims, life));
 });
-
-function list(text: string | undefined): string[] | undefined {
-  return text?.split(",").filter((part) => part !== "");
-}

@@ -18,7 +18,7 @@ const modes: readonly string[] = ["answer", "hang", "cut"] satisfies Behaviour["
 const limits = { status: [200, 599], delayMs: [0, 120_000], failTimes: [0, 100] } as const;
 
 /**
- * What an endpoint's URL asks for: `/hooks?status=500&delayMs=2000`, `/hooks?failTimes=2`, `/hooks/hang`,
+ * The behaviour that an endpoint's URL asks for: `/hooks?status=500&delayMs=2000`, `/hooks?failTimes=2`, `/hooks/hang`,
  * `/hooks/cut`. What it does not say is as `standing` has it.
  *
  * @throws RangeError with the field's name, where a value is not valid
@@ -59,7 +59,7 @@ export function withChanges(standing: Behaviour, wanted: Record<string, unknown>
   return behaviour;
 }
 
-/** What the receiver will do with one request. */
+/** The receiver's treatment of one request. */
 export interface Plan {
   mode: Behaviour["mode"];
   /** Null where there will be no answer. */
@@ -95,11 +95,11 @@ export function planFor(
   }
   if (failTimes > 0) {
     const attempt = attempts.next(headers);
-    const note = `told to fail ${failTimes} times, this is attempt ${attempt}`;
+    const note = `set to fail ${failTimes} times, this is attempt ${attempt}`;
     if (attempt <= failTimes) return { mode, status: 503, delayMs, text: `503${after} (${note})`, body: note };
   }
   const { status } = behaviour;
-  return { mode, status, delayMs, text: `${status}${after}`, body: status < 300 ? "" : `told to answer ${status}` };
+  return { mode, status, delayMs, text: `${status}${after}`, body: status < 300 ? "" : `set to answer ${status}` };
 }
 
 export interface AttemptCounter {

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describeRequest, type ReceivedRequest, type Refused, receiveRequest, verdictOn } from "@herald/listen";
-import { attemptCounter, type Plan, planFor, politeBehaviour } from "./behaviour.ts";
-import { type Controlled, control, help, isControl, requestLog, tellSecret } from "./control-api.ts";
+import { attemptCounter, type Plan, planFor, politeBehaviour, withChanges } from "./behaviour.ts";
 
 export interface DemoReceiverOptions {
   host: string;
@@ -34,13 +34,14 @@ export interface DemoReceiver {
 /**
  * Starts an HTTPS receiver that verifies what arrives, prints it, and can be set to fail, to be slow, to hang or to cut
  * the connection: by the endpoint's URL (`behaviourOf`) or, for all that ask for nothing, by `PUT /control`.
- * `GET /requests` lists what arrived. Rejects where the port cannot be had.
+ * Rejects where the port cannot be had.
  */
 export async function startDemoReceiver(options: DemoReceiverOptions): Promise<DemoReceiver> {
   const { host, port, tls, print, headerPrefix = "X-Service", now = () => new Date(), colour = false } = options;
-  const controlled: Controlled = { toldSecrets: new Set(), log: requestLog(), standing: politeBehaviour };
+  /** The behaviour for endpoints whose URL asks for nothing else. */
+  let standing = politeBehaviour;
   let readSecrets: readonly string[] = [];
-  const known = () => ({ secrets: [...controlled.toldSecrets, ...readSecrets], headerPrefix });
+  const known = () => ({ secrets: readSecrets, headerPrefix });
   const attempts = attemptCounter();
   const closing = new AbortController();
   let controlUrl = "";
@@ -55,7 +56,7 @@ export async function startDemoReceiver(options: DemoReceiverOptions): Promise<D
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", "https://receiver.invalid");
-    if (isControl(request, url)) return control(controlled, request, response, url);
+    if (request.method === "PUT" && url.pathname === "/control") return await control(request, response);
     if (request.method !== "POST") return void response.writeHead(404).end(help(controlUrl));
 
     const received = await receiveRequest(request, { ...known(), now });
@@ -68,12 +69,21 @@ export async function startDemoReceiver(options: DemoReceiverOptions): Promise<D
       }
       received.verdict = verdictOn(received, known(), received.receivedAt);
     }
-    if (fitsNoSecret(received.verdict)) received.verdict.message += `. ${tellSecret(controlUrl)}`;
 
-    const plan = planFor(url, controlled.standing, received, attempts);
-    controlled.log.add(received, plan.status);
+    const plan = planFor(url, standing, received, attempts);
     print(describeRequest(received, { answer: plan.text, headerPrefix, colour }));
     await carryOut(plan, response, closing.signal);
+  }
+
+  /** Answers the operator. Bodies must say that they are JSON, which no foreign page in a browser can do unasked. */
+  async function control(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      standing = withChanges(politeBehaviour, await readJson(request));
+      response.writeHead(200, { "Content-Type": "application/json" }).end(`${JSON.stringify(standing)}\n`);
+    } catch (error) {
+      if (!(error instanceof RangeError || error instanceof SyntaxError)) throw error;
+      response.writeHead(400, { "Content-Type": "text/plain" }).end(`${error.message}\n`);
+    }
   }
 
   await new Promise<void>((resolve, reject) => {
@@ -107,4 +117,29 @@ async function carryOut(plan: Plan, response: ServerResponse, signal: AbortSigna
 
 function fitsNoSecret(verdict: ReceivedRequest["verdict"]): verdict is Refused {
   return !verdict.ok && (verdict.reason === "no_secret" || verdict.reason === "signature_mismatch");
+}
+
+async function readJson(request: IncomingMessage): Promise<Record<string, unknown>> {
+  const body = await text(request);
+  if (body === "") return {};
+  if (!request.headers["content-type"]?.startsWith("application/json")) {
+    throw new RangeError("send Content-Type: application/json");
+  }
+  const parsed: unknown = JSON.parse(body);
+  if (typeof parsed !== "object" || parsed === null) throw new RangeError("send a JSON object");
+  return parsed as Record<string, unknown>;
+}
+
+/** The answer to a browser. */
+function help(controlUrl: string): string {
+  return `Herald's demo receiver. Point an endpoint at ${controlUrl}/hooks and it answers 200 to what verifies.
+
+  ${controlUrl}/hooks?status=500&delayMs=2000   answers so, that late
+  ${controlUrl}/hooks?failTimes=2               fails the first two attempts of each delivery
+  ${controlUrl}/hooks/hang                      never answers
+  ${controlUrl}/hooks/cut                       cuts the connection
+
+  PUT ${controlUrl}/control   {"status", "delayMs", "failTimes", "mode": "answer" | "hang" | "cut"}
+
+`;
 }

@@ -1,13 +1,11 @@
 import { request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { names } from "@herald/common/broker/topology";
-import { connect } from "amqplib";
 import { BROKER_USERS, type BrokerUrls, serviceRights, serviceUrls } from "../stack/broker-rights.ts";
 
 /** Where the exchanges and queues of a test file are. */
 export interface BrokerEnvironment {
   url: string;
-  /** Of the user that each service has, as in production; all the same one where the broker's users can't be managed. */
+  /** The URL of each service's own user, as in production. */
   serviceUrls: BrokerUrls;
   /** How many connections are open now. */
   countConnections(): Promise<number>;
@@ -82,38 +80,6 @@ function virtualHost(api: URL, amqpUrl: string, name: string): BrokerEnvironment
     remove: async () => {
       await call(api, "DELETE", `/api/vhosts/${name}`);
       for (const user of users) await call(api, "DELETE", `/api/users/${user}`);
-    },
-  };
-}
-
-/**
- * For a broker that AMQP_URL names, whose management API is not known. Only the namespace keeps test files apart, and what
- * needs the management API is refused.
- */
-export function namespaceOnly(url: string, namespace: string): BrokerEnvironment {
-  const impossible = async () => {
-    throw new Error(
-      "This needs the broker's management API. Beside AMQP_URL, set AMQP_MANAGEMENT_URL to it, with credentials of an " +
-        "administrator (http://guest:guest@localhost:15672), or unset AMQP_URL.",
-    );
-  };
-  return {
-    url,
-    serviceUrls: { "management-api": url, publisher: url, dispatcher: url },
-    countConnections: impossible,
-    openConnections: async () => [],
-    closeConnections: impossible,
-    remove: async () => {
-      const { eventsExchange, noticesExchange, dispatchExchange, requestsExchange, ...queues } = names(namespace);
-      const connection = await connect(url);
-      try {
-        const channel = await connection.createChannel();
-        for (const queue of Object.values(queues).flat()) await channel.deleteQueue(queue);
-        for (const exchange of [eventsExchange, noticesExchange, dispatchExchange, requestsExchange])
-          await channel.deleteExchange(exchange);
-      } finally {
-        await connection.close();
-      }
     },
   };
 }

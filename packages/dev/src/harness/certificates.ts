@@ -9,7 +9,7 @@ export interface TestCertificates {
   expired: KeyPair;
   /** As `trusted`, but not valid yet. */
   notYetValid: KeyPair;
-  /** Of the same authority, but for another name. */
+  /** From the same authority, but for another name. */
   wrongName: KeyPair;
   /** For the right names, but signed by no authority. */
   selfSigned: KeyPair;

@@ -10,7 +10,7 @@ export interface LogLine {
   fields: Record<string, unknown>;
 }
 
-/** What a client under test is made with. */
+/** The options of a client under test. */
 export interface ClientOptions {
   url: string;
   name: string;
@@ -23,7 +23,7 @@ export interface ClientOptions {
   probeMs?: number;
 }
 
-/** What a test of a RabbitMQ client works with; new for each test, and cleaned up after it. */
+/** The surroundings of a test of a RabbitMQ client; new for each test, and cleaned up after it. */
 export interface ClientEnvironment<Client> {
   readonly namespace: string;
   /** The way of the client under test to the broker. */
@@ -39,7 +39,7 @@ export interface ClientEnvironment<Client> {
   put(queue: string, text: string, options?: Parameters<ConfirmChannel["sendToQueue"]>[2]): Promise<void>;
   /** How many messages of a queue no consumer holds. */
   waitingIn(queue: string): Promise<number>;
-  /** Takes the oldest message of a queue, undefined where it holds none. */
+  /** Takes the oldest message of a queue, undefined if it holds none. */
   takeOne(queue: string): Promise<GetMessage | undefined>;
   /** Takes what a queue holds. */
   take(queue: string): Promise<string[]>;

@@ -15,7 +15,7 @@ function message(type: string, body: Buffer): Buffer {
 }
 
 /**
- * What a busy process reads of a PostgreSQL that is being stopped: an answer and the end of the connection at once. A real server can't be
+ * Answers as a busy process reads a PostgreSQL that is being stopped: an answer and the end of the connection at once. A real server can't be
  * made to do so at a given moment, so this one speaks as much of the protocol as that takes.
  */
 export async function startEndingPostgres(): Promise<{ url: string; close(): Promise<void> }> {

@@ -2,7 +2,6 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { localFolder } from "../stack/folders.ts";
 import { isAlive } from "../stack/lock-file.ts";
-import { prepareRabbitmq } from "../stack/rabbitmq.ts";
 import { sharedStackUrl, TEST_STACK_URL } from "./stack-client.ts";
 import { removeTestStack, startTestStack, type TestStack } from "./test-stack.ts";
 
@@ -19,7 +18,6 @@ export default async function setUp(): Promise<void> {
     process.env[TEST_STACK_URL] = shared;
     return;
   }
-  await prepareRabbitmq((text) => console.error(`RabbitMQ: ${text}`));
   stack = await startTestStack(join(local, `test-${process.pid}`));
   process.env[TEST_STACK_URL] = stack.url;
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -29,7 +27,6 @@ export default async function setUp(): Promise<void> {
   }
 }
 
-/** Jest's globalTeardown. */
 export async function tearDown(): Promise<void> {
   const ending = stack;
   stack = undefined;

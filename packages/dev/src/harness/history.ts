@@ -10,9 +10,9 @@ const PENDING = 5_000;
 
 export interface StoredHistory {
   organizationId: string;
-  /** Of that organization: ten of the 200. */
+  /** That organization's endpoints: ten of the 200. */
   endpointIds: string[];
-  /** Of the backlog, some of those. */
+  /** Some deliveries of the backlog. */
   deliveryIds: string[];
 }
 

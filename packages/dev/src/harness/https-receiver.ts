@@ -33,9 +33,7 @@ export type Answer =
   /** Takes the request and never answers. */
   | { fault: "hang" }
   /** Cuts the connection with a TCP reset. */
-  | { fault: "reset" }
-  /** Sends the status at once, then a byte of the body now and then, without end. */
-  | { fault: "drip"; status?: number; intervalMs?: number };
+  | { fault: "reset" };
 
 /** One answer for all, or a choice by the request and its number (from 0). */
 export type AnswerScript = Answer | ((request: ReceivedRequest, index: number) => Answer | Promise<Answer>);
@@ -58,7 +56,7 @@ export interface HttpsReceiver {
 export interface HttpsReceiverOptions {
   /** `certificates()` has good and bad ones; the trusted by default. */
   certificate?: KeyPair;
-  /** What the URL names; the server listens on 127.0.0.1, or on ::1 for "[::1]". */
+  /** The host in the URL; the server listens on 127.0.0.1, or on ::1 for "[::1]". */
   host?: "127.0.0.1" | "localhost" | "[::1]";
 }
 
@@ -144,17 +142,9 @@ async function record(request: IncomingMessage, connection: number): Promise<Rec
 async function give(answer: Answer, response: ServerResponse, reset: () => void): Promise<void> {
   if ("fault" in answer) {
     if (answer.fault === "reset") reset();
-    if (answer.fault === "drip") drip(response, answer.status ?? 200, answer.intervalMs ?? 50);
     return;
   }
   if (answer.delayMs !== undefined) await sleep(answer.delayMs, undefined, { ref: false });
   response.writeHead(answer.status ?? 200, answer.headers);
   response.end(answer.body);
-}
-
-function drip(response: ServerResponse, status: number, intervalMs: number): void {
-  response.writeHead(status, { "content-type": "text/plain" });
-  response.flushHeaders();
-  const timer = setInterval(() => response.write("."), intervalMs);
-  response.once("close", () => clearInterval(timer));
 }

@@ -22,7 +22,7 @@ export interface Link {
 type Side = "server" | "client";
 
 interface Pair extends Record<Side, Socket> {
-  /** What the client said first. */
+  /** The first bytes of the client. */
   greeting: string;
 }
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 
 export type QuestionKind = "A" | "AAAA";
 
-/** What the server says to one question. */
+/** The server's answer to one question. */
 export type NameAnswer =
   /** The name's addresses, of both families: of these, a question gets the ones of its kind. */
   | readonly string[]
@@ -32,7 +32,7 @@ export const NO_ROUTE = "127.255.255.255";
 export interface NameServer {
   /** `127.0.0.1:<port>`, as the setting `DNS_SERVERS` takes it. */
   readonly address: string;
-  /** What was asked, in order, as "A name" or "AAAA name". */
+  /** The questions so far, in order, as "A name" or "AAAA name". */
   readonly questions: string[];
   /** Changes how questions from now on are answered; every name is 127.0.0.1 until then. */
   answerWith(script: NameScript): void;
@@ -146,7 +146,7 @@ function reply(message: Buffer, { type, end }: Question, code: number, data: rea
   return Buffer.concat([header, message.subarray(HEADER_BYTES, end), ...records]);
 }
 
-/** Of an address as text; an IPv6 one may leave groups out ("::"). */
+/** The bytes of an address as text; an IPv6 one may leave groups out ("::"). */
 function bytesOf(address: string): Buffer {
   if (!address.includes(":")) return Buffer.from(address.split(".").map(Number));
   const [front = "", back] = address.split("::");

@@ -13,7 +13,7 @@ export interface CollectedSpan {
   links: { traceId: string; spanId: string }[];
   attributes: Record<string, unknown>;
   resource: Record<string, unknown>;
-  /** In words; empty where none were given, absent where the span did not fail. */
+  /** In words; empty if none were given, absent if the span did not fail. */
   error?: string;
 }
 

@@ -2,7 +2,7 @@ import type { Queries } from "@herald/common/database/queries";
 import { expect } from "@jest/globals";
 
 /**
- * What a plan reads: tables from start to end, and indexes. Sorted, each once. A partition and its indexes have the names of
+ * The tables that a plan reads from start to end, and its indexes. Sorted, each once. A partition and its indexes have the names of
  * the table that they are part of.
  */
 export interface Walks {

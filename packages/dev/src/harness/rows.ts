@@ -36,7 +36,7 @@ export function idAt(time: Date): string {
   return `${firstIdAt(time).slice(0, 14)}7${randomUUID().slice(15)}`;
 }
 
-/** How an attempt ended that somebody answered: with a 204, or with a 500. */
+/** The end of an attempt with an answer: a 204, or a 500. */
 export const answered = (succeeded: boolean) => ({
   statusCode: succeeded ? 204 : 500,
   succeeded,
@@ -48,7 +48,7 @@ export const answered = (succeeded: boolean) => ({
   manual: false,
 });
 
-/** What `due` says of an unfinished delivery: due when it was made, and not attempted yet, where absent. */
+/** The row in `due` of an unfinished delivery. Without values it is due when it was made, and not attempted yet. */
 export interface DueRow {
   dueAt?: Date;
   attempts?: number;
@@ -138,7 +138,7 @@ export function insertResend(
   });
 }
 
-/** Makes a dispatcher, by the id of its process, the owner of all shards, or nobody (null). */
+/** Makes a dispatcher, by the id of its process, the owner of all shards; null takes them from every dispatcher. */
 export async function ownShards(prisma: PrismaClient, owner: string | null): Promise<void> {
   await prisma.shard.updateMany({ data: { owner } });
 }

@@ -23,7 +23,7 @@ const [TYPE_CHAR, TYPE_TEXT] = [18, 25];
 let loaded = false;
 
 /**
- * The SQL that turns what one `schema.prisma` means into what another one means; empty where they mean the same.
+ * The SQL that turns what one `schema.prisma` means into what another one means; empty if they mean the same.
  *
  * @param url of any database of the kind; nothing in it is read or changed
  * @param from the text of the earlier schema, undefined for no tables at all

@@ -56,7 +56,7 @@ function sharedStackFile(local: string): string {
   return join(local, `${apartByVersion("test-stack")}.json`);
 }
 
-/** The URL of the test stack that `pnpm stack` keeps up, undefined where there is none. */
+/** The URL of the test stack that `pnpm stack` keeps up, undefined if there is none. */
 export async function sharedStackUrl(local: string): Promise<string | undefined> {
   const file = sharedStackFile(local);
   if (!existsSync(file)) return undefined;

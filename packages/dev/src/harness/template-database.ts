@@ -30,7 +30,7 @@ export async function makeTemplateDatabase(serverUrl: string): Promise<string> {
 
 /**
  * Clones the template; a clone takes a fraction of a second, where migrating would take longer with every migration. A template
- * hands on no defaults, so the clone gets its own; none where they are left out, as a database that is not Herald's.
+ * hands on no defaults, so the clone gets its own; none if they are left out, as a database that is not Herald's.
  */
 export async function cloneDatabase(
   serverUrl: string,

@@ -16,7 +16,7 @@ import {
 } from "../stack/test-programs.ts";
 import { makeTemplateDatabase } from "./template-database.ts";
 
-/** What a test file needs to know of PostgreSQL. */
+/** The PostgreSQL of a test file. */
 export interface TestPostgres {
   /** A database of the server; its user may create databases. */
   serverUrl: string;
@@ -24,7 +24,7 @@ export interface TestPostgres {
   template: string;
 }
 
-/** What a test file needs to know of RabbitMQ. */
+/** The RabbitMQ of a test file. */
 export interface TestRabbitmq {
   url: string;
   /** The management API, with credentials; absent for a broker that AMQP_URL names without AMQP_MANAGEMENT_URL. */
@@ -85,13 +85,13 @@ export async function startTestStack(folder: string): Promise<TestStack> {
         postgres.started().then((started) => started?.remove()),
         ...brokers.map(async (broker) => (await broker.started())?.stop()),
       ]);
-      // What did not start has left something too.
+      // A server that did not start has left files too.
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-/** What answers with a program that is one file. */
+/** A route that answers with a program that is one file. */
 function program(find: () => Promise<string>): () => Promise<TestProgram> {
   const found = once(find);
   return async () => ({ executable: await found.get() });
@@ -118,7 +118,7 @@ async function launchPostgres(folder: string): Promise<Pick<Postgres, "url" | "r
 
 interface Once<T> {
   get(): Promise<T>;
-  /** What was started, if anything was and it worked. */
+  /** The started one, if it was started and works. */
   started(): Promise<T | undefined>;
 }
 

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll } from "@jest/globals";
 import type { BrokerUrls } from "../stack/broker-rights.ts";
 import { type RabbitmqNode, startRabbitmqNode } from "../stack/rabbitmq-node.ts";
-import { type BrokerEnvironment, makeVirtualHost, namespaceOnly } from "./broker-environment.ts";
+import { type BrokerEnvironment, makeVirtualHost } from "./broker-environment.ts";
 import { askForRabbitmq, askForRabbitmqServer, STACK_TIMEOUT_MS } from "./stack-client.ts";
 
 export interface TestBroker {
-  /** Of a virtual host that only this test file has, where the broker is ours. */
+  /** The URL of a virtual host that only this test file has. */
   readonly url: string;
   /** The URL of the broker for each service, with the user that it has in production. */
   readonly serviceUrls: BrokerUrls;
@@ -46,7 +46,11 @@ export function useBroker({ ownNode = false }: TestBrokerOptions = {}): TestBrok
   beforeAll(async () => {
     if (ownNode) node = await startNode();
     const { url, managementUrl } = node ?? (await askForRabbitmq());
-    environment = managementUrl ? await makeVirtualHost(url, managementUrl, namespace) : namespaceOnly(url, namespace);
+    if (managementUrl === undefined)
+      throw new Error(
+        "Beside AMQP_URL, set AMQP_MANAGEMENT_URL to the broker's management API, with an administrator's name and password.",
+      );
+    environment = await makeVirtualHost(url, managementUrl, namespace);
   }, STACK_TIMEOUT_MS);
 
   afterAll(async () => {

@@ -11,7 +11,7 @@ import { cloneDatabase, dropDatabase } from "./template-database.ts";
 
 /** A pooler that stands before the database of a test file. */
 export interface TestPooler {
-  /** Of the same database, through it, for clients that prepare nothing under a name. */
+  /** The URL of the same database, through it, for clients that prepare nothing under a name. */
   url: string;
   stop(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export async function startTestPooler(databaseUrl: string): Promise<TestPooler> 
 }
 
 export interface TestDatabase {
-  /** Of this test file's own database, through a pooler where POSTGRES_POOLER asks for one. */
+  /** The URL of this test file's own database, through a pooler if POSTGRES_POOLER asks for one. */
   readonly url: string;
   readonly database: Database;
 }

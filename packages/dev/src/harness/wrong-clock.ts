@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 /**
  * Preloaded (`node --import`) by a process whose machine's clock shall be wrong: `Date` is ahead by the milliseconds that the file
- * CLOCK_AHEAD_FILE holds, also when they change. The monotonic clock and the timers are not touched, as when somebody sets the clock of
+ * CLOCK_AHEAD_FILE holds, also when they change. The monotonic clock and the timers are not touched, as when a person sets the clock of
  * a machine; nor is what the operating system itself does by the clock, such as judging certificates.
  */
 const READ_EVERY_MS = 20;

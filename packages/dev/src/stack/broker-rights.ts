@@ -15,7 +15,7 @@ export interface BrokerRights {
 export const BROKER_USERS = { "management-api": "api", publisher: "publisher", dispatcher: "dispatcher" } as const;
 export type BrokerUrls = Readonly<Record<keyof typeof BROKER_USERS, string>>;
 
-/** What deploy/rabbitmq/definitions.json gives the services' users, for a Herald whose names begin with this namespace. */
+/** The rights that deploy/rabbitmq/definitions.json gives the services' users, for a Herald whose names begin with this namespace. */
 export function serviceRights(namespace = "herald"): BrokerRights[] {
   const text = readFileSync(join(projectFolder(), "deploy", "rabbitmq", "definitions.json"), "utf8");
   const escaped = namespace.replaceAll(".", "\\.");
@@ -35,7 +35,7 @@ export function serviceUrls(url: string, userOf: (user: string) => string = (use
   return { "management-api": urlOf(api), publisher: urlOf(publisher), dispatcher: urlOf(dispatcher) };
 }
 
-/** What a broker on the loopback loads when it starts: its `guest`, and a user for each service, whose password is its name. */
+/** The definitions that a broker on the loopback loads when it starts: its `guest`, and a user for each service, whose password is its name. */
 export function developmentDefinitions(namespace: string): string {
   const rights = [{ user: "guest", configure: ".*", write: ".*", read: ".*" }, ...serviceRights(namespace)];
   return JSON.stringify({

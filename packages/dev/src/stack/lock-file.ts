@@ -20,7 +20,7 @@ export function isAlive({ pid, mark }: ProcessIdentity): boolean {
   return line !== "" && line.includes(mark);
 }
 
-/** The command line of a process, its arguments joined by blanks; empty where there is no such process. */
+/** The command line of a process, its arguments joined by blanks; empty if there is no such process. */
 export function commandLine(pid: number): string {
   try {
     if (process.platform === "linux") {
@@ -32,7 +32,7 @@ export function commandLine(pid: number): string {
   }
 }
 
-/** The process that started it, undefined where there is no such process. */
+/** The process that started it, undefined if there is no such process. */
 export function parentOf(pid: number): number | undefined {
   try {
     if (process.platform !== "linux") return Number(ps("ppid=", pid));

@@ -13,7 +13,7 @@ export interface PgbouncerOptions {
 }
 
 export interface Pgbouncer {
-  /** Of the same database, through it. */
+  /** The URL of the same database, through it. */
   url: string;
   stop(): Promise<void>;
 }

@@ -5,7 +5,7 @@ import { copyPostgresData, type Postgres, type PostgresOptions, startPostgres, w
 
 type PostgresPairOptions = Pick<PostgresOptions, "folder" | "pidFolder" | "disposable">;
 
-/** Two PostgreSQL servers, of which the second follows the first. */
+/** Two PostgreSQL servers: the second follows the first. */
 export interface PostgresPair {
   /** Takes writes. A commit waits until the standby has it on its disk. */
   primary: Postgres;
@@ -90,7 +90,7 @@ interface Replication {
   sync_state: string;
 }
 
-/** What the primary says of its standby; undefined where none is connected. */
+/** The state of the standby by the primary; undefined if none is connected. */
 async function replication(primary: Postgres): Promise<Replication | undefined> {
   return await withClient(primary.url, async (client) => {
     const { rows } = await client.query<Replication>(

@@ -17,11 +17,10 @@ export interface PostgresOptions {
   disposable?: boolean;
   /** Offers TLS too, with this certificate. */
   tls?: { cert: string; key: string };
-  onLine?: (line: string) => void;
 }
 
 export interface Postgres {
-  /** Of the database `herald`, with the rights of a superuser. */
+  /** The URL of the database `herald`, with the rights of a superuser. */
   url: string;
   process: RunningProcess;
   stop(): Promise<void>;
@@ -39,7 +38,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   const data = join(programs.dataParent, "data");
   // Written after initdb has ended well: a data folder without it is the rest of an interrupted one.
   const finished = join(programs.dataParent, "initialized");
-  // Data elsewhere outlives a folder that was deleted, and nobody knows its password any more.
+  // Data elsewhere outlives a folder that was deleted, and its password is lost with that folder.
   if (!existsSync(passwordFileOf(options.folder))) rmSync(finished, { force: true });
   const password = readOrMakePassword(options.folder);
   if (!existsSync(finished)) {
@@ -97,7 +96,6 @@ async function launch(
     mark: data,
     // "Fast": ends sessions and writes everything down. "Immediate", where even that takes too long: recovers at the next start.
     signals: { orderly: "SIGINT", sure: "SIGQUIT" },
-    ...(options.onLine && { onLine: options.onLine }),
   });
   const server = `postgresql://${USER}:${password}@127.0.0.1:${port}`;
   try {

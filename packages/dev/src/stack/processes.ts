@@ -18,9 +18,9 @@ export interface ProcessSpec {
   pidFolder: string;
   /** Part of the command line that only this process has: the proof that a pid found later is ours to end. */
   mark: string;
-  /** What asks for an orderly end, and what makes an end sure. */
+  /** The signal that asks for an orderly end, and the one that makes an end sure. */
   signals?: { orderly: NodeJS.Signals; sure: NodeJS.Signals };
-  /** Told every line of output. */
+  /** Called with every line of output. */
   onLine?: (line: string) => void;
 }
 

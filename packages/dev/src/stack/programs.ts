@@ -3,7 +3,7 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
 export interface RunOptions {
-  /** What is being done, for the error: "Creating the data folder". */
+  /** The work that is being done, for the error: "Creating the data folder". */
   what: string;
   env?: NodeJS.ProcessEnv;
   cwd?: string;

@@ -25,16 +25,15 @@ export interface RabbitmqOptions {
   usersOf?: string;
   /** Lines of rabbitmq.conf that win over those that every node has. */
   configuration?: readonly string[];
-  onLine?: (line: string) => void;
   /** Called with what is going on where it takes long. */
   onProgress?: (text: string) => void;
-  /** The cluster that it belongs to; none where absent. */
+  /** The cluster that it belongs to; none if absent. */
   cluster?: ClusterMembership;
 }
 
-/** What the nodes of a cluster share, and which nodes a new one joins. */
+/** The common facts of a cluster's nodes, and the nodes that a new one joins. */
 export interface ClusterMembership {
-  /** Of an Erlang port mapper that outlives each of them (`startPortMapper`). */
+  /** The port of an Erlang port mapper that outlives each of them (`startPortMapper`). */
   mapperPort: number;
   /** The secret by which they know each other. */
   cookie: string;
@@ -46,11 +45,11 @@ export interface Rabbitmq {
   url: string;
   /** For each service, where there are users for them. */
   serviceUrls?: BrokerUrls;
-  /** The management API with its credentials; undefined where none was asked for or is known. */
+  /** The management API with its credentials; undefined if none was asked for or is known. */
   managementUrl?: string;
   /** Resolves if it ends by itself; undefined for a broker that others run. */
   exited?: Promise<unknown>;
-  /** Runs `rabbitmqctl` on it, and returns what that printed; undefined for a broker that others run, or that is in a container. */
+  /** Runs `rabbitmqctl` on it, and returns what that printed; undefined for a broker that others run. */
   control?: (args: string[]) => Promise<string>;
   stop(): Promise<void>;
 }
@@ -59,7 +58,7 @@ export interface Rabbitmq {
 export interface RabbitmqNode extends Rabbitmq {
   /** By which the other nodes of its cluster know it. */
   name: string;
-  /** Its port for TLS; undefined where none was asked for. */
+  /** Its port for TLS; undefined if none was asked for. */
   tlsPort: number | undefined;
   control: (args: string[]) => Promise<string>;
 }
@@ -73,22 +72,11 @@ const WITHOUT_DEPRECATED = [
 const MAPPER_TIMEOUT_MS = 10_000;
 
 /**
- * The start script of RabbitMQ in this version, undefined where there is none. Debian's `/usr/sbin/rabbitmq-server` wraps
+ * The start script of RabbitMQ in this version, undefined if there is none. Debian's `/usr/sbin/rabbitmq-server` wraps
  * the script and insists on the system's own user and node, so the script itself is looked for first.
- *
- * @throws where the installed one is not the version that was asked for
  */
 export function findRabbitmqServer(version: RabbitmqVersion = rabbitmqVersion()): string | undefined {
   if (version === "4") return findRabbitmq4();
-  const installed = findInstalledServer();
-  // The script stands in a folder that has the version in its name.
-  if (installed !== undefined && version !== "installed" && !realpathSync(installed).includes(`${version}.`)) {
-    throw new Error(`RABBITMQ_VERSION is ${version}, and another version is installed: ${realpathSync(installed)}.`);
-  }
-  return installed;
-}
-
-function findInstalledServer(): string | undefined {
   const known = [
     "/usr/lib/rabbitmq/bin/rabbitmq-server",
     "/opt/homebrew/opt/rabbitmq/sbin/rabbitmq-server",
@@ -124,7 +112,6 @@ export async function startRabbitmqNode(server: string, options: RabbitmqOptions
       env: nodeEnvironment(options.folder, ports),
       pidFolder: options.pidFolder,
       mark: options.folder,
-      ...(options.onLine && { onLine: options.onLine }),
     });
     await untilBrokerAnswers(url, { timeoutMs: START_TIMEOUT_MS, child: node });
   } catch (error) {
@@ -247,7 +234,7 @@ function nodeName(folder: string): string {
  * Starts epmd, by which Erlang nodes find each other's ports. A node that started its own would leave it behind.
  *
  * @param server RabbitMQ's start script, as `findRabbitmqServer` has it
- * @returns undefined where there is no program for it: then the first node starts its own
+ * @returns undefined if there is no program for it: then the first node starts its own
  */
 export async function startPortMapper(
   server: string,

@@ -12,13 +12,13 @@ import { join, resolve } from "node:path";
 import { localFolder } from "./folders.ts";
 import { findProgram, runProgram, succeeds } from "./programs.ts";
 
-/** What tests can run on. `installed` is whichever that is, or one in Docker where none is. */
-export const RABBITMQ_VERSIONS = ["installed", "3.10", "4"] as const;
+/** The versions that tests can run on. `installed` is the machine's own. */
+export const RABBITMQ_VERSIONS = ["installed", "4"] as const;
 
 export type RabbitmqVersion = (typeof RABBITMQ_VERSIONS)[number];
 
 /**
- * The version that RABBITMQ_VERSION asks for. 3.10 is Debian's, and has to be the installed one; 4 is unpacked beside it.
+ * The version that RABBITMQ_VERSION asks for. 4 is unpacked beside the installed one.
  *
  * @throws where tests can't have it
  */
@@ -61,7 +61,7 @@ exec unshare $user --mount --propagation private /bin/sh -c \\
   'usr=$1; shift; mount --bind "$usr" /usr && exec "$@"' sh "$usr" ${program} "$@"
 `;
 
-/** The start script of the unpacked RabbitMQ 4, undefined where there is none yet. Its other programs are beside it. */
+/** The start script of the unpacked RabbitMQ 4, undefined if there is none yet. Its other programs are beside it. */
 export function findRabbitmq4(): string | undefined {
   const server = join(rabbitmq4Folder(), "bin", "rabbitmq-server");
   return existsSync(server) ? server : undefined;

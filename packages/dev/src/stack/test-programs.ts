@@ -8,7 +8,7 @@ export interface PrometheusPrograms {
   promtool: string;
 }
 
-/** What the tests of the chart need; Debian's Go may be older. */
+/** The Go that the tests of the chart need; Debian's may be older. */
 const GO = { minor: 24, version: "1.24.5" };
 const FETCH_TIMEOUT_MS = 10 * 60_000;
 

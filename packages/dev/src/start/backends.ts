@@ -6,7 +6,7 @@ import { startRabbitmq } from "../stack/rabbitmq.ts";
 import { apartByRabbitmqVersion } from "../stack/rabbitmq-versions.ts";
 import type { Progress } from "./panel.ts";
 
-/** What has to be closed, in an order that lets each part finish what it does with the others. */
+/** The parts that have to be closed, in an order that lets each part finish its work with the others. */
 export interface Closing {
   /** Closed in the first round, together with all others of that round. */
   add(close: () => Promise<void>): void;
@@ -42,7 +42,7 @@ async function closeAll(rounds: (() => Promise<void>)[][]): Promise<void> {
 export interface Backends {
   databaseUrl: string;
   amqpUrl: string;
-  /** Of the user that each service has, as in production; undefined for a broker that others run. */
+  /** The URL of each service's own user, as in production; undefined for a broker that others run. */
   serviceUrls: BrokerUrls | undefined;
   /** Resolves when a server of ours has ended by itself. */
   ended: Promise<Error>;

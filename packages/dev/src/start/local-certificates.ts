@@ -17,7 +17,7 @@ export interface LocalCertificates {
 }
 
 /**
- * The certificates of a local stack. The authority is made once, so that a tool that trusts it need not be told again. Only
+ * The certificates of a local stack. The authority is made once, so that a tool has to learn to trust it only once. Only
  * this stack trusts it.
  *
  * @param extraFile a PEM file of further roots to trust

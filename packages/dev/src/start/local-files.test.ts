@@ -24,7 +24,7 @@ test.each([
   JSON.stringify({ secretKeys: `local:${Buffer.alloc(32, "hunter2").toString("base64")}`, jwtSecret: "hunter2" }),
   JSON.stringify({ jwtSecret: "hunter2" }),
   "hunter2",
-])("secrets that can't be used are told with what to do, and not shown: %#", (text) => {
+])("secrets that can't be used are reported with what to do, and not shown: %#", (text) => {
   writeFileSync(join(local, "secrets.json"), text);
   let said = "";
   try {
@@ -32,7 +32,7 @@ test.each([
   } catch (error) {
     said = (error as Error).message;
   }
-  expect(said).toContain(`Remove ${local} to begin anew`);
+  expect(said).toContain(`Remove ${local} to begin again`);
   expect(said).toContain("replace the signing secret of each endpoint");
   expect(said).not.toContain("hunter2");
 });

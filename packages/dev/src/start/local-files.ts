@@ -3,7 +3,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { newSealingKeys, readSecretKeys } from "@herald/common/security/sealing-keys";
 
-/** What `pnpm start` writes into a file for scripts, once everything is ready. */
+/** The facts that `pnpm start` writes into a file for scripts, once everything is ready. */
 export interface RunInfo {
   /** The base URL of the management API: routes are below `/api/organization/integration-operations`. */
   apiUrl: string;
@@ -39,7 +39,7 @@ export function removeRunFile(local: string): void {
 }
 
 /**
- * What runs now, for commands that use it.
+ * The Herald that runs now, for commands that use it.
  *
  * @throws where nothing runs, saying how to start it
  */
@@ -101,7 +101,7 @@ function readSecrets(file: string, local: string): LocalSecrets {
   } catch (cause) {
     // The reason is not shown: a parser quotes what it can't read.
     throw new Error(
-      `${file} holds no keys that Herald can use; an earlier version may have written it. Remove ${local} to begin anew, ` +
+      `${file} holds no keys that Herald can use; an earlier version may have written it. Remove ${local} to begin again, ` +
         "without the endpoints and events of before. To keep them, remove that file alone, and replace the signing secret of each endpoint on its page.",
       { cause },
     );

@@ -46,7 +46,7 @@ function pnpmCommand(): string {
   return folders.some((folder) => isExecutable(join(folder, "pnpm"))) ? "pnpm" : "npx -y pnpm@12";
 }
 
-/** What a person needs once everything runs: where things are, and the first three commands. */
+/** The panel that a person needs once everything runs: where things are, and the first three commands. */
 export function panel(info: RunInfo, authorityFile: string, receiverControlUrl: string): string {
   const pnpm = pnpmCommand();
   const api = `${info.apiUrl}/api/organization/integration-operations`;

@@ -11,7 +11,7 @@ export interface ServiceSpec {
   env: NodeJS.ProcessEnv;
   /** Where its /readyz is. */
   metricsUrl: string;
-  /** Where a debugger can attach; none where absent. */
+  /** Where a debugger can attach; none if absent. */
   inspectPort?: number;
 }
 
@@ -20,16 +20,12 @@ export interface ServiceContext {
   logFolder: string;
   /** Called with what happens to services, and with their warnings, for the person at the terminal. */
   print: (text: string) => void;
-  /** A service that keeps crashing waits for `restart` instead of being given up. */
-  waitForChange: boolean;
 }
 
 export interface SupervisedService {
   name: string;
   /** Resolves when it has crashed for good. */
   givenUp: Promise<Error>;
-  /** Ends it in an orderly way and starts it again. */
-  restart(why: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -74,9 +70,7 @@ export async function superviseService(spec: ServiceSpec, context: ServiceContex
 
   let child = await launch();
   let stopping = false;
-  let changed: (() => void) | undefined;
-  let restarting = "";
-  let crashes: number[] = [];
+  const crashes: number[] = [];
   let giveUp: (error: Error) => void = () => {};
   const givenUp = new Promise<Error>((resolve) => {
     giveUp = resolve;
@@ -86,11 +80,7 @@ export async function superviseService(spec: ServiceSpec, context: ServiceContex
     for (;;) {
       const exit = await child.exited;
       if (stopping) return;
-      if (restarting !== "") {
-        context.print(`${spec.name}: ${restarting}, starting it again.`);
-        restarting = "";
-        crashes = [];
-      } else if (!(await afterCrash(describeExit(exit)))) return;
+      if (!(await afterCrash(describeExit(exit)))) return;
       if (stopping) return;
       child = await launch();
     }
@@ -106,17 +96,8 @@ export async function superviseService(spec: ServiceSpec, context: ServiceContex
       await sleep(500);
       return true;
     }
-    if (!context.waitForChange) {
-      giveUp(new Error(`${text}\nThat was crash ${crashes.length}; it is not started again.`));
-      return false;
-    }
-    context.print(`${text}\nThat was crash ${crashes.length}; it is started again when its code changes.`);
-    await new Promise<void>((resolve) => {
-      changed = resolve;
-    });
-    changed = undefined;
-    restarting = "";
-    return true;
+    giveUp(new Error(`${text}\nThat was crash ${crashes.length}; it is not started again.`));
+    return false;
   }
 
   try {
@@ -130,15 +111,8 @@ export async function superviseService(spec: ServiceSpec, context: ServiceContex
   return {
     name: spec.name,
     givenUp,
-    restart: async (why) => {
-      if (stopping) return;
-      restarting = why;
-      changed?.();
-      await child.stop(STOP_GRACE_MS);
-    },
     stop: async () => {
       stopping = true;
-      changed?.();
       await child.stop(STOP_GRACE_MS);
       await watching;
       log.end();

@@ -16,7 +16,6 @@ import {
 } from "./local-files.ts";
 import type { Progress } from "./panel.ts";
 import { panel } from "./panel.ts";
-import { restartOnBuild } from "./restart-on-build.ts";
 import { serviceSpecs } from "./service-specs.ts";
 import { superviseService } from "./services.ts";
 
@@ -26,14 +25,12 @@ export interface StartOptions {
   print: (text: string) => void;
   /** Ends the start when it is aborted; what was started by then is ended. */
   signal: AbortSignal;
-  /** Compiles sources when they change, and restarts the services that they are part of. */
-  watch?: boolean;
   /** Lets debuggers attach to the services. */
   inspect?: boolean;
 }
 
 export interface RunningHerald {
-  /** What to show to a person. */
+  /** The text to show to a person. */
   panel: string;
   /** Resolves with the reason when a part has ended for good. */
   broken: Promise<Error>;
@@ -86,7 +83,7 @@ async function startParts(local: string, parts: Closing, options: StartOptions):
     { databaseUrl, amqpUrl, serviceUrls, namespace, secretKeys, sealingKey, jwtSecret, trustedFile },
     options.inspect,
   );
-  const context = { pidFolder: folders.pids, logFolder: folders.logs, print, waitForChange: options.watch ?? false };
+  const context = { pidFolder: folders.pids, logFolder: folders.logs, print };
   const services = await progress.step("Services", () =>
     Promise.all(
       specs.map(async (spec) => {
@@ -96,7 +93,6 @@ async function startParts(local: string, parts: Closing, options: StartOptions):
       }),
     ),
   );
-  if (options.watch) parts.add(restartOnBuild(services, print));
   signal.throwIfAborted();
 
   const token = await developmentToken(jwtSecret, { organizationId: DEMO_ORGANIZATION, ...FULL_ACCESS });

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -166,27 +166,13 @@ describe("pnpm start", () => {
       await expectAllGone(pids);
       expect(readdirSync(local)).toContain("run.json");
 
-      herald = startHerald(local, ["--watch"]);
+      herald = startHerald(local);
       await eventually(() => expect(readdirSync(local)).not.toContain("run.json"));
       info = await herald.ready();
       expect(await (await api("/webhooks")).json()).toEqual([expect.objectContaining({ name: "Demo" })]);
     },
     START_TIMEOUT_MS,
   );
-
-  test("with --watch a service restarts when it was compiled again, and the others go on", async () => {
-    const before = pidFiles(local);
-    // The compiler writes this file last. A new time of it is what a compilation changes.
-    const time = new Date();
-    utimesSync(join(projectFolder(), "services", "publisher", "dist", ".tsbuildinfo"), time, time);
-    await eventually(() => expect(herald.text()).toContain("publisher: it was compiled again, starting it again."));
-    await eventually(() => expect(pidFiles(local).publisher ?? before.publisher).not.toBe(before.publisher));
-    await eventually(async () => {
-      const metrics = await fetch(info.metricsUrls.publisher as string, { headers: { connection: "close" } });
-      expect(metrics.status).toBe(200);
-    });
-    expect(pidFiles(local)).toEqual({ ...before, publisher: expect.any(Number) });
-  });
 
   test(
     "SIGTERM ends pnpm start and everything that it started",

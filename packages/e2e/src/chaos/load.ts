@@ -4,7 +4,7 @@ import type { ReceiverRequest } from "./environment/receiver-process.ts";
 
 type Meanwhile = () => Promise<void>;
 
-/** What a disturbance may ask of the load that it disturbs. */
+/** The load of a run, as a disturbance may steer it. */
 export interface Load extends LoadFaults {
   /** Emits no more, and resolves when each event that was confirmed has been delivered. */
   settle(): Promise<void>;
@@ -14,7 +14,7 @@ export interface Load extends LoadFaults {
 
 /** Faults of those who emit and receive, which are no part of Herald. */
 export interface LoadFaults {
-  /** Emits so many events at once of the first organization, each with a text of so many bytes besides. */
+  /** Emits `count` events at once of the first organization, each with a text of `textBytes` besides. */
   burst(count: number, textBytes: number): Promise<void>;
   /** Lets one of the receivers that restart refuse connections meanwhile, by turns; resolves with its endpoint's id. */
   restartReceiver(nth: number, meanwhile: Meanwhile): Promise<string | undefined>;

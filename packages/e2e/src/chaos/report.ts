@@ -1,7 +1,7 @@
 import type { ScenarioResult } from "./scenarios/scenario.ts";
 import type { Findings } from "./verdict/reconcile.ts";
 
-/** What must not be, each with its words. */
+/** The findings that have to be empty, each with its words. */
 export const MUST_NOT_BE: readonly [keyof Findings, string][] = [
   ["lost", "lost"],
   ["wronglyExhausted", "given up, and no fault of the receiver's"],

@@ -26,7 +26,7 @@ export interface RunOptions {
   /** When admins pause the endpoints that get paused. */
   pauses: readonly Period[];
   times: ChaosTimes;
-  /** What is done to Herald while it works. Returns when everything that it touched works again, or could. */
+  /** Disturbs Herald while it works. Returns when everything that it touched works again, or could. */
   disturb: (load: Load) => Promise<InjectedFault[]>;
   /** Whether admins also deliver payloads by hand; true unless said otherwise. */
   manual?: boolean;

@@ -1,13 +1,13 @@
 import { tryEmitter } from "../examples/try-emitter.ts";
 import { tryReceiver } from "../examples/try-receiver.ts";
 
-// What each examples/*/test.sh calls by $TRY: what the program is, and the command that starts it.
+// Each examples/*/test.sh calls this by $TRY, with the kind of the program and the command that starts it.
 const [kind, ...command] = process.argv.slice(2);
-const { AMQP_URL: emitterUrl = "", BROKER_URL: url = "" } = process.env;
+const { AMQP_URL = "" } = process.env;
 
 const trials: Record<string, () => Promise<void>> = {
   receiver: () => tryReceiver(command),
-  emitter: () => tryEmitter(command, { url, emitterUrl }),
+  emitter: () => tryEmitter(command, AMQP_URL),
 };
 
 const trial = trials[kind ?? ""];

@@ -4,7 +4,7 @@ import { eventually } from "@herald/dev/harness/eventually";
 import { answers, freePort } from "@herald/dev/stack/ports";
 import { checkReceiver } from "@herald/listen";
 
-/** Used by nobody else: Base64 like a real one, which a wrong verifier would decode. */
+/** Only this trial uses it: Base64 like a real one, which a wrong verifier would decode. */
 const EXAMPLE_SECRET = "mT1y+Zq0v9u4m2l8J7hF3kD5sA6pW1xC0eR9tYbNvQs=";
 
 /**

@@ -8,7 +8,7 @@ import type {
   WebhookDeliverySummary,
   WebhookEndpointSummary,
 } from "@herald/contracts";
-import { SignJWT } from "jose";
+import { developmentToken, FULL_ACCESS } from "@herald/dev/start/development-token";
 import { JWT_SECRET } from "./settings.ts";
 
 /** The management API as one organization's admin uses it; each call throws on any status but success. */
@@ -34,7 +34,6 @@ export interface ApiClient {
 }
 
 interface ApiClientOptions {
-  keepAlive?: boolean;
   untilAvailable?: boolean;
   timeoutMs?: number;
   /** How long its token is good for; an API whose clock is days behind takes none that ends more than 31 days from its now. */
@@ -48,29 +47,17 @@ const TIMEOUT_MS = 45_000;
 
 /** The token of an admin who may do everything in the organization. */
 export async function adminToken(organizationId: string, validFor = "30d"): Promise<string> {
-  const claims = {
-    organization_id: organizationId,
-    permissions: ["integrations.view", "integrations.manage"],
-    subscription: "active",
-    modules: ["administration"],
-    entitlements: ["integrations"],
-  };
-  return await new SignJWT(claims)
-    .setProtectedHeader({ alg: "HS256" })
-    .setSubject("admin-of-tests")
-    .setExpirationTime(validFor)
-    .sign(new TextEncoder().encode(JWT_SECRET));
+  return await developmentToken(JWT_SECRET, { organizationId, ...FULL_ACCESS }, validFor);
 }
 
 /**
  * @param apiUrl where the management API listens, without a path; asked for each call where it may move
- * @param options `keepAlive` leaves connections open, which a service that is to stop has to wait for; `untilAvailable`
- *   repeats what is answered with 503, as an integration does, until `timeoutMs` are over
+ * @param options `untilAvailable` repeats what is answered with 503, as an integration does, until `timeoutMs` are over
  */
 export async function apiClient(
   apiUrl: string | (() => string),
   organizationId: string = randomUUID(),
-  { keepAlive = false, untilAvailable = false, timeoutMs = TIMEOUT_MS, tokenFor, headers }: ApiClientOptions = {},
+  { untilAvailable = false, timeoutMs = TIMEOUT_MS, tokenFor, headers }: ApiClientOptions = {},
 ): Promise<ApiClient> {
   const token = await adminToken(organizationId, tokenFor);
   const address = typeof apiUrl === "string" ? () => apiUrl : apiUrl;
@@ -106,7 +93,7 @@ export async function apiClient(
         headers: {
           authorization: `Bearer ${token}`,
           ...headers,
-          ...(!keepAlive && { connection: "close" }),
+          connection: "close",
           ...(body && { "content-type": "application/json" }),
         },
         ...(body && { body: JSON.stringify(body) }),

@@ -7,7 +7,7 @@ import { type ManagementApiTuning, startManagementApi } from "@herald/management
 import { type PublisherTuning, startPublisher } from "@herald/publisher";
 import { type HeraldEnvironment, heraldSettings } from "./settings.ts";
 
-/** What tests set beside environment variables, for whichever service reads it. */
+/** Values that tests set beside environment variables. Each service reads its own. */
 export type HeraldTuning = Partial<DispatcherTuning & PublisherTuning & ManagementApiTuning>;
 
 export interface HeraldOptions {
@@ -57,7 +57,7 @@ export async function startHerald(servers: HeraldEnvironment, options: HeraldOpt
   async function start<S extends Service>(service: Promise<S>): Promise<S> {
     const started = await service;
     running.add(started);
-    // What is handed over before its owner has a queue is lost, and waits until the owner looks in PostgreSQL.
+    // A hand-over before its owner has a queue is lost: its deliveries wait until the owner looks in PostgreSQL.
     await started.ready();
     return {
       ...started,

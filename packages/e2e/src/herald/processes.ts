@@ -30,7 +30,7 @@ export interface ServiceProcess {
 }
 
 export interface ServiceProcessOptions {
-  /** Where it is told every line that it writes. */
+  /** Called with every line that it writes. */
   onLine?: (line: string) => void;
   /** Where the built code is, if not in this checkout: another commit's, for a comparison. */
   folder?: string | undefined;
@@ -38,17 +38,17 @@ export interface ServiceProcessOptions {
   nodeArgs?: readonly string[];
   /** By how much the clock of its machine is ahead of the true time. */
   clockAheadMs?: number | undefined;
-  /** What no environment variable sets; serve has none. */
+  /** Values that no environment variable sets; serve has none. */
   tuning?: HeraldTuning | undefined;
   /** False where it may take long, since its database or broker is away; true unless said otherwise. */
   untilReady?: boolean;
 }
 
-/** Of a machine that is ten times slower than an ordinary one. */
+/** Enough for a machine that is ten times slower than an ordinary one. */
 const READY_TIMEOUT_MS = 120_000;
 
 /**
- * Starts a built service and resolves when it is ready for work, unless told not to wait for that.
+ * Starts a built service and resolves when it is ready for work, unless `untilReady` is false.
  *
  * @throws when it ends before that, with its last lines
  */
@@ -111,7 +111,7 @@ async function untilReady(child: RunningProcess, url: string): Promise<void> {
   await untilAnswers(child.name, ask, { timeoutMs: READY_TIMEOUT_MS, child });
 }
 
-/** What makes the machine's clock of a process wrong: see wrong-clock.ts of packages/dev. */
+/** Makes the machine's clock of a process wrong: see wrong-clock.ts of packages/dev. */
 function wrongClock(aheadMs: number) {
   const folder = mkdtempSync(join(tmpdir(), "herald-clock-"));
   const file = join(folder, "ahead-ms");

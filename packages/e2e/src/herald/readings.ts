@@ -4,7 +4,7 @@ import { projectFolder } from "@herald/dev/stack/folders";
 import { parse } from "yaml";
 import type { ServiceProcess } from "./processes.ts";
 
-/** What a service's /metrics says at a moment. */
+/** Figures of a service's /metrics at a moment. */
 export interface Reading {
   cpuSeconds: number;
   residentMebibytes: number;
@@ -27,7 +27,7 @@ export async function readService(service: ServiceProcess): Promise<Reading> {
 export const SERVE_MEBIBYTES = 200;
 
 /**
- * Node's arguments for the heap that V8 takes by itself in a container of so many MiB. A test's process has no container, and V8 goes
+ * Node's arguments for the heap that V8 takes by itself in a container of `limitMib`. A test's process has no container, and V8 goes
  * by the whole machine there: it would let new objects alone take 192 MiB.
  */
 export function containerHeap(limitMib: number): string[] {
@@ -35,12 +35,12 @@ export function containerHeap(limitMib: number): string[] {
 }
 
 /** The memory of a service's container in the chart, in MiB. */
-export function chartLimit(service: "managementApi" | "publisher"): number {
+export function chartLimit(service: "managementApi" | "publisher" | "dispatcher"): number {
   const values = parse(readFileSync(join(projectFolder(), "deploy", "helm", "herald", "values.yaml"), "utf8"));
   return Number(/^(\d+)Mi$/.exec(values[service].resources.limits.memory)?.[1]);
 }
 
-/** The most resident memory that a process has had so far, in MiB. */
+/** The most resident memory that a process has had since its start, or since it was reset, in MiB. */
 export function peakOf(pid: number): number {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
 }

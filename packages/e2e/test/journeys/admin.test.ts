@@ -1,7 +1,5 @@
-import { names } from "@herald/common/broker/topology";
 import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
-import { connect } from "amqplib";
 import { useTestEnvironment } from "./test-environment.ts";
 
 const environment = useTestEnvironment();
@@ -57,37 +55,3 @@ test("§1/no-test-send §2.1.5 saving and checking send nothing, and only a manu
   ]);
   await expect(api.call("POST", `/${endpoint.id}/resends`, {})).rejects.toThrow("nothing_to_resend");
 });
-
-test("§3.1/delete endpoints that come and go while events flow cost the one that stays nothing, and leave nothing behind", async () => {
-  const { api, receiver, emitter, broker, clock, db } = environment;
-  const { endpoint } = await api.create({ url: `${receiver.url}/stays` });
-  const emitted: string[] = [];
-  async function emit(count: number): Promise<void> {
-    const events = Array.from({ length: count }, () => environment.event());
-    emitted.push(...events.map(({ id }) => id));
-    await Promise.all(events.map((event) => emitter.emit(event)));
-  }
-  for (let round = 0; round < 5; round++) {
-    const passing = await Promise.all([1, 2, 3].map(() => api.create({ url: `${receiver.url}/passes` })));
-    const emitting = emit(20);
-    await Promise.all(passing.map((created) => api.delete(created.endpoint.id)));
-    await emitting;
-  }
-  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: emitted.length }));
-  const arrived = receiver.requests.filter(({ path }) => path === "/stays").map(({ body }) => JSON.parse(`${body}`).id);
-  expect(arrived.sort()).toEqual(emitted.sort());
-  await environment.settled();
-  // What a fan-out added while its endpoint was deleted is found by the last look for it.
-  clock.advance(16 * 60_000);
-  const where = { organizationId: api.organizationId, endpointId: { not: endpoint.id } };
-  await eventually(async () => expect(await db.database.prisma.erasure.count()).toBe(0));
-  expect(await db.database.prisma.delivery.count({ where })).toBe(0);
-  expect(await db.database.prisma.due.count({ where: { endpointId: { not: endpoint.id } } })).toBe(0);
-  const connection = await connect(broker.url);
-  try {
-    const channel = await connection.createChannel();
-    expect((await channel.checkQueue(names(broker.namespace).rejectedQueue)).messageCount).toBe(0);
-  } finally {
-    await connection.close();
-  }
-}, 240_000);

@@ -39,7 +39,7 @@ test("§4.4.10 a dispatcher killed in the middle of 200 deliveries loses none, a
     { timeoutMs: 120_000 },
   );
   expect(await prisma.due.count()).toBe(0);
-  // What was cut off is none of the receiver's attempts.
+  // Attempts that were cut off do not count.
   const deliveries = await prisma.delivery.findMany({ where: { organizationId } });
   expect(deliveries.map(({ attemptCount }) => attemptCount)).toEqual(Array.from({ length: 200 }, () => 1));
   const [{ id = "", endpointId = "" } = {}] = deliveries;

@@ -116,20 +116,6 @@ test("an event type that is unsubscribed while its deliveries wait is still sent
   expect(details.attempts).toHaveLength(2);
 });
 
-test("§2.3 first attempts that are handed over go to the endpoint as it is by then", async () => {
-  const { api, receiver, emitter } = environment;
-  const { endpoint } = await api.create({ url: `${receiver.url}/old` });
-  for (const path of ["/old", "/old", "/new", "/new"]) {
-    if (path === "/new") await api.edit(endpoint.id, { url: `${receiver.url}/new` });
-    const before = receiver.requests.length;
-    await emitter.emit(environment.event());
-    await receiver.received(before + 1);
-    await environment.settled();
-  }
-  expect(receiver.requests.map(({ path }) => path)).toEqual(["/old", "/old", "/new", "/new"]);
-  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: 4 }));
-});
-
 // As docs/receiving-webhooks.md says under "Replacing the secret".
 test("§2.3/current a secret that is replaced while the endpoint is paused makes no delivery fail, and loses none", async () => {
   const { api, receiver, emitter, clock } = environment;

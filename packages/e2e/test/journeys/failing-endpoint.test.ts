@@ -61,7 +61,6 @@ test("§3.1/several §3.1/failures §8/disabling §3.1/resume §6.4 five failure
 });
 
 const SECOND_MS = 1_000;
-const MINUTE_MS = 60_000;
 
 /** Every event has arrived, and the endpoint is well. */
 async function arrived(endpointId: string, count: number): Promise<void> {
@@ -89,24 +88,6 @@ test("§3.1/failures five events at once to a receiver that is away for ten seco
   clock.set(new Date(back));
   await environment.advanceToNextAttempts(endpoint.id);
   await arrived(endpoint.id, 5);
-});
-
-test("a receiver that is away for ten seconds while events keep coming has three failures at the most, and gets them all", async () => {
-  const { api, receiver, emitter, clock } = environment;
-  const { endpoint } = await api.create({ url: receiver.url });
-  receiver.answerWith({ fault: "reset" });
-  // An attempt at the begin, after one second, and after five more. The pause of fifteen seconds outlasts the rest.
-  for (const failures of [1, 2, 2, 2, 2, 2, 3, 3, 3, 3]) {
-    await emitter.emit(environment.event());
-    await eventually(async () => expect((await api.get(endpoint.id)).consecutiveFailures).toBe(failures));
-    clock.advance(SECOND_MS);
-  }
-  receiver.answerWith({ status: 200 });
-  clock.advance(12 * SECOND_MS);
-  await emitter.emit(environment.event());
-  await eventually(async () => expect((await api.get(endpoint.id)).consecutiveFailures).toBe(0));
-  clock.advance(MINUTE_MS);
-  await arrived(endpoint.id, 11);
 });
 
 /** The intervals of production, which other journeys shorten. */

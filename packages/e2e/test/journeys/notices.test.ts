@@ -73,24 +73,3 @@ test("the product hears of what an endpoint gave up, of its recovery, and who re
   expect(notices[5]).toMatchObject({ author: { changedBy: "admin" } });
   expect(JSON.stringify(notices)).not.toContain("token");
 });
-
-test("who emits hears of an event that was rejected: whose it was, which and why", async () => {
-  const { broker, clock } = environment;
-  const event = environment.event({ entityId: "customer 4711" });
-  channel.publish(names(broker.namespace).eventsExchange, "WorkItemCompleted", Buffer.from(JSON.stringify(event)));
-  await eventually(async () => {
-    clock.advance(1_000);
-    expect(notices).toHaveLength(1);
-  });
-  const [notice] = notices;
-  expect([validate(notice), validate.errors]).toEqual([true, null]);
-  expect(notice).toMatchObject({
-    type: "event.rejected",
-    organizationId: event.organizationId,
-    eventId: event.id,
-    eventType: "WorkItemCompleted",
-    reason: "/entityId must be a UUID",
-    events: 1,
-  });
-  expect(JSON.stringify(notice)).not.toContain("customer");
-});

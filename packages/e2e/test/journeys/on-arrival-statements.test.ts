@@ -81,7 +81,7 @@ function ended({ key, organizationId, type }: Event, endpoint: Endpoint, ending:
   };
 }
 
-/** What PostgreSQL has of a delivery in the end. */
+/** The rows of a delivery in the end. */
 async function rowsOf(id: string) {
   const { prisma } = db.database;
   const delivery = await prisma.delivery.findUnique({ where: { id } });
@@ -209,17 +209,4 @@ test("a result waits for a publisher's statement under way, and is written after
   });
   await recording;
   expect(await rowsOf(settlement.deliveryId)).toEqual(expectedOf(event, "succeeded"));
-});
-
-test("nothing is stored for an endpoint that was deleted, or is another organization's", async () => {
-  const { prisma } = db.database;
-  const deleted = await insertEndpoint(prisma);
-  await prisma.webhookEndpoint.delete({ where: { id: deleted.id } });
-  const other = await insertEndpoint(prisma);
-  const settlements = [
-    ended(eventOf(deleted.organizationId), deleted, "succeeded"),
-    ended(eventOf(randomUUID()), other, "succeeded"),
-  ];
-  await record(settlements);
-  for (const { deliveryId: id } of settlements) expect(await rowsOf(id)).toEqual({ delivery: null, due: [] });
 });

@@ -46,24 +46,6 @@ test("an event is attempted, and its delivery stored, while PostgreSQL does not 
   expect(arrivedIds().filter((id) => id === event.id)).toHaveLength(1);
 });
 
-test("a delivery whose first attempt failed before its event was stored waits for its retry", async () => {
-  const { receiver, emitter, db } = environment;
-  const { prisma } = db.database;
-  const { id: endpointId } = await knownEndpoint();
-  receiver.answerWith({ status: 500 });
-  await withoutEvents(async () => {
-    await emitter.emit(environment.event());
-    await receiver.received(2);
-    await eventually(async () => expect(await prisma.due.count({ where: { endpointId, attempts: 1 } })).toBe(1));
-  });
-  receiver.answerWith({ status: 204 });
-  await environment.settled();
-  await environment.advanceToNextAttempts(endpointId);
-  await receiver.received(3);
-  await eventually(async () => expect(await environment.outcomes(endpointId)).toEqual({ succeeded: 2 }));
-  expect(arrivedIds()[2]).toBe(arrivedIds()[1]);
-});
-
 test("§6 the same event, twice at once and again a moment later, by two connections, is one request", async () => {
   const { receiver, emitter, servers } = environment;
   await knownEndpoint();
@@ -73,7 +55,7 @@ test("§6 the same event, twice at once and again a moment later, by two connect
     await Promise.all([emitter.emit(event), other.emit(event), emitter.emit(event)]);
     await receiver.received(2);
     await other.emit(event);
-    // What comes last has passed everything that came before it.
+    // The last event has passed everything that came before it.
     const last = environment.event();
     await emitter.emit(last);
     await eventually(async () => expect(arrivedIds()).toContain(last.id));

@@ -41,7 +41,7 @@ async function read<T>(path: string): Promise<T> {
   return (await response.json()) as T;
 }
 
-test("an event of the eighth type is delivered to whoever subscribed to it, and can be delivered by hand", async () => {
+test("an event of the eighth type is delivered to its subscribers, and can be delivered by hand", async () => {
   const { api, receiver, emitter } = environment;
   const { endpoint } = await api.create({ url: receiver.url, events: ["invoice.paid"] });
   const event = paid();
@@ -57,7 +57,7 @@ test("an event of the eighth type is delivered to whoever subscribed to it, and 
   expect(receiver.requests).toHaveLength(2);
 });
 
-test("what breaks the type's schema of data is rejected with the reason, and delivered to nobody", async () => {
+test("an event that breaks its type's schema of data is rejected with the reason, and not delivered", async () => {
   const { api, receiver, emitter } = environment;
   await api.create({ url: receiver.url, events: ["invoice.paid"] });
   const rejections: string[] = [];
@@ -100,9 +100,4 @@ test("API, page, OpenAPI and schemas of the running Herald know it", async () =>
   const keeps = new Ajv2020({ strict: true, allowUnionTypes: true, validateFormats: false }).compile(schema);
   expect(keeps(paid())).toBe(true);
   expect(keeps(paid({ total: "119" }))).toBe(false);
-});
-
-test("a subscription to a type that the catalogue lacks is refused, with those that there are", async () => {
-  const refused = environment.api.create({ url: environment.receiver.url, events: ["invoice.payed"] });
-  await expect(refused).rejects.toThrow(/400/);
 });

@@ -17,7 +17,7 @@ async function startServe(
   return await environment.startProcess("serve", { DATABASE_POOL_SIZE: String(POOL_SIZE), ...settings }, options);
 }
 
-/** Of the organization of the test, at the API of this process. */
+/** A client of the test's organization, at the API of this process. */
 async function apiOf(serve: ServiceProcess): Promise<ApiClient> {
   return await apiClient(`http://127.0.0.1:${serve.port}`, environment.api.organizationId, { untilAvailable: true });
 }
@@ -32,7 +32,7 @@ async function ask(serve: ServiceProcess, path: string): Promise<{ status: numbe
 
 test("herald serve has one pool, three connections to the broker and one operations port for its three services", async () => {
   const { receiver, emitter, broker, db } = environment;
-  // Of the emitter one, and of the API in this process two.
+  // The emitter has one, and the API in this process two.
   await eventually(async () => expect(await broker.countConnections()).toBe(3));
   const serve = await startServe();
   const api = await apiOf(serve);

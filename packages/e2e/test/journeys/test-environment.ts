@@ -19,7 +19,7 @@ import { type HeraldEnvironment, heraldSettings } from "../../src/herald/setting
 const HOUR_MS = 60 * 60_000;
 
 /**
- * What a test file has: one Herald on a real database and broker, for all of its tests. What a test has for itself: an
+ * A test file has one Herald on a real database and broker, for all of its tests. Each test has for itself: an
  * organization, a receiver, and the services that it starts besides.
  */
 export interface TestEnvironment {
@@ -37,7 +37,7 @@ export interface TestEnvironment {
   /** The services' clock. It stands still until a test moves it, and goes on from there in the next test. */
   readonly clock: SteeredClock;
   readonly emitter: Emitter;
-  /** Of an organization that only this test has, as are `receiver` and `event`. */
+  /** A client of an organization that only this test has, as are `receiver` and `event`. */
   readonly api: ApiClient;
   readonly receiver: HttpsReceiver;
   /** An event of the organization, that occurs now: a completed work item, unless said otherwise. */
@@ -48,12 +48,12 @@ export interface TestEnvironment {
   outcomes(endpointId: string): Promise<Partial<Record<Outcome, number>>>;
   /**
    * Waits until none of the endpoint's unfinished deliveries is under way, and moves the clock to the time when the last of
-   * them is due, or to so many milliseconds before it.
+   * them is due, or to `beforeMs` before it.
    *
    * @returns that time
    */
   advanceToNextAttempts(endpointId: string, options?: { beforeMs?: number }): Promise<Date>;
-  /** Waits until the endpoint has failed so many times in a row, and moves the clock to the end of the pause that follows. */
+  /** Waits until the endpoint has failed this many times in a row, and moves the clock to the end of the pause that follows. */
   rested(endpointId: string, failures: number): Promise<void>;
   /** Resolves when a catch-up that began now, or later, has passed the endpoint. */
   caughtUp(endpointId: string): Promise<void>;

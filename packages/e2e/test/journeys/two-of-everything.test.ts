@@ -1,4 +1,3 @@
-import type { DeliveryDetails } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
 import { apiClient } from "../../src/herald/api-client.ts";
@@ -33,25 +32,4 @@ test("two publishers, two dispatchers and two APIs deliver once what one of each
   );
   expect(arrived.filter((one) => one.startsWith("/second"))).toHaveLength(60 + failed);
   expect(await api.list()).toEqual(await otherApi.list());
-});
-
-test("of one delivery that two dispatchers are told of at once, and find due at once, there is one attempt", async () => {
-  const { api, receiver, emitter, herald } = environment;
-  await herald.startDispatcher();
-  const { endpoint } = await api.create({ url: receiver.url });
-  receiver.answerWith({ status: 500 });
-  const event = environment.event();
-  await Promise.all(Array.from({ length: 20 }, () => emitter.emit(event)));
-  for (const attempts of [1, 2, 3]) {
-    await receiver.received(attempts);
-    await environment.settled();
-    await environment.advanceToNextAttempts(endpoint.id);
-  }
-  await receiver.received(4);
-  await environment.settled();
-  const [delivery] = (await api.get(endpoint.id)).deliveries;
-  const details = await api.read<DeliveryDetails>(`/${endpoint.id}/deliveries/${delivery?.id}`);
-  expect(details).toMatchObject({ businessEventId: event.id, attemptCount: 4 });
-  expect(details.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4]);
-  expect(receiver.requests).toHaveLength(4);
 });

@@ -35,7 +35,7 @@ const CLOCKS = [
 ] as const;
 
 test.each(CLOCKS)(
-  "§4.4.3 §3.1/failures §3.2/retry a dispatcher whose machine's clock is %s disables nobody, delivers everything, and retries a minute after a failure by the true time",
+  "§4.4.3 §3.1/failures §3.2/retry a dispatcher whose machine's clock is %s disables no endpoint, delivers everything, and retries a minute after a failure by the true time",
   async (_words, aheadMs) => {
     const { api, receiver, emitter, db } = environment;
     refuseUntimely();
@@ -117,7 +117,7 @@ test.each([
   expect(await db.database.prisma.notice.count()).toBe(0);
 });
 
-test("§6.1 an endpoint that an API makes whose machine's clock is a day ahead gets the next event, and the page is told the true time", async () => {
+test("§6.1 an endpoint that an API makes whose machine's clock is a day ahead gets the next event, and the page gets the true time", async () => {
   const { api: right, receiver, emitter } = environment;
   const { port } = await start("management-api", DAY_MS);
   const api = await apiClient(`http://127.0.0.1:${port}`, right.organizationId);
@@ -202,7 +202,7 @@ test("PostgreSQL's clock that jumps ahead while an attempt is under way repeats 
   await emitter.emit(environment.event());
   await receiver.received(1);
   clock.advance(HOUR_MS);
-  // What comes later has passed it.
+  // The later event has passed it.
   await emitter.emit(environment.event());
   await receiver.received(2);
   answer();

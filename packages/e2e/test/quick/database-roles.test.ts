@@ -13,7 +13,6 @@ import { certificates } from "@herald/dev/harness/certificates";
 import { eventually } from "@herald/dev/harness/eventually";
 import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
 import { useOwnPostgres } from "@herald/dev/harness/own-postgres";
-import { askForRabbitmq } from "@herald/dev/harness/stack-client";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { startDispatcher } from "@herald/dispatcher";
 import { createEmitter, newEvent } from "@herald/emitter";
@@ -24,7 +23,6 @@ import { connect } from "amqplib";
 import { apiClient } from "../../src/herald/api-client.ts";
 import { SHORT_INTERVALS } from "../../src/herald/in-process.ts";
 import { heraldSettings } from "../../src/herald/settings.ts";
-import { type Permission, readPermissions } from "../support/permissions.ts";
 
 type Role = "herald_owner" | "herald_app" | "herald_api" | "herald_publisher" | "herald_dispatcher";
 const SERVICES: readonly Role[] = ["herald_app", "herald_api", "herald_publisher", "herald_dispatcher"];
@@ -33,14 +31,10 @@ const mark = randomBytes(4).toString("hex");
 const running: Service[] = [];
 let receiver: HttpsReceiver | undefined;
 let folder = "";
-let permissions: Permission[] = [];
-/** How to remove each that was made. */
-const brokerUsers = new Map<string, () => Promise<void>>();
 afterAll(async () => {
   await Promise.all(running.splice(0).map((service) => service.stop()));
   await receiver?.close();
   await owner?.close();
-  for (const remove of brokerUsers.values()) await remove();
   await rm(folder, { recursive: true, force: true });
 });
 const postgres = useOwnPostgres();
@@ -49,65 +43,23 @@ let owner: Database;
 
 beforeAll(async () => {
   owner = openDatabase(postgres.url("herald_owner"));
-  // Of a time that no publisher drops.
+  // Partitions of a time that no publisher drops.
   await owner.prisma.$executeRaw`select make_partitions('2190-01-01', '2190-01-02')`;
   folder = await mkdtemp(join(tmpdir(), "herald-roles-"));
-  permissions = await readPermissions(folder);
   await writeFile(join(folder, "ca.pem"), (await certificates()).caPem);
 });
 
-/**
- * Makes a user with those rights, for the names of this file, and resolves with the URL to connect as that user. Where the
- * tests were given a RabbitMQ whose users they can't manage, it is the URL that they were given.
- */
-async function brokerUser(role: string): Promise<string> {
-  const { managementUrl } = await askForRabbitmq();
-  const url = new URL(broker.url);
-  if (managementUrl === undefined) return url.href;
-  const { origin, username, password } = new URL(managementUrl);
-  const permission = permissions.find(({ user }) => user === role) as Permission;
-  const user = `${role}_${mark}`;
-  const call = async (method: string, path: string, body: object = {}) => {
-    const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
-    const headers = { authorization, "content-type": "application/json", connection: "close" };
-    const response = await fetch(`${origin}/api/${path}`, { method, headers, body: JSON.stringify(body) });
-    if (!response.ok) throw new Error(`RabbitMQ answered ${response.status} to ${method} ${path}`);
-  };
-  const here = (pattern: string) => pattern.replaceAll("herald\\.", `${broker.namespace}\\.`);
-  const { configure, write, read } = permission;
-  await call("PUT", `users/${user}`, { password: "password", tags: "" });
-  await call("PUT", `permissions${url.pathname}/${user}`, {
-    configure: here(configure),
-    write: here(write),
-    read: here(read),
-  });
-  brokerUsers.set(user, () => call("DELETE", `users/${user}`));
-  url.username = user;
-  url.password = "password";
-  return url.href;
-}
-
-interface Users {
-  database: Role;
-  broker: string;
-}
-const ALL: Users = { database: "herald_app", broker: "herald" };
-const own = (service: "api" | "publisher" | "dispatcher"): Users => ({
-  database: `herald_${service}`,
-  broker: service,
-});
-
-describe.each<[string, Record<"api" | "publisher" | "dispatcher", Users>]>([
-  ["one user for all services", { api: ALL, publisher: ALL, dispatcher: ALL }],
-  ["a user for each service", { api: own("api"), publisher: own("publisher"), dispatcher: own("dispatcher") }],
+describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
+  ["one user for all services", { api: "herald_app", publisher: "herald_app", dispatcher: "herald_app" }],
+  ["a user for each service", { api: "herald_api", publisher: "herald_publisher", dispatcher: "herald_dispatcher" }],
 ])("with %s", (name, users) => {
   test(`all that Herald does is done with ${name}`, async () => {
     receiver = await httpsReceiver();
     const { url } = receiver;
-    const settingsOf = async (own: Users): Promise<Record<string, string>> => ({
+    const settingsOf = (role: Role): Record<string, string> => ({
       ...heraldSettings({
-        databaseUrl: postgres.url(own.database),
-        amqpUrl: await brokerUser(own.broker),
+        databaseUrl: postgres.url(role),
+        amqpUrl: broker.url,
         namespace: broker.namespace,
         caFile: join(folder, "ca.pem"),
       }),
@@ -116,15 +68,15 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Users>]>([
     });
     const tuning = { ...SHORT_INTERVALS, retentionIntervalMs: 1_000, pausesMs: [50] };
     // It has no key that opens what it seals.
-    const { SECRET_KEYS: _keys, ...settingsOfApi } = await settingsOf(users.api);
+    const { SECRET_KEYS: _keys, ...settingsOfApi } = settingsOf(users.api);
     const api = await startManagementApi(settingsOfApi);
     running.push(
       api,
-      await startPublisher(await settingsOf(users.publisher), { tuning }),
-      await startDispatcher(await settingsOf(users.dispatcher), { tuning }),
+      await startPublisher(settingsOf(users.publisher), { tuning }),
+      await startDispatcher(settingsOf(users.dispatcher), { tuning }),
     );
-    const emitter = createEmitter({ url: await brokerUser("emitter"), namespace: broker.namespace });
-    const product = await connect(await brokerUser("product"));
+    const emitter = createEmitter({ url: broker.url, namespace: broker.namespace });
+    const product = await connect(broker.url);
     try {
       const channel = await product.createChannel();
       const { queue } = await channel.assertQueue(`product.${mark}`, { exclusive: true });
@@ -142,7 +94,7 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Users>]>([
         { noAck: true },
       );
 
-      // What retention ends and erases: an endpoint's old delivery that is unfinished, and an old event.
+      // Retention ends and erases these: an endpoint's old delivery that is unfinished, and an old event.
       const admin = await apiClient(`http://127.0.0.1:${api.port}`);
       const { organizationId } = admin;
       const { endpoint } = await admin.create({ url });
@@ -192,7 +144,7 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Users>]>([
       const failed = ["endpoint.disabled", "endpoint.exhausted", "endpoint.expired", "endpoint.failing"];
       const edited = ["endpoint.resumed", "endpoint.secret_replaced"];
       await eventually(() => expect(toldOf()).toEqual([...failed, ...edited]));
-      // What it never got, sent again.
+      // Its missed delivery is sent again.
       await eventually(async () =>
         expect(await prisma.delivery.count({ where: { organizationId, state: "exhausted" } })).toBe(1),
       );
@@ -207,7 +159,7 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Users>]>([
       await admin.delete(endpoint.id);
 
       // An event that breaks the contract.
-      const emitting = await connect(await brokerUser("emitter"));
+      const emitting = await connect(broker.url);
       const emitted = await emitting.createConfirmChannel();
       emitted.publish(names(broker.namespace).eventsExchange, "RiskCreated", Buffer.from("{"));
       await emitted.waitForConfirms();

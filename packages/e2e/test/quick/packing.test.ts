@@ -8,7 +8,7 @@ import { publint } from "publint";
 import { BUILD_TIMEOUT_MS, output } from "../../src/child.ts";
 import { entriesOf, LIBRARIES, PACKAGES, packPackages } from "../support/pack.ts";
 
-// What is published, as it is packed. Its users' projects are in ../nightly/publishing.
+// The published packages, as they are packed. Their users' projects are in ../nightly/publishing.
 
 const folder = mkdtempSync(join(tmpdir(), "herald-packed-"));
 const tarballs = new Map<string, string>();

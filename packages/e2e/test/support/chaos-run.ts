@@ -4,7 +4,7 @@ import { projectFolder } from "@herald/dev/stack/folders";
 import { expect } from "@jest/globals";
 
 const COMMAND = join(projectFolder(), "packages", "e2e", "dist", "commands", "chaos.js");
-/** Of a machine that other tests keep busy. */
+/** Enough for a machine that other tests keep busy. */
 export const TIMEOUT_MS = 400_000;
 
 interface Report {
@@ -40,7 +40,7 @@ export async function passes(...options: string[]): Promise<Report> {
   return report;
 }
 
-/** What the command says, and how it ends. */
+/** The command's output, and its exit code. */
 export function run(options: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
     const child = execFile(process.execPath, [COMMAND, ...options], (_error, stdout, stderr) =>

@@ -33,7 +33,7 @@ export async function packPackages(folder: string): Promise<string[]> {
   return readdirSync(folder).map((name) => join(folder, name));
 }
 
-/** What a packed package can be asked for, as its `exports` name it: ".", "./outbox". */
+/** The entries of a packed package, as its `exports` name them: ".", "./outbox". */
 export function entriesOf(folder: string): string[] {
   const { exports } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<string, object>;
   return Object.entries(exports ?? {}).flatMap(([path, target]) => (typeof target === "object" ? [path] : []));

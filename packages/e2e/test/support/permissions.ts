@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { projectFolder } from "@herald/dev/stack/folders";
 import type { RabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 
-/** What a user of RabbitMQ may configure, write to and read from, as regular expressions. */
+/** The rights of a user of RabbitMQ to configure, to write and to read, as regular expressions. */
 export interface Permission {
   user: string;
   configure: string;
@@ -36,28 +36,13 @@ export function definitionsWith(passwords: Passwords): string {
   return USERS.reduce((filled, user) => filled.replace(`PASSWORD_OF_${user}`, passwords[user]), text);
 }
 
-/** Makes the virtual host `herald` and its users on a node, in the ways of docs/operating/rabbitmq.md. */
-export const WAYS: Readonly<Record<string, (node: RabbitmqNode, passwords: Passwords) => Promise<void>>> = {
-  "rabbitmqctl import_definitions": async (node, passwords) => {
-    const folder = mkdtempSync(join(tmpdir(), "herald-definitions-"));
-    try {
-      writeFileSync(join(folder, "definitions.json"), definitionsWith(passwords));
-      await node.control(["import_definitions", join(folder, "definitions.json")]);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  },
-  "the management API": async (node, passwords) => {
-    const { origin, username, password } = new URL(node.managementUrl as string);
-    const headers = {
-      authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
-      "content-type": "application/json",
-    };
-    const response = await fetch(`${origin}/api/definitions`, {
-      method: "POST",
-      headers,
-      body: definitionsWith(passwords),
-    });
-    if (!response.ok) throw new Error(`RabbitMQ answered ${response.status}: ${await response.text()}`);
-  },
-};
+/** Makes the virtual host `herald` and its users on a node, as docs/operating/rabbitmq.md says. */
+export async function importDefinitions(node: RabbitmqNode, passwords: Passwords): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "herald-definitions-"));
+  try {
+    writeFileSync(join(folder, "definitions.json"), definitionsWith(passwords));
+    await node.control(["import_definitions", join(folder, "definitions.json")]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

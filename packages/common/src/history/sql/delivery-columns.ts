@@ -31,7 +31,7 @@ const latestAttempt = Prisma.sql`
   delivery.event_type as "eventType", delivery.state = 'succeeded' as succeeded, delivery.attempt_count as "attemptCount",
   delivery.status_code as "statusCode", delivery.error_summary as "errorSummary", delivery.attempted_at as "attemptedAt"`;
 
-/** What a summary shows of a delivery: its latest attempt. */
+/** The columns of a delivery's summary: its latest attempt. */
 export const summaryColumns = Prisma.sql`
   delivery.id, ${businessEventId} as "businessEventId", ${latestAttempt}`;
 
@@ -57,11 +57,11 @@ const progress = (now: Date) => Prisma.sql`
   ${outcome} as outcome, ${isScheduled} and ${dueAt} <= ${now}::timestamptz as "inFlight",
   case when ${isScheduled} and ${dueAt} > ${now}::timestamptz then ${dueAt} end as "nextAttemptAt"`;
 
-/** What a row of a history shows, but for its endpoint's name. */
+/** The columns of a history's row, without its endpoint's name. */
 export const historyColumns = (now: Date) => Prisma.sql`
   ${summaryColumns}, ${progress(now)}, delivery.endpoint_id as "endpointId", ${ofEvent(Prisma.sql`entity_id`)} as "entityId"`;
 
-/** What a row of a history shows, without its event and its endpoint. */
+/** The columns of a history's row, without its event and its endpoint. */
 export const deliveryColumns = (now: Date) => Prisma.sql`delivery.id, ${latestAttempt}, ${progress(now)}`;
 
 export interface FoundDelivery extends Omit<HistoryRow, "businessEventId" | "entityId"> {
@@ -70,7 +70,7 @@ export interface FoundDelivery extends Omit<HistoryRow, "businessEventId" | "ent
 }
 
 /**
- * A delivery with its endpoint; null where the organization has none with this id, of an endpoint that exists.
+ * A delivery with its endpoint; null if the organization has none with this id, of an endpoint that exists.
  *
  * Locks nothing. Walks delivery_pkey in one partition, and webhook_endpoint_pkey.
  */
@@ -88,7 +88,7 @@ export async function findDelivery(
   return row ?? null;
 }
 
-/** An event at an endpoint: with the columns of its delivery, all null where there is none. */
+/** An event at an endpoint: with the columns of its delivery, all null if there is none. */
 export type AtEndpoint = {
   eventKey: string;
   endpointId: string;

@@ -3,7 +3,7 @@ import { Prisma } from "../../database/generated/client.ts";
 import { idsFrom } from "../../database/ids.ts";
 import type { Reads } from "../../database/queries.ts";
 
-/** What is looked for among an organization's events. All of it has to fit; null, or an empty list, lets all pass. */
+/** The terms of a search among an organization's events. All of them have to fit; null, or an empty list, lets all pass. */
 export interface EventKeysQuery {
   organizationId: string;
   eventId: string | null;
@@ -25,8 +25,8 @@ const MAX_SCANNED = 2_000;
 const MOST_WITH_ONE_ID = 1_000;
 
 /**
- * The keys of an organization's events, newest first: `limit` at the most. With an id or its beginning, of a thousand of those that have it.
- * `next` is the key behind which the next part begins; null where there is none.
+ * The keys of an organization's events, newest first: at most `limit`. With an id or its beginning, of a thousand of those that have it.
+ * `next` is the key behind which the next part begins; null if there is none.
  *
  * Locks nothing. Walks business_event_organization_id_id_idx where an id is given, and for the beginning of one
  * business_event_organization_id_entity_id_key_idx too. That alone, backwards, for an entity: it may have very many events, and its
@@ -158,7 +158,7 @@ export interface UndeliveredQuery {
 }
 
 /**
- * What is known of an organization's events that were not taken, newest first: a row for each cause.
+ * An organization's events that were not taken, newest first: a row for each cause.
  *
  * Locks nothing. Walks undelivered_event_pkey where an id or its beginning is given, else
  * undelivered_event_organization_id_came_at_idx backwards.

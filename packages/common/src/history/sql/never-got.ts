@@ -1,6 +1,6 @@
 import { Prisma } from "../../database/generated/client.ts";
 
-// What a receiver never got: its deliveries that were given up, and that no resend has taken up since. The management API counts
+// A receiver never got these: its deliveries that were given up, and that no resend has taken up since. The management API counts
 // them, and the publisher sends them again; both mean the same by these pieces.
 
 /**
@@ -19,7 +19,7 @@ export const wasGivenUp = Prisma.sql`(
 )`;
 
 /**
- * Of the rows of a table expression `given_up` those that no resend has sent again: no delivery of the endpoint names them in
+ * The rows of a table expression `given_up` that no resend has sent again: no delivery of the endpoint names them in
  * `resend_of`. If the one that does is given up too, it stands for the old one from then on. It stands where a row `endpoint` has the
  * endpoint's id. Of `given_up` it wants, in this order, `id`, `event_key`, `event_type`, `created_at` and `bytes`.
  *

@@ -84,7 +84,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     }
 
     async function resumeIt(): Promise<void> {
-      // Asked again until it has happened: from the first time on nobody can say when it does.
+      // Asked again until it has happened: from the first request on it can happen at any time.
       if (disabling) disabling.until = Math.min(disabling.until, Date.now());
       const resumed = await call(() => client.edit(endpoint.id, { enabled: true }));
       if (!resumed) return;

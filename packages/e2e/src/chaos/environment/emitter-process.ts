@@ -10,7 +10,7 @@ export type EmitterRequest =
   | { type: "connect"; url: string; namespace: string; seed: number; tenants: Tenant[] }
   /** Begins to emit events at this rate. */
   | { type: "begin"; perSecond: number }
-  /** Emits so many events at once of the first organization, each with a text of so many bytes besides. */
+  /** Emits `count` events at once of the first organization, each with a text of `textBytes` besides. */
   | { type: "burst"; count: number; textBytes: number }
   /** Emits no more, and answers when every event is confirmed, or after the time. */
   | { type: "finish"; withinMs: number }
@@ -95,7 +95,7 @@ async function untilConfirmed(event: EmittedEvent, record: EmittedRecord): Promi
   }
 }
 
-/** What SPEC 2.4 says the receivers get: these fields, in this order, nothing else. */
+/** The body that receivers get by SPEC 2.4: these fields, in this order, nothing else. */
 function bodyOf({ id, type, occurredAtUtc, entityType, entityId, data }: EmittedEvent): string {
   return JSON.stringify({ id, type, occurredAtUtc, entityType, entityId, data });
 }

@@ -16,7 +16,7 @@ export interface Victims {
   pause: (durationMs: number) => Promise<void>;
 }
 
-/** Of faults whose target does not say whom they hit. The long ones hit nobody who would have to wait for their end. */
+/** The victims of faults whose target does not name them. No other fault waits for the end of a long one. */
 const VICTIMS: Partial<Record<FaultKind, string>> = {
   "row-lock": "locked row",
   "long-transaction": "open transaction",
@@ -60,7 +60,7 @@ export function createInjector(
 
 const FLOOD = 2_000;
 const LARGE_BODIES = 100;
-/** Of an event of 256 KiB the rest is its envelope. */
+/** The rest of an event of 256 KiB is its envelope. */
 const LARGE_TEXT_BYTES = 255 * 1024;
 
 /** @returns whom it hit, where that is not the planned target */
@@ -99,7 +99,7 @@ async function strike(
     case "silent-server":
     case "silent-client": {
       linkOf(target, victims).silence(kind === "silent-server" ? "server" : "client");
-      // Until whoever was not told has noticed by itself.
+      // Until the side that still has its connection has noticed by itself.
       await pause(durationMs);
       return;
     }
@@ -172,7 +172,7 @@ type Pause = (durationMs: number) => Promise<void>;
 /** How long after PostgreSQL ended under it the other program comes again. */
 const AGAIN_MS = 200;
 
-/** Holds the row of the nth endpoint, as a psql does in which somebody forgot to commit. */
+/** Holds the row of the nth endpoint, as a psql with a forgotten commit does. */
 export function lockEndpoint(servers: Servers, place: number, durationMs: number, pause: Pause): Promise<void> {
   const lock = `select id from webhook_endpoint order by created_at, id
     offset ${place} % (select count(*) from webhook_endpoint) limit 1 for update`;

@@ -27,11 +27,10 @@ export interface ChaosEnvironment<S extends Servers = Servers> {
   nameServer: NameServer;
   receiverCertificate: KeyPair;
   ownEnds: History["ownEnds"];
-  /** Where somebody who connects over this link finds the broker. */
+  /** The broker's URL for a client that connects over this link. */
   amqpUrlOver(link: string): string;
   /** One of the management APIs, another one each time. */
   apiUrl(): string;
-  /** Ends everything. */
   close(options: { keepFolder: boolean }): Promise<void>;
 }
 

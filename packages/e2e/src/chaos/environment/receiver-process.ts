@@ -10,9 +10,9 @@ import { type Behaviour, planBehaviour } from "../plan/behaviour.ts";
 import type { Character, Period } from "../plan/tenants.ts";
 import type { ReceivedRequest } from "../verdict/history.ts";
 
-/** What the parent may ask of the receivers, each of which is a server of its own. */
+/** The requests of the parent. Each receiver is a server of its own. */
 export type ReceiverRequest =
-  /** Answers with so many ports, one for each receiver. */
+  /** Answers with `count` ports, one for each receiver. */
   | {
       type: "listen";
       count: number;
@@ -49,7 +49,7 @@ const requests: ReceivedRequest[] = [];
 const seen = new Map<string, number>();
 /** The TCP connections behind the TLS ones, by the ports of both ends: only they can be reset. */
 const connections = new Map<string, Socket>();
-/** Of an open connection: its requests so far, and those of them that have no answer yet. */
+/** The requests of an open connection so far, and those without an answer yet. */
 interface Requests {
   all: number;
   underWay: number;
@@ -135,8 +135,8 @@ function openOrClose(number: number): void {
 }
 
 /**
- * Until nobody refuses or forgets any more, so that no connection of before is used again. Node's own `closeIdleConnections` takes for idle
- * also a connection with a second request, while the first one's answer has left and its end is not told yet.
+ * Repeats itself while a receiver refuses or forgets, so that no earlier connection is used again. Node's own `closeIdleConnections` takes for idle
+ * also a connection with a second request, while the first one's answer has left and its end is not reported yet.
  */
 function closeIdle(): void {
   if (refusing.size === 0 && !forgets) return;
@@ -168,7 +168,7 @@ function receive(
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("error", () => undefined);
   response.on("error", () => undefined);
-  // What breaks off before its end was sent by somebody who died over it: nobody could act on it.
+  // Ignore truncated requests: the sender died in the middle, so no receiver could act on them.
   request.on("end", () => judge(request, response, endpoint, { at, wasUsed, body: Buffer.concat(chunks) }));
 }
 

@@ -9,7 +9,7 @@ import type { HeraldTuning } from "../../herald/in-process.ts";
 export interface ChaosTimes {
   attemptTimeoutMs: number;
   databaseTimeoutMs: number;
-  /** Of RabbitMQ's connections: a dead peer shows after two to three of these. */
+  /** The heartbeat of RabbitMQ's connections: a dead peer shows after two to three of these. */
   heartbeatSeconds: number;
 }
 
@@ -58,10 +58,10 @@ export interface ServersOptions {
   pause: (durationMs: number) => Promise<void>;
 }
 
-/** What a Herald of a chaos run stands on. Addresses change with each start. */
+/** The servers of a chaos run's Herald. Addresses change with each start. */
 export interface Servers {
   databaseUrl(): URL;
-  /** Of each node that runs; to be tried in this order. */
+  /** The URL of each node that runs; to be tried in this order. */
   amqpUrls(): readonly URL[];
   close(): Promise<void>;
 }
@@ -96,7 +96,7 @@ export interface FragileServers extends Servers {
   alarmMemory(durationMs: number): Promise<void>;
   /** Makes a copy of the database as it is at this moment. Its connections break for it. */
   copyDatabase(): Promise<void>;
-  /** Puts the copy in the place of the database. Nobody may be connected who must not notice. */
+  /** Puts the copy in the place of the database. Its connections break. */
   restoreDatabase(): Promise<void>;
 }
 
@@ -106,7 +106,7 @@ const COPY = "herald_copy";
 export async function startServers({ folder, pidFolder, disposable, pause }: ServersOptions): Promise<FragileServers> {
   const program = await findOrInstallRabbitmq();
   const postgresOptions = { folder: join(folder, "postgres"), pidFolder, disposable };
-  // Not told to write everything down at its end: an end is to be a hard one.
+  // Disposable, so that it does not write everything to disk at its end: each end has to be a hard one.
   const rabbitmqOptions = { folder: join(folder, "rabbitmq"), pidFolder, disposable: true };
   return await startInTurn(async (stopWith) => {
     let postgres: Postgres = await startPostgres(postgresOptions);
@@ -135,7 +135,7 @@ export async function startServers({ folder, pidFolder, disposable, pause }: Ser
       },
       async copyDatabase() {
         await onServer(async (client, name) => {
-          // Only a database that nobody is connected to can be copied.
+          // Only a database without connections can be copied.
           await client.query(`alter database "${name}" with allow_connections false`);
           try {
             await client.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [name]);

@@ -33,7 +33,7 @@ export interface SupervisorOptions {
   settings: Record<string, string>;
   tuning: HeraldTuning;
   onLine: (line: string) => void;
-  /** It ended though nobody ended it. */
+  /** It ended by itself. */
   onOwnEnd: (lastLines: string[]) => void;
   /** Waits the time; cut short when the run is interrupted. */
   pause: (durationMs: number) => Promise<void>;

@@ -1,7 +1,7 @@
 import { draw, drawBetween, drawOne } from "./draw.ts";
 import type { Character } from "./tenants.ts";
 
-/** What a receiver does with one request. */
+/** A receiver's treatment of one request. */
 export type Behaviour =
   /** Answers with this status after the pause. */
   | { does: "answers"; status: number; afterMs: number }
@@ -21,7 +21,7 @@ export type Behaviour =
   /** 102, 103, and then 200. */
   | { does: "processes-first" };
 
-/** Of the two seconds that an attempt of such a run may take. */
+/** An attempt of such a run may take two seconds. */
 const CROWD_ANSWERS_AFTER_MS = 1_400;
 const REFUSALS = [400, 401, 404, 409, 410, 422, 429, 500, 502, 503, 504] as const;
 const REDIRECTS = [301, 302, 303, 307, 308] as const;

@@ -1,6 +1,6 @@
 import { drawBetween, drawOne, drawWeighted, shuffled } from "./draw.ts";
 
-/** What a chaos run does to a running Herald. */
+/** The kinds of faults that a chaos run injects into a running Herald. */
 export type FaultKind =
   /** `kill -9` of a service, and a new one after the pause. */
   | "kill"
@@ -14,9 +14,9 @@ export type FaultKind =
   | "cut"
   /** Nothing passes in either direction for the pause, then everything does. */
   | "stall"
-  /** The server's side is gone, and the service is not told: what it says is swallowed. */
+  /** The server's side is gone, and the service does not learn it: its bytes are dropped. */
   | "silent-server"
-  /** The service's side is gone, and the server is not told. */
+  /** The service's side is gone, and the server does not learn it. */
   | "silent-client"
   /** The clock of a service's machine is wrong for the pause, and then right again. */
   | "clock"
@@ -32,7 +32,7 @@ export type FaultKind =
   | "long-transaction"
   /** The name server is gone for the pause, and no connection to a receiver is kept. */
   | "resolver-dead"
-  /** No receiver can be reached for the pause: connections are refused, and what is looked up anew has no route. */
+  /** No receiver can be reached for the pause: connections are refused, and names that are looked up again have no route. */
   | "no-route"
   /** One receiver refuses connections for the pause, as it does while it restarts. */
   | "receiver-restarts"
@@ -50,7 +50,7 @@ export interface PlannedFault {
   /** A service (`dispatcher-1`), a link (`dispatcher-1>postgres`), an endpoint by its place, the receivers, or the server itself. */
   target: string;
   durationMs: number;
-  /** Of a clock: by how much it is ahead. */
+  /** By how much a clock is ahead. */
   aheadMs?: number;
 }
 

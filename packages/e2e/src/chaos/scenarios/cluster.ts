@@ -13,7 +13,7 @@ import { inEnvironment, type Scenario } from "./scenario.ts";
 
 /** Between a node's end or return and what comes next, for the cluster to settle and the load to go on. */
 const SETTLE_MS = 4_000;
-/** A cluster elects a new leader in a second or two, and connections come back in five at the most. */
+/** A cluster elects a new leader in a second or two, and connections come back in at most five. */
 const RESUMES_WITHIN_MS = 15_000;
 
 /**

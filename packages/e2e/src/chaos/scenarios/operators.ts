@@ -15,8 +15,8 @@ const NAMES_STALL_MS = 20_000;
 const MORE_DISPATCHERS = 7;
 
 /**
- * What operators do to a Herald under load, and what happens to it beside them: migrations while services run, a restart in the
- * worst order, dispatchers from two to nine to one, RabbitMQ started anew, a name server that stands still, and all work done by
+ * Works of operators on a Herald under load, and faults beside them: migrations while services run, a restart in the
+ * worst order, dispatchers from two to nine to one, RabbitMQ started again, a name server that stands still, and all work done by
  * `herald serve` for a while. No receiver may notice: every delivery comes once, and no attempt fails.
  */
 export const operatorsScenario: Scenario = (options) =>
@@ -52,7 +52,7 @@ export const operatorsScenario: Scenario = (options) =>
         await given.resume();
         await Promise.all([given.ready(), kept.ready()]);
       },
-      "RabbitMQ started anew": async () => {
+      "RabbitMQ started again": async () => {
         await servers.killRabbitmq(0);
         await Promise.all([...services.values()].map((service) => service.ready()));
       },

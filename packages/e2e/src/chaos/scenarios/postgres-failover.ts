@@ -6,12 +6,12 @@ import { longestPauseAfter, noticed } from "../verdict/unnoticed.ts";
 import type { Scenario } from "./scenario.ts";
 import { inEnvironment } from "./scenario.ts";
 
-/** From the primary's end to the standby's promotion: whoever decides on it has to be sure first. */
+/** From the primary's end to the standby's promotion: an operator has to be sure first. */
 const DETECTED_AFTER_MS = 2_000;
 
 /**
  * PostgreSQL fails over under load: the primary is killed and stays away, and its synchronous standby is promoted at the
- * same address. Nothing is lost: what a service was told to be committed, the standby has. What is in flight is written nowhere,
+ * same address. Nothing is lost: the standby has all that a service knows to be committed. What is in flight is written nowhere,
  * so that an attempt whose result was not committed is made twice.
  */
 export const postgresFailoverScenario: Scenario = (options) =>

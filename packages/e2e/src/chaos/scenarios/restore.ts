@@ -43,7 +43,7 @@ export const restoreScenario: Scenario = (options) =>
       tenants: planSteadyTenants(seed),
       outages: [],
       pauses: [],
-      // A payload that was delivered by hand after the copy is nobody's event: no emitter has it to emit it again.
+      // No emitter has a payload that was delivered by hand after the copy, so none could emit it again.
       manual: false,
       async disturb({ settle, emitAgain }) {
         await pause((seconds * 1_000) / 2);
@@ -77,7 +77,7 @@ export const restoreScenario: Scenario = (options) =>
   });
 
 /**
- * What came after the restore has to be known to its receiver; nothing may come while dispatching is stopped; and something has to have
+ * Receivers have to know all deliveries after the restore; nothing may come while dispatching is stopped; and something has to have
  * come afterwards, or nothing was shown.
  */
 function judge({ requests, faults }: History) {

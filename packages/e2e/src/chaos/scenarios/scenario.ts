@@ -14,16 +14,16 @@ export interface ScenarioOptions {
   disposable: boolean;
   pause: (durationMs: number) => Promise<void>;
   progress: (text: string) => void;
-  /** Told how to end everything that the scenario has started, for when it's interrupted. */
+  /** Called with a function that ends everything that the scenario has started, in case it's interrupted. */
   onOpened: (close: () => Promise<void>) => void;
 }
 
 export interface ScenarioResult extends RunResult {
   /** Where the logs of the run are; deleted unless something was found. */
   folder: string;
-  /** What this scenario wants to be said besides the verdict. */
+  /** This scenario's own figures, besides the verdict. */
   extra: Record<string, string | number>;
-  /** What this scenario demands besides the verdict; empty where all is well. */
+  /** Faults that this scenario finds besides the verdict; empty if all is well. */
   complaints: string[];
 }
 

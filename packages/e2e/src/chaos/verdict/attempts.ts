@@ -115,7 +115,7 @@ export type Culprit =
   | "restart"
   /** The network or the name server, for everybody. */
   | "network"
-  /** Herald, or nobody knows. */
+  /** Herald, or unknown. */
   | "herald";
 
 /** Every receiver of a run has a good name and a good certificate: what fails otherwise failed on Herald's side. */

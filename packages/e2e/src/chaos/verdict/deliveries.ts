@@ -36,7 +36,7 @@ export function forgedOf(history: History, known: Index): string[] {
   for (const { deliveryId, endpointId, forgery, bodyHash } of history.requests) {
     const delivery = known.delivery(deliveryId);
     const expected = delivery?.eventId ? known.event(delivery.eventId)?.bodyHash : manual.get(deliveryId)?.bodyHash;
-    // The API's answer may be lost: then nobody but the database knows of a manual delivery.
+    // The API's answer may be lost: then only the database knows of a manual delivery.
     const unknownManual = delivery?.eventId === null && expected === undefined;
     if (forgery !== null) found.push(`delivery ${deliveryId}: ${forgery}`);
     else if (!delivery) found.push(`delivery ${deliveryId} is not in the database`);
@@ -52,7 +52,7 @@ export function forgedOf(history: History, known: Index): string[] {
   return found;
 }
 
-/** What is not finished though nothing goes on any more, or is finished and still waits. */
+/** Deliveries that are not finished though nothing goes on any more, or are finished and still wait. */
 export function unendingOf({ deliveries, leftInQueues }: History): string[] {
   return [
     ...deliveries

@@ -26,7 +26,7 @@ export function requestsWhileDisabled({ requests, disablings, settings }: Histor
 /**
  * Endpoints that were disabled though they should not have been, by the reason why they should not: too few failures that
  * followed one another; enough of them only with those of a restart; enough only with those that are no receiver's fault.
- * And those whose disabling the product was not told.
+ * And those whose disabling the product got no notice of.
  */
 export function wronglyDisabledOf(history: History, known: Index) {
   const { notices, disablings, endpoints, settings } = history;
@@ -58,9 +58,9 @@ export function wronglyDisabledOf(history: History, known: Index) {
   }
   for (const { id, character } of endpoints) {
     const happened = disablings.filter(({ by, endpointId }) => by === "herald" && endpointId === id).length;
-    const told = disabled.filter(({ endpointId }) => endpointId === id).length;
-    if (told < happened)
-      wronglyDisabled.push(`${character} ${id} was disabled ${happened} times, and the product was told ${told} times`);
+    const noticed = disabled.filter(({ endpointId }) => endpointId === id).length;
+    if (noticed < happened)
+      wronglyDisabled.push(`${character} ${id} was disabled ${happened} times, and the product got ${noticed} notices`);
   }
   return { wronglyDisabled, disabledByRestart, disabledForOurFault };
 }

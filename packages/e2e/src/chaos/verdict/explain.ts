@@ -25,7 +25,7 @@ const SLACK_MS = 250;
 export const CLOCK_SLACK_MS = 20;
 
 /**
- * Names what made a delivery come once more though the receiver had accepted it, or was still at it; undefined where nothing
+ * Names what made a delivery come once more though the receiver had accepted it, or was still at it; undefined if nothing
  * that happened between the two can have done so.
  */
 export function explainRepeat(

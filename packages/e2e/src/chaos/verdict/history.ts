@@ -1,24 +1,24 @@
 import type { FailureKind } from "@herald/contracts";
 
 /**
- * What a run leaves behind, each part told by somebody who does not know the others: the emitter, the receivers, the
- * database, the admin, and whoever injected the faults. All times are of one machine's clock, in milliseconds since 1970.
+ * The records of a run, each by a part that does not know the others: the emitter, the receivers, the
+ * database, the admin, and the injector of faults. All times are of one machine's clock, in milliseconds since 1970.
  */
 export interface History {
-  /** What the emitter sent, each id once. */
+  /** The emitter's events, each id once. */
   events: EmittedRecord[];
   /** Deliveries that the API answered for, with what was to be sent. */
   manual: { deliveryId: string; endpointId: string; bodyHash: string }[];
   endpoints: LoadedEndpoint[];
-  /** What the receivers got, in any order. */
+  /** The receivers' requests, in any order. */
   requests: ReceivedRequest[];
-  /** What the database says. */
+  /** The rows of the database. */
   deliveries: StoredDelivery[];
   /** Times at which no attempt could have begun to an endpoint any more. */
   disablings: Disabling[];
   notices: ReceivedNotice[];
   faults: InjectedFault[];
-  /** Services that ended though nobody ended them. */
+  /** Services that ended by themselves. */
   ownEnds: { service: string; at: number; lastLines: string[] }[];
   /** Messages that lie in a queue although nothing is going on any more. */
   leftInQueues: Record<string, number>;
@@ -31,7 +31,7 @@ export interface EmittedRecord {
   id: string;
   organizationId: string;
   type: string;
-  /** Of the body that receivers should get. */
+  /** The hash of the body that receivers should get. */
   bodyHash: string;
   /** The broker took responsibility for it. */
   confirmed: boolean;
@@ -50,9 +50,9 @@ export interface ReceivedRequest {
   deliveryId: string;
   /** When its headers were there. */
   at: number;
-  /** Why the verifier of `@herald/receiver` refused it; null where it was genuine. */
+  /** Why the verifier of `@herald/receiver` refused it; null if it was genuine. */
   forgery: string | null;
-  /** Why the receiver refused it for its timestamp alone (SPEC 4.4.3), by the true time; null where that was right. */
+  /** Why the receiver refused it for its timestamp alone (SPEC 4.4.3), by the true time; null if that was right. */
   untimely: string | null;
   bodyHash: string;
   /** `accepted`: answered with 2xx, whatever the body did. `unanswered`: no response headers, or too late. */
@@ -116,7 +116,7 @@ export interface InjectedFault {
   skipped?: string;
 }
 
-/** What a history knows, by what it is looked up by. */
+/** A history with its look-ups. */
 export interface Index {
   /** In the order of their arrival. */
   requestsOf(deliveryId: string): readonly ReceivedRequest[];

@@ -20,7 +20,7 @@ describe("lost", () => {
     }
   });
 
-  test("a manual delivery that the API answered for and nobody stored is lost", () => {
+  test("a manual delivery that the API answered for and that is not stored is lost", () => {
     const manual = [{ deliveryId: "manual-1", endpointId: "endpoint", bodyHash: "manual" }];
     expect(found({ ...goodRun(), manual })).toEqual({ lost: [expect.stringContaining("manual-1")] });
     const stored = delivery({ id: "manual-1", eventId: null });
@@ -178,7 +178,7 @@ describe("disabled endpoints", () => {
   const notice = { id: "notice-1", type: "endpoint.disabled", endpointId: "endpoint", attempts };
   const disabling = { endpointId: "endpoint", by: "herald", from: T0 + 1_000, until: T0 + 2_000 } as const;
 
-  test("an endpoint may be disabled by as many failed attempts as it takes, and the product be told once or twice", () => {
+  test("an endpoint may be disabled by as many failed attempts as it takes, with one notice to the product or two", () => {
     expect(found({ ...goodRun(), notices: [notice, notice], disablings: [disabling] })).toEqual({});
   });
 
@@ -196,7 +196,7 @@ describe("disabled endpoints", () => {
       disablings: [disabling, { ...disabling, from: T0 + 3_000, until: T0 + 4_000 }],
     };
     expect(found(run)).toEqual({
-      wronglyDisabled: [expect.stringContaining("2 times, and the product was told 1 times")],
+      wronglyDisabled: [expect.stringContaining("2 times, and the product got 1 notices")],
     });
     expect(found({ ...run, disablings: [disabling, { ...disabling, by: "admin" }] })).toEqual({});
   });

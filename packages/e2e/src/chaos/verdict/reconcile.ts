@@ -25,7 +25,7 @@ export interface Findings {
   unending: string[];
   /** A delivery that came again though it had been accepted, and no fault can have been the reason. */
   unexplainedDuplicates: string[];
-  /** An endpoint that was disabled by fewer failures that followed one another than it takes, or without the product being told. */
+  /** An endpoint that was disabled by fewer failures that followed one another than it takes, or without a notice to the product. */
   wronglyDisabled: string[];
   /** An endpoint that would not have been disabled without failures that were none of its receiver's. */
   disabledForOurFault: string[];

@@ -1,6 +1,6 @@
 import type { Verdict } from "./reconcile.ts";
 
-/** What steady receivers must not notice of what happens to Herald: a failed attempt, and a delivery that comes twice where that is not allowed. */
+/** Complaints if steady receivers noticed a fault of Herald: a failed attempt, or a delivery that came twice if that is not allowed. */
 export function noticed({ figures }: Verdict, { mayRepeat }: { mayRepeat: boolean }): string[] {
   const { failedAttempts, requests, deliveries } = figures;
   const complaints: string[] = [];

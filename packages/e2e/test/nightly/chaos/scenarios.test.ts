@@ -2,7 +2,7 @@ import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/dev/harness/stac
 import { beforeAll, expect, test } from "@jest/globals";
 import { passes, run, TIMEOUT_MS } from "../../support/chaos-run.ts";
 
-// Only a RabbitMQ of one's own can be killed, so it has to be installed even where AMQP_URL or Docker would give one.
+// Only a RabbitMQ of one's own can be killed, so it has to be installed even if AMQP_URL names one.
 // All in one file, so that no two of these run at the same time.
 beforeAll(askForRabbitmqServer, STACK_TIMEOUT_MS);
 

@@ -133,15 +133,8 @@ describe("what is rendered", () => {
     const objects = render("everything.yaml");
     expect(of(objects, "Job", "migrate").metadata.annotations?.["helm.sh/hook"]).toBe("pre-install,pre-upgrade");
     const { initContainers, containers } = podOf(objects, "Job", "migrate");
-    const doctorOf = (service: string) => ({
-      args: ["doctor", "--service", service, "--processes", "61"],
-    });
-    expect(initContainers).toMatchObject([
-      { args: ["migrate"] },
-      // Twelve APIs, six publishers, forty dispatchers, and one more of each while an upgrade replaces them.
-      doctorOf("management-api"),
-      doctorOf("publisher"),
-    ]);
+    const doctorOf = (service: string) => ({ args: ["doctor", "--service", service] });
+    expect(initContainers).toMatchObject([{ args: ["migrate"] }, doctorOf("management-api"), doctorOf("publisher")]);
     expect(envOf(initContainers[0]).get("DATABASE_URL")).toEqual(secretKey("db", "owner-url"));
     expect(envOf(initContainers[0]).has("SECRET_KEYS")).toBe(false);
     expect(envOf(initContainers[0]).get("BROKER_NAMESPACE")).toEqual({ value: "tenant-a" });
@@ -345,7 +338,7 @@ describe("what is rendered", () => {
     }
   });
 
-  test("nobody reads the metrics or calls the API by the chart's network policies unless the values name them", () => {
+  test("by the chart's network policies only peers that the values name read the metrics or call the API", () => {
     const ports = (objects: KubernetesObject[], component: string) =>
       of(objects, "NetworkPolicy", component).spec.ingress.map(
         ({ ports: [{ port }], from }: { ports: [{ port: unknown }]; from: unknown }) => [port, from],

@@ -154,7 +154,7 @@ test("on the examples, set up in their order with the Secrets of the commands, H
   }
 });
 
-/** What the doctor complains about. */
+/** The doctor's complaints. */
 function complaintsOf(settings: Record<string, string>, service: string): Promise<string[]> {
   const main = join(projectFolder(), "packages/cli/dist/main.js");
   return new Promise((resolve) => {
@@ -174,7 +174,7 @@ function complaintsOf(settings: Record<string, string>, service: string): Promis
   });
 }
 
-// What needs no Helm. chart/chart.test.ts renders the chart and holds it to Kubernetes' schemas.
+// These tests need no Helm. chart/chart.test.ts renders the chart and holds it to Kubernetes' schemas.
 
 const chartFile = (name: string) => projectFile(`deploy/helm/herald/${name}`);
 const values = parse(chartFile("values.yaml")) as Record<string, unknown>;

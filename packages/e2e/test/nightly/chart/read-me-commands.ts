@@ -15,7 +15,7 @@ export interface ReadMeCommands {
   applied: string[];
   /** A file with what was imported into RabbitMQ. */
   definitionsFile: string;
-  /** What `herald keys make` printed, as settings. */
+  /** The output of `herald keys make`, as settings. */
   keys: Record<string, string>;
 }
 

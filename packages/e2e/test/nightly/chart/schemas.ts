@@ -100,7 +100,7 @@ export function loadSchemas({ kubernetes, ...operators }: ChartTools["folders"])
         const { spec } = document.toJS() as Definition;
         for (const { name: version, schema } of spec.versions) {
           const strict = makeStrict(schema.openAPIV3Schema);
-          // Of metadata a definition says nothing: it is the same for all.
+          // A definition says nothing about metadata: it is the same for all.
           (strict.properties as Schema).metadata = { type: "object" };
           validators.set(`${spec.group}/${version} ${spec.names.kind}`, () => ajv.compile(strict));
         }

@@ -2,12 +2,10 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
-import { askForRabbitmq, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { projectFolder } from "@herald/dev/stack/folders";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { BUILD_TIMEOUT_MS, output, withCopy, withoutPnpm } from "../../../src/child.ts";
-import { type EmitterUser, makeEmitterUser } from "../../../src/examples/start-emitter.ts";
 
 // Each test.sh needs the tools of its language: where one is missing, the shell says which.
 
@@ -15,11 +13,6 @@ import { type EmitterUser, makeEmitterUser } from "../../../src/examples/start-e
 const RUSTUP_HOME = process.env.RUSTUP_HOME ?? join(userInfo().homedir, ".rustup");
 
 const broker = useBroker();
-let user: EmitterUser | undefined;
-beforeAll(async () => {
-  user = await makeEmitterUser(broker.url, (await askForRabbitmq()).managementUrl);
-}, STACK_TIMEOUT_MS);
-afterAll(() => user?.remove());
 
 const scripts = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "examples/*test.sh"], {
   cwd: projectFolder(),
@@ -38,8 +31,7 @@ test.each(folders)(
       ...withoutPnpm(),
       HERALD: projectFolder(),
       TRY: [...command, "packages/e2e/src/commands/try-example"].join(" "),
-      BROKER_URL: broker.url,
-      AMQP_URL: user?.url,
+      AMQP_URL: broker.url,
       ...(existsSync(RUSTUP_HOME) && { RUSTUP_HOME }),
     };
     await withCopy(folder, (copy) => output("sh", ["test.sh"], copy, env));

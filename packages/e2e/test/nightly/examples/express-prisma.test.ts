@@ -15,7 +15,7 @@ import { BUILD_TIMEOUT_MS, output, withoutPnpm } from "../../../src/child.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 import { packPackages } from "../../support/pack.ts";
 
-// The example as somebody has it who installed the published packages.
+// The example with the published packages installed.
 
 let app: ChildProcess | undefined;
 let pool: pg.Pool | undefined;

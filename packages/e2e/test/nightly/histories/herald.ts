@@ -24,7 +24,7 @@ import { DISABLE_AFTER, type ModelEvent, PAUSES, PER_ENDPOINT } from "./model.ts
 const WINDOW_MS = 7 * 24 * 60 * 60_000;
 const schedule = retrySchedule([60_000, 120_000, 240_000, 480_000]);
 
-/** Failures that Herald reports fail the test by what they do to its state; a history of thousands of lines helps nobody. */
+/** Failures that Herald reports fail the test by what they do to its state; a history of thousands of lines does not help. */
 const silent: Log = { isDebug: false, debug() {}, info() {}, warn() {}, error() {} };
 
 /** An attempt under way, or one whose dispatcher died. */
@@ -46,7 +46,7 @@ export class Herald {
   readonly #eventKeys: string[] = [];
   readonly #endpointIds: string[] = [];
   readonly #stopping = new AbortController();
-  /** Of all shards, before the history: each take-over takes all of them. */
+  /** The epoch of all shards before the history: each take-over takes all of them. */
   #epochBefore: number | undefined;
   readonly #publishers;
   readonly #dispatchers;
@@ -208,7 +208,7 @@ export class Herald {
     return id;
   }
 
-  /** What is stored, in the model's words. */
+  /** The stored rows, in the model's words. */
   async state() {
     const { prisma } = this.#database;
     const where = { organizationId: this.#organizationId };
@@ -277,7 +277,7 @@ export class Herald {
     };
     const health = createHealthQueue(parts, { pausesMs: PAUSES, failingAfter: 1, disableAfter: DISABLE_AFTER });
     return {
-      /** Of its row of `process`. */
+      /** The id of its row of `process`. */
       id: randomUUID(),
       health,
       settlements: createSettleQueue({ ...parts, rates: { add() {} }, health }),

@@ -19,7 +19,7 @@ const endpoint = fc.nat({ max: 2 });
 const two = fc.nat({ max: 1 });
 const index = fc.nat({ max: 20 });
 
-/** What may happen. Where it can't (an endpoint that is gone, nothing under way), it is passed over. */
+/** The steps of a history. A step that can't happen (an endpoint that is gone, nothing under way) is passed over. */
 const step = fc.oneof(
   {
     weight: 6,
@@ -189,7 +189,7 @@ class History {
 
   async settle(dispatcher: number, results: readonly { attempt: Attempt; succeeded: boolean }[]): Promise<void> {
     await this.herald.settle(dispatcher, results);
-    // Of two results of one delivery that come together, the success wins.
+    // If two results of one delivery come together, the success wins.
     const succeeded = new Set(results.filter((each) => each.succeeded).map(({ attempt }) => attempt.deliveryId));
     for (const result of results) {
       const { attempt } = result;

@@ -1,5 +1,5 @@
 /**
- * What SPEC 3 and 6 say, and nothing of how Herald does it: endpoints that are enabled or not, deliveries with their attempts,
+ * A model of SPEC 3 and 6, without anything of how Herald does it: endpoints that are enabled or not, deliveries with their attempts,
  * and who gets which event. Times are milliseconds. A history is played on this and on Herald, and both must agree.
  */
 
@@ -104,7 +104,7 @@ export class Model {
     for (const [key, delivery] of this.deliveries) if (delivery.endpoint === endpoint) this.deliveries.delete(key);
   }
 
-  /** Every catch-up that somebody waits for is made now. */
+  /** Every catch-up that an endpoint waits for is made now. */
   catchUp(now: number): void {
     for (const [number, endpoint] of this.endpoints) {
       if (!endpoint.marked || !endpoint.enabled) continue;
@@ -118,7 +118,7 @@ export class Model {
     return this.#known.has(endpoint);
   }
 
-  /** What is stored, as a list that can be compared. */
+  /** The stored deliveries, as a list that can be compared. */
   state() {
     return {
       endpoints: [...this.endpoints].map(([number, { enabled, failures }]) => [number, enabled, failures]).sort(),
@@ -141,7 +141,7 @@ export class Model {
     }
   }
 
-  /** What is due, in the order in which it is read. */
+  /** The due deliveries, in the order in which they are read. */
   due(endpoint: number, now: number, { enabled = this.endpoints.get(endpoint)?.enabled } = {}): ModelDelivery[] {
     if (!enabled) return [];
     return [...this.deliveries.values()]
@@ -156,7 +156,7 @@ export class Model {
     // The endpoint was deleted meanwhile.
     if (delivery === undefined) return;
     const isOurs = delivery.state === "pending" && epoch === this.#epoch && dueAt === delivery.dueAt;
-    // What is exhausted stays so. That the receiver took it after all still counts for its endpoint.
+    // An exhausted delivery stays so. That the receiver took it after all still counts for its endpoint.
     if (succeeded && delivery.state === "exhausted") {
       this.#count(delivery.endpoint, result);
       return;

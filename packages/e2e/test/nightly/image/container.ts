@@ -54,9 +54,9 @@ async function copyNode(root: string): Promise<void> {
   }
 }
 
-/** What the last stage of deploy/docker/Dockerfile says that an image runs with. */
+/** The image's settings by the last stage of deploy/docker/Dockerfile. */
 export interface ImageConfig {
-  /** What is copied into it from the stage that builds, and to where. */
+  /** The paths that are copied into it from the stage that builds, and to where. */
   copied: { from: string; to: string };
   workingFolder: string;
   user: { uid: number; gid: number };

@@ -73,7 +73,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What the Compose file sets, with the receiver of this test, which is on the loopback, allowed. */
+/** The settings of the Compose file, with the receiver of this test, which is on the loopback, allowed. */
 function environmentOf(...names: string[]): Record<string, string> {
   const all: Record<string, string> = Object.assign({}, ...names.map((name) => serviceOf(name).environment));
   const { AUTH_ISSUER: _issuer, AUTH_AUDIENCE: _audience, OTEL_EXPORTER_OTLP_ENDPOINT: _, ...environment } = all;

@@ -7,7 +7,7 @@ import { afterAll, expect, test } from "@jest/globals";
 import { BUILD_TIMEOUT_MS, withoutPnpm } from "../../../src/child.ts";
 import { findings, npmPackages } from "./tools.ts";
 
-// What others' linters say to the OpenAPI document: to docs/api/openapi.json, which is the served one by a test of its own.
+// Others' linters judge the OpenAPI document: docs/api/openapi.json, which is the served one by a test of its own.
 
 const REDOCLY = "@redocly/cli@2.77.0";
 const SPECTRAL = "@stoplight/spectral-cli@6.16.3";
@@ -26,7 +26,7 @@ const NOT_HEEDED = new Set([
   "oas3-operation-security-defined",
 ]);
 
-/** What is found in a document: the rule, and where. */
+/** The faults in a document: the rule, and where. */
 type Linter = (file: string) => Promise<string[]>;
 
 const redocly: Linter = async (file) => {

@@ -169,7 +169,7 @@ function withKnownIds(document: Document, { known: everywhere, byOperation }: Hi
       const own = parameter.in === "path" ? ids[parameter.name] : undefined;
       if (own === undefined) return each;
       const known = { type: "string", enum: own };
-      // What answers have taught it would be deleted too, and what others read with it.
+      // It would also delete ids that it learned from answers, and that other operations read.
       const schema = operation.operationId === "deleteWebhook" ? known : { anyOf: [known, parameter.schema] };
       return { ...parameter, example: own[0] ?? "", schema };
     });

@@ -11,7 +11,7 @@ interface CommandResult {
   text: string;
 }
 
-/** What `docker compose` is asked for in the runbook. */
+/** The verbs of `docker compose` in the runbook. */
 export interface ComposeVerbs {
   ps(services: string[]): Promise<string>;
   logs(service: string): Promise<string>;

@@ -30,7 +30,7 @@ const TUNING: HeraldTuning = {
   catchUpIntervalMs: 500,
   noticeIntervalMs: 500,
   retentionIntervalMs: 2_000,
-  // What a publisher holds doesn't count as waiting.
+  // Events that a publisher holds do not count as waiting.
   bounds: { inboxBytes: 16 * 1024 ** 2, inFlight: 20 },
   batchSize: 50,
 };
@@ -54,9 +54,9 @@ export interface IncidentEnvironment {
   fires(alert: string, labels?: Record<string, string>): Promise<string>;
   /** Resolves when none of the alerts fires any more. */
   ends(...alerts: string[]): Promise<void>;
-  /** What an operator does who is called by the alert: opens its page and runs what it says. */
+  /** Acts as an operator on call: opens the alert's page and runs its commands. */
   follow(link: string, cause: string): Promise<string>;
-  /** Does something again and again until told to stop. */
+  /** Repeats a task until `stop`. */
   keep(task: () => Promise<unknown>, everyMs: number): { stop(): Promise<void> };
 }
 
@@ -81,7 +81,7 @@ export function useIncidents(): IncidentEnvironment {
        select 'of-old', event_key('of-old', id, time), id, 'WorkItemCompleted', id, time, time, '{}'
        from (select gen_random_uuid() as id, now() - interval '90 days' as time) as old`,
     );
-    // What a counter counted before it is seen is no increase.
+    // Prometheus sees no increase in the first value of a counter.
     await eventually(async () => expect(await prometheus.count("herald_build_info")).toBe(3), { timeoutMs: WAIT_MS });
     emitter = createEmitter({ url: system.amqpUrl, namespace: system.namespace, timeoutMs: 60_000 });
     receiver = await httpsReceiver();

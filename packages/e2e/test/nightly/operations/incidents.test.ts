@@ -25,7 +25,7 @@ const NOT_FIRED = {
   HeraldOutboxRefused: "likewise",
 };
 
-/** What has no value in these incidents, with the reason. */
+/** Metrics without a value in these incidents, with the reason. */
 const NOT_MEASURED = {
   herald_expired_deliveries_total: "nothing waits for 30 days; the publisher's own tests have deliveries that do",
   herald_clock_difference_seconds: NOT_FIRED.HeraldClockWrong,
@@ -189,7 +189,7 @@ test(
     await system.stopPostgres();
     const reading = keep(() => api.list(), 200);
     try {
-      // Of one bucket a publisher holds 500.
+      // A publisher holds 500 of one bucket.
       await emit(api.organizationId, 1_700);
       const [down, errors, pileUp] = await Promise.all([
         fires("HeraldDependencyDown", { dependency: "database" }),
@@ -269,7 +269,7 @@ test("every documented metric has had a value in these incidents", async () => {
   const api = await organization("/");
   const [id = ""] = api.ids;
   await api.deliver(id, "WorkItemCompleted", "{}");
-  // What a pause misses is caught up, and what a deleted endpoint leaves is erased.
+  // A resume catches up missed events, and a deletion erases rows.
   await api.edit(id, { enabled: false });
   const seen = receiver.requests.length;
   await emit(api.organizationId, 1);

@@ -29,7 +29,7 @@ test("without a collector nothing of OpenTelemetry's SDK is loaded", () => {
     console.log(JSON.stringify(loaded));`;
   const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" });
   const loaded = JSON.parse(printed) as string[];
-  expect(loaded.some((url) => url.includes("/telemetry/start-telemetry.js"))).toBe(true);
+  expect(loaded.some((url) => url.includes("/service/open-process.js"))).toBe(true);
   // prom-client loads the API, which does nothing by itself.
   expect(loaded.filter((url) => /@opentelemetry\/(?!api\/)/.test(url))).toEqual([]);
 });

@@ -48,7 +48,7 @@ export function documentedMetrics(): Map<string, Set<string>> {
 /** The label that tells several Heralds of one Prometheus apart; Prometheus adds it. */
 const OF_ONE_HERALD = "namespace";
 
-/** What a query names that does not exist: metrics, and labels in selectors. */
+/** Metrics, and labels in selectors, that a query names and that do not exist. */
 export function unknownIn(expr: string, known: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   const unknown: string[] = [];
   for (const [, name = "", selector = ""] of expr.matchAll(/\b(herald[_:][\w:]+)(?:\{([^}]*)\})?/g)) {
@@ -64,17 +64,17 @@ export function unknownIn(expr: string, known: ReadonlyMap<string, ReadonlySet<s
 
 /** Commands of a page of the runbook. */
 interface Step {
-  /** What a page that has several causes says this is for; empty where it is for all of them. */
+  /** The cause that these commands are for, if a page has several; empty for all of them. */
   causes: string[];
   commands: string;
 }
 
 /**
- * What the page that an alert links to says to run, in its order: blocks of ```sh that name no cause, and those that name
+ * The commands of the page that an alert links to, in its order: blocks of ```sh that name no cause, and those that name
  * this one (```sh cause=broker-away).
  *
  * @param link the alert's `runbook_url`
- * @throws where there is no such page, or nothing on it is for this cause
+ * @throws if there is no such page, or nothing on it is for this cause
  */
 export function stepsOf(link: string, cause: string): string[] {
   const [file = "", anchor = ""] = link.split("#");
@@ -103,7 +103,7 @@ export function anchorOf(heading: string): string {
 
 export const SYSTEMD_FOLDER = "deploy/systemd";
 
-/** What Herald's unit sets, as systemd reads it from its file. */
+/** The settings of Herald's unit, as systemd reads its file. */
 export function unitEnvironment(): Record<string, string> {
   const lines = projectFile(`${SYSTEMD_FOLDER}/herald.env`).split("\n");
   const pairs = lines.filter((line) => line !== "" && !line.startsWith("#")).map((line) => line.split(/=(.*)/s));

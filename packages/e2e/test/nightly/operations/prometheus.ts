@@ -66,7 +66,7 @@ export async function startPrometheus(folder: string): Promise<Prometheus> {
     mark: file("prometheus.yml"),
   });
 
-  /** What services export is known a moment later; by a file that is there whole or not at all. */
+  /** Sets the targets, which Prometheus knows a moment later; by a file that is there whole or not at all. */
   function scrape(targets: readonly string[]): void {
     writeFileSync(file("targets.new"), JSON.stringify([{ targets }]));
     renameSync(file("targets.new"), file("targets.json"));

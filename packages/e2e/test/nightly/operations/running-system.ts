@@ -38,7 +38,7 @@ export interface RunningSystem {
   setMemoryAlarm(isSet: boolean): Promise<void>;
   /** Resolves when every process is ready for work. */
   ready(): Promise<void>;
-  /** What the runbook does to it. */
+  /** The runbook's verbs for it. */
   compose: ComposeVerbs;
   close(): Promise<void>;
 }

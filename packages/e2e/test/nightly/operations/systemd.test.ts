@@ -17,7 +17,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { projectFile, SYSTEMD_FOLDER, unitCommand, unitEnvironment } from "./project-files.ts";
 
 const SYSTEMD = { title: "systemd", apt: "systemd", brew: [] };
-/** Of what systemd calls exposure, 0 to 100. Below 50 is OK to it; most services of a Debian have more than 90. */
+/** systemd's measure of exposure, 0 to 100. Below 50 is OK to it; most services of a Debian have more than 90. */
 const MOST_EXPOSURE = "20";
 
 const units = async () =>
@@ -69,7 +69,7 @@ test("the units run programs that the build makes, where the page of one machine
   for (const name of await units()) expect(page).toContain(name.replace(/@?\.service$/, ""));
 });
 
-test("each unit that fails for good has a person told", async () => {
+test("each unit that fails for good notifies a person", async () => {
   for (const name of (await units()).filter((each) => each.endsWith(".service") && !each.includes("@"))) {
     expect(projectFile(`${SYSTEMD_FOLDER}/${name}`)).toContain("\nOnFailure=herald-alarm@%n.service\n");
   }
@@ -174,7 +174,7 @@ describe("herald-check", () => {
   });
 });
 
-test("herald-alarm posts what failed, with its last lines, and fails where nobody takes it", async () => {
+test("herald-alarm posts what failed, with its last lines, and fails if no server takes it", async () => {
   const { url, bodies } = await answering({ "/hook": "ok" });
   const places = { "/etc/herald/alarm-url": join(folder, "alarm-url") };
   writeFileSync(join(folder, "journalctl"), "#!/bin/sh\necho the last line of $2\n", { mode: 0o755 });

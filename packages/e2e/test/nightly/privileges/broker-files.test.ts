@@ -18,7 +18,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { type Channel, type ChannelModel, connect } from "amqplib";
 import { apiClient } from "../../../src/herald/api-client.ts";
 import { startHerald } from "../../../src/herald/in-process.ts";
-import { type BrokerUser, type Passwords, USERS, WAYS } from "../../support/permissions.ts";
+import { type BrokerUser, importDefinitions, type Passwords, USERS } from "../../support/permissions.ts";
 
 const db = useDatabase();
 const folder = mkdtempSync(join(tmpdir(), "herald-broker-files-"));
@@ -38,7 +38,7 @@ beforeAll(async () => {
   const pidFolder = join(folder, "pids");
   const tls = await authority.issue({ names: ["localhost"] });
   node = await startRabbitmqNode(executable, {
-    ...{ folder: join(folder, "rabbitmq"), pidFolder, management: true, disposable: true, tls },
+    ...{ folder: join(folder, "rabbitmq"), pidFolder, disposable: true, tls },
   });
 }, STACK_TIMEOUT_MS);
 
@@ -61,7 +61,7 @@ async function connectAs(user: BrokerUser): Promise<ChannelModel> {
   return connection;
 }
 
-/** What the broker refuses ends its channel. */
+/** A refusal of the broker ends its channel. */
 async function refusal(connection: ChannelModel, attempt: (channel: Channel) => Promise<unknown>): Promise<string> {
   const channel = await connection.createConfirmChannel();
   return await new Promise((resolve, reject) => {
@@ -79,11 +79,11 @@ async function refusal(connection: ChannelModel, attempt: (channel: Channel) => 
 
 const FORGED = '{"forged":true}';
 
-test.each(Object.entries(WAYS))(
-  "with the users of deploy/rabbitmq/definitions.json, made by %s, all of Herald works over TLS with an authority of one's own, and nobody may do more",
-  async (_, makeUsers) => {
+test(
+  "with the users of deploy/rabbitmq/definitions.json all of Herald works over TLS with an authority of one's own, and no user may do more",
+  async () => {
     passwords = Object.fromEntries(USERS.map((user) => [user, randomBytes(12).toString("hex")])) as Passwords;
-    await makeUsers(node, passwords);
+    await importDefinitions(node, passwords);
     const herald = await startHerald(
       {
         ...{ databaseUrl: db.url, amqpUrl: urlOf("herald"), namespace: "herald", caFile: receiversCa },
@@ -140,7 +140,7 @@ test.each(Object.entries(WAYS))(
     expect(await refusal(productUser, (channel) => channel.get(own.inboxQueues[0] as string))).toMatch(refused);
     expect(await refusal(heraldUser, (channel) => channel.assertQueue("product.other"))).toMatch(refused);
 
-    // What a break-in into one of them could send. The broker refuses it, or the dispatcher does.
+    // Messages that an attacker in one of them could send. The broker refuses it, or the dispatcher does.
     const forgedId = "01a206f2-0000-8000-8000-0000000000ff";
     const { organizationId } = api;
     const named = { endpointId: endpoint.id, organizationId };
@@ -170,7 +170,7 @@ test.each(Object.entries(WAYS))(
       change: forge(own.requestsExchange, owner, change),
     };
     const all = Object.keys(forgeries) as (keyof typeof forgeries)[];
-    // What is not refused here comes from an exchange that is not its own, and the dispatcher drops it.
+    // The others come from an exchange that is not their own, and the dispatcher drops them.
     const refusedTo: Record<string, (keyof typeof forgeries)[]> = {
       api: ["handOver", "handOverPastExchange", "requestByDispatch", "requestPastExchange"],
       publisher: ["handOverByRequests", "request", "change"],
@@ -187,7 +187,7 @@ test.each(Object.entries(WAYS))(
           expect.stringMatching(refused),
         ]);
     }
-    // The queue of a dispatcher is its own: no other connection reads it, whoever's it is.
+    // The queue of a dispatcher is its own: no other connection reads it, not even of the same user.
     for (const user of ["herald", "dispatcher"] as const) {
       const connection = await connectAs(user);
       expect(await refusal(connection, (channel) => channel.get(ownerQueue))).toMatch(/RESOURCE_LOCKED/);
@@ -201,7 +201,7 @@ test.each(Object.entries(WAYS))(
     const apiChannel = await apiUser.createConfirmChannel();
     await forgeries.handOverByRequests(apiChannel);
     await apiChannel.waitForConfirms();
-    // What comes later has passed them in the queue.
+    // A later event has passed them in the queue.
     await emitter.emit(
       newEvent({
         ...{ organizationId, type: "WorkItemCompleted", entityType: "WorkItem" },

@@ -45,7 +45,7 @@ async function run(
   }
 }
 
-/** What a consumer has: none of what pnpm tells the programs that it runs. */
+/** A consumer's environment: without the variables that pnpm sets for the programs that it runs. */
 function plainEnvironment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(
     ([name]) => !/^(npm_config_(?!registry|cache)|NODE_OPTIONS|INIT_CWD)/i.test(name),

@@ -22,7 +22,7 @@ export async function completeInTransaction(client: StatementRunner, event: Emit
   await createOutbox().add(client, event);
 }
 
-/** What a receiver of every type of event does: its type says which one it is. */
+/** Handles every type of event: its type says which one it is. */
 export function actOn(payload: unknown): string | null {
   const event: HeraldEvent | null = readEvent(payload);
   if (event === null) return null;

@@ -19,7 +19,7 @@ const EVENTS = 2_000;
 const EVENT_BYTES = 256 * 1024;
 const AT_ONCE = 20;
 const STALL_MS = 20_000;
-/** What characters cost most: two bytes each in memory, and quotes and backslashes double on the way to PostgreSQL. */
+/** The most expensive characters: two bytes each in memory, and quotes and backslashes double on the way to PostgreSQL. */
 const COSTLY = '"\\é€';
 
 function largestEvent(organizationId: string) {

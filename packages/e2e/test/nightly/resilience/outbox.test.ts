@@ -48,7 +48,7 @@ let outboxServer: Postgres;
 /** Through something that does not move. */
 let pool: pg.Pool;
 let rabbitmq: RabbitmqNode;
-/** What the relays know: the servers' ports change when they are started again. */
+/** The relays' addresses: the servers' ports change when they are started again. */
 let links: { database: Link; rabbitmq: Link };
 let herald: ServiceProcess;
 let service: ReceivingService;
@@ -121,7 +121,7 @@ async function countSent(): Promise<number> {
   return rows[0].sent;
 }
 
-/** Waits until so many rows are marked. The database may be away meanwhile. */
+/** Waits until this many rows are marked. The database may be away meanwhile. */
 async function marked(count: number): Promise<void> {
   await eventually(
     async () => {
@@ -188,7 +188,7 @@ test("while relays, broker, database and Herald are killed in turn, every event 
   await rabbitmq.stop();
   rabbitmq = await startBroker();
   await marked(ROWS * 0.5);
-  // What "immediate" means: no session is ended, nothing is written down.
+  // "immediate" means: no session is ended, nothing is written down.
   process.kill(outboxServer.process.pid, "SIGQUIT");
   await outboxServer.process.exited;
   outboxServer = await startPostgres(outboxOptions);
@@ -203,14 +203,14 @@ test("while relays, broker, database and Herald are killed in turn, every event 
   startRelay();
   await marked(ROWS);
 
-  // What was sent and not marked came again.
+  // Rows that were sent and not marked came again.
   expect(new Set(await everything()).size).toBe(ROWS);
 
   await eventually(async () => expect(await service.countEffects()).toBeGreaterThanOrEqual(ROWS), {
     timeoutMs: 1_200_000,
     intervalMs: 500,
   });
-  // What was on its way when Herald was killed comes again, when its shard has an owner again.
+  // Deliveries in flight when Herald was killed come again, when their shard has an owner again.
   const { prisma } = heraldDatabase.database;
   await eventually(async () => expect(await prisma.due.count()).toBe(0), { timeoutMs: 300_000, intervalMs: 500 });
   expect(service.requests.length).toBeGreaterThan(ROWS);

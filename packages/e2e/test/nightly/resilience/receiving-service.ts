@@ -2,7 +2,7 @@ import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-rec
 import { deduplicator, postgresStore, receivedEventTable, verify } from "@herald/receiver";
 import pg from "pg";
 
-/** Every so many requests, the answer is lost on its way, after the effect was written down. */
+/** Once in this many requests, the answer is lost on its way, after the effect was written down. */
 const LOST_ANSWER_EVERY = 250;
 
 /** A service that acts on events: of each, an effect in its own database. */

@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const HERE = fileURLToPath(new URL("./", import.meta.url));
 
-/** What is changed in a sample, and what a validator with and one without formats says then. */
+/** Changes to a sample, and the verdicts of a validator with formats and of one without. */
 const CHANGES: [change: object, verdicts: [withFormats: boolean, without: boolean]][] = [
   [{}, [true, true]],
   [{ more: 1 }, [true, true]],
