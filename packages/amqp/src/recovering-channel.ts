@@ -145,7 +145,7 @@ export function maintainChannel<C extends Channel>(scope: BrokerScope, spec: Cha
     await spec.beforeClose?.();
     stop.abort();
     if (current !== undefined) await closeChannel(current, closeTimeoutMs);
-    // A channel that is just being opened closes itself, unless its broker does not answer.
+    // A channel that is being opened sees the signal and closes itself. The limit is for a broker that does not answer.
     await endsWithin(closeTimeoutMs, lives);
     scope.changed();
   }

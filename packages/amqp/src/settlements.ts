@@ -16,7 +16,10 @@ export interface Settlements {
   abandon(): void;
 }
 
-/** How long acknowledgements gather. The delay harms nothing while the broker may send more messages. */
+/**
+ * The longest time that an acknowledgement waits to be sent with others. The broker does not wait meanwhile: `enough` acknowledgements, which are sent at
+ * once, are there long before the prefetch is used up.
+ */
 const GATHER_MS = 20;
 
 export interface SettlementOptions {

@@ -120,7 +120,7 @@ async function run(
  * @throws ConfigError
  */
 function assertSafe(environment: Environment): void {
-  // Whether a value is right otherwise, its reader says. As secrets they may come from files, and are never shown.
+  // Only what is unsafe in production is judged here. Declared as secrets, all may come from files, and no message shows a value.
   const judged: Setting = { type: "string", secret: true, description: "" };
   readConfig(Object.fromEntries(JUDGED_SETTINGS.map((name) => [name, judged])), environment);
 }

@@ -50,7 +50,7 @@ export interface HandlerParts {
   secrets: SecretSealer;
   requestAttempt: RequestAttempt;
   tellOwner: TellOwner;
-  /** For what a manual delivery writes: it waits for its receiver without a turn. */
+  /** Limits the writes of each organization. A manual delivery holds a place for its insert, and not while it waits for the receiver. */
   writeLimiter: KeyedLimiter;
   /** Ids of what requests make. */
   newId: () => string;

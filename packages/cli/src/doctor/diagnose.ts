@@ -68,7 +68,7 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   read(() => readCatalogue(readSome({ ...context.environment, HERALD_ENV: "development" }, "EVENT_TYPES_FILE")));
   misspelt(context.environment).forEach(ofSettings);
   read(() => unwise(context.environment).forEach(ofSettings));
-  // Unsafe settings are among the findings by now, and can be looked at all the same.
+  // Unsafe settings are among the findings above. The other checks read the settings as in development, so that they can look at unsafe ones too.
   const environment = { ...context.environment, HERALD_ENV: "development" };
   /** Opens a key; undefined if it is not set, or can't be used. */
   const keyed = <Key>(name: "SECRET_KEYS" | "SECRET_SEALING_KEY", open: (text: string) => Key) =>

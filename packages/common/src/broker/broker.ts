@@ -127,7 +127,7 @@ export function connectBroker(brokerOptions: BrokerOptions): Broker {
   const own = names(namespace);
   let reply: Reply | undefined;
 
-  // A message whose key fits no queue is dropped. Each of the services' users may write to one of these.
+  // The exchange that the probe for alarms publishes to: one to which the service's user may write. Its message fits no queue, so the broker drops it.
   const probedBy: Record<Side, string> = {
     "management-api": own.requestsExchange,
     publisher: own.dispatchExchange,

@@ -15,15 +15,15 @@ export class TimeUnknownError extends Error {
 }
 
 /**
- * PostgreSQL's time, in this process: the monotonic clock, and its offset to what PostgreSQL says. So all processes go by one
- * clock, and it does not matter how wrong the time of day is on their machines, or whether it is changed.
+ * PostgreSQL's time in this process: the monotonic clock, and its offset to PostgreSQL's answers. So all processes use one clock, and a wrong or
+ * changed time of day on their machines does not matter.
  *
- * The offset is known by bounds: PostgreSQL's time less the moment of the question, and less that of the answer. Each further
- * answer can only narrow them. The offset is the middle of the best answer's; one that took longer moves it no further than its
- * bounds demand.
+ * Each answer gives two bounds of the offset: PostgreSQL's time minus the local time of the answer, and minus that of the question. The clock keeps
+ * the intersection of all answers' bounds, which widens slowly ({@link DRIFT}). The offset in use is the middle of the narrowest answer. A slower
+ * answer moves it only if it lies outside the new bounds, and only to the nearest one.
  *
- * An answer outside of the bounds says that PostgreSQL's clock has been set, that another server has become the primary, or that this
- * machine slept: the clock follows it at once. It never goes back by less than {@link STEP_BACK_MS}: it waits until that time has come.
+ * If the bounds of an answer do not overlap the known ones, PostgreSQL's clock was set, the primary changed, or this machine slept: the new offset is
+ * used at once. If time would go back by less than {@link STEP_BACK_MS}, `now()` stands still until it is reached; by more, it jumps back.
  */
 export interface DatabaseClock extends Clock {
   /** Never waits. @throws TimeUnknownError before the first answer */
@@ -33,7 +33,7 @@ export interface DatabaseClock extends Clock {
   isKnown(): boolean;
   /** Takes an answer of PostgreSQL's. */
   update(reading: TimeReading): void;
-  /** By how much the machine's time of day is ahead of PostgreSQL's, as far as that is certain; negative where it is behind. */
+  /** By how much the machine's time of day is ahead of PostgreSQL's, as far as that is certain; negative if it is behind. */
   machineAheadMs(): number;
 }
 

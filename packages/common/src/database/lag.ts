@@ -20,7 +20,10 @@ export interface Lag extends Dispatching {
   oldestForHeraldAt: Date | null;
   /** The due time of the oldest delivery of the other enabled endpoints, which wait for their own receivers; null if none does. */
   oldestForReceiverAt: Date | null;
-  /** Unpublished notices older than ten seconds; counted to {@link COUNTED_AT_MOST}. Younger ones wait for others that say the same. */
+  /**
+   * Notices that the broker has not confirmed ten seconds after they were made; counted to {@link COUNTED_AT_MOST}. Publishers look once a second, so
+   * younger ones are usual.
+   */
   notices: number;
   /** Enabled endpoints whose requested catch-up is due. */
   catchUps: number;

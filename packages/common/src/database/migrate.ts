@@ -119,10 +119,11 @@ interface Lock {
 }
 
 /**
- * The lock is a transaction's, on a connection of its own: a pooler gives the next transaction of a session another connection,
- * and the lock would stay with the one before. Asks again and again, each time in a transaction of its own: `create index
- * concurrently` waits for every transaction that it finds with a snapshot, also for one that would wait for the lock. The one that has
- * the lock asks for nothing more, and so has no snapshot.
+ * Takes an advisory lock of a transaction, on a connection of its own. A lock of a session fails behind a pooler: the next transaction may have another
+ * connection to the server, and the lock stays on the one before.
+ *
+ * A process without the lock does not wait for it within a transaction. It tries again, each time in a new one: `create index concurrently` waits for
+ * every transaction that has a snapshot, and would wait for that process. The transaction that has the lock runs nothing more, and has no snapshot.
  */
 async function acquireLock(client: Client): Promise<Lock> {
   let isLost = false;

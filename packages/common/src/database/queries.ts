@@ -32,7 +32,7 @@ export function directQueries(pool: pg.Pool, statementName: (text: string) => st
 }
 
 /**
- * The same for reads that must end soon: each runs in a transaction of its own, which may change nothing, and in which PostgreSQL
+ * Like {@link directQueries}, for reads that must end soon: each runs in a transaction of its own, which may change nothing, and in which PostgreSQL
  * ends a statement after `timeoutMs`. A limit for one transaction works behind any pooler of connections. A statement can't set its
  * own limit: `set_config` counts from the next one on.
  */

@@ -66,8 +66,8 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     "select, insert, delete on exhaustion",
     "select, insert, update, delete on digest",
   ],
-  // Attempts and settles. It makes no endpoint, and a delivery only of an event, with the result of its first attempt. It erases nothing of the
-  // history, and can send an endpoint's deliveries nowhere else: of an endpoint it writes how it fares.
+  // Makes attempts and stores their results. It inserts no endpoint, and a delivery only of an event, with the result of its first attempt. It deletes
+  // nothing of the history. It updates an endpoint's health and state, and not its URL, so it can't redirect deliveries.
   dispatcher: [
     IDS,
     "select on webhook_endpoint, business_event, delivery, delivery_attempt",

@@ -48,9 +48,10 @@ export function shrinkingBatches<Item, Result>(
 }
 
 /**
- * The same for a statement that finds its rows itself and takes how many: it is run again with half as many, down to one.
+ * Like {@link shrinkingBatches}, for a statement that selects its own rows and takes their number. If that is too much for PostgreSQL, it runs again
+ * with half as many, down to one.
  *
- * @throws what the statement throws, where that is not a matter of size, or one row is too much
+ * @throws the statement's error if fewer rows can't help, or one is too much
  */
 export function shrinkingPages({
   max,

@@ -40,10 +40,10 @@ const CLIENT_BYTES = 10_000;
 const LEAST_MANUAL_DELIVERIES = 50;
 
 /**
- * Shares out the memory of a process: what is above {@link BASE_BYTES}. All shares together are eleven twelfths of it, so that
- * `herald serve`, which is all three services, has the same.
+ * Divides the memory above {@link BASE_BYTES}. The shares do not overlap and are eleven twelfths of it together, so that `herald serve`, with all three
+ * services in one process, can use the same ones.
  *
- * @throws ConfigError where the process may have less than it needs, or less than MEMORY_MIB says
+ * @throws ConfigError if the process has less memory than it needs, or less than MEMORY_MIB
  */
 export function memoryBounds(
   config: Config<typeof memorySettings>,

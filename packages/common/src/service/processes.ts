@@ -32,7 +32,10 @@ export interface Difference {
 const SAY_INTERVAL_MS = 10_000;
 /** A process that did not renew its row for this time has ended. */
 export const SILENT_SECONDS = 30;
-/** A stop doesn't wait longer than this for PostgreSQL. */
+/**
+ * When a process stops, it marks its row as ended, and waits at most this long for PostgreSQL. Without the mark, other processes treat it as ended
+ * after {@link SILENT_SECONDS}.
+ */
 const END_TIMEOUT_MS = 1_000;
 
 export function factsOf(settings: Settings, config: Readonly<Record<string, unknown>>): Facts {

@@ -37,7 +37,7 @@ export interface Herald {
   stop(): Promise<void>;
 }
 
-/** Without these a test waits for the polls of a second. No owner in these tests has another one before it. */
+/** So that tests do not wait for what runs once a second or less often. `newOwnerMs` is 0, since no dispatcher takes a shard over from another one here. */
 export const SHORT_INTERVALS: HeraldTuning = {
   newOwnerMs: 0,
   sweepIntervalMs: 50,

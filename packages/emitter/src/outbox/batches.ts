@@ -48,7 +48,7 @@ export function outboxBatches({ emitter, batchSize, monotonicMs, onBatch }: Part
   next(): ((outbox: LockedOutbox) => Promise<BatchResult>)[];
 } {
   const held = new Map<string, HeldBucket>();
-  /** Up to this row only rows of held buckets wait, and rows that have committed late. */
+  /** The next read starts after this row. Unsent rows up to it are of held buckets, or were committed after they had been passed. */
   let after = START;
   let beganAgainMs = monotonicMs();
   /** Time spent since then on reading rows that were passed over. */

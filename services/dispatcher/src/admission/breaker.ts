@@ -45,7 +45,7 @@ export function createBreaker(
   let probes = MAX_PROBES;
   let probeAtMs = 0;
   let probing = false;
-  /** Never set by stored failures alone: the endpoint is still enabled, since the setting may be new. */
+  /** Stored failures alone do not set this: an endpoint may have as many and be enabled, if the setting was lowered. */
   let isOpenForGood = false;
   take(stored);
 
@@ -107,7 +107,7 @@ export function createBreaker(
     isOpenForGood: () => isOpenForGood,
     /** Whether a new breaker would do the same. */
     isHealthy: () => run.failures === 0 && !careful && probes === MAX_PROBES,
-    /** PostgreSQL has another configuration of the endpoint, and this health. */
+    /** Takes the health that PostgreSQL has, after a change of the endpoint. */
     reset(now: StoredHealth): void {
       careful = run.failures > 0 && now.failures === 0;
       take(now);

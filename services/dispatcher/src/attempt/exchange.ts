@@ -109,7 +109,7 @@ export function exchange(
         bytesReadBefore = socket.bytesRead;
         socket.prependListener("data", keepHead);
         sent.once("response", () => socket.off("data", keepHead));
-        // A reused connection shows nothing about the network, and would keep a listener of each request.
+        // A reused connection emits neither event, and would keep the listeners of each request.
         if (!socket.connecting) return;
         socket.once("connect", () => {
           connected = true;

@@ -24,11 +24,12 @@ export interface ProbeOptions {
 
 /** A connection takes a round trip, or two if a packet is lost. */
 const CONNECT_MS = 3_000;
-/**
- * Name servers are asked once. An answer to a second question would say nothing about the time of the first one: an outage that ends between the two
- * would be blamed on the receivers.
- */
+/** Name servers answer from their caches at once. */
 const LOOKUP_MS = 1_000;
+/**
+ * A look-up of a probe is not repeated. An answer to a second question would say nothing about the time of the first one: an outage that ends between
+ * the two would be blamed on the receivers.
+ */
 const TRIES = 1;
 /** RFC 6761: name servers say at once that there is no such name. */
 const NO_RECEIVER = "herald.invalid";

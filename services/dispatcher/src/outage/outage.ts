@@ -153,7 +153,7 @@ export function createOutage(parts: Parts): Outage {
   /** Probes, round after round, until all results are decided and there is no outage. */
   async function examine(): Promise<void> {
     while (!signal.aborted && (undecided.size > 0 || isOn())) {
-      // By then the same fault has failed others too, or a later attempt has reached a receiver, and no probe is needed.
+      // Other attempts may decide a result meanwhile: they fail too, or one reaches a receiver. A result that is no longer doubted needs no probe.
       await sleep(probeEveryMs, undefined, { signal }).catch(() => {});
       for (const one of undecided) if (!isDoubted(one)) tell(one, "theirs");
       const layers = LAYERS.filter((layer) => dead.has(layer) || [...undecided].some((one) => one.layer === layer));

@@ -47,7 +47,10 @@ function sizeOf({ body, bodyBytes }: Delivery): number {
 /** An attempt of a delivery: the next one is another. */
 type Attempt = Pick<Delivery, "deliveryId" | "attempts">;
 
-/** Messages and statements take much less; and an event that is handed over on arrival occurred in the last ten seconds. */
+/**
+ * For this time an ended attempt is remembered, so that a second copy of it is not made. It is longer than the publisher's `FRESH_MS` (10 s), since
+ * an older event is not handed over on arrival. The other five seconds are for a slow message or statement.
+ */
 export const REMEMBERED_MS = 15_000;
 
 /**

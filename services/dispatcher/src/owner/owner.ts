@@ -170,7 +170,7 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       setTimer(endpoint);
       return;
     }
-    // For few rows a statement is not worth it while an attempt will soon end or turn slow: both offer the endpoint again.
+    // Do not read rows for a few free places while a quick attempt is in flight: when it ends or becomes slow, one statement reads more of them.
     const endsSoon = endpoint.inFlight > endpoint.slowInFlight;
     const isFresh = endpoint.reserved.length === 0;
     if (endpoint.ready.length === 0 && isFresh && endsSoon && 2 * room < limitOf(endpoint)) return;

@@ -51,7 +51,7 @@ export function createHealthQueue({ queries, clock, metrics, log, signal }: Part
     const { endpointId, results } = line;
     while (results.length > 0 && !signal.aborted) {
       await retry(() => inTurn(line), {
-        // The same may be refused for ever, but then so would any other statement of this endpoint.
+        // A usual error is a locked row. If PostgreSQL refuses the write for good, giving up would not help: it would refuse the next one too.
         shouldRetry() {
           metrics.healthRetries.inc();
           return true;

@@ -16,7 +16,7 @@ export interface Settlement extends Omit<AttemptResult, "reached"> {
   traceparent: string | null;
   /** When the delivery is due again if it failed; null when this was its last attempt. */
   nextAttemptAt: Date | null;
-  /** Whether an admin waits for it, so that it did not wait for a pause. For the endpoint's health. */
+  /** Whether an admin waits for it. Such an attempt does not wait for the endpoint's pause, so its failure counts also during one. */
   manual: boolean;
   /** Its delivery, if that may not be stored yet. */
   unstored?: ArrivedDelivery | undefined;

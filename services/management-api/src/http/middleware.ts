@@ -128,7 +128,7 @@ export function securityHeaders(publicOrigin: string | undefined): RequestHandle
   };
 }
 
-/** The page shows times by the clock of this header, so it is that of the times themselves, and not the machine's. */
+/** Sets the header `Date` by the clock of all times in responses, and not by the machine's: the page compares them with it. */
 export function dateHeader(clock: Clock): RequestHandler {
   return (_request, response, next) => {
     try {

@@ -19,8 +19,8 @@ const BROTLI_QUALITY = 5;
 const TEXT = /^\.(css|html|js|svg|txt)$|^text\/|[/+](json|xml)$/;
 
 /**
- * Serves a file that is the same for every client and needs no token. A request costs no more than the bytes that it gets: they are
- * compressed once, at the start, and a client that has them already gets a 304.
+ * Serves a file that is the same for every client. Requests need no token, so they must be cheap: a text file is compressed once, when the
+ * handler is made, and not for each request. A client whose ETag is current gets a 304 without a body.
  */
 export function publicFile(
   content: string | Buffer,

@@ -76,7 +76,7 @@ export function createAnswerOnce({ queries, clock, newId }: AnswerOnceParts): An
     try {
       answer = await work({ id: targetId, mayExist: known.isKnown });
     } catch (error) {
-      // The first request is slow and still under way: it has just made what this one would make.
+      // The first request with this key took longer than its lock, and has just inserted the row with this id.
       if (isUniqueViolation(error)) throw inProgress();
       await end(null);
       throw error;

@@ -4,7 +4,7 @@ export interface EarlyOptions {
   /** How long an event waits: as a rule, and at most. */
   leastMs: number;
   mostMs: number;
-  /** An event waits this much longer for others, which are stored with it; a third of that in a crowd. */
+  /** The oldest event waits this much longer, so that one statement stores more; a third of that in a crowd. */
   togetherMs: number;
 }
 

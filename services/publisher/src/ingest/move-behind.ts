@@ -41,7 +41,7 @@ export function moveBehind({ publisher, metrics, stay }: Parts, { maxItems }: { 
     },
     {
       maxItems,
-      // A bundle has no more bytes than an event may have: consumers count the memory of a message by that.
+      // So a message of the second queue is about as large as one of the first, and a consumer exceeds its `maxBytes` by no more.
       maxBytes: MAX_EVENT_BYTES,
       maxRunning: 1,
       maxApart: 1,

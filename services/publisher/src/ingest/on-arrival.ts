@@ -77,7 +77,7 @@ export function createOnArrival({ clock, handOver }: Parts) {
       running.add(statement);
       try {
         const result = await store();
-        // The statement was tried again and again: entries of before, from other statements, may be stale.
+        // The statement took long, so it was repeated. Entries from statements before it may be out of date.
         if (clock.monotonicMs() - statement.sinceMs > LATE_MS) directory.forgetAll();
         directory.said(result.subscriptions);
         return result;

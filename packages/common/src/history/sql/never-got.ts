@@ -19,12 +19,12 @@ export const wasGivenUp = Prisma.sql`(
 )`;
 
 /**
- * The rows of a table expression `given_up` that no resend has sent again: no delivery of the endpoint names them in
- * `resend_of`. If the one that does is given up too, it stands for the old one from then on. It stands where a row `endpoint` has the
- * endpoint's id. Of `given_up` it wants, in this order, `id`, `event_key`, `event_type`, `created_at` and `bytes`.
+ * Selects the rows of `given_up` that were not sent again. A row was sent again if a newer delivery of the endpoint has its id in `resend_of`. If the
+ * newer delivery is given up too, only that one is selected. The statement around it needs a relation `endpoint` with a column `id`, and `given_up`
+ * with the columns `id`, `event_key`, `event_type`, `created_at` and `bytes`, in this order.
  *
- * Both sides are read once and sorted together, whatever PostgreSQL believes of their number: a join that it took for one of few rows
- * would ask each row of the one side for all of the other. Walks delivery_endpoint_id_resend_of_idx over the ids of `given_up`, in the
+ * Both sides are read once and sorted together. There is no join: if PostgreSQL expects too few rows, it chooses a nested loop, which reads one side
+ * again for each row of the other. Walks delivery_endpoint_id_resend_of_idx over the ids of `given_up`, in the
  * partitions from theirs on.
  */
 export const neverSentAgain = Prisma.sql`(

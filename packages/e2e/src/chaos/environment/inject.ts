@@ -185,7 +185,7 @@ export function keepTransactionOpen(servers: Servers, durationMs: number, pause:
   return holdTransaction(servers, [begin, "select count(*) from webhook_endpoint"], durationMs, pause);
 }
 
-/** Past every link, and again wherever PostgreSQL has ended meanwhile. */
+/** Holds a transaction open over a direct connection, through no link. If PostgreSQL ends meanwhile, it begins again until the time is over. */
 async function holdTransaction(servers: Servers, statements: string[], durationMs: number, pause: Pause) {
   const end = Date.now() + durationMs;
   while (Date.now() < end) {

@@ -43,7 +43,7 @@ export const restoreScenario: Scenario = (options) =>
       tenants: planSteadyTenants(seed),
       outages: [],
       pauses: [],
-      // No emitter has a payload that was delivered by hand after the copy, so none could emit it again.
+      // A manual payload is stored in the database alone: a restore loses one that is newer than the copy, and no emitter can send it again.
       manual: false,
       async disturb({ settle, emitAgain }) {
         await pause((seconds * 1_000) / 2);
