@@ -8,9 +8,6 @@ import { promisify } from "node:util";
 import { withSchemaEngine } from "@herald/dev/harness/schema-engine";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import knex from "knex";
-import { Kysely, sql as kyselySql, PostgresDialect } from "kysely";
-import { Migrator } from "kysely/migration";
 import { Pool } from "pg";
 import { DataSource, EntitySchema } from "typeorm";
 import { eventJson, newEvent } from "../../src/index.ts";
@@ -159,36 +156,4 @@ test("TypeORM's schema:log and schema:sync leave the outbox, and see other chang
   expect(await differences({})).toEqual([]);
   expect((await differences({ done: { type: "boolean", nullable: true } })).join()).toContain('ADD "done"');
   expect(await left()).toEqual(UNTOUCHED);
-});
-
-test("Knex makes the outbox in a migration, and then finds nothing to do", async () => {
-  await pool.query("drop table herald_outbox");
-  const byKnex = knex({ client: "pg", connection: at.url, pool: { min: 0, max: 1 } });
-  try {
-    const migration = { up: (db: typeof byKnex) => db.schema.raw(outboxTable()), down: async () => {} };
-    const migrationSource = {
-      getMigrations: async () => ["outbox"],
-      getMigrationName: (name: string) => name,
-      getMigration: async () => migration,
-    };
-    expect((await byKnex.migrate.latest({ migrationSource }))[1]).toEqual(["outbox"]);
-    expect((await byKnex.migrate.latest({ migrationSource }))[1]).toEqual([]);
-    expect((await left()).tables).toContain("herald_outbox");
-  } finally {
-    await byKnex.destroy();
-  }
-});
-
-test("Kysely makes the outbox in a migration, and then finds nothing to do", async () => {
-  await pool.query("drop table herald_outbox");
-  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: new Pool({ connectionString: at.url }) }) });
-  try {
-    const up = async (trx: Kysely<unknown>) => void (await kyselySql.raw(outboxTable()).execute(trx));
-    const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ outbox: { up } }) } });
-    expect(await migrator.migrateToLatest()).toMatchObject({ results: [{ status: "Success" }] });
-    expect(await migrator.migrateToLatest()).toEqual({ error: undefined, results: [] });
-    expect((await left()).tables).toContain("herald_outbox");
-  } finally {
-    await db.destroy();
-  }
 });
