@@ -373,7 +373,7 @@ test.each(["the message says so", "a sweep finds its new revision"])(
 );
 
 describe("retries", () => {
-  test("retries come at their time by a timer, without a sweep", async () => {
+  test("§8/polling retries come at their time by a timer, without a sweep", async () => {
     const { owner, store, pass, made, rows, set } = world();
     set.ending = ({ attempts }) => (attempts < 2 ? "failed" : "succeeded");
     owner.handedOver(store(endpointId(1)));
