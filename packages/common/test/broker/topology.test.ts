@@ -81,12 +81,12 @@ describe("Herald's topology", () => {
     await broker.ready();
     const { dispatchExchange, requestsExchange } = environment.names;
     for (const exchange of [dispatchExchange, requestsExchange]) {
-      environment.channel.publish(exchange, randomUUID(), Buffer.from("for nobody"));
+      environment.channel.publish(exchange, randomUUID(), Buffer.from("for no queue"));
       environment.channel.publish(exchange, owner, Buffer.from(exchange));
     }
     await environment.channel.waitForConfirms();
     await until("both came", () => got.messages.length === 2);
-    // Where it was published to tells a dispatcher who may have sent it.
+    // From the exchange a dispatcher learns which services may have sent the message.
     expect(got.messages.map(({ content, exchange }) => [content.toString(), exchange])).toEqual([
       [dispatchExchange, dispatchExchange],
       [requestsExchange, requestsExchange],
