@@ -33,7 +33,7 @@ const request = (changes: Partial<VerifyInput> = {}): VerifyInput => ({ secret, 
 const withHeaders = (changes: Record<string, string | string[] | undefined>) =>
   request({ headers: { ...good, ...changes } });
 const withSignature = (value: string | string[]) => withHeaders({ "x-service-signature": value });
-/** A request whose timestamp header is `text`, signed as a sender would that writes its timestamps so. */
+/** A request whose timestamp header is `text`. Its signature is over this text. */
 const withTimestamp = (text: string) =>
   withHeaders({ "x-service-timestamp": text, "x-service-signature": hmac(`${text}.`, body) });
 const signedAt = (timestamp: number, changes: Partial<VerifyInput> = {}) => ({

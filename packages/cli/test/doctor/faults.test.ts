@@ -555,7 +555,7 @@ const BROKER_FAULTS: [name: string, done: VirtualHost, words: RegExp][] = [
   ],
 ];
 
-/** Wrong addresses, in a virtual host where nothing is wrong. */
+/** Wrong addresses of a virtual host that has no fault. */
 const WRONG_ADDRESSES: [name: string, url: Partial<URL>, namespace: string, words: RegExp][] = [
   [
     "a virtual host that does not exist",

@@ -87,7 +87,7 @@ describe("pnpm start", () => {
     for (const file of ["run.json", "secrets.json"]) expect(statSync(join(local, file)).mode & 0o077).toBe(0);
   });
 
-  test("the API takes the next free port where PORT is taken", () => {
+  test("the API takes the next free port if PORT is taken", () => {
     expect(Number(new URL(info.apiUrl).port)).toBeGreaterThan(takenPort);
   });
 
@@ -191,7 +191,7 @@ describe("on a fresh clone, where nothing is built", () => {
   const clone = mkdtempSync(join(tmpdir(), "herald-clone-"));
   const text = readFileSync(join(projectFolder(), "package.json"), "utf8");
   const { scripts } = JSON.parse(text) as { scripts: Record<string, string> };
-  // As git has it, and no more.
+  // Only files that git has.
   beforeAll(() => {
     for (const folder of ["packages/dev/bin", "packages/dev/src/commands"])
       cpSync(join(projectFolder(), folder), join(clone, folder), { recursive: true });

@@ -8,7 +8,7 @@ import addFormatsModule from "ajv-formats";
 import { type Channel, type ChannelModel, connect } from "amqplib";
 import { useTestEnvironment } from "./test-environment.ts";
 
-// So that five failures of one delivery end it, and not the endpoint.
+// With this setting five failures of one delivery end the delivery, and do not disable the endpoint.
 const environment = useTestEnvironment({ settings: { DISABLE_AFTER_FAILURES: "100" } });
 
 const ajv = new Ajv({ strict: true, allowUnionTypes: true });

@@ -79,18 +79,18 @@ describe("Prisma's engine, as `prisma db push` and `migrate` run it,", () => {
     );
   const external = (): string[] => [...shownFor("Prisma").matchAll(/"([\w.]+)"/g)].map(([, name = ""]) => name);
 
-  test("leaves the outbox with the page's lines", async () => {
+  test("Prisma's engine leaves the outbox with the page's lines", async () => {
     expect(external()).toEqual(["public.herald_outbox"]);
     expect(await push(external())).toMatchObject({ executedSteps: 0, warnings: [] });
     expect(await left()).toEqual(UNTOUCHED);
   });
 
-  test("sees other changes with them", async () => {
+  test("Prisma's engine sees other changes with the page's lines", async () => {
     expect((await push(external(), "done Boolean?")).executedSteps).toBeGreaterThan(0);
     expect(await left()).toEqual(UNTOUCHED);
   });
 
-  test("drops the outbox without them", async () => {
+  test("Prisma's engine drops the outbox without the page's lines", async () => {
     await push([]);
     expect(await left()).toEqual({ tables: ["work_item"] });
   });
@@ -109,17 +109,17 @@ describe("drizzle-kit", () => {
     return `${stdout}${stderr}`;
   };
 
-  test("push --force leaves the outbox with the page's model", async () => {
+  test("drizzle-kit push --force leaves the outbox with the page's model", async () => {
     expect(await run(shownFor("Drizzle"), "push", "--force")).toContain("No changes detected");
     expect(await left()).toEqual(UNTOUCHED);
   });
 
-  test("push --force drops the outbox without it", async () => {
+  test("drizzle-kit push --force drops the outbox without it", async () => {
     await run("", "push", "--force");
     expect(await left()).toEqual({ tables: ["work_item"] });
   });
 
-  test("generate writes a migration of the page's model that makes the same table as outboxTable()", async () => {
+  test("drizzle-kit generate writes a migration of the page's model that makes the same table as outboxTable()", async () => {
     const columns = async () => {
       const fields = "column_name, data_type, is_nullable, column_default, identity_generation";
       const named = await pool.query(

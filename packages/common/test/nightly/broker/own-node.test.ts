@@ -25,14 +25,14 @@ describe("with a node of its own", () => {
     rmSync(folder, { recursive: true, force: true });
   }, 180_000);
 
-  // Before the environment's own hook, whose cleaning up needs a node that works.
+  // Before the environment's own hook, which needs a working node to clean up.
   afterEach(async () => {
     await node?.control(enoughMemory);
   }, 180_000);
 
   const environment = useBrokerEnvironment(() => node?.url as string);
 
-  test("a node out of memory blocks publishing, shows as not ready, and takes acknowledgements all the same", async () => {
+  test("a node out of memory blocks publishing, shows as not ready, and still takes acknowledgements", async () => {
     const broker = environment.connect();
     const got = inbox();
     broker.consumeEvents({ queue: environment.inboxQueue, prefetch: 10, handle: got.handle });
