@@ -7,7 +7,7 @@ import { messageTo, useScopeEnvironment } from "./use-scope-environment.ts";
 const server = useBroker();
 const environment = useScopeEnvironment(() => server.url);
 
-/** A sender whose broker is there. */
+/** A sender whose broker can be reached. */
 async function start() {
   const scope = environment.connect();
   const sender = scope.sender();

@@ -32,7 +32,7 @@ export interface ScopeEnvironment extends ClientEnvironment<TestScope> {
   consuming(
     options?: Partial<ConsumerOptions>,
   ): Promise<{ broker: TestScope; consumer: Consumer; got: ReturnType<typeof inbox> }>;
-  /** A publisher whose broker is there. */
+  /** A publisher whose broker can be reached. */
   publishing(options?: PublisherOptions): Promise<{ broker: TestScope; publisher: Publisher }>;
 }
 

@@ -27,7 +27,7 @@ afterEach(async () => {
   await prisma.due.deleteMany();
 });
 
-/** A dispatcher that is alive for so long, by PostgreSQL's clock, or has been dead; it owns these shards. */
+/** A dispatcher that owns these shards. By PostgreSQL's clock it is alive for this long, or dead since then if negative. */
 async function insertDispatcher(aliveForSeconds: number, shards: readonly number[], able = true): Promise<string> {
   const { prisma } = db.database;
   const id = randomUUID();

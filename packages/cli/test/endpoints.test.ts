@@ -84,9 +84,9 @@ test("§3.1/resume herald endpoints resume --apply does what an admin's resume d
   const changes = await db.database.prisma.endpointChange.findMany();
   expect(changes.map(({ endpointId }) => endpointId).sort()).toEqual([mine.id, yours.id].sort());
   for (const change of changes) expect(change).toMatchObject({ changedBy: "operator", subject: null, name: null });
-  const told = await db.database.prisma.catchUp.findMany();
-  expect(told.map(({ endpointId }) => endpointId).sort()).toEqual([mine.id, yours.id].sort());
-  expect(told).toMatchObject([{ priority: 0 }, { priority: 0 }]);
+  const catchUps = await db.database.prisma.catchUp.findMany();
+  expect(catchUps.map(({ endpointId }) => endpointId).sort()).toEqual([mine.id, yours.id].sort());
+  expect(catchUps).toMatchObject([{ priority: 0 }, { priority: 0 }]);
   expect((await run("resume", "--reason", "failures", "--apply")).stderr).toBe("0 endpoints resumed.\n");
 });
 

@@ -4,7 +4,7 @@ import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, test } from "@jest/globals";
 import { organizationsWith } from "../src/find-command.ts";
 
-// Storing a history is one statement, which takes its time where the machine is busy.
+// One statement stores the history, which takes long on a busy machine.
 const db = useDatabase({ statementTimeoutMs: 170_000 });
 const id = "0190a1b2-0000-7000-8000-0000000000aa";
 

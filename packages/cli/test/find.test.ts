@@ -138,7 +138,7 @@ test("herald find says of an event that was not taken why, even of an organizati
   expect((await find("--event", eventId, "--organization", "acme")).found).toEqual([]);
 });
 
-test("herald find says where nothing was found what can't be", async () => {
+test("herald find says what it can't find, if it found nothing", async () => {
   const { found, stderr } = await find("--event", randomUUID());
   expect(found).toEqual([]);
   expect(stderr).toContain("Nothing was found");

@@ -102,8 +102,8 @@ test("of each action it is known here whether it changes something", async () =>
     const usages = help.split("\n\n")[1]?.split("\n") ?? [];
     return usages.map((line) => /^ {2}herald ((?:[a-z]+ ?)+)/.exec(line)?.[1]?.trim());
   });
-  const told = [...AUDITED, ...NOT_AUDITED].map(([action]) => action);
-  expect(actions.sort()).toEqual([...new Set([...told, ...SERVICES])].sort());
+  const known = [...AUDITED, ...NOT_AUDITED].map(([action]) => action);
+  expect(actions.sort()).toEqual([...new Set([...known, ...SERVICES])].sort());
 });
 
 test("a command that is interrupted says so in its audit line", async () => {

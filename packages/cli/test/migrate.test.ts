@@ -50,12 +50,12 @@ test("herald migrate gives sessions the services' time for a statement, and a pl
   });
 });
 
-test("where no statement is prepared, herald migrate leaves it to PostgreSQL how to plan it", async () => {
+test("if no statement is prepared, herald migrate leaves the planning to PostgreSQL", async () => {
   expect(await migrated(withPoolerFlag("true"))).toMatchObject({ code: 0, stderr: "" });
   expect(await settingsOfSession()).toMatchObject({ statement_timeout: "30000", plan_cache_mode: "auto" });
 });
 
-test("where the user does not own the database, herald migrate says what its owner has to run", async () => {
+test("if the user does not own the database, herald migrate says what its owner has to run", async () => {
   const url = new URL(withPoolerFlag("true"));
   Object.assign(url, { username: user, password: "password" });
   const { code, stdout, stderr } = await migrated(url.href, { DATABASE_TIMEOUT_SECONDS: "50" });

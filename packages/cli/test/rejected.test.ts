@@ -83,7 +83,7 @@ test("rejected show prints everything about one event, or its bytes alone", asyn
 });
 
 describe("rejected replay", () => {
-  test("puts the named event back into the inbox as it first came, and leaves the others", async () => {
+  test("rejected replay puts the named event back into the inbox as it first came, and leaves the others", async () => {
     await put("one", "r", { traceparent: "00-t", "x-death": [], "x-first-death-reason": "delivery_limit" });
     await put("two");
     const id = (await listed()).find(({ reason }) => reason === "r")?.id ?? "";
@@ -98,7 +98,7 @@ describe("rejected replay", () => {
     expect(replayed.properties).toMatchObject({ deliveryMode: 2, contentType: "application/json" });
   });
 
-  test("puts back all events that were there, with --all", async () => {
+  test("rejected replay puts back all events that were there, with --all", async () => {
     for (let index = 0; index < 30; index++) await put(`event ${index}`);
     expect(await runHerald(["rejected", "replay", "--all"], settings())).toEqual({
       code: 0,
@@ -110,7 +110,7 @@ describe("rejected replay", () => {
     await expectDepth(rejectedQueue, 0);
   });
 
-  test("does nothing where one of the ids is unknown", async () => {
+  test("rejected replay does nothing if one of the ids is unknown", async () => {
     await put("one");
     const [{ id } = { id: "" }] = await listed();
     expect(await run("replay", id, "ffff0000ffff")).toMatchObject({ code: 1, stdout: "" });
@@ -118,7 +118,7 @@ describe("rejected replay", () => {
     await expectDepth(inboxQueue, 0);
   });
 
-  test("loses nothing where the inbox is gone", async () => {
+  test("rejected replay loses nothing if the inbox is missing", async () => {
     await put("one");
     await put("two");
     await channel.deleteQueue(inboxQueue);
@@ -139,7 +139,7 @@ test("rejected discard takes out the named events, equal ones together", async (
   await expectDepth(rejectedQueue, 1);
 });
 
-test("rejected list says where a broker has no queues of Herald", async () => {
+test("rejected list says which queue is missing if a broker has no queues of Herald", async () => {
   const { code, stderr } = await callHerald(["rejected", "list"], {
     AMQP_URL: broker.url,
     BROKER_NAMESPACE: "missing",

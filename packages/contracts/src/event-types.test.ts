@@ -9,7 +9,7 @@ test("§6/names only the exact names are event types", () => {
   }
 });
 
-test("a catalogue of one's own has its own names, and no others", () => {
+test("an own catalogue has its own names, and no others", () => {
   const sample = { changes: {}, total: 7 };
   const own: Catalogue = { "invoice.paid": { entityType: "Invoice", emittedWhen: "an invoice is paid", sample } };
   expect(isEventType("invoice.paid", own)).toBe(true);

@@ -48,7 +48,7 @@ test("all faults of an event are found at once", () => {
   ]);
 });
 
-// But for half of a surrogate pair in an organization's id, which event-schemas.test.ts shows.
+// One exception is half of a surrogate pair in an organization's id: event-schemas.test.ts shows it.
 test("events are judged exactly as their schema says (property)", () => {
   const ajv = new Ajv({ allowUnionTypes: true });
   (addFormatsModule as unknown as typeof addFormatsModule.default)(ajv);
@@ -66,7 +66,7 @@ test("events are judged exactly as their schema says (property)", () => {
     fc.property(fc.array(fc.tuple(fc.constantFrom(...places), odd), { maxLength: 2 }), (damages) => {
       const damaged = structuredClone(event) as unknown as Record<string, unknown>;
       for (const [path, value] of damages) set(damaged, path.split("."), value);
-      // As it crosses the border: JSON has no "undefined".
+      // Through JSON, as in a message: it has no "undefined".
       const received: unknown = JSON.parse(JSON.stringify(damaged));
       expect(eventFaults(received).length === 0).toBe(isValid(received));
     }),

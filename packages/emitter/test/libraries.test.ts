@@ -45,7 +45,7 @@ beforeAll(async () => {
   };
 });
 
-/** A library's transaction, with the line that the page shows in it. `end` throws where the transaction is to be rolled back. */
+/** A library's transaction, with the line that the page shows in it. `end` throws if the transaction is to be rolled back. */
 type Transaction = (handles: Handles, event: EmittedEvent, end: () => void) => Promise<unknown>;
 
 const libraries: Record<string, Transaction> = {

@@ -43,7 +43,7 @@ async function tell(...rejections: (RejectedEvent | string)[]): Promise<void> {
   await own.close();
 }
 
-/** A service that listens from now on, on a broker where Herald has been. */
+/** A service that listens from now on, on a broker that has the topology of Herald. */
 async function listen(handle: Parameters<Emitter["onRejected"]>[0], failures?: Error[]) {
   await admin.declareExchange();
   const rejections = start(failures).onRejected(handle, { queue });

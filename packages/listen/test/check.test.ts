@@ -30,7 +30,7 @@ async function resultsFor(changes: Partial<Parts>, options: Partial<CheckOptions
   return checkReceiver({ url: receiver.url, secret: SECRET, ...options });
 }
 
-/** As a receiver verifies that has a library of Standard Webhooks, which gets the body as text. */
+/** Verifies as a receiver with a library of Standard Webhooks does, which gets the body as text. */
 const byLibrary: Parts["isVerified"] = ({ headers, body }) => {
   const joined = Object.entries(headers).map(([name, values]) => [name, [values].flat().join(", ")]);
   try {

@@ -5,7 +5,7 @@ import { type VerifyInput, verify } from "@herald/receiver";
 
 export const SECRET = "mT1y+Zq0v9u4m2l8J7hF3kD5sA6pW1xC0eR9tYbNvQs=";
 
-/** The steps of a receiver, of which a test can replace any by a mistake. */
+/** The steps of a receiver. A test can replace any of them by a mistake. */
 export interface Parts {
   isPost: (method: string) => boolean;
   limitBytes: number;
@@ -13,7 +13,7 @@ export interface Parts {
   isVerified: (input: VerifyInput) => boolean;
   /** @returns the status to answer with */
   store: (body: Buffer, seen: Set<string>, headers: VerifyInput["headers"]) => number | Promise<number>;
-  /** Where a sender hangs up in the middle. */
+  /** Called when a sender closes the connection in the middle of a request. */
   onCutOff: (server: Server) => void;
 }
 

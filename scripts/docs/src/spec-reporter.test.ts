@@ -38,7 +38,7 @@ test("titles are found in a source, however they are quoted", () => {
 });
 
 describe("the spec reporter", () => {
-  test("is content where each rule has a passed test", () => {
+  test("is content if each rule has a passed test", () => {
     const titles = [`${S}1.1 ${S}1.2/a a title that names both`, `${S}1.2/b the page shows it`];
     expect(
       specFaults(

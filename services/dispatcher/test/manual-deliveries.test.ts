@@ -48,7 +48,7 @@ test("two organizations with sixty manual deliveries each to receivers that hang
   const flood = [...ofOne, ...ofOther].map(async (deliveryId, index) => {
     if ((await ask(index < 60 ? one : other, deliveryId)) === false) refused++;
   });
-  // Those above the caps are answered at once, while the receivers still hang.
+  // Manual deliveries above the caps are answered at once, while the receivers still hang.
   await eventually(() => expect([refused, hanging()]).toEqual([100, 20]));
   expect(await deliver(third)).toBe(true);
   expect(hanging()).toBe(20);

@@ -38,7 +38,7 @@ async function storeDeliveries(): Promise<void> {
   }
 }
 
-/** What operators see: whether the dispatcher is ready, and the metric. */
+/** The readiness and the metric, as operators see them. */
 async function seen(): Promise<{ network: boolean; outage: string | undefined }> {
   const [readiness, metrics] = await Promise.all([fetch(`${operations}/readyz`), fetch(`${operations}/metrics`)]);
   const { network } = (await readiness.json()) as { network: boolean };

@@ -339,7 +339,7 @@ describe("a batch with something that PostgreSQL refuses or can't do in time", (
     const endpoint = await insertEndpoint(prisma);
     const begun = await Promise.all(Array.from({ length: 8 }, () => underWay(endpoint)));
     const locked = begun[3]?.deliveryId as string;
-    // PostgreSQL cancels a statement that waits for a lock for so long, as it cancels one that runs too long.
+    // PostgreSQL cancels a statement that waits for a lock for this long, as it cancels one that runs too long.
     const impatient: typeof queries = {
       ...queries,
       $queryRaw: async <T>(strings: TemplateStringsArray, ...values: unknown[]) =>

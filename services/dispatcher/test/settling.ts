@@ -68,7 +68,7 @@ export function settling(db: TestDatabase) {
     const rates = startRates(parts, { intervalMs: 60_000 });
     begun.push(rates.stop);
     const queue = createSettleQueue({ ...parts, health, rates });
-    // As an owner does that knows how the endpoint fares.
+    // As an owner does if it knows the health of the endpoint.
     const settle = (each: Settlement) => queue.settle(each, each.succeeded);
     return { settle, health, metrics, errors, writeRates: rates.stop, stop: () => stopping.abort() };
   }

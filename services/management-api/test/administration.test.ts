@@ -44,7 +44,7 @@ describe("the admin page", () => {
     );
   });
 
-  test("assets with a hash in their name are kept for good, others aren't", async () => {
+  test("caches keep assets with a hash in their name for a year, and ask each time for others", async () => {
     const asset = await request("/administration/integrations/assets/index-abc123.js");
     expect([asset.status, asset.headers.get("cache-control")]).toEqual([200, "public, max-age=31536000, immutable"]);
     const icon = await request("/administration/integrations/mark.svg");

@@ -166,7 +166,7 @@ describe("headers", () => {
         "x-frame-options": "DENY",
         "cross-origin-resource-policy": "same-origin",
       });
-      // Only where the public origin is https.
+      // Only if the public origin is https.
       expect(response.headers).not.toHaveProperty("strict-transport-security");
       expect(response.headers).not.toHaveProperty("x-powered-by");
       expect(response.headers).not.toHaveProperty("access-control-allow-origin");
@@ -266,5 +266,5 @@ describe("stopping", () => {
   });
 });
 
-/** All that comes for these bytes until the server closes. */
+/** Everything that the server sends for these bytes until it closes. */
 const raw = async (origin: string, text: string) => (await sendRaw(origin, text)).map((answer) => answer.text).join("");

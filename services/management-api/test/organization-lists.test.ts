@@ -58,7 +58,7 @@ const deliveries = async (query = "limit=100") =>
 const idOf = ({ id }: { id: string }) => id;
 
 describe("the list of events", () => {
-  test("it has each event once, newest first, in parts, even if events are of the same millisecond", async () => {
+  test("the list of events has each event once, newest first, in parts, even if events are of the same millisecond", async () => {
     const stored = [];
     for (let index = 0; index < 23; index++)
       stored.push(await event({ occurredAt: hoursAgo(1 + Math.floor(index / 6)) }));
@@ -68,7 +68,7 @@ describe("the list of events", () => {
     expect(await events("limit=20")).toEqual(byKey);
   });
 
-  test("it is narrowed by types, entity and time, and all of them have to fit", async () => {
+  test("the list of events is narrowed by types, entity and time, and all of them have to fit", async () => {
     const entityId = randomUUID();
     const old = await event({ occurredAt: hoursAgo(5), type: "RiskCreated", entityId });
     const risk = await event({ occurredAt: hoursAgo(3), type: "RiskCreated" });
@@ -99,7 +99,7 @@ describe("the list of events", () => {
     expect(pages.length).toBeGreaterThan(1);
   });
 
-  test("it is narrowed by how an id begins: the event's, or its entity's", async () => {
+  test("the list of events is narrowed by how an id begins: the event's, or its entity's", async () => {
     const one = await event({ id: "b70c1219-1111-4111-8111-111111111111", occurredAt: hoursAgo(3) });
     const other = await event({ entityId: "b70c1219-2222-4222-8222-222222222222", occurredAt: hoursAgo(2) });
     await event({ id: "b70c1220-1111-4111-8111-111111111111", occurredAt: hoursAgo(1) });
@@ -167,7 +167,7 @@ describe("the list of events", () => {
 });
 
 describe("the list of deliveries", () => {
-  test("it has the deliveries of all endpoints, newest first, in parts, each with endpoint, event and entity", async () => {
+  test("the list of deliveries has the deliveries of all endpoints, newest first, in parts, each with endpoint, event and entity", async () => {
     const receivers = [await endpoint("one"), await endpoint("other", { enabled: false }), await endpoint("quiet")];
     const stored: string[] = [];
     for (let index = 0; index < 9; index++) {
@@ -194,7 +194,7 @@ describe("the list of deliveries", () => {
     expect(own.body.deliveries).toEqual(others);
   });
 
-  test("it is narrowed by endpoint, outcome, status, type and time", async () => {
+  test("the list of deliveries is narrowed by endpoint, outcome, status, type and time", async () => {
     const [one, other] = [await endpoint("one"), await endpoint("other")];
     const early = await event({ occurredAt: hoursAgo(3), type: "RiskCreated" });
     const late = await event({ occurredAt: hoursAgo(1) });
@@ -220,7 +220,7 @@ describe("the list of deliveries", () => {
     expect(body.deliveries[0]).not.toHaveProperty("businessEventId");
   });
 
-  test("it is narrowed by event, by entity, and by how their ids begin, at every endpoint", async () => {
+  test("the list of deliveries is narrowed by event, by entity, and by how their ids begin, at every endpoint", async () => {
     const receivers = [await endpoint("one"), await endpoint("other")];
     const entityId = "b70c1219-2222-4222-8222-222222222222";
     const first = await event({ occurredAt: hoursAgo(3), entityId });

@@ -20,7 +20,7 @@ import { storeMany } from "./support/deliveries.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-// Storing a history is one statement, which takes its time where the machine is busy.
+// One statement stores the history, which takes long on a busy machine.
 const db = useDatabase({ statementTimeoutMs: 170_000 });
 const now = new Date();
 const hours = Array.from({ length: 24 }, (_, index) => new Date(now.getTime() - (24 - index) * HOUR_MS));
@@ -255,7 +255,7 @@ describe("reads of an endpoint that gave up 2,000 deliveries", () => {
   });
 
   // Each that was given up was looked for in each resend that had passed it: 10,000 with 300 resends took longer than a read may.
-  test("regression: what it never got costs what was given up and what was sent again, and not their product", async () => {
+  test("regression: reading what an endpoint never got costs the sum of what was given up and what was sent again, not their product", async () => {
     const before = await pagesRead(db.database.queries, preview);
     expect((await preview(db.database.queries)).count).toBe(count);
     await sendAgain(100);

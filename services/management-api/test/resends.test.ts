@@ -185,7 +185,7 @@ test("regression: a resend whose filter has a slip in its name is refused, and s
 });
 
 describe("a resend under way", () => {
-  test("it says how many it has sent and how these ended, and counts no delivery that is not its own", async () => {
+  test("a resend says how many it has sent and how these ended, and counts no delivery that is not its own", async () => {
     const old = await Promise.all([giveUp(6), giveUp(5), giveUp(4), giveUp(3), giveUp(2)]);
     const { body } = await start().expect(200);
     const rows = [states.succeeded, states.exhausted, states.failing, states.expired];

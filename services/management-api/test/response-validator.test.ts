@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { openApiDocument } from "../src/openapi/document.ts";
 import { responseValidator, type SeenResponse } from "./support/response-validator.ts";
 
-/** That responses pass shows something only as long as wrong ones don't. */
+/** That right responses pass is a proof only if wrong ones do not. */
 const validate = responseValidator(
   openApiDocument({ limits: DEFAULT_API_LIMITS, basePath: "", cookieName: "herald_session" }),
 );

@@ -19,7 +19,7 @@ const noSignal = new AbortController().signal;
 
 type Mark = Partial<Prisma.CatchUpUncheckedCreateInput>;
 
-/** A clock that stands so long after the rows of these tests. */
+/** A clock that stands this long after the rows of these tests. */
 const clockAt = (milliseconds: number) => steeredClock(new Date(ROW_TIME.getTime() + milliseconds));
 const clock = clockAt(DAY_MS);
 
@@ -347,7 +347,7 @@ describe("several at once", () => {
       async before(values) {
         const size = values.find((value) => typeof value === "number") ?? 0;
         sizes.push(size);
-        // PostgreSQL's own words for a statement whose time is over.
+        // PostgreSQL's own message for a statement that ran out of time.
         if (size > 4) await db.database.queries.$executeRaw`do 'begin raise sqlstate ''57014''; end'`;
       },
     });

@@ -50,7 +50,7 @@ async function scrape(queries: Queries, amqpUrl: string): Promise<Record<string,
 
 const FAR = new Date("2100-01-01T00:00:00.000Z");
 
-/** These shards alone belong to a dispatcher, which is alive. */
+/** Only these shards belong to a dispatcher, which is alive. */
 async function own(shards: readonly number[]): Promise<void> {
   const { prisma } = db.database;
   await prisma.process.deleteMany();

@@ -70,7 +70,7 @@ const start = (endpoint: Endpoint, row: Partial<Prisma.ResendUncheckedCreateInpu
 const resendOf = (id: string) => db.database.prisma.resend.findUniqueOrThrow({ where: { id } });
 const madeFor = (endpoint: Endpoint) =>
   db.database.prisma.delivery.findMany({ where: { endpointId: endpoint.id, resendOf: { not: null } } });
-/** As if the receiver had taken all that waits. */
+/** Ends all waiting deliveries, as if the receiver had taken them. */
 async function deliverAll({ id }: Endpoint): Promise<void> {
   await db.database.prisma.$executeRaw`
     with gone as (delete from due where endpoint_id = ${id}::uuid returning delivery_id)

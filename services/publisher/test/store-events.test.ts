@@ -258,7 +258,7 @@ test("a fan-out does not wait for an endpoint that is being deleted or changed",
   await prisma.$transaction(async (transaction) => {
     await transaction.webhookEndpoint.delete({ where: { id: deleted.id } });
     await transaction.webhookEndpoint.update({ where: { id: changed.id }, data: { name: "another" } });
-    // Within the transaction, whose locks would hold it up until its timeout.
+    // Within the transaction: its locks would block the statement until the timeout.
     expect(await store(incomingEvent(organizationId))).toMatchObject({ deliveryCount: 2 });
   });
 });

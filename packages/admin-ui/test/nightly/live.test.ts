@@ -137,26 +137,6 @@ test("no row moves under the keyboard's focus; when the focus leaves, new rows c
   await eventually(async () => expect(await rowIds(page)).toHaveLength(2));
 });
 
-test("filters live in the address, and an address brings them back", async () => {
-  await environment.emit();
-  await environment.emit("RiskCreated");
-  await environment.receiver.received(2);
-  const page = await environment.signIn(`/webhooks/${id}`);
-  await eventually(async () => expect(await rowIds(page)).toHaveLength(2));
-  await page.getByLabel("Event", { exact: true }).selectOption("RiskCreated");
-  await page.getByRole("radio", { name: "Succeeded" }).click();
-  await eventually(async () => expect(await rowIds(page)).toHaveLength(1));
-  expect(new URL(page.url()).search).toBe("?outcome=succeeded&event=RiskCreated");
-  await page.getByRole("link", { name: /^Succeeded/ }).click();
-  await page.getByRole("dialog", { name: "RiskCreated delivery" }).waitFor();
-  await page.reload();
-  await page.getByRole("dialog", { name: "RiskCreated delivery" }).waitFor();
-  await page.keyboard.press("Escape");
-  await eventually(() => expect(new URL(page.url()).search).toBe("?outcome=succeeded&event=RiskCreated"));
-  await page.getByText("Exhausted", { exact: true }).click();
-  await page.getByText("No deliveries match").waitFor();
-});
-
 test("older deliveries come as one scrolls, each once", async () => {
   const population: Population = await populate(environment);
   const { id: busy, deliveryIds } = population.busy;

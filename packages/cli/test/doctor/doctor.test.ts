@@ -22,7 +22,7 @@ describe("of a right set-up", () => {
     expect(stdout).toMatch(/^STATUS +CHECK +FINDING\n/);
     expect(stdout.trimEnd().split("\n").at(-1)).toBe("Nothing to do.");
     const checks = [...stdout.matchAll(/^ok {2,}(.+?) {2,}/gm)].map(([, check]) => check);
-    // Settings have findings only where something is wrong with them.
+    // A setting has a finding only if it is wrong.
     expect(documentedChecks().filter((check) => check !== "settings")).toEqual(checks);
     expect(stdout).not.toMatch(/^(skipped|warning|fault)/m);
   });
@@ -61,7 +61,7 @@ test("the doctor goes on with what settings that can't be used leave, and shows 
   ]);
 });
 
-test("the doctor finds what the services refuse in production, and looks at it all the same", async () => {
+test("the doctor finds what the services refuse in production, and still checks all else", async () => {
   const found = await complaints({
     settings: { HERALD_ENV: "production", PAGE_FRAME_ANCESTORS: "http://app.example.com" },
   });

@@ -56,8 +56,6 @@ async function complaintsOf(server: "PostgreSQL" | "RabbitMQ", { settings, ...ch
 test.each<[string, string, RegExp]>([
   ["RETRY_DELAYS_SECONDS", "60,abc", /^fault, settings: RETRY_DELAYS_SECONDS must match pattern.* -> .*do not start/],
   ["MEMORY_MIB", "64", /^fault, settings: MEMORY_MIB must be >= 176/],
-  ["READS_PER_MINUTE", "0", /^fault, settings: READS_PER_MINUTE must be >= 1/],
-  ["OUTBOX_KEEP_DAYS", "-1", /^fault, settings: OUTBOX_KEEP_DAYS must be >= 0/],
   ["AUTH_ISSUER", "", /^fault, settings: AUTH_ISSUER is missing/],
   ["AMQP_CA_FILE", caFile, /^fault, settings: .*AMQP_URL asks for no TLS\. Write amqps/],
   ["SECRET_KEYS_FILE", "/nowhere/keys", /^fault, settings: SECRET_KEYS_FILE names a file that can't be read/],
@@ -66,7 +64,6 @@ test.each<[string, string, RegExp]>([
   ["DATABASE_URL_FILE", "/nowhere/url", /^fault, settings: DATABASE_URL_FILE names a file that can't be read/],
   ["EXTRA_CA_FILE", "/nowhere/ca.pem", /^fault, settings: EXTRA_CA_FILE names a file that can't be read/],
   ["ENDPOINT_CONCURENCY", "7", /^warning, settings: ENDPOINT_CONCURENCY is no setting.* -> If ENDPOINT_CONCURRENCY is/],
-  ["DATABSE_POOL_SIZE", "7", /^warning, settings: DATABSE_POOL_SIZE is no setting.* -> If DATABASE_POOL_SIZE is meant/],
   [
     "retry_delays_seconds",
     "7",
@@ -558,7 +555,7 @@ const BROKER_FAULTS: [name: string, done: VirtualHost, words: RegExp][] = [
   ],
 ];
 
-/** Wrong addresses, in a virtual host where nothing is wrong. */
+/** Wrong addresses of a virtual host that has no fault. */
 const WRONG_ADDRESSES: [name: string, url: Partial<URL>, namespace: string, words: RegExp][] = [
   [
     "a virtual host that does not exist",

@@ -35,7 +35,7 @@ export interface RightSetUp {
   /** The pair of keys for signing secrets, as the two settings have it. */
   sealingKeys: SealingKeys;
   settings(): Record<string, string>;
-  /** Has the identity provider answer something else, until the next call; without an argument what is right. */
+  /** Changes the answer of the identity provider until the next call. Without an argument the answer is the right one. */
   answerKeys(text?: string): void;
   /** The faults and warnings that the doctor finds after a change. It shows no secret among them. */
   complaints(change?: Change): Promise<NamedFinding[]>;

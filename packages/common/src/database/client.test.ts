@@ -11,7 +11,7 @@ describe("how PostgreSQL is reached", () => {
     expect(preparesStatements("postgres://u:p@db/herald?pgbouncer=false")).toBe(true);
   });
 
-  test("without authorities of one's own the URL alone says it", () => {
+  test("without own authorities the URL alone decides about TLS", () => {
     const url = "postgres://u:p@db/herald?sslmode=no-verify";
     expect(addressOf(url, undefined)).toEqual({ connectionString: url });
   });

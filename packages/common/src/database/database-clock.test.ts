@@ -13,7 +13,7 @@ beforeEach(() => {
   clock = createDatabaseClock(machine);
 });
 
-/** PostgreSQL is asked, and the answer takes so long: up to the moment that it names, and from there. */
+/** Asks PostgreSQL for its time. The answer takes this long before the moment that it names, and this long after it. */
 function ask({
   there = 0,
   back = 0,
@@ -50,7 +50,7 @@ test("the time is PostgreSQL's, and goes on by the monotonic clock, whatever the
   for (const aheadMs of [400_000, -400_000, DAY_MS, -DAY_MS]) {
     machine.set(new Date(trueMs() + aheadMs));
     expect(offMs()).toBe(0);
-    // As far as it is certain: in these five seconds two clocks may have drifted apart.
+    // Only this far is it certain: two clocks may have drifted apart in these five seconds.
     expect(Math.abs(clock.machineAheadMs() - aheadMs)).toBeLessThanOrEqual(4);
   }
 });
@@ -95,7 +95,7 @@ test("the time never goes back for answers that are now quick and now slow", () 
 });
 
 test.each([400_000, DAY_MS, -400_000, -DAY_MS, 50])(
-  "where PostgreSQL's own clock moves by %d ms, the time follows with the next answer",
+  "if PostgreSQL's own clock moves by %d ms, the time follows with the next answer",
   (movedMs) => {
     ask({ there: 2, back: 2 });
     clock.now();
@@ -105,7 +105,7 @@ test.each([400_000, DAY_MS, -400_000, -DAY_MS, 50])(
   },
 );
 
-test("where PostgreSQL's clock was set back by less than a second, the time stands still until it is that late", () => {
+test("if PostgreSQL's clock was set back by less than a second, the time stands still until PostgreSQL has caught up", () => {
   ask();
   const before = clock.now().getTime();
   ask({ databaseMs: trueMs() - 300 });

@@ -20,7 +20,7 @@ function limited(limit: () => number, code = "57014") {
   return { sizes, run };
 }
 
-test("a batch runs at once where it can, and its results keep the order of the items", async () => {
+test("a batch runs at once if it can, and its results keep the order of the items", async () => {
   const { sizes, run } = limited(() => 100);
   const batches = shrinkingBatches(run, { max: 4 });
   expect(await batches(numbers(10))).toEqual({ results: numbers(10).map((item) => item * 10), setAside: [] });

@@ -26,13 +26,13 @@ function problemOf(file: string): string {
 }
 
 describe("a file of certificate authorities", () => {
-  test("is read where the setting is there", () => {
+  test("a file of certificate authorities is read if its setting is present", () => {
     const text = `# two of them\n${rootCertificates.slice(0, 2).join("\n")}\n`;
     expect(readCaFile("DATABASE_CA_FILE", fileOf(text))).toBe(text);
     expect(readCaFile("DATABASE_CA_FILE", undefined)).toBeUndefined();
   });
 
-  test("is named where it can't be read", () => {
+  test("a file of certificate authorities that can't be read is named", () => {
     const problem = problemOf(join(folder, "absent.pem"));
     expect(problem).toContain("DATABASE_CA_FILE names a file that can't be read");
     expect(problem).toContain("absent.pem");
@@ -42,11 +42,11 @@ describe("a file of certificate authorities", () => {
     ["empty", ""],
     ["a key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"],
     ["DER", "0\x82"],
-  ])("is refused where it holds no certificate: %s", (_what, text) => {
+  ])("a file of certificate authorities is refused if it holds no certificate: %s", (_what, text) => {
     expect(problemOf(fileOf(text))).toContain("holds no certificate in PEM");
   });
 
-  test("is refused where one of its certificates is damaged", () => {
+  test("a file of certificate authorities is refused if one of its certificates is damaged", () => {
     const damaged = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
     expect(problemOf(fileOf(`${rootCertificates[0]}\n${damaged}`))).toContain("certificate 2 of");
   });

@@ -237,7 +237,7 @@ describe("networks that are closed", () => {
     expect(checkEndpointUrl(url, { addresses })).toEqual({ ok: true, url });
   });
 
-  test("localhost is refused where all of its addresses are closed", () => {
+  test("localhost is refused if all of its addresses are closed", () => {
     const closed = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8", DENIED_NETWORKS: "127.0.0.0/8" });
     expect(checkEndpointUrl("https://localhost/", { addresses: closed }).ok).toBe(false);
   });

@@ -28,14 +28,14 @@ function answerer(ownerId = OWNER) {
 }
 
 describe("a requester", () => {
-  test("gets each request its own answer", async () => {
+  test("a requester gets each request its own answer", async () => {
     const requester = environment.connect().requester();
     await answerer().ready();
     const answers = await Promise.all(["a", "b", "c"].map((text) => requester.request(ask(text))));
     expect(answers.map(String)).toEqual(["A", "B", "C"]);
   });
 
-  test("answers undefined in time where no answer comes, and a late one does no harm", async () => {
+  test("a requester answers undefined in time if no answer comes, and a late answer does no harm", async () => {
     const broker = environment.connect();
     const requester = broker.requester();
     const got = inbox();
@@ -55,13 +55,13 @@ describe("a requester", () => {
     expect(environment.logged.filter(({ level }) => level === "warn")).toEqual([]);
   });
 
-  test("answers undefined at once if no queue takes the request", async () => {
+  test("a requester answers undefined at once if no queue takes the request", async () => {
     const requester = environment.connect().requester();
     // The timeout is longer than the test may take.
     expect(await requester.request(ask("x", 600_000))).toBeUndefined();
   });
 
-  test("sends a request that was made during an outage after it", async () => {
+  test("a requester sends a request that was made during an outage after it", async () => {
     const broker = environment.connect();
     const requester = broker.requester();
     await Promise.all([broker.ready(), answerer().ready()]);
@@ -76,7 +76,7 @@ describe("a requester", () => {
     ["connection", () => environment.proxy.cut()],
     ["channel", () => environment.proxy.inject("(sending)", bogusAck(1))],
   ])(
-    "answers undefined at once when the %s dies under a request, and the next request is answered",
+    "a requester answers undefined at once when the %s dies under a request, and the next request is answered",
     async (_what, kill) => {
       const broker = environment.connect();
       const requester = broker.requester();
@@ -96,7 +96,7 @@ describe("a requester", () => {
     },
   );
 
-  test("gets no answer that was given during an outage of the answerer, which does not throw", async () => {
+  test("a requester gets no answer that was given during an outage of the answerer, which does not throw", async () => {
     const answering = environment.connect();
     const got = inbox();
     answering.consumeAsOwner(OWNER, { prefetch: 10, handle: got.handle });
@@ -118,20 +118,20 @@ describe("a requester", () => {
     expect(String(await next)).toBe("NEXT");
   });
 
-  test("is the only one that gets answers: a message that names a queue for its answer gets none", async () => {
+  test("a requester is the only one that gets answers: a message that names a queue for its answer gets none", async () => {
     const answering = answerer();
     const requester = answering.requester();
     await answering.ready();
     const { requestsExchange, rejectedQueue } = environment.names;
     environment.channel.publish(requestsExchange, OWNER, Buffer.from("for a queue"), { replyTo: rejectedQueue });
     await environment.channel.waitForConfirms();
-    // Answers leave in order: once this one is here, the other would be where it was meant to go.
+    // Answers leave in order: when this one has arrived, the other would have arrived in its queue.
     expect(String(await requester.request(ask("next")))).toBe("NEXT");
     await environment.put(environment.names.rejectedQueue, "marker");
     expect(await environment.take(environment.names.rejectedQueue)).toEqual(["marker"]);
   });
 
-  test("gives up what is under way when it is closed", async () => {
+  test("a requester gives up what is under way when it is closed", async () => {
     const broker = environment.connect();
     const requester = broker.requester();
     await broker.ready();

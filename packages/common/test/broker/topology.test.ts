@@ -9,14 +9,14 @@ const server = useBroker();
 const environment = useBrokerEnvironment(() => server.url);
 
 describe("Herald's topology", () => {
-  test("can be declared several times, also by several processes at once", async () => {
+  test("Herald's topology can be declared several times, also by several processes at once", async () => {
     const brokers = [1, 2, 3].map(() => environment.connect());
     for (const broker of brokers) broker.publisher();
     await Promise.all(brokers.map((broker) => broker.ready()));
     await declareTopology(environment.channel, environment.namespace);
   });
 
-  test("takes an event to the inbox queue of its bucket, whatever its type, and to no other", async () => {
+  test("Herald's topology takes an event to the inbox queue of its bucket, whatever its type, and to no other", async () => {
     await declareTopology(environment.channel, environment.namespace);
     const { eventsExchange, inboxQueues, behindQueues } = environment.names;
     const keys = [..."0123456789abcdef"].flatMap((bucket) => [`RiskCreated.${bucket}.a`, `another-type.${bucket}.0`]);
@@ -28,7 +28,7 @@ describe("Herald's topology", () => {
     for (const queue of behindQueues) expect(await environment.waitingIn(queue)).toBe(0);
   });
 
-  test("takes an event whose routing key is its type alone to the inbox queue of the first bucket", async () => {
+  test("Herald's topology takes an event whose routing key is its type alone to the inbox queue of the first bucket", async () => {
     await declareTopology(environment.channel, environment.namespace);
     environment.channel.publish(environment.names.eventsExchange, "ProjectCreated", Buffer.from("event"));
     await environment.channel.waitForConfirms();
@@ -36,7 +36,7 @@ describe("Herald's topology", () => {
     for (const queue of environment.names.inboxQueues) expect(await environment.waitingIn(queue)).toBe(0);
   });
 
-  test("moves an event that comes back too often to the rejected queue, whole", async () => {
+  test("Herald's topology moves an event that comes back too often to the rejected queue, whole", async () => {
     const broker = environment.connect();
     const got = inbox();
     broker.consumeEvents({
@@ -62,7 +62,7 @@ describe("Herald's topology", () => {
     });
   });
 
-  test("keeps a rejected event, however often it is read and requeued", async () => {
+  test("Herald's topology keeps a rejected event, however often it is read and requeued", async () => {
     await declareTopology(environment.channel, environment.namespace);
     await environment.put(environment.names.rejectedQueue, "look at me");
     for (let look = 0; look < 50; look++) {
@@ -73,7 +73,7 @@ describe("Herald's topology", () => {
     expect(await environment.take(environment.names.rejectedQueue)).toEqual(["look at me"]);
   });
 
-  test("takes what is sent to a dispatcher, by both exchanges, to the queue of its own, and drops a message without a queue", async () => {
+  test("Herald's topology takes what is sent to a dispatcher, by both exchanges, to the queue of its own, and drops a message without a queue", async () => {
     const owner = randomUUID();
     const broker = environment.connect();
     const got = inbox();
@@ -81,12 +81,12 @@ describe("Herald's topology", () => {
     await broker.ready();
     const { dispatchExchange, requestsExchange } = environment.names;
     for (const exchange of [dispatchExchange, requestsExchange]) {
-      environment.channel.publish(exchange, randomUUID(), Buffer.from("for nobody"));
+      environment.channel.publish(exchange, randomUUID(), Buffer.from("for no queue"));
       environment.channel.publish(exchange, owner, Buffer.from(exchange));
     }
     await environment.channel.waitForConfirms();
     await until("both came", () => got.messages.length === 2);
-    // Where it was published to tells a dispatcher who may have sent it.
+    // From the exchange a dispatcher learns which services may have sent the message.
     expect(got.messages.map(({ content, exchange }) => [content.toString(), exchange])).toEqual([
       [dispatchExchange, dispatchExchange],
       [requestsExchange, requestsExchange],
@@ -94,7 +94,7 @@ describe("Herald's topology", () => {
     for (const message of got.messages) message.ack();
   });
 
-  test("makes the queue of a dispatcher again with its connection, and leaves none of a dispatcher that has ended", async () => {
+  test("Herald's topology makes the queue of a dispatcher again with its connection, and leaves none of a dispatcher that has ended", async () => {
     const owner = randomUUID();
     const broker = environment.connect();
     const got = inbox();
@@ -117,7 +117,7 @@ describe("Herald's topology", () => {
     });
   });
 
-  test("drops the oldest of what waits for a dispatcher that stands still", async () => {
+  test("Herald's topology drops the oldest of what waits for a dispatcher that stands still", async () => {
     const owner = randomUUID();
     await declareOwnerQueue(environment.channel, environment.namespace, owner);
     const { dispatchExchange } = environment.names;
@@ -131,7 +131,7 @@ describe("Herald's topology", () => {
     expect((await environment.takeOne(queue))?.content.toString().trim()).toBe("6");
   });
 
-  test("names a queue that exists with other arguments in the log, and works once it is deleted", async () => {
+  test("Herald's topology names a queue that exists with other arguments in the log, and works once it is deleted", async () => {
     await environment.channel.assertQueue(environment.inboxQueue, { durable: true });
     const broker = environment.connect();
     broker.publisher();

@@ -178,9 +178,9 @@ describe("a migration", () => {
       { timeout: 170_000 },
     );
     await reading;
-    const told: string[] = [];
-    const migrating = migrate(db.url, { folder, onProgress: (text) => told.push(text) });
-    await eventually(() => expect(told).toContain("waiting for a lock that 2_column needs"), { timeoutMs: 60_000 });
+    const progress: string[] = [];
+    const migrating = migrate(db.url, { folder, onProgress: (text) => progress.push(text) });
+    await eventually(() => expect(progress).toContain("waiting for a lock that 2_column needs"), { timeoutMs: 60_000 });
     expect(await client.$queryRaw`select id from a`).toEqual([]);
     expect(await recorded(db)).toHaveLength(1);
     free();

@@ -75,7 +75,7 @@ async function preparedNames(flag: "true" | "false"): Promise<string[]> {
   }
 }
 
-test("a statement is prepared under a name that every process gives it, and under none where the URL says pgbouncer=true", async () => {
+test("a statement is prepared under a name that every process gives it, and under none if the URL says pgbouncer=true", async () => {
   const names = await preparedNames("false");
   expect(names).toEqual([expect.stringMatching(/^herald_[0-9a-f]{32}$/)]);
   expect(await preparedNames("false")).toEqual(names);

@@ -58,7 +58,7 @@ test("a server that falls silent fails a statement after its timeout, and the ne
   // Without a limit, TCP gives up after a quarter of an hour: long after this test's own time.
 });
 
-test("where the connection fell silent over which PostgreSQL is asked for its time, it is soon asked over another one", async () => {
+test("if the connection that asks PostgreSQL for its time falls silent, another one soon asks", async () => {
   await database.ping();
   for (const pair of connections) pair.silent = true;
   await eventually(() => expect(database.ping()).rejects.toThrow("Query read timeout"));

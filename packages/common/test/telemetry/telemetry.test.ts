@@ -94,7 +94,7 @@ describe("traces", () => {
     };
     for (const [origin, of] of Object.entries(origins)) {
       const span = tracing.startSpan(origin, { kind: "consumer", ...of, attributes: {} });
-      // Whoever the span causes is told.
+      // What follows the span learns from its traceparent whether it is recorded.
       expect(span.traceparent.endsWith("-01")).toBe(expected.includes(origin));
       span.end();
     }

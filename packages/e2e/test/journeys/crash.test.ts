@@ -45,7 +45,7 @@ test("§4.4.10 a dispatcher killed in the middle of 200 deliveries loses none, a
   const [{ id = "", endpointId = "" } = {}] = deliveries;
   const details = await api.read<DeliveryDetails>(`/${endpointId}/deliveries/${id}`);
   expect(details.attempts).toMatchObject([{ number: 1, statusCode: 200 }]);
-  // Each event at each endpoint, and the only ones that came twice are those whose result died with the process.
+  // Each event is at each endpoint. Only those whose result was lost with the process came twice.
   const arrived = receiver.requests.map(({ path, body }) => `${path} ${JSON.parse(body.toString()).id}`);
   expect(new Set(arrived).size).toBe(200);
   expect(arrived.length - 200).toBeLessThanOrEqual(cutOff);

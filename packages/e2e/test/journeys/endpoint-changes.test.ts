@@ -10,7 +10,7 @@ const environment = useTestEnvironment();
 let answer: (status: number) => void = () => {};
 afterEach(() => answer(200));
 
-/** Requests wait for their answer until the test gives one, which is then everybody's. */
+/** Requests wait until the test gives one answer, which all of them get. */
 function holdAnswers(): void {
   const given = new Promise<number>((resolve) => {
     answer = resolve;
@@ -75,7 +75,7 @@ test("§3.1/delete-in-flight a deletion doesn't wait for attempts under way, and
   answer(500);
   receiver.answerWith({ status: 200 });
 
-  // The dispatcher is none the worse for it.
+  // The dispatcher goes on as before.
   await emitter.emit(environment.event({ type: "RiskCreated" }));
   await eventually(async () => expect(await environment.outcomes(other.endpoint.id)).toEqual({ succeeded: 1 }));
   // The publisher erases what is there at once, and what was added meanwhile a quarter of an hour later.
@@ -116,7 +116,7 @@ test("an event type that is unsubscribed while its deliveries wait is still sent
   expect(details.attempts).toHaveLength(2);
 });
 
-// As docs/receiving-webhooks.md says under "Replacing the secret".
+// These are the steps of docs/receiving-webhooks.md, "Replacing the secret".
 test("§2.3/current a secret that is replaced while the endpoint is paused makes no delivery fail, and loses none", async () => {
   const { api, receiver, emitter, clock } = environment;
   const { endpoint, signingSecret: former } = await api.create({ url: receiver.url });

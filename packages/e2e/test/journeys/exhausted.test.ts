@@ -6,7 +6,7 @@ import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { useTestEnvironment } from "./test-environment.ts";
 
-// So that five failures of one delivery end it, and not the endpoint.
+// With this setting five failures of one delivery end the delivery, and do not disable the endpoint.
 const environment = useTestEnvironment({ settings: { DISABLE_AFTER_FAILURES: "100" } });
 
 test("§3.2/exhausted §8/attempts §3.2/no-replay §6.4 nothing sends an exhausted delivery again: no edit, pause, resume, catch-up, hand-over, manual request, nor its event once more", async () => {

@@ -89,27 +89,3 @@ test("§3.1/failures five events at once to a receiver that is away for ten seco
   await environment.advanceToNextAttempts(endpoint.id);
   await arrived(endpoint.id, 5);
 });
-
-/** The intervals of production, which other journeys shorten. */
-const INTERVALS = { sweepIntervalMs: 1_000, catchUpIntervalMs: 1_000 };
-
-const HALF_A_MINUTE_MS = 30_000;
-
-const unhurried = useTestEnvironment({ tuning: INTERVALS });
-
-test("§8/polling with production's intervals a retry goes out well within SPEC's minute, and what a resume wakes as well", async () => {
-  const { api, receiver, emitter } = unhurried;
-  const { endpoint } = await api.create({ url: receiver.url });
-  receiver.answerWith({ status: 500 });
-  await emitter.emit(unhurried.event());
-  await receiver.received(1);
-  await unhurried.settled();
-  await unhurried.advanceToNextAttempts(endpoint.id);
-  await receiver.received(2, HALF_A_MINUTE_MS);
-  await unhurried.settled();
-  await api.edit(endpoint.id, { enabled: false });
-  await unhurried.advanceToNextAttempts(endpoint.id);
-  await eventually(async () => expect(await unhurried.outcomes(endpoint.id)).toEqual({ parked: 1 }));
-  await api.edit(endpoint.id, { enabled: true });
-  await receiver.received(3, HALF_A_MINUTE_MS);
-});

@@ -21,7 +21,7 @@ afterEach(async () => {
   running.clear();
 });
 
-/** As an orchestrator replaces a service: the next one is there before this one goes. */
+/** Replaces a service as an orchestrator does: the next one runs before this one ends. */
 async function replace(before: Service | undefined, start: () => Promise<Service>): Promise<Service> {
   const service = await start();
   running.add(service);

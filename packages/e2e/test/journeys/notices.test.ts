@@ -8,7 +8,7 @@ import addFormatsModule from "ajv-formats";
 import { type Channel, type ChannelModel, connect } from "amqplib";
 import { useTestEnvironment } from "./test-environment.ts";
 
-// So that five failures of one delivery end it, and not the endpoint.
+// With this setting five failures of one delivery end the delivery, and do not disable the endpoint.
 const environment = useTestEnvironment({ settings: { DISABLE_AFTER_FAILURES: "100" } });
 
 const ajv = new Ajv({ strict: true, allowUnionTypes: true });
@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 afterEach(() => product.close());
 
-const told = (...types: NoticeType[]) => eventually(() => expect(notices.map(({ type }) => type)).toEqual(types));
+const arrived = (...types: NoticeType[]) => eventually(() => expect(notices.map(({ type }) => type)).toEqual(types));
 
 test("the product hears of what an endpoint gave up, of its recovery, and who resumed it, replaced its secret and deleted it", async () => {
   const { api, receiver, emitter } = environment;
@@ -45,15 +45,15 @@ test("the product hears of what an endpoint gave up, of its recovery, and who re
     await environment.settled();
     await environment.advanceToNextAttempts(endpoint.id);
   }
-  await told("endpoint.failing", "endpoint.exhausted");
+  await arrived("endpoint.failing", "endpoint.exhausted");
   receiver.answerWith({ status: 200 });
   await environment.rested(endpoint.id, 5);
   await emitter.emit(environment.event());
-  await told("endpoint.failing", "endpoint.exhausted", "endpoint.recovered");
+  await arrived("endpoint.failing", "endpoint.exhausted", "endpoint.recovered");
   await api.edit(endpoint.id, { enabled: false });
   await api.edit(endpoint.id, { enabled: true, rotateSecret: true });
   await api.delete(endpoint.id);
-  await told(
+  await arrived(
     "endpoint.failing",
     "endpoint.exhausted",
     "endpoint.recovered",

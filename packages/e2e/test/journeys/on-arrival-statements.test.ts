@@ -178,9 +178,9 @@ test("§4 whichever comes first, the publisher's statement or the owner's, or bo
         expect([endings[index], rows]).toEqual([endings[index], expectedOf(event, endings[index])]);
       }
       const givenUp = endings.filter((ending) => ending === "given up").length;
-      const told = await prisma.$queryRaw<{ sum: bigint | null }[]>`
+      const counted = await prisma.$queryRaw<{ sum: bigint | null }[]>`
         select sum(deliveries) from exhaustion where organization_id = ${organizationId}`;
-      expect(Number(told[0]?.sum ?? 0)).toBe(givenUp);
+      expect(Number(counted[0]?.sum ?? 0)).toBe(givenUp);
     }),
     { numRuns: 60 },
   );

@@ -14,7 +14,7 @@ const fates = ({ events }: EventPage) =>
     ),
   );
 
-test("the reason why an endpoint lacks an event holds: what mends it brings the event, and where nothing does it never comes", async () => {
+test("the reason why an endpoint lacks an event holds: a change that removes the reason brings the event, and without one the event never comes", async () => {
   const { api, receiver, emitter, clock } = environment;
   const make = async (name: string, request: object = {}) =>
     (await api.create({ url: receiver.url, name, ...request })).endpoint.id;

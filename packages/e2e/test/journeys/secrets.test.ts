@@ -74,7 +74,7 @@ describe("the three services as processes", () => {
       });
       const text = await response.text();
       const answer = text && response.headers.get("content-type")?.includes("json") ? JSON.parse(text) : undefined;
-      // This one answer is where a secret belongs.
+      // This is the one answer that may hold a secret.
       if (typeof answer?.signingSecret === "string") {
         secrets.push(answer.signingSecret);
         delete answer.signingSecret;

@@ -67,7 +67,7 @@ function isAsOne({ dispatcher = true, publisher = true }: HeraldOptions): boolea
 /**
  * Starts a Herald for the tests of a file, or of a `describe`.
  *
- * @param options.partitioned false where its publisher makes all partitions, as in production. Else there is one of any time already, for
+ * @param options.partitioned false if its publisher makes all partitions, as in production. Else there is one of any time already, for
  *   tests that move the clock by days or store old rows
  */
 export function useTestEnvironment({

@@ -65,7 +65,7 @@ test.each(CLOCKS)(
       const due = await db.database.prisma.due.findFirstOrThrow({ where: { endpointId: endpoint.id, attempts: 1 } });
       return due.dueAt.getTime();
     });
-    // As far as two processes of one machine read the same moment.
+    // Two processes of one machine read the same moment only to this accuracy.
     const earliest = (request?.receivedAt.getTime() ?? 0) - SECOND_MS;
     expect(dueAt).toBeGreaterThanOrEqual(earliest + MINUTE_MS);
     expect(dueAt).toBeLessThanOrEqual(Date.now() + MINUTE_MS);
@@ -92,7 +92,7 @@ test("§4.2 the timestamp of a signature is PostgreSQL's time, whatever the mach
     await emitter.emit(environment.event());
     const requests = await receiver.received(index + 1);
     const { receivedAt, headers } = requests[index] as (typeof requests)[number];
-    // In whole seconds; so long may the request have been under way on a slow machine.
+    // In whole seconds. On a slow machine the request may have been under way for this long.
     const ageSeconds = receivedAt.getTime() / SECOND_MS - Number(headers["x-service-timestamp"]);
     expect(ageSeconds).toBeGreaterThan(-1);
     expect(ageSeconds).toBeLessThan(60);

@@ -270,7 +270,7 @@ test("the role herald_api can read every column of an endpoint but its secret", 
 const refused = expect.objectContaining({ code: "42501" });
 
 /**
- * A type of the caller's own before one of PostgreSQL's, with a check: where a function of the owner has a value of that one, the check
+ * A type of the caller that hides one of PostgreSQL's and has a check. If a function of the owner uses a value of that type, the check
  * runs as the owner.
  */
 const attackOf = (role: Role, day: string) => `
@@ -312,7 +312,7 @@ test("no service becomes the tables' owner by a temporary type with a check, not
     ] as const)
       expect([role, await attack(role, day)]).toEqual([role, undefined]);
     expect(await isAttacked()).toBe(false);
-    // The attack is one: it succeeds where temporary objects are searched first.
+    // The attack is real: it succeeds if temporary objects are searched first.
     await postgres.run('alter function make_partitions(date, date) set search_path = "$user", public');
     await attack("herald_publisher", "2031-01-05");
     expect(await isAttacked()).toBe(true);

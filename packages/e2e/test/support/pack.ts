@@ -11,7 +11,7 @@ export const PACKAGES = readdirSync(join(projectFolder(), "packages")).filter((n
   return existsSync(manifest) && !JSON.parse(readFileSync(manifest, "utf8")).private;
 });
 
-/** Those that others import. The other one is a command, and promises nothing but that. */
+/** The packages that others import. The remaining one is only a command. */
 export const LIBRARIES = PACKAGES.filter((name) => name !== "listen");
 
 /** Packs what is published, as others get it. Returns the tarballs in the folder. */

@@ -8,9 +8,6 @@ import { promisify } from "node:util";
 import { withSchemaEngine } from "@herald/dev/harness/schema-engine";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import knex from "knex";
-import { Kysely, sql as kyselySql, PostgresDialect } from "kysely";
-import { Migrator } from "kysely/migration";
 import { Pool } from "pg";
 import { DataSource, EntitySchema } from "typeorm";
 import { eventJson, newEvent } from "../../src/index.ts";
@@ -82,18 +79,18 @@ describe("Prisma's engine, as `prisma db push` and `migrate` run it,", () => {
     );
   const external = (): string[] => [...shownFor("Prisma").matchAll(/"([\w.]+)"/g)].map(([, name = ""]) => name);
 
-  test("leaves the outbox with the page's lines", async () => {
+  test("Prisma's engine leaves the outbox with the page's lines", async () => {
     expect(external()).toEqual(["public.herald_outbox"]);
     expect(await push(external())).toMatchObject({ executedSteps: 0, warnings: [] });
     expect(await left()).toEqual(UNTOUCHED);
   });
 
-  test("sees other changes with them", async () => {
+  test("Prisma's engine sees other changes with the page's lines", async () => {
     expect((await push(external(), "done Boolean?")).executedSteps).toBeGreaterThan(0);
     expect(await left()).toEqual(UNTOUCHED);
   });
 
-  test("drops the outbox without them", async () => {
+  test("Prisma's engine drops the outbox without the page's lines", async () => {
     await push([]);
     expect(await left()).toEqual({ tables: ["work_item"] });
   });
@@ -112,17 +109,17 @@ describe("drizzle-kit", () => {
     return `${stdout}${stderr}`;
   };
 
-  test("push --force leaves the outbox with the page's model", async () => {
+  test("drizzle-kit push --force leaves the outbox with the page's model", async () => {
     expect(await run(shownFor("Drizzle"), "push", "--force")).toContain("No changes detected");
     expect(await left()).toEqual(UNTOUCHED);
   });
 
-  test("push --force drops the outbox without it", async () => {
+  test("drizzle-kit push --force drops the outbox without it", async () => {
     await run("", "push", "--force");
     expect(await left()).toEqual({ tables: ["work_item"] });
   });
 
-  test("generate writes a migration of the page's model that makes the same table as outboxTable()", async () => {
+  test("drizzle-kit generate writes a migration of the page's model that makes the same table as outboxTable()", async () => {
     const columns = async () => {
       const fields = "column_name, data_type, is_nullable, column_default, identity_generation";
       const named = await pool.query(
@@ -159,36 +156,4 @@ test("TypeORM's schema:log and schema:sync leave the outbox, and see other chang
   expect(await differences({})).toEqual([]);
   expect((await differences({ done: { type: "boolean", nullable: true } })).join()).toContain('ADD "done"');
   expect(await left()).toEqual(UNTOUCHED);
-});
-
-test("Knex makes the outbox in a migration, and then finds nothing to do", async () => {
-  await pool.query("drop table herald_outbox");
-  const byKnex = knex({ client: "pg", connection: at.url, pool: { min: 0, max: 1 } });
-  try {
-    const migration = { up: (db: typeof byKnex) => db.schema.raw(outboxTable()), down: async () => {} };
-    const migrationSource = {
-      getMigrations: async () => ["outbox"],
-      getMigrationName: (name: string) => name,
-      getMigration: async () => migration,
-    };
-    expect((await byKnex.migrate.latest({ migrationSource }))[1]).toEqual(["outbox"]);
-    expect((await byKnex.migrate.latest({ migrationSource }))[1]).toEqual([]);
-    expect((await left()).tables).toContain("herald_outbox");
-  } finally {
-    await byKnex.destroy();
-  }
-});
-
-test("Kysely makes the outbox in a migration, and then finds nothing to do", async () => {
-  await pool.query("drop table herald_outbox");
-  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: new Pool({ connectionString: at.url }) }) });
-  try {
-    const up = async (trx: Kysely<unknown>) => void (await kyselySql.raw(outboxTable()).execute(trx));
-    const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ outbox: { up } }) } });
-    expect(await migrator.migrateToLatest()).toMatchObject({ results: [{ status: "Success" }] });
-    expect(await migrator.migrateToLatest()).toEqual({ error: undefined, results: [] });
-    expect((await left()).tables).toContain("herald_outbox");
-  } finally {
-    await db.destroy();
-  }
 });

@@ -135,7 +135,7 @@ test("with less than one attempt a second, there is one every so often", () => {
   expect(burst(rate)).toBe(1);
 });
 
-test("an attempt that cannot wait takes its token all the same, and the others wait for one more", () => {
+test("an attempt that cannot wait takes a token without waiting, and the others wait for one more", () => {
   const rate = createRate(clock, 1);
   rate.take();
   rate.take();

@@ -12,9 +12,9 @@ import { createOutageSense, MIN_HOSTS, MIN_ORGANIZATIONS, type Unreached, WINDOW
 let clock: SteeredClock;
 let outage: Outage;
 let outageMetric: () => Promise<number | undefined>;
-/** What a probe of a host says. */
+/** The result of a probe of a host. */
 let network: (host: string, port: number) => ProbeResult | Promise<ProbeResult>;
-/** Whether name servers answer a question for nobody's name. */
+/** Whether name servers answer a question for a name that does not exist. */
 let namesAnswered: boolean;
 let isWayOpen: boolean;
 /** Enabled receivers that were not attempted yet. */
@@ -69,7 +69,7 @@ const delivery = (index: number) => ({
   url: `https://${index}.example/hooks`,
 });
 
-/** An attempt that began a moment ago, and reached somebody or failed so. */
+/** An attempt that began a moment ago, and reached its receiver or failed with this kind. */
 function ends(index: number, failureKind: FailureKind | null): Promise<Fault> {
   clock.advance(10);
   return outage.judge(delivery(index), { durationMs: 5, failureKind, reached: failureKind === null });
@@ -94,7 +94,7 @@ describe("whose fault it is that a receiver was not reached", () => {
     "connection_refused",
     "connection_timed_out",
     "timed_out",
-  ])("%s of many endpoints at once is Herald's, until somebody can be reached", async (kind) => {
+  ])("%s of many endpoints at once is Herald's own fault, until a receiver can be reached", async (kind) => {
     network = () => "failed";
     expect(new Set(await many(10, kind))).toEqual(new Set(["ours"]));
     expect(outage.isOn()).toBe(true);
@@ -110,7 +110,7 @@ describe("whose fault it is that a receiver was not reached", () => {
   });
 
   test.each<FailureKind>(["resolver_failed", "unreachable", "connection_refused"])(
-    "%s of many endpoints is their own, where a receiver that was reached lately still can be",
+    "%s of many endpoints is their own fault if a receiver that was reached lately still can be",
     async (kind) => {
       await ends(99, null);
       expect(new Set(await many(10, kind))).toEqual(new Set(["theirs"]));
@@ -119,7 +119,7 @@ describe("whose fault it is that a receiver was not reached", () => {
   );
 
   test.each<FailureKind>(["resolver_failed", "unreachable", "connection_refused"])(
-    "%s of many endpoints is their own, where any other receiver can be reached: no dead ones stop all the rest",
+    "%s of many endpoints is their own fault if any other receiver can be reached: dead ones do not stop the rest",
     async (kind) => {
       network = (host) => (host === "99.example" ? "reached" : "failed");
       strangers = [delivery(99)];
@@ -128,21 +128,21 @@ describe("whose fault it is that a receiver was not reached", () => {
     },
   );
 
-  test("an outage is none, where at another port of a dead host a receiver can be reached", async () => {
+  test("there is no outage if a receiver can be reached at another port of a dead host", async () => {
     network = (_host, port) => (port === 8443 ? "reached" : "failed");
     strangers = [{ ...delivery(0), url: "https://0.example:8443/hooks" }];
     expect(new Set(await many(10, "connection_refused"))).toEqual(new Set(["theirs"]));
     expect(outage.isOn()).toBe(false);
   });
 
-  test("one failure is Herald's, where nobody can be reached who was lately: no night is too quiet to tell", async () => {
+  test("one failure is Herald's own fault if none of the receivers that were reached lately can be, even in a quiet night", async () => {
     for (const index of [1, 2, 3, 4]) await ends(index, null);
     network = () => "failed";
     expect(await ends(5, "resolver_failed")).toBe("ours");
     expect(outage.isOn()).toBe(true);
   });
 
-  test("where too few are known to tell, a failure is the receiver's", async () => {
+  test("a failure is the receiver's own if too few receivers are known to decide", async () => {
     await ends(1, null);
     network = () => "failed";
     expect(await ends(5, "resolver_failed")).toBe("theirs");
@@ -159,7 +159,7 @@ describe("whose fault it is that a receiver was not reached", () => {
     expect(await ends(1, "proxy_failed")).toBe("theirs");
   });
 
-  describe("name servers that answer nobody", () => {
+  describe("silent name servers", () => {
     const byAddress = { ...delivery(2), url: "https://192.0.2.1/hooks" };
 
     beforeEach(() => {
@@ -167,7 +167,7 @@ describe("whose fault it is that a receiver was not reached", () => {
       namesAnswered = false;
     });
 
-    test("are Herald's own outage, however few receivers there are", async () => {
+    test("silent name servers are Herald's own outage, however few receivers there are", async () => {
       await ends(1, null);
       expect(await ends(1, "resolver_failed")).toBe("ours");
       expect(outage.isOn()).toBe(true);
@@ -177,18 +177,18 @@ describe("whose fault it is that a receiver was not reached", () => {
       await eventually(() => expect(outage.isOn()).toBe(false));
     });
 
-    test("are Herald's own outage for a dispatcher that starts in it, or takes over from another one", async () => {
+    test("silent name servers are Herald's own outage for a dispatcher that has just started or taken over", async () => {
       strangers = [delivery(1), delivery(2)];
       expect(await ends(1, "resolver_failed")).toBe("ours");
       expect(outage.isOn()).toBe(true);
     });
 
-    test("stop nothing where none was reached yet, and one has no name", async () => {
+    test("silent name servers stop nothing if no receiver was reached yet, and one has an address instead of a name", async () => {
       strangers = [delivery(1), byAddress];
       expect(await ends(1, "resolver_failed")).toBe("theirs");
     });
 
-    test("stop nothing where a receiver is reached without a name", async () => {
+    test("silent name servers stop nothing while a receiver is reached by its address", async () => {
       await ends(1, null);
       await outage.judge(byAddress, { durationMs: 5, failureKind: null, reached: true });
       expect(await ends(1, "resolver_failed")).toBe("theirs");
@@ -202,7 +202,7 @@ describe("whose fault it is that a receiver was not reached", () => {
     expect(probed).toEqual([]);
   });
 
-  test("an undecided failure is the receiver's as soon as an attempt that began later reaches somebody", async () => {
+  test("an undecided failure is the receiver's own as soon as an attempt that began later reaches a receiver", async () => {
     await ends(1, null);
     network = () => new Promise(() => {});
     const undecided = ends(2, "unreachable");
@@ -237,7 +237,7 @@ describe("whose fault it is that a receiver was not reached", () => {
   });
 
   describe("around an outage that is known", () => {
-    /** An attempt that ends now and took so long. */
+    /** An attempt that ends now and took this long. */
     const endsAfter = (index: number, durationMs: number, failureKind: FailureKind | null, reached = false) =>
       outage.judge(delivery(index), { durationMs, failureKind, reached });
 
@@ -265,7 +265,7 @@ describe("whose fault it is that a receiver was not reached", () => {
       },
     );
 
-    test("an attempt that lost its receiver's connection in the outage is nobody's failure, whenever it began and ended", async () => {
+    test("an attempt that lost its receiver's connection in the outage is not the receiver's failure, whenever it began and ended", async () => {
       expect(await endsAfter(20, 15_000, "timed_out", true)).toBe("ours");
       await end();
       expect(await endsAfter(21, 15_000, "timed_out", true)).toBe("ours");
@@ -277,7 +277,7 @@ describe("whose fault it is that a receiver was not reached", () => {
       expect(await endsAfter(20, 15_000, null, true)).toBe("theirs");
     });
 
-    test("an attempt that began after the outage is the receiver's, when somebody is reached", async () => {
+    test("a failure of an attempt that began after the outage is the receiver's own, since receivers are reached", async () => {
       await end();
       expect(await endsAfter(20, 999, "connection_refused")).toBe("theirs");
       expect(await endsAfter(21, 999, "timed_out", true)).toBe("theirs");
@@ -318,7 +318,7 @@ describe("whose fault it is that a receiver was not reached", () => {
     },
   );
 
-  test("regression: an outage of names ends if the name servers answer, be it that none of the names exists", async () => {
+  test("regression: an outage of names ends when the name servers answer, even if they say that none of the names exists", async () => {
     for (let index = 0; index < 10; index++) await ends(index, null);
     network = () => "failed";
     namesAnswered = false;
@@ -330,7 +330,7 @@ describe("whose fault it is that a receiver was not reached", () => {
     await eventually(() => expect(outage.isOn()).toBe(false));
   });
 
-  test("an outage of names stays while a stub says that nobody's name does not exist, and asks for receivers in vain", async () => {
+  test("an outage of names stays while a local resolver still answers for a name that does not exist, and fails for receivers", async () => {
     for (let index = 0; index < 10; index++) await ends(index, null);
     network = () => "failed";
     await many(10, "resolver_failed");
@@ -358,7 +358,7 @@ const failure = (index: number, startedMs: number, override: Partial<Unreached> 
   ...override,
 });
 
-/** Tells of these failures, and says whether that is an outage. */
+/** Whether these failures make an outage. */
 function isOutageBy(...failures: Unreached[]): boolean {
   const sense = createOutageSense();
   for (const each of failures) sense.failed(each);
@@ -367,13 +367,13 @@ function isOutageBy(...failures: Unreached[]): boolean {
 
 const indexes = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-describe("there is an outage", () => {
-  test("by failures of five hosts of three organizations, and not by fewer", () => {
+describe("an outage", () => {
+  test("an outage needs failures of five hosts of three organizations", () => {
     expect(isOutageBy(...indexes(5).map((index) => failure(index, index)))).toBe(true);
     expect(isOutageBy(...indexes(4).map((index) => failure(index, index)))).toBe(false);
   });
 
-  test("not by failures of many endpoints at one host, of two organizations, or of one endpoint", () => {
+  test("failures of many endpoints at four hosts, of two organizations or of one endpoint make no outage", () => {
     const by = (override: (index: number) => Partial<Unreached>) =>
       isOutageBy(...indexes(40).map((index) => failure(index, index, override(index))));
     expect(by((index) => ({ host: `${index % 4}.example` }))).toBe(false);
@@ -381,11 +381,11 @@ describe("there is an outage", () => {
     expect(by(() => ({ endpointId: "endpoint" }))).toBe(false);
   });
 
-  test("not by failures that lie apart", () => {
+  test("failures that are far apart in time make no outage", () => {
     expect(isOutageBy(...indexes(40).map((index) => failure(index, index * (WINDOW_MS / 4))))).toBe(false);
   });
 
-  test("until an attempt that began after its failures reaches somebody", () => {
+  test("an outage ends when an attempt that began after its failures reaches a receiver", () => {
     const sense = createOutageSense();
     for (const index of indexes(5)) sense.failed(failure(index, 100 + index));
     sense.reached(99);
@@ -394,7 +394,7 @@ describe("there is an outage", () => {
     expect(sense.isOn()).toBe(false);
   });
 
-  test("for as long as nobody is reached, also when nothing is attempted", () => {
+  test("an outage lasts until a receiver is reached, even if nothing is attempted", () => {
     const sense = createOutageSense();
     for (const index of indexes(5)) sense.failed(failure(index, index));
     sense.failed(failure(0, 10 * WINDOW_MS));
@@ -402,15 +402,15 @@ describe("there is an outage", () => {
   });
 });
 
-interface Told {
-  /** A failure of this endpoint, or a success where there is none. */
+interface Ended {
+  /** The endpoint that failed; null for a success. */
   endpoint: number | null;
   durationMs: number;
-  /** Since the one before it ended. */
+  /** Since the previous attempt ended. */
   afterMs: number;
 }
 
-const told = fc.record<Told>({
+const attempts = fc.record<Ended>({
   endpoint: fc.option(fc.integer({ min: 0, max: 11 }), { freq: 6 }),
   durationMs: fc.integer({ min: 0, max: 16_000 }),
   afterMs: fc.integer({ min: 0, max: 3_000 }),
@@ -426,9 +426,9 @@ const isEnough = (failures: readonly Unreached[]) =>
   new Set(failures.map(({ host }) => host)).size >= MIN_HOSTS &&
   new Set(failures.map(({ organizationId }) => organizationId)).size >= MIN_ORGANIZATIONS;
 
-test("whatever attempts see, in whatever order they end: it takes many failures, and nobody reached since, to make an outage", () => {
+test("in whatever order attempts end, an outage needs many failures, and no receiver reached since (property)", () => {
   fc.assert(
-    fc.property(fc.array(told, { maxLength: 60 }), (all) => {
+    fc.property(fc.array(attempts, { maxLength: 60 }), (all) => {
       const sense = createOutageSense();
       const failures = new Map<string, Unreached>();
       let nowMs = 0;

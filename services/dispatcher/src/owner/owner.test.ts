@@ -249,9 +249,9 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     sweep,
     pass,
     statements: () => statements,
-    /** Deliveries that were ever made, and those whose first attempt was. */
+    /** The numbers of all deliveries so far, and of those that had their first attempt. */
     emitted: () => ({ all: emitted, attempted: [...made.keys()].filter((key) => key.endsWith("/0")).length }),
-    /** As an edit does it, whose message is lost. */
+    /** An edit whose message to the owner is lost. */
     edit: () => {
       revision++;
     },
@@ -373,7 +373,7 @@ test.each(["the message says so", "a sweep finds its new revision"])(
 );
 
 describe("retries", () => {
-  test("retries come at their time by a timer, without a sweep", async () => {
+  test("§8/polling retries come at their time by a timer, without a sweep", async () => {
     const { owner, store, pass, made, rows, set } = world();
     set.ending = ({ attempts }) => (attempts < 2 ? "failed" : "succeeded");
     owner.handedOver(store(endpointId(1)));
@@ -565,7 +565,7 @@ test("no attempt is made twice, no bound is exceeded, and no delivery is left ou
         if (what === "changed") owner.changed({ kind: "changed", ...target });
         if (what === "sweep") sweep();
         if (what === "lose the shard") {
-          // As a release does it: when nothing of it is in flight.
+          // As a release does, when nothing of the shard is in flight.
           const shard = shardOf(id);
           lost.add(shard);
           while (owner.inFlightOf(shard) > 0) await pass(1);

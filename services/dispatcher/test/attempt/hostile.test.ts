@@ -146,7 +146,7 @@ describe.each(WAYS)("%s", (way) => {
       [200, true],
       [500, false],
     ])(
-      "§4.2/outcome a receiver that answers %d has decided, although its body drips for ever",
+      "§4.2/outcome a receiver that answers %d has decided, although its body never ends",
       async (status, succeeded) => {
         const head = `HTTP/1.1 ${status} Yes\r\nTransfer-Encoding: chunked\r\n\r\n`;
         receiver = await scriptedReceiver(tls, (socket) => {

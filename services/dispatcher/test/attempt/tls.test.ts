@@ -104,7 +104,7 @@ describe("certificates", () => {
       "with a key that is too weak",
       async ({ trusted }) => ({
         ...(await trusted.issue({ names, weak: "key" })),
-        // Else the receiver itself would refuse to start.
+        // Without this the receiver itself would refuse to start.
         ciphers: "DEFAULT:@SECLEVEL=0",
       }),
       "certificate not trusted (EE certificate key too weak)",

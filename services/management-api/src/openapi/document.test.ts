@@ -164,7 +164,7 @@ describe("the OpenAPI document as it is published", () => {
     return Object.fromEntries(Object.entries(value).map(([field, each]) => [field, resolved(each)]));
   }
 
-  test("it means the same as the full one", () => {
+  test("the published OpenAPI document means the same as the full one", () => {
     const { responses: _responses, parameters: _parameters, headers: _headers, ...components } = short.components;
     expect(resolved({ ...short, components })).toEqual(JSON.parse(JSON.stringify(document)));
   });
@@ -191,7 +191,7 @@ describe("the OpenAPI document as it is published", () => {
     expect(ProblemCode?.enum).toEqual(problemKinds.map(([code]) => code));
   });
 
-  test("it is no larger than 160 kB", () => {
+  test("the published OpenAPI document is no larger than 160 kB", () => {
     expect(Buffer.byteLength(JSON.stringify(short))).toBeLessThan(160_000);
   });
 });

@@ -35,7 +35,7 @@ function withUsed(name: string, declarations: Map<string, string>, seen = new Se
 }
 
 const WITH_STATEMENT = /\$(?:query|execute)Raw(?:<[^`]*>)?`/;
-/** As a value in a statement, or in a piece of one. */
+/** Stands for a value in a statement or in a part of one. */
 const NAMES_ORGANIZATION = /\$\{[^}]*organizationId/;
 
 function statementsWithoutOrganization(): string[] {

@@ -95,7 +95,7 @@ const needs: Record<OperationId, keyof CallerKind["outcome"]> = {
   listEventTypes: "view",
 };
 
-/** Those without an id can't be another organization's. */
+/** Operations without an id can't reach another organization. */
 const withoutId: OperationId[] = [
   "listWebhooks",
   "createWebhook",

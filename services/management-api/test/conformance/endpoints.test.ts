@@ -53,10 +53,6 @@ describe("create", () => {
     expect(body.errors).toMatchObject([{ pointer: "/version" }]);
   });
 
-  test("§2.1.5 saving doesn't connect to the URL", async () => {
-    await create(client, { url: "https://no-host-has-this-name.example.com/" });
-  });
-
   test("§2.1/fields the saved fields are shown again unchanged", async () => {
     const url = "https://HOOKS.example.com:443/a/../b?x=%C3%A4&y=ü";
     const name = "  Größe 東京 🚀 ";
@@ -176,10 +172,6 @@ describe("edit", () => {
 });
 
 describe("listing", () => {
-  test("§4.1/list an organization without endpoints has an empty list", async () => {
-    await client.get("/webhooks").expect(200, []);
-  });
-
   test("§4.1/list endpoints are in the order of their creation", async () => {
     const names = ["c", "a", "b", "A"];
     for (const name of names) await create(client, { name });

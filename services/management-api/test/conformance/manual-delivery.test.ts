@@ -85,7 +85,7 @@ describe("an active, subscribed endpoint", () => {
     expect(row).toMatchObject({ state: "pending", attemptCount: 0 });
     const [due] = await api.prisma.due.findMany({ where: { endpointId: endpoint.id } });
     expect(due).toMatchObject({ deliveryId: body.id, attempts: 0, interruptions: 0 });
-    // For so long it is left to the request.
+    // For this time the delivery is left to the request.
     expect((due?.dueAt.getTime() ?? 0) - row.createdAt.getTime()).toBe(3_000);
     expect(row.nextAttemptAt).toEqual(due?.dueAt);
     // The id is a UUIDv7 of the time at which the request asked for it.

@@ -259,11 +259,6 @@ describe("deleting", () => {
     });
   });
 
-  test("§3.1/delete a disabled endpoint can be deleted too", async () => {
-    const { endpoint } = await create(client, { enabled: false });
-    await client.delete(`/webhooks/${endpoint.id}`, { version: endpoint.version }).expect(204);
-  });
-
   test("§4.1/delete a deletion needs no body field but the version", async () => {
     const { endpoint } = await create(client);
     const { body } = await client.delete(`/webhooks/${endpoint.id}`, {}).expect(400);

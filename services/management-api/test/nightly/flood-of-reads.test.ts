@@ -53,7 +53,7 @@ test("a hundred slow reads of one organization leave connections to the others, 
       busy.get("/webhooks/overview").then(({ status, body }) => `${status} ${body.code}`),
     );
     await eventually(async () => expect(await waitingFor("due")).toBe(2));
-    // Were all connections taken, the pool would give up after five seconds, and these would be a 503.
+    // If all connections were taken, the pool would give up after five seconds, and these reads would get a 503.
     for (let round = 0; round < 3; round++) await calm.get("/webhooks").expect(200);
     // The lock is held until all are answered: those that PostgreSQL began have no more than their five seconds, and those
     // that wait for a place no more either.
@@ -93,7 +93,7 @@ test.each([4, 6, 12])(
           await stranger.get("/webhooks").expect(200);
           await create(stranger);
         }
-        // Requests that waited for a second in vain got a time to come again.
+        // Requests that waited for a second without a place got a time to come again.
         await eventually(() => expect(answers).toContain("503 read_out_of_time"));
       } finally {
         isStopped = true;

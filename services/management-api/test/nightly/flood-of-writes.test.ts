@@ -34,7 +34,7 @@ test("regression: a hundred creates of one organization at once leave connection
     const flood = Array.from({ length: 100 }, () => busy.post("/webhooks", settings()).then(({ status }) => status));
     await eventually(async () => expect(await waiting()).toBe(3));
     for (let round = 0; round < 3; round++) {
-      // Were all connections taken, the pool would give up after five seconds, and these would be a 503.
+      // If all connections were taken, the pool would give up after five seconds, and these would get a 503.
       await calm.get("/webhooks").expect(200);
       await create(calm);
     }

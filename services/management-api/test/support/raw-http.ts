@@ -10,7 +10,7 @@ export interface RawAnswer {
 /** The head of a request, made of its lines. */
 export const head = (...lines: string[]) => [...lines, "Host: herald.test", "", ""].join("\r\n");
 
-/** Only proves absences, where the server neither answers nor hangs up: every other request ends its connection. */
+/** Only proves an absence, if the server neither answers nor hangs up. Every other request ends its connection. */
 const SILENCE_MS = 5_000;
 
 /**

@@ -11,12 +11,12 @@ export interface SeenResponse {
   path: string;
   status: number;
   headers: Record<string, unknown>;
-  /** Parsed where it is JSON, else undefined. */
+  /** Parsed if it is JSON, else undefined. */
   body: unknown;
   text: string;
 }
 
-/** Holds responses against an OpenAPI document. Throws where one isn't what the document says; nothing beyond it passes. */
+/** Compares responses with an OpenAPI document. Throws if one differs from the document; nothing beyond it passes. */
 export function responseValidator(document: OpenApiDocument): (response: SeenResponse) => void {
   const ajv = new Ajv2020({ allErrors: true, strict: false });
   ajvFormats.default(ajv);

@@ -7,7 +7,7 @@ import { useInbox, validEvent } from "./use-inbox.ts";
 const inbox = useInbox();
 
 const text = (override: object = {}) => JSON.stringify({ ...validEvent(), ...override });
-/** A valid event whose data is this JSON, as it stands. */
+/** A valid event whose data is exactly this JSON. */
 const withData = (data: string) => text({ data: {} }).replace(/"data":\{\}/, `"data":${data}`);
 /** A valid event of exactly this many bytes. */
 function sized(bytes: number): string {

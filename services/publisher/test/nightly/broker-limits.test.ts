@@ -8,7 +8,7 @@ test("a broker with the two limits of deploy/docker/rabbitmq.conf refuses a larg
   await withConnection(limited.url, async (connection) => {
     const channel = await connection.createConfirmChannel();
     channel.on("error", () => {});
-    // With a reason, or by hanging up, as the network has it.
+    // The broker gives a reason or only hangs up, depending on the network.
     const refused = new Promise<void>((resolve) => connection.once("close", () => resolve()));
     const table = nestedLists(20_000);
     publishWith({ connection, channel }, { exchange: limited.names.eventsExchange, table, body: "not JSON" });

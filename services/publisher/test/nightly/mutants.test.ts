@@ -54,7 +54,7 @@ test(
     const rows = await inbox.prisma.businessEvent.findMany({
       select: { organizationId: true, id: true, occurredAt: true, body: true },
     });
-    // And the valid one from above.
+    // One more for the valid event above.
     expect(rows).toHaveLength(stored.size + 1);
     const rowKeys = new Set(rows.map((row) => keyOf({ ...row, occurredAtUtc: row.occurredAt.toISOString() })));
     expect([...stored].filter((key) => !rowKeys.has(key))).toEqual([]);

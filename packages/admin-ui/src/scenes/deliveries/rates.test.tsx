@@ -4,7 +4,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { renderToStaticMarkup } from "react-dom/server";
 import { about, attemptsInWords, beginning, successRate } from "./words.ts";
 
-// All that modules of the page want of a browser while they are loaded.
+// The modules of the page need only this of a browser while they are loaded.
 Object.assign(globalThis, { window: { addEventListener: () => {} } });
 const { ratesQuery } = await import("../../api/queries.ts");
 const { Rates } = await import("./Rates.tsx");

@@ -6,7 +6,7 @@ import { renderToStaticMarkup } from "react-dom/server";
 import { Router } from "wouter";
 import { SessionContext } from "../../common/session.tsx";
 
-// All that modules of the page want of a browser while they are loaded.
+// The modules of the page need only this of a browser while they are loaded.
 Object.assign(globalThis, { window: { addEventListener: () => {} } });
 const { WebhookList } = await import("./WebhookList.tsx");
 const { EditWebhook, NewWebhook } = await import("./WebhookForm.tsx");

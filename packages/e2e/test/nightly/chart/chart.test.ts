@@ -291,7 +291,7 @@ describe("what is rendered", () => {
     }
   });
 
-  test("the chart's ingress leads to the service of the API, with the host's certificate, and is there only where the values say so", () => {
+  test("the chart's ingress leads to the service of the API, with the host's certificate, and is there only if the values say so", () => {
     expect(render("minimal.yaml").filter(({ kind }) => kind === "Ingress")).toEqual([]);
     const objects = render("everything.yaml");
     const { metadata, spec } = of(objects, "Ingress", "management-api");
@@ -311,7 +311,7 @@ describe("what is rendered", () => {
     });
   });
 
-  test("the chart's route leads from the gateway to the service of the API, and is there only where the values say so", () => {
+  test("the chart's route leads from the gateway to the service of the API, and is there only if the values say so", () => {
     expect(render("minimal.yaml").filter(({ kind }) => kind === "HTTPRoute")).toEqual([]);
     const objects = render("everything.yaml");
     const { metadata, spec } = of(objects, "HTTPRoute", "management-api");
@@ -358,7 +358,7 @@ describe("what is rendered", () => {
     expect(metadata.annotations).toMatchObject({
       "helm.sh/hook": "pre-install,pre-upgrade",
       "helm.sh/hook-weight": "-5",
-      // Else it would stay when the release is removed.
+      // Without this it would stay when the release is removed.
       "helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded",
     });
     const ports = spec.egress.map(({ ports: [{ port }] }: { ports: [{ port: unknown }] }) => port);
@@ -419,7 +419,7 @@ describe("what is rendered", () => {
     expect(render("minimal.yaml").filter(({ metadata }) => metadata.name.includes("relay"))).toEqual([]);
   });
 
-  test("in the chart's values a service's own settings win, also where they say no", () => {
+  test("in the chart's values a service's own settings win, also if they say no", () => {
     const env = of(render("everything.yaml"), "Deployment", "management-api").spec.template.spec.containers[0].env;
     const value = (name: string) => env.find((each: { name: string }) => each.name === name)?.value;
     expect([value("LOG_LEVEL"), value("STANDARD_WEBHOOKS"), value("MAX_ENDPOINTS")]).toEqual(["info", "false", "1000"]);

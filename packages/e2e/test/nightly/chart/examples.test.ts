@@ -139,7 +139,7 @@ test("on the examples, set up in their order with the Secrets of the commands, H
     const address = new URL(secret(`herald-broker-${user}`).connection_string ?? "");
     expect([address.hostname, address.username]).toEqual([rabbitmq.metadata.name, user]);
     address.host = new URL(node.url).host;
-    // As the chart says it to the doctor: the password apart from the URL.
+    // As the chart gives it to the doctor: the password is not in the URL.
     const settings: Record<string, string> = {
       DATABASE_URL: urlOf({ ...here, username: own.username ?? "", password: "" }),
       PGPASSWORD: own.password ?? "",
@@ -174,7 +174,7 @@ function complaintsOf(settings: Record<string, string>, service: string): Promis
   });
 }
 
-// These tests need no Helm. chart/chart.test.ts renders the chart and holds it to Kubernetes' schemas.
+// These tests need no Helm. chart/chart.test.ts renders the chart and compares it with Kubernetes' schemas.
 
 const chartFile = (name: string) => projectFile(`deploy/helm/herald/${name}`);
 const values = parse(chartFile("values.yaml")) as Record<string, unknown>;

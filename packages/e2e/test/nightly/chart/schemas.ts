@@ -11,7 +11,7 @@ import { parseAllDocuments } from "yaml";
 const HELM = "helm.sh/helm/v3/cmd/helm@v3.18.6";
 export const KUBERNETES_VERSION = "1.33.4";
 
-/** Go modules that hold schemas, and where in them. */
+/** Go modules that hold schemas, with the paths of the schemas. */
 export const SCHEMAS = {
   kubernetes: [`k8s.io/kubernetes@v${KUBERNETES_VERSION}`, "api/openapi-spec/swagger.json"],
   keda: ["github.com/kedacore/keda/v2@v2.17.2", "config/crd/bases"],
@@ -66,7 +66,7 @@ interface Definition {
 
 /** Finds the schema of an object by its apiVersion and kind, and what is wrong with the object. */
 export interface Schemas {
-  /** Empty where nothing is. @throws where no schema is known */
+  /** Empty if nothing is wrong. @throws if no schema is known */
   problemsOf(object: { apiVersion: string; kind: string }): string[];
 }
 

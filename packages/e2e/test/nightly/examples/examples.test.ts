@@ -7,7 +7,7 @@ import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
 import { BUILD_TIMEOUT_MS, output, withCopy, withoutPnpm } from "../../../src/child.ts";
 
-// Each test.sh needs the tools of its language: where one is missing, the shell says which.
+// Each test.sh needs the tools of its language. If one is missing, the shell names it.
 
 /** Where rustup's cargo has its toolchain. By itself it looks below HOME, and a run may have an empty one. */
 const RUSTUP_HOME = process.env.RUSTUP_HOME ?? join(userInfo().homedir, ".rustup");

@@ -13,9 +13,9 @@ import { projectFile } from "../operations/project-files.ts";
 const ASSEMBLE_TIMEOUT_MS = 10 * 60_000;
 
 /**
- * Makes the root file system of a container without Docker: what deploy/docker/assemble.sh gives, where the Dockerfile puts it; and in the
- * place of the base image, which would have to be fetched from a registry of images, this machine's Node with the libraries
- * that it is linked to.
+ * Makes the root file system of a container without Docker: the output of deploy/docker/assemble.sh, at the paths of the Dockerfile.
+ * Instead of the base image, which a registry of images would have to give, it has this machine's Node with the libraries that it is
+ * linked to.
  *
  * @param secrets files for /run/secrets, by their names there
  */
@@ -56,7 +56,7 @@ async function copyNode(root: string): Promise<void> {
 
 /** The image's settings by the last stage of deploy/docker/Dockerfile. */
 export interface ImageConfig {
-  /** The paths that are copied into it from the stage that builds, and to where. */
+  /** The paths that are copied from the stage that builds, with their destinations. */
   copied: { from: string; to: string };
   workingFolder: string;
   user: { uid: number; gid: number };
@@ -64,7 +64,7 @@ export interface ImageConfig {
   environment: Record<string, string>;
 }
 
-/** @throws where the Dockerfile's last stage has an instruction that this does not know, so that none is overlooked */
+/** @throws if the Dockerfile's last stage has an unknown instruction, so that none is overlooked */
 export function readDockerfile(): ImageConfig {
   const text = projectFile("deploy/docker/Dockerfile");
   const last = text.slice(text.lastIndexOf("\nFROM ")).split("\n").filter(isInstruction);
@@ -127,7 +127,7 @@ export interface Container {
 
 const isRoot = process.getuid?.() === 0;
 
-/** @throws where this process may not do it, with what it needs */
+/** @throws if this process lacks the rights, with the rights that it needs */
 async function enterCommand({ root, config }: Image, environment: Record<string, string>): Promise<string[]> {
   const unshare = await findOrInstall(UNSHARE, "Tests of the image", () => findProgram("unshare"));
   if (!isRoot && !(await succeeds("sudo", ["-n", "true"]))) {
@@ -151,7 +151,7 @@ async function enterCommand({ root, config }: Image, environment: Record<string,
   ];
 }
 
-/** Runs a command of the image to its end. @returns what it printed @throws where it fails */
+/** Runs a command of the image to its end. @returns its output @throws if it fails */
 export async function runInImage(image: Image, args: string[], environment: Record<string, string>): Promise<string> {
   const [program = "", ...words] = await enterCommand(image, environment);
   return await runProgram(program, [...words, ...args], { what: `${args.join(" ")} in the image` });

@@ -20,18 +20,18 @@ const document = JSON.parse(readFileSync(join(projectFolder(), "docs", "api", "o
 /** A linter that finds nothing here would find nothing anywhere. */
 const broken = { ...document, info: {} };
 
-/** Spectral's rules that say something wrong, with the reason. */
+/** Spectral's rules that are wrong here, each with the reason. */
 const NOT_HEEDED = new Set([
   // It wants scopes to be of OAuth. Since OpenAPI 3.1 a requirement may name the permissions that any other scheme needs.
   "oas3-operation-security-defined",
 ]);
 
-/** The faults in a document: the rule, and where. */
+/** The faults in a document: the rule and the place. */
 type Linter = (file: string) => Promise<string[]>;
 
 const redocly: Linter = async (file) => {
   const program = join(await npmPackages(REDOCLY), "redocly");
-  // It would tell its makers what it was used for, and ask them for a newer version.
+  // It would report its use to its makers, and ask them for a newer version.
   const env = { ...withoutPnpm(), REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
   const { stdout, stderr } = await findings(program, ["lint", file, "--extends=recommended", "--format=json"], {
     cwd: folder,

@@ -80,7 +80,7 @@ async function refusal(connection: ChannelModel, attempt: (channel: Channel) => 
 const FORGED = '{"forged":true}';
 
 test(
-  "with the users of deploy/rabbitmq/definitions.json all of Herald works over TLS with an authority of one's own, and no user may do more",
+  "with the users of deploy/rabbitmq/definitions.json all of Herald works over TLS with an authority of one's own and no other, and no user may do more",
   async () => {
     passwords = Object.fromEntries(USERS.map((user) => [user, randomBytes(12).toString("hex")])) as Passwords;
     await importDefinitions(node, passwords);
@@ -96,6 +96,14 @@ test(
     closing.push(() => receiver.close());
     const emitter = createEmitter({ url: urlOf("emitter"), ca, timeoutMs: 60_000 });
     closing.push(() => emitter.close());
+    const { cert } = await makeAuthority("Another one");
+    const refusedCertificate = await new Promise<Error>((resolve) => {
+      const stranger = createEmitter({
+        ...{ url: urlOf("emitter"), ca: cert },
+        onFailure: (error) => void stranger.close().then(() => resolve(error)),
+      });
+    });
+    expect(refusedCertificate.message).toMatch(/unable to verify|self-signed/);
     const [heraldUser, emitterUser, productUser] = await Promise.all(
       (["herald", "emitter", "product"] as const).map(connectAs),
     );

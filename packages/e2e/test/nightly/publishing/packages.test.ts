@@ -17,7 +17,7 @@ import { SAME, SERVICE, SERVICE_TEST } from "./service.ts";
 
 /** For packing, installing and compiling on a slow machine with cold caches. */
 const INSTALL_TIMEOUT_MS = 900_000;
-/** For a consumer's jest, whose own deadline of five seconds a busy machine misses. */
+/** For a consumer's jest: on a busy machine its own deadline of five seconds is too short. */
 const PATIENT = ["--testTimeout", "180000"];
 
 const broker = useBroker();
