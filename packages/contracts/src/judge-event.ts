@@ -46,6 +46,8 @@ const defaultRules: EventTypeRules = { knows: isEventType, dataFault: () => unde
 
 export interface JudgeOptions {
   now: Date;
+  /** How far another clock is ahead of `now`, in milliseconds: an event is in the future only by both. */
+  aheadMs?: number;
   /** How far back events are delivered (SPEC 6.1: seven days), in milliseconds. */
   windowMs: number;
   /** Those of the default catalogue if absent. */
@@ -60,7 +62,10 @@ const MAX_CHARACTERS = 128;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** Judges a message as publishers do. Pure; never throws, whatever the bytes. */
-export function judgeEvent(content: Uint8Array, { now, windowMs, eventTypes = defaultRules }: JudgeOptions): Judgement {
+export function judgeEvent(
+  content: Uint8Array,
+  { now, aheadMs = 0, windowMs, eventTypes = defaultRules }: JudgeOptions,
+): Judgement {
   if (content.byteLength > MAX_EVENT_BYTES) {
     return rejected(`the body has ${content.byteLength} bytes; at most ${MAX_EVENT_BYTES} are allowed`);
   }
@@ -82,12 +87,12 @@ export function judgeEvent(content: Uint8Array, { now, windowMs, eventTypes = de
   const fault = eventFaults(value)[0] ?? eventTypes.dataFault(event.type, event.data);
   if (fault) return rejected(inWords(fault));
   const occurredAt = new Date(event.occurredAtUtc);
-  const aheadMs = occurredAt.getTime() - now.getTime();
-  if (aheadMs > MAX_AHEAD_MS) {
+  const futureMs = occurredAt.getTime() - now.getTime();
+  if (futureMs - Math.max(0, aheadMs) > MAX_AHEAD_MS) {
     const reason = "/occurredAtUtc is more than an hour in the future; the clock of its emitter must be wrong";
     return { kind: "rejected", reason, isInFuture: true };
   }
-  if (aheadMs < -windowMs) return { kind: "stale" };
+  if (futureMs < -windowMs) return { kind: "stale" };
   return { kind: "event", event, text, occurredAt };
 }
 

@@ -87,6 +87,7 @@ export async function startDispatcher(
       isHealthPending: health.has,
       isWriting: settlements.isWriting,
       serve,
+      log,
     },
     { concurrency, ratePerSecond: config.ENDPOINT_RATE, newOwnerMs, breaker: { pausesMs, disableAfter }, bounds },
   );

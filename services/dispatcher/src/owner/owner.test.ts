@@ -47,6 +47,8 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
   let revision = 1n;
   /** Deliveries that PostgreSQL has, or has had. */
   const stored = new Set<string>();
+  /** Endpoints that could not be handled. */
+  const errors: unknown[] = [];
   /** Values that tests change. */
   const set = {
     readMs: 2,
@@ -171,6 +173,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
       isHealthPending: () => false,
       isWriting: () => set.isWriting,
       serve,
+      log: { error: (_line, fields) => void errors.push(fields?.endpointId) },
     },
     { ...OPTIONS, ...options },
   );
@@ -235,6 +238,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
 
   return {
     owner,
+    errors,
     clock,
     rows,
     made,
@@ -517,6 +521,26 @@ describe("a hand-over on arrival", () => {
     await pass(500);
     expect(made.get(`${id}/0`)).toBe(1);
   });
+});
+
+test("regression: an error in one endpoint ends neither the process nor the sweep: the others go on", async () => {
+  const { owner, store, rows, errors, pass, made, clock } = world();
+  const [broken, unreadable, sound] = [endpointId(0), endpointId(1), endpointId(2)];
+  for (const id of [unreadable, sound]) store(id, 3);
+  const row = [...rows.values()].find((each) => each.endpointId === unreadable);
+  // As pg reads a time that is not in ISO's form.
+  const noTime = null as unknown as Date;
+  Object.defineProperty(row, "dueAt", { get: () => (errors.length > 0 ? noTime : clock.now()) });
+  const found = (id: string, dueAt: Date) => ({
+    ...{ endpointId: id, organizationId: organizationOf(id), dueAt, revision: 1n, failures: 0, pausedUntil: null },
+  });
+  owner.found([found(broken, noTime), found(unreadable, clock.now()), found(sound, clock.now())], {
+    crashed: new Set(),
+  });
+  await pass(100);
+  expect(errors).toContain(broken);
+  expect([...rows.values()].filter((each) => each.endpointId === sound)).toEqual([]);
+  expect(made.size).toBeGreaterThanOrEqual(3);
 });
 
 const STEPS = [

@@ -1,5 +1,6 @@
 import { shardOf } from "@herald/common/database/shards";
 import type { Clock } from "@herald/common/runtime/clock";
+import type { Log } from "@herald/common/telemetry/log";
 import type { EndpointChanged, HandOver } from "@herald/contracts";
 import { type BreakerOptions, createBreaker } from "../admission/breaker.ts";
 import { createByteBudget } from "../admission/byte-budget.ts";
@@ -35,6 +36,7 @@ interface Parts {
   isWriting: () => boolean;
   /** Makes an attempt and settles it; never rejects. */
   serve: (begun: Begun) => Promise<Served>;
+  log: Pick<Log, "error">;
 }
 
 export interface OwnerOptions {
@@ -105,7 +107,7 @@ const MAX_TIMER_MS = 60_000;
 export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   const { clock, metrics, quarantine, shards, mayBegin, isWriting, readBacklog, readConfiguration, isHealthPending } =
     parts;
-  const { serve } = parts;
+  const { serve, log } = parts;
   const { epochOf } = shards;
   const { concurrency, ratePerSecond, bounds } = options;
   const known = createKnownDeliveries(() => performance.now());
@@ -261,7 +263,17 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
         else offer(endpoint);
       }
     }
-    for (const endpoint of wanting) void read(endpoint);
+    for (const endpoint of wanting) {
+      read(endpoint).catch((error) => {
+        giveBack(endpoint);
+        failed(endpoint.id, error);
+      });
+    }
+  }
+
+  /** An error in one endpoint ends neither the process nor the work of the others. The next sweep finds the endpoint again. */
+  function failed(endpointId: string, error: unknown): void {
+    log.error("an endpoint's deliveries can't be handled now; a sweep comes back to them", { endpointId, error });
   }
 
   function takeTurn(endpoint: OwnedEndpoint, wanting: Set<OwnedEndpoint>): void {
@@ -486,6 +498,27 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
     return isWriting() && mayBegin() && shards.ownedMs(shard) >= options.newOwnerMs;
   }
 
+  /** Takes up an endpoint that a sweep has found. */
+  function hasWorkNow(found: EndpointWithWork, crashed: ReadonlySet<number>): void {
+    const { endpointId, organizationId, dueAt, revision, failures, pausedUntil } = found;
+    if (!isOurs(endpointId)) return;
+    if (endpoints.isFull() && !endpoints.has(endpointId)) return;
+    const endpoint = endpoints.of(endpointId, organizationId);
+    endpoint.breaker ??= createBreaker(clock, options.breaker, { failures, pausedUntil });
+    endpoint.mark ||= crashed.has(endpoint.shard);
+    // The message about its change was lost.
+    const { configuration } = endpoint;
+    if (configuration && configuration.revision !== revision) void refresh(endpoint);
+    const isDue = dueAt.getTime() <= nowMs();
+    if (!isDue) expectDue(endpoint, dueAt);
+    // The due row may be in flight already; look for others behind it instead of waiting for it.
+    else wantMore(endpoint);
+    lookForRetries(endpoint);
+    // A slow statement may have stored rows behind the cursor.
+    if (!endpoint.reading) endpoint.cursor = BEGINNING;
+    offer(endpoint);
+  }
+
   return {
     handedOver({ stored, events, deliveries, work }) {
       const offered = new Set<OwnedEndpoint>();
@@ -543,23 +576,12 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       void refresh(endpoint);
     },
     found(found, { crashed }) {
-      for (const { endpointId, organizationId, dueAt, revision, failures, pausedUntil } of found) {
-        if (!isOurs(endpointId)) continue;
-        if (endpoints.isFull() && !endpoints.has(endpointId)) continue;
-        const endpoint = endpoints.of(endpointId, organizationId);
-        endpoint.breaker ??= createBreaker(clock, options.breaker, { failures, pausedUntil });
-        endpoint.mark ||= crashed.has(endpoint.shard);
-        // The message about its change was lost.
-        const { configuration } = endpoint;
-        if (configuration && configuration.revision !== revision) void refresh(endpoint);
-        const isDue = dueAt.getTime() <= nowMs();
-        if (!isDue) expectDue(endpoint, dueAt);
-        // The due row may be in flight already; look for others behind it instead of waiting for it.
-        else wantMore(endpoint);
-        lookForRetries(endpoint);
-        // A slow statement may have stored rows behind the cursor.
-        if (!endpoint.reading) endpoint.cursor = BEGINNING;
-        offer(endpoint);
+      for (const endpoint of found) {
+        try {
+          hasWorkNow(endpoint, crashed);
+        } catch (error) {
+          failed(endpoint.endpointId, error);
+        }
       }
     },
     manual(delivery, isWithinCaps) {

@@ -66,6 +66,9 @@ export async function readDueRow(
   return row;
 }
 
+/** A row that was interrupted before moves by up to this time for each of those interruptions. */
+const SPREAD_MS = 60_000;
+
 /**
  * Counts one more interruption for the oldest due rows of endpoints, for as many rows of each as may have been in flight when their owner died. From
  * the second one on, a row's time moves into the next minutes, one more each time, by chance: so a poisonous delivery, which ends its dispatcher each
@@ -81,7 +84,7 @@ export async function readDueRow(
 export async function markInterrupted(
   queries: Queries,
   endpointIds: readonly string[],
-  { perEndpoint, now }: { perEndpoint: number; now: Date },
+  { perEndpoint, now, spreadMs = SPREAD_MS }: { perEndpoint: number; now: Date; spreadMs?: number },
 ): Promise<number> {
   const rows = await queries.$queryRaw<Pick<DueRow, "endpointId" | "dueAt" | "deliveryId">[]>`
     select due.endpoint_id as "endpointId", due.due_at as "dueAt", due.delivery_id as "deliveryId"
@@ -100,7 +103,7 @@ export async function markInterrupted(
       set interruptions = due.interruptions + 1,
         due_at = case
           when due.interruptions = 0 then due.due_at
-          else ${now}::timestamptz + due.interruptions * random() * interval '1 minute'
+          else ${now}::timestamptz + due.interruptions * random() * ${spreadMs}::int * interval '1 millisecond'
         end
       from unnest(
         ${rows.map(({ endpointId }) => endpointId)}::uuid[],

@@ -126,6 +126,7 @@ export function consumeEvents(
       again: store,
       tooMuch: ({ message }) => tooMuch.add(message),
       metrics,
+      clock,
       tracing,
       log,
     },

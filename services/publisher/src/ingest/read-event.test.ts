@@ -1,6 +1,6 @@
 import { deepStrictEqual } from "node:assert";
 import { eventKey } from "@herald/common/database/ids";
-import { type BusinessEvent, MAX_EVENT_BYTES } from "@herald/contracts";
+import { type BusinessEvent, judgeEvent, MAX_EVENT_BYTES } from "@herald/contracts";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { rawMember, readEvent } from "./read-event.ts";
@@ -83,6 +83,14 @@ describe("an event's time", () => {
       isInFuture: true,
     });
   });
+});
+
+test("regression: an event is in the future only by both clocks: PostgreSQL's may have been set back by hours", () => {
+  const judge = (nowMs: number, aheadMs: number) =>
+    judgeEvent(Buffer.from(JSON.stringify(event)), { now: new Date(nowMs), aheadMs, windowMs: WINDOW_MS }).kind;
+  expect(judge(OCCURRED_AT - 3 * HOUR_MS, 3 * HOUR_MS)).toBe("event");
+  expect(judge(OCCURRED_AT - 3 * HOUR_MS, HOUR_MS)).toBe("rejected");
+  expect(judge(OCCURRED_AT - 3 * HOUR_MS, -3 * HOUR_MS)).toBe("rejected");
 });
 
 describe("an event's key", () => {

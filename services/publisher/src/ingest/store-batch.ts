@@ -1,6 +1,7 @@
 import type { Publisher } from "@herald/common/broker/broker";
 import { carriedHeaders } from "@herald/common/broker/carried-headers";
 import type { Names } from "@herald/common/broker/topology";
+import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import { readTraceparent, type TraceSpan, type Tracing } from "@herald/common/telemetry/tracing";
 import type { JudgeOptions, UndeliveredCause } from "@herald/contracts";
@@ -22,6 +23,7 @@ interface Parts {
   /** Receives an event that PostgreSQL could not store in time, even alone. */
   tooMuch: (held: Held) => void;
   metrics: PublisherMetrics;
+  clock: Pick<Clock, "machineAheadMs">;
   tracing: Tracing | undefined;
   log: Log;
 }
@@ -41,7 +43,7 @@ type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
 
 /** @param options how far back events are delivered, and of which types */
 export function createStoring(
-  { publisher, names, reportUndelivered, handOver, again, tooMuch, metrics, tracing, log }: Parts,
+  { publisher, names, reportUndelivered, handOver, again, tooMuch, metrics, clock, tracing, log }: Parts,
   { windowMs, eventTypes }: Required<Pick<JudgeOptions, "windowMs" | "eventTypes">>,
 ) {
   const { eventsExchange, rejectedQueue } = names;
@@ -56,7 +58,10 @@ export function createStoring(
 
   function judged(held: Held): IncomingEvent | undefined {
     const { message, arrivedAt: now } = held;
-    const reading = readEvent(message.content, { traceparent: traceparentOf(held), now, windowMs, eventTypes });
+    // While PostgreSQL's clock is wrong by hours, its time alone would reject every event.
+    const aheadMs = clock.machineAheadMs?.() ?? 0;
+    const traceparent = traceparentOf(held);
+    const reading = readEvent(message.content, { traceparent, now, aheadMs, windowMs, eventTypes });
     if (reading.kind === "rejected") {
       reject(held, reading.reason, { cause: reading.isInFuture ? "in_future" : "rejected" });
       return undefined;

@@ -139,7 +139,7 @@ export class Herald {
     await markInterrupted(
       queries,
       alive.map(({ id }) => id),
-      { perEndpoint: PER_ENDPOINT, now },
+      { perEndpoint: PER_ENDPOINT, now, spreadMs: 0 },
     );
   }
 
