@@ -14,9 +14,9 @@ export interface WebhookOptions<Request> {
    */
   secret: Secrets | ((request: Request) => Secrets | null | Promise<Secrets | null>);
   /**
-   * Persists the event, or enqueues it durably. The sender gets 204 once this has resolved and not before; if it
-   * throws, the framework answers with its error status and the sender tries again. The sender waits at most 15 s, so
-   * long work belongs behind the queue (SPEC 4.4.5).
+   * Stores the event, or puts it into a durable queue. Once it has returned and its promise has resolved, the sender gets 204 (SPEC 4.4.5). If it
+   * throws or rejects, the framework answers with its error status, and the sender tries again. The sender waits 15 s by default, so long work must
+   * run later, from the queue.
    */
   receive: (webhook: Webhook, request: Request) => Promise<void> | void;
   /** Larger bodies are answered with 413. 256 KiB if absent, which is the sender's own limit. */

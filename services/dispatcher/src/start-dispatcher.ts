@@ -23,7 +23,10 @@ import { createShards } from "./shards/shards.ts";
 import { type Delivery, readBodies } from "./sql/describe-deliveries.ts";
 import { readConfiguration } from "./sql/read-configuration.ts";
 
-/** An attempt may take its whole time, and then its settlement: within the 20 s of a stop. */
+/**
+ * How long a stop waits for PostgreSQL to take the last results. An attempt of 15 s (the default limit), and then its settlement, have time within
+ * it. It is less than the 20 s after which `runService` ends the process.
+ */
 const DRAIN_TIMEOUT_MS = 18_000;
 
 /**

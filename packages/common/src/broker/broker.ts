@@ -20,11 +20,11 @@ import { assertTls, outagesInWords } from "./tls.ts";
 import { declareOwnerQueue, declareTopology, type Names, names, ownerQueueOf, type Side } from "./topology.ts";
 
 /**
- * Publishes a message that no queue takes, again and again. A broker whose memory or disk alarm is set tells only a connection that
- * publishes. It blocks all emitters meanwhile, so there is no event, and nothing that Herald would publish by itself.
+ * Publishes a message that reaches no queue, at an interval, so that Herald notices a memory or disk alarm of the broker. RabbitMQ reports an alarm
+ * only to connections that publish. During an alarm it blocks all emitters, so no event comes, and Herald itself would have nothing to publish.
  *
- * @param exchange a direct one, which drops what has a key that no queue is bound by
- * @returns what ends it
+ * @param exchange a direct exchange without a binding for the message's key: it drops the message
+ * @returns a function that ends the probing
  */
 export function probeForAlarms(connection: BrokerScope["connection"], exchange: string, everyMs: number): () => void {
   // It stays open: a broker in alarm answers nothing more on the connection, not even a channel's close.

@@ -1,14 +1,14 @@
 import type { Channel, Options } from "amqplib";
 
 /**
- * An event's routing key is its type and the first two hexadecimal digits of its organization's hash; the first one is the
- * bucket. So a flood of one organization fills the queues of one bucket.
+ * An event's routing key has three words: its type, with hyphens for dots, and the first two hexadecimal digits of its organization's hash, as in
+ * "order-paid.3.f". The first digit is the bucket. So a flood of one organization fills only the queues of one bucket.
  */
 const BUCKETS: readonly string[] = [..."0123456789abcdef"];
 
 /** The exchanges and queues of one Herald. */
 export interface Names {
-  /** Topic exchange that product services publish business events to, by event type. */
+  /** Topic exchange to which product services publish business events. The routing key begins with the type and the organization's bucket. */
   eventsExchange: string;
   /**
    * The business events, for the publisher: a queue for each bucket of organizations, in the order of the buckets. Internal: their names are no contract.

@@ -30,7 +30,9 @@ export const memorySettings = {
   },
 } as const satisfies Settings;
 
-/** Traces and metrics, by the names that OpenTelemetry gives these settings. Other names of its OTLP exporters, such as those of certificates, its SDK reads. */
+/**
+ * The settings of traces, with OpenTelemetry's names. Its SDK itself reads the other variables of its OTLP exporter, for example for certificates.
+ */
 const telemetrySettings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     type: "string",
@@ -182,7 +184,7 @@ export const networkSettings = {
   },
 } as const satisfies Settings;
 
-/** The settings of attempts at deliveries. */
+/** Settings that more than one service or command reads: for attempts, for the publication window and for the retention. */
 export const sharedSettings = {
   HEADER_PREFIX: {
     type: "string",

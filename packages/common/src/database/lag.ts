@@ -49,8 +49,9 @@ export interface Lag extends Dispatching {
 export const COUNTED_AT_MOST = 100_000;
 
 /**
- * An endpoint's rows show what it waits for. Its owner attempts the first of them at once: as many as the endpoint may have in flight,
- * and one where it fails, after a pause. So one with more due rows than that waits for its receiver, if it has an owner.
+ * Decides whether an endpoint's due deliveries wait for Herald or for their receiver. The owner attempts the first due rows at once: as many as the
+ * endpoint may have in flight; a single one, after a pause, if the endpoint is failing. If an endpoint with an owner has more due rows than that, it
+ * waits for its receiver.
  *
  * Locks nothing. Steps from endpoint to endpoint through due_pkey, walks it for each of them up to a limit,
  * walks catch_up_priority_due_at_idx, and reads the notices, the endpoints, the shards and the processes, which are few. Its cost

@@ -15,9 +15,9 @@ export interface EndpointFacts {
 }
 
 /**
- * Why an endpoint has no delivery of a stored event. Nothing stores a reason: it would cost a row for each delivery that is not made,
- * and would not stay true. This holds the rules of fan-out and catch-up against the endpoint as it is
- * now: what is neither too early, nor unwanted, nor too old, nor held back, one of the two is about to make.
+ * Why an endpoint has no delivery of a stored event. No reason is stored: it would cost a row for each delivery that is not made, and would not stay
+ * true. This function applies the rules of fan-out and catch-up to the endpoint as it is now. If no rule excludes the delivery, the fan-out or a
+ * catch-up will make it soon ("not_yet").
  *
  * @param windowMs how far back events are delivered (SPEC 6.1: seven days)
  */

@@ -78,7 +78,10 @@ export async function retry<T>(
   }
 }
 
-/** Makes a task run at most once in a period. Calls within the period, or while the task runs, get the same answer. */
+/**
+ * Makes a function whose calls start a task at most once in a period. Calls within the period after a start get the answer of that run. If a run
+ * takes longer than the period, the next call starts a second run beside it.
+ */
 export function atMostEach<T>(periodMs: number, task: () => Promise<T>): () => Promise<T> {
   let latest: { begunAt: number; result: Promise<T> } | undefined;
   return () => {

@@ -48,8 +48,8 @@ const LOCALHOST: LookupAddress[] = [
  *
  * The price is that it asks name servers only: the hosts file is not read. Search domains do not apply: a receiver's name is written in full.
  *
- * Each question has a c-ares of its own, which takes some 30 us. One that has answered before is impatient: it gives a server that was quick so far,
- * as one with a cache is, a second in all, and a zone that is far away takes longer.
+ * Each question has a c-ares resolver of its own, which takes some 30 us to create. A resolver that is used again shortens its timeout if its server
+ * was quick before, as a server with a cache is: then it waits only about a second in all, and a zone whose name servers are far away takes longer.
  *
  * @throws Error where `servers` has something that is no address
  */

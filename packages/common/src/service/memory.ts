@@ -11,7 +11,10 @@ export interface MemoryBounds {
   inFlight: number;
   /** Manual deliveries under way at once, slow ones included. */
   manualDeliveries: number;
-  /** Bytes that the bodies above 8 KiB of attempts in flight may have together. */
+  /**
+   * The most bytes of all bodies above 8 KiB of attempts in flight. The same number is a second limit: for the smaller bodies of deliveries that wait
+   * in memory.
+   */
   bodiesBytes: number;
   /** Connections of clients to the management API. */
   clients: number;

@@ -28,7 +28,7 @@ export type LocalOwners = Map<string, (handOver: HandOver) => void>;
 export interface OpenService {
   /** The id of its row in the table of processes. */
   id: string;
-  /** How many processes of this service are at work, this one included: a few seconds old; 1 while PostgreSQL is unreachable. */
+  /** The number of running processes of this service, this one included. It is read every ten seconds; 1 while PostgreSQL is unreachable. */
   processes(): number;
   log: Log;
   /** The metrics that /metrics of the operations port shows. */

@@ -5,13 +5,13 @@ import { heraldVersion } from "../telemetry/metrics.ts";
 /** A started service. */
 export interface Service {
   log: Log;
-  /** Resolves once the broker has all that the service consumes and sends on. Before that, it works with what is there. */
+  /** Resolves once PostgreSQL has answered and the broker has the service's queues. Before that, the service does what it can without them. */
   ready(): Promise<void>;
   /** Stops taking work, finishes what is under way, closes. */
   stop(): Promise<void>;
 }
 
-/** How long a stop may take, in milliseconds, before the process ends with work unfinished. Orchestrators kill it at 30 s. */
+/** The most time of a stop, in milliseconds. Then the process ends with work unfinished, before the orchestrator kills it (after 30 s or more). */
 const STOP_DEADLINE_MS = 20_000;
 
 /**

@@ -37,8 +37,8 @@ export interface TelemetrySource {
 }
 
 /**
- * How a service records and exports traces. Undefined in its place means that tracing is off. Spans are handed on as `traceparent` texts
- * and not by a context that follows the calls: between the parts lie queues, batches and the database, if none would follow.
+ * How a service records and exports traces. `Tracing | undefined`: undefined means that tracing is off. A span is passed on as a `traceparent` text.
+ * An asynchronous context would not work: it does not pass through the queues, batches and database tables between the parts.
  */
 export interface Tracing {
   startSpan(name: string, options: SpanOptions): TraceSpan;

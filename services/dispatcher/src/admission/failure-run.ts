@@ -4,7 +4,7 @@ export interface FailureRun {
   failures: number;
   /** When the last attempt that counts ended; null without one. */
   failedAt: Date | null;
-  /** No attempt begins before this time, except manual ones; null without a failure. */
+  /** The end of the pause; null without a failure. Only manual attempts, and the few probes of the breaker (breaker.ts), begin before it. */
   pausedUntil: Date | null;
 }
 
@@ -21,11 +21,11 @@ export interface Failure {
 export const HEALTHY: FailureRun = { failures: 0, failedAt: null, pausedUntil: null };
 
 /**
- * Adds one failure to a run. A failure counts if its attempt began after the last counted one had ended, so that five attempts at the same moment are
- * one failure. An attempt that began during a pause does not count either: its dispatcher did not know of the failure yet. A manual attempt does
- * count, since it does not wait for pauses.
+ * Adds one failure to a run. A failure counts if its attempt began after the last counted attempt had ended, so that five attempts at the same moment
+ * are one failure. An attempt that began during a pause does not count: it is a probe, or its dispatcher did not know of the failure yet. A manual
+ * attempt counts also then, since manual attempts do not wait for pauses.
  *
- * Whether the failure counts or not, the receiver's own wish makes the pause longer.
+ * Also if the failure does not count, the receiver's `Retry-After` makes the pause longer.
  *
  * @param pausesMs the pause after the first failure that counts, after the second, ...; the last one is that of all others
  */

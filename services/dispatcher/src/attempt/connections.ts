@@ -13,8 +13,9 @@ const BEFORE_RECEIVER_MS = 1_000;
 /** For all endpoints together. Each connection holds some 60 KB; above this number the longest idle one is closed. */
 const MAX_IDLE = 500;
 /**
- * By host and port. With more hosts than idle connections most attempts open one: resuming a session then takes a third of the CPU of a whole
- * handshake. Hosts that take turns need a session each, or none finds its own: the oldest one is dropped. Each holds 1 to 2 KB.
+ * The most TLS sessions that are kept, one for each host and port; beyond it, the oldest is dropped. If there are more hosts than idle connections,
+ * most attempts open a connection. To resume a session takes a third of the CPU time of a full handshake. The number must exceed the number of
+ * hosts: if hosts take turns, each session would else be dropped before its host comes again. Each session holds 1 to 2 KB.
  */
 const MAX_SESSIONS = 20_000;
 /**

@@ -51,7 +51,10 @@ const MAX_BODY_BYTES = 64 * 1024;
 const MAX_BODY_MS = 1_000;
 /** Gateways with single sign-on and long policies send more than Node's default of 16 KiB. */
 const MAX_HEADER_BYTES = 64 * 1024;
-/** Some 102 responses are fine; more than this could hold a permit for ever. */
+/**
+ * The most interim responses (status 1xx, for example 102 Processing) that a receiver may send before its final response. Their bytes are kept in
+ * memory until the final response, so their number needs a limit.
+ */
 const MAX_INTERIM = 32;
 
 /**

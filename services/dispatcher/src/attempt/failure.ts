@@ -11,7 +11,7 @@ export const TOO_MANY_INTERIM = "ERR_TOO_MANY_INTERIM_RESPONSES";
 /** A status below 100 is no status. */
 export const NO_STATUS = "ERR_RESPONSE_STATUS";
 export const BAD_URL = "ERR_ENDPOINT_URL";
-/** The egress proxy failed, or refused Herald. The message of this error is made here. */
+/** The egress proxy failed, or refused Herald. Admins see the summary in {@link FAILURES}, and not the message of the error. */
 export const PROXY_FAILED = "ERR_EGRESS_PROXY";
 export const BAD_REQUEST = "ERR_ATTEMPT_REQUEST";
 

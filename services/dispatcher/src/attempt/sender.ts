@@ -37,7 +37,7 @@ export interface AttemptResult {
   errorSummary: string | null;
   /** The same for programs. */
   failureKind: FailureKind | null;
-  /** The first 1 KiB of the response's body; null if it had none. */
+  /** The first 1 KiB of the response's body as text; null if there was no body, or if it was compressed. */
   responseExcerpt: string | null;
   /** How long the receiver asked to be left alone (`Retry-After` of 429 and 503); null if it did not. */
   retryAfterMs: number | null;

@@ -76,9 +76,9 @@ interface Undecided {
 /**
  * Names and connections are two layers: while the name servers are dead, receivers are still reached over open connections.
  *
- * A doubtful result waits. Meanwhile receivers that were reached lately are probed in its layer. If one of them is reached, the failures are their
- * receivers' own. A receiver whose probe also fails counts as one more failure: so an outage is noticed also at night, when there is little to
- * deliver, and does not blame five receivers of one provider.
+ * A doubtful result waits while receivers that were reached lately are probed in its layer. If a probe reaches a receiver, the earlier failures are
+ * the fault of their receivers. If a probe fails, it counts as one more failure. So Herald notices its own outage also at night, when there are few
+ * deliveries, and five failed receivers of one provider are not taken for an outage of Herald.
  */
 export function createOutage(parts: Parts): Outage {
   const { clock, probe, others, standstill, metrics, log, probeEveryMs = PROBE_EVERY_MS } = parts;
@@ -99,7 +99,7 @@ export function createOutage(parts: Parts): Outage {
   let examining: Promise<void> | undefined;
 
   const isOn = () => dead.size > 0;
-  /** An attempt of now that began then overlaps an outage: what broke it, at its begin or its end, may be Herald's. */
+  /** Whether an attempt that began at `startedMs`, and ends now, overlaps an outage. Then Herald's own outage may have broken it. */
   const overlapsOutage = (startedMs: number) => isOn() || startedMs <= endedAtMs;
 
   function receiverOf({ endpointId, organizationId, url }: KnownReceiver): Receiver | undefined {
@@ -119,8 +119,9 @@ export function createOutage(parts: Parts): Outage {
     // A working egress proxy says nothing about the way behind it.
     if (layer === "connections") return (await probe.isWayOpen()) ? undefined : true;
     if (await probe.areNamesAnswered()) return false;
-    // If the name servers answer nobody, no receiver is to blame, however few there are. Not if a receiver is reached without a name: it would
-    // wait as well. A dispatcher that starts in an outage looks at any receivers.
+    // The name servers do not answer at all, so failed look-ups are not the receivers' fault. The layer is dead only if each of the known receivers
+    // needs a name: a receiver with a literal address can still be reached, and an outage would stop its deliveries too. If this dispatcher has
+    // reached no receiver yet, it looks at other enabled receivers.
     const receivers = reached.size > 0 ? lately() : await others(SAMPLE);
     return receivers.length > 0 && inLayer("names", receivers).length === receivers.length;
   }

@@ -4,14 +4,14 @@ const STANDSTILL_MS = 1_000;
 
 /** Knows whether this process stood still: it was stopped, its machine slept, was moved or had no processor for it. */
 export interface Standstill {
-  /** Whether it stood still for a second or longer at some time within the last so many milliseconds. */
+  /** Whether a standstill ended within the last `lastMs` milliseconds. One of 1.5 s or more is always noticed, one of less than 1 s never. */
   within(lastMs: number): boolean;
   stop(): void;
 }
 
 /**
- * Looks at the clocks twice a second. The monotonic one does not count the sleep of a machine, so that the time of day is looked at too: where
- * somebody has set it, the process counts as having stood still once.
+ * Reads two clocks twice a second. The monotonic clock does not count the time in which the machine slept, so the time of day is read too. If the
+ * time of day was set forward by 1.5 s or more, that counts as a standstill too.
  */
 export function watchStandstill(
   monotonicMs: () => number = () => performance.now(),

@@ -417,8 +417,8 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   }
 
   /**
-   * Reads rows for the reserved permits; for a quick endpoint some more, which are in memory when the first attempts have ended. From the beginning,
-   * the first rows may be those in flight, which are known already.
+   * Reads one row for each reserved permit. For an endpoint that is not slow, it also reads rows ahead, so that they are in memory when the first
+   * attempts end. If it reads from the beginning, the first rows may be those of attempts in flight, so it reads as many more.
    */
   async function read(endpoint: OwnedEndpoint): Promise<void> {
     const { id, shard, mark } = endpoint;

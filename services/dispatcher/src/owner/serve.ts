@@ -33,7 +33,7 @@ export type Served =
   | { kind: "unsure" }
   /** The endpoint is disabled or deleted, or another dispatcher owns it. */
   | { kind: "not ours" }
-  /** Its result can't be stored, or its body can't be read: PostgreSQL keeps it for later. */
+  /** Its result can't be stored, its body can't be read, or the delivery was erased. If PostgreSQL still has its row, it is read again later. */
   | { kind: "left" };
 
 interface Parts {

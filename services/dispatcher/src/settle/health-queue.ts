@@ -36,8 +36,9 @@ const MAX_RUNNING = 2;
 /**
  * Writes what settled attempts mean for the health of their endpoints.
  *
- * Each endpoint has its own line of results, written in their order, one statement at a time. A row that is locked, or that another dispatcher has
- * just changed, is tried again after a pause, in which its place serves other endpoints. So only the endpoint's own health waits for its row.
+ * Each endpoint has its own line of results, which are written in their order, one statement at a time. If the endpoint's row is locked, or another
+ * dispatcher has just changed it, the write is tried again after a pause. During the pause, other endpoints are written. So a locked row delays only
+ * the health of its own endpoint.
  */
 export function createHealthQueue({ queries, clock, metrics, log, signal }: Parts, thresholds: Thresholds) {
   const lines = new Map<string, Line>();

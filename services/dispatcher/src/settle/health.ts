@@ -69,8 +69,8 @@ export interface HealthStep extends StoredRun {
  * notice always changes the run, so the run shows whether the step was written.
  *
  * - A success ends the run of failures. A run that reaches a threshold has a notice, once (SPEC 3.1).
- * - Runs that begin within an hour have one notice of failing. The time is that of the attempts, not of the writing, so that the same results bring
- *   the same notices whenever they are written.
+ * - If a run reaches the threshold of failing within an hour after the attempt that caused the last notice of failing, no such notice is made. The
+ *   times are those at which the attempts ended, not those of the writing, so that the same results cause the same notices whenever they are written.
  * - The end of a run that had a notice of failing has a notice too. The end of another run has none, since the product does not know of it.
  * - A failure that follows no other, since their attempts overlapped, does not count (failure-run.ts).
  * - A result of another revision, from before an edit, leaves the endpoint alone; so does any result while it is disabled.

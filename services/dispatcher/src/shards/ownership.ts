@@ -17,7 +17,10 @@ export interface OwnershipChange {
   taken: TakenShard[];
   /** Shards that others have taken, or could have. */
   lost: number[];
-  /** The answer came so late that others may have taken shards meanwhile that it calls owned. A new one has to be asked for at once. */
+  /**
+   * The answer came so late that other dispatchers may have taken shards that the answer still lists as owned. The caller must send another heartbeat
+   * at once.
+   */
   uncertain: boolean;
 }
 
@@ -34,9 +37,10 @@ interface Owned {
  * The shards that a dispatcher owns, as far as it knows. A shard is free, taken, or being released: then nothing begins in it any more, and it becomes
  * free when nothing of it is in flight.
  *
- * Two dispatchers never begin attempts in one shard at the same time. Others take a shard only when {@link ALIVE_MS} have passed since PostgreSQL got
- * its owner's last heartbeat, and the owner begins nothing {@link LAPSE_MS} after it sent that one. The exception is a machine that is stopped as a
- * whole, so that its own clock stands still too: it learns of it with its next heartbeat.
+ * Two dispatchers never begin attempts in one shard at the same time. Other dispatchers take a shard only {@link ALIVE_MS} after PostgreSQL got the
+ * last heartbeat of its owner, and the owner begins no attempt from {@link LAPSE_MS} after it sent that heartbeat. There is one exception: if a
+ * whole machine is suspended, its monotonic clock stops too. Then its dispatcher learns that it lost its shards only from the answer to its next
+ * heartbeat.
  *
  * Pure: answers and times are arguments. Times are of a clock that never goes back.
  */

@@ -44,13 +44,15 @@ export const SMALL_BODY_BYTES = 8 * 1024;
 type Row = Omit<Delivery, keyof DueRow> & { position: number; isPending: boolean };
 
 /**
- * Reads the data that attempts of due rows need, in their order. This is a statement of its own, since their ids are known now: with the bounds
- * beside them, a cached plan leaves out all other days at its start. Else it would open every partition each time, which costs more than the rest.
- * `offset 0` keeps the planner from joining otherwise than row by row. The length of a large body is known without reading it.
+ * Reads the data that the attempts of due rows need, in the order of the rows. It is apart from the statement that reads the due rows, since the ids
+ * are known now: with the smallest and largest id as parameters, a cached plan leaves out the partitions of all other days. Else it would open every
+ * partition, which costs more than the rest. `offset 0` makes PostgreSQL look up each row by itself. PostgreSQL knows the length of a body
+ * without reading it.
  *
- * Rows whose delivery has ended, or is gone, are deleted: a success of an earlier owner may count after the row was moved.
+ * Deletes rows of `due` whose delivery has ended or was erased. Such a row is left if a success of an earlier owner was settled after the row had
+ * been moved to another time.
  *
- * Locks nothing else. Walks delivery_pkey and business_event_pkey.
+ * Locks only the rows of `due` that it deletes. Walks delivery_pkey, business_event_pkey and due_pkey.
  */
 export async function describeDeliveries(queries: Queries, due: readonly DueRow[]): Promise<Delivery[]> {
   if (due.length === 0) return [];

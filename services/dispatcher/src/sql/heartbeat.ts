@@ -32,9 +32,9 @@ export interface HeartbeatAnswer {
  * share all shards; if none is able, all dispatchers do. No dispatcher takes a stopped shard.
  *
  * If two heartbeats come at once, each takes a shard only in the epoch that it has seen, and taking raises the epoch, so only one of them takes it.
- * Whether a shard was stopped meanwhile is checked again when its row is locked. PostgreSQL's clock alone decides whether an owner lives. A life that
- * is longer than any heartbeat makes it comes from a clock that was set back since, and from a dispatcher that sent no heartbeat since. Rows of
- * processes that ended long ago are deleted.
+ * Whether a shard was stopped meanwhile is checked again when its row is locked. PostgreSQL's clock alone decides whether an owner lives. If a row's
+ * `alive_until` is later than any heartbeat could set it, PostgreSQL's clock was set back, and the dispatcher has sent no heartbeat since: it counts
+ * as dead. Rows of processes that ended more than a minute ago are deleted.
  *
  * Locks its own row of `process`, and the shards that it takes; skips what others lock. Reads both tables, which are small.
  */

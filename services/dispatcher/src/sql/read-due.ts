@@ -70,12 +70,12 @@ export async function readDueRow(
 const SPREAD_MS = 60_000;
 
 /**
- * Counts one more interruption for the oldest due rows of endpoints, for as many rows of each as may have been in flight when their owner died. From
- * the second one on, a row's time moves into the next minutes, one more each time, by chance: so a poisonous delivery, which ends its dispatcher each
- * time, is soon alone in flight.
+ * Adds one interruption to the oldest due rows of each endpoint: to as many rows as may have been in flight when their owner died. From a row's
+ * second interruption on, its due time moves to a random time within the next minute, at the third within two minutes, and so on. So a delivery that
+ * crashes its dispatcher each time is soon the only one in flight.
  *
- * The first statement finds the rows. The second one moves them in both tables; both walk keys that they are given, so that a cached plan leaves out
- * all other days. No one else changes these rows meanwhile: a shard has one owner.
+ * The first statement finds the rows. The second statement changes them in both tables. It finds them by given keys, so that a cached plan leaves
+ * out the partitions of all other days. No other process changes these rows between the two statements: a shard has one owner.
  *
  * Locks these rows of `due` and `delivery`. Walks due_pkey once an endpoint, and delivery_pkey.
  *

@@ -61,8 +61,8 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
     ), before as materialized (
       select id, state, attempt_count, attempted_at, coalesce(next_attempt_at, created_at) as due_at, ${ANSWER_COLUMNS}
       from delivery
-      -- By the parameter, and not row by row: PostgreSQL 18.4 passed over the partition of one row in some hundred then (its Append pruned it
-      -- while it ran), and that attempt was gone from the history.
+      -- The ids are one parameter. This is no join with the rows of result: in such a join, PostgreSQL 18.4 wrongly pruned the partition of about one
+      -- row in a hundred while the plan ran. Then that attempt was missing in the history.
       where id = any (${ids}::uuid[]) and id between ${first}::uuid and ${last}::uuid
     ), settled as (
       update delivery

@@ -28,10 +28,11 @@ export interface PreviewRow {
 }
 
 /**
- * The deliveries that an endpoint's receiver never got: the newest `maxTaken` of them among the newest `maxScanned` deliveries of a period.
+ * Counts the deliveries that Herald gave up (exhausted or expired) and that were not sent again. Of a period, it looks at the newest `maxScanned`
+ * deliveries, and counts the newest `maxTaken` of the given-up ones among them.
  *
- * Locks nothing. Walks delivery_endpoint_id_id_idx from the period's end down, webhook_endpoint_pkey, what {@link neverSentAgain} walks,
- * and business_event_pkey once for each that is taken. The length of a body is known without reading it.
+ * Locks nothing. Uses the indexes delivery_endpoint_id_id_idx from the period's end down, webhook_endpoint_pkey, those of {@link neverSentAgain},
+ * and business_event_pkey once for each counted delivery. PostgreSQL stores the length of a body beside it, so no body is read.
  */
 export async function previewResend(queries: Reads, query: PreviewQuery): Promise<PreviewRow> {
   const { organizationId, endpointId, now, eventTypes, statusCodes, from, to, maxScanned, maxTaken } = query;

@@ -16,9 +16,9 @@ export interface BatchOptions<Item> {
  * Runs items in batches of as many as are there. While fewer than `maxRunning` run, an item starts one at the end of the current turn of the event
  * loop, so that a single item waits for no timer.
  *
- * A batch takes one item of each group in turn, as long as it has room: while an item waits, no other group gets more turns than the item's own group
- * needs to reach it. Groups without a running batch go first, in a batch of their own. So while one group has thousands of items, the items of
- * another group wait neither for its batches nor in them.
+ * A batch takes one item of each group in turn until it is full. So if an item is the third one of its group when it comes, every other group gets
+ * at most three turns before it. Groups that have no item in a running batch go first, in a batch of their own. So if one group has thousands of
+ * items, the items of another group seldom wait for its batches, or in them.
  *
  * @param run never throws
  */

@@ -98,8 +98,9 @@ const VALID_MS = 60_000;
 const MAX_KNOWN = 20_000;
 
 /**
- * A cache of subscriptions, filled from the answers of `storeEvents`. It is never invalidated: the owner rejects a stale entry by revision, the next
- * statement makes a delivery that the cache missed, and each statement refreshes it.
+ * A cache of subscriptions, filled from the answers of `storeEvents`. A change of an endpoint does not remove its entry: the owner rejects a stale
+ * entry by its revision, and the statement that stores the event makes a delivery that the cache missed. An entry is valid for {@link VALID_MS}. All
+ * entries are removed if a statement was slow or failed, and if there are too many.
  */
 function createDirectory(clock: Pick<Clock, "monotonicMs">) {
   const endpoints = new Map<string, SubscribedEndpoint>();

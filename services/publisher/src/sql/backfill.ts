@@ -54,10 +54,10 @@ export interface BackfilledPage extends WorkPage {
 }
 
 /**
- * Reads one page of the events of an endpoint's organization that come after a key, and creates the deliveries that the endpoint lacks. In the same
- * statement it stores the cursor and renews the lease, or ends the pass if the page is not full: after a slow statement another process may have the
- * catch-up already. When the pass has ended, the catch-up is due again, as it was requested or as the daily guard, in case an event was missed in an
- * unforeseen way.
+ * Reads one page of the events of an endpoint's organization that come after a key, and creates the deliveries that the endpoint lacks. The same
+ * statement stores the cursor and renews the lease, or ends the pass if the page is not full. It changes the catch-up only if this process still has
+ * the lease: after a slow statement, another process may have it. After the pass, the catch-up is due again: first at the time that the edit asked
+ * for (`again_at`), then once a day as the guard, in case an event was missed for an unforeseen reason.
  *
  * An endpoint that is disabled gets nothing, and its catch-up rests until the resume sets a time again. The catch-up of a deleted endpoint is
  * removed.

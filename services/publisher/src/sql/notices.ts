@@ -94,9 +94,8 @@ export interface TakenNotice {
 }
 
 /**
- * Takes due notices, oldest first, and moves their time past a lease, so that no other process publishes them; those of a process that dies are due
- * again when the lease ends. The attempts are read here and not when the notice is made, since a settlement can't see the rows of another one that it
- * waited for.
+ * Takes due notices, the oldest first, and moves their time to the end of a lease, so that no other process publishes them meanwhile. If this process
+ * dies, they are due again when the lease ends. The failed attempts are read here, so that the statements that make notices do not read the history.
  *
  * Locks the notices that it takes, skips those that others lock. Walks notice_publish_at_id_idx, delivery_attempt_pkey and delivery_pkey for each
  * attempt.

@@ -62,10 +62,10 @@ const MAX_HANDED_OVER = 1_000;
  * A delivery that the endpoint's owner has stored already, since the event was handed over on arrival (record-arrived.ts), is left alone: whichever
  * statement comes first, the delivery is the same row, and it is due only if it has not ended.
  *
- * An event goes to the endpoints that are enabled, want it, and were created before it occurred. These may be thousands, so the pages bound the rows
- * of a statement, and not the number of events. Ids are functions of the event, so existing rows are left alone. So an event that comes again gets
- * its pages like a new one: the process that stored it may have died between two of them. The row that was stored first decides the type of the
- * event.
+ * An event goes to the endpoints that are enabled, subscribe to its type, and were created no later than it occurred. An event may have thousands of
+ * endpoints, so a statement makes only a page of its deliveries: the number of events alone would not limit the rows of a statement. The ids are
+ * functions of the event, so existing rows stay as they are. An event that comes again gets its pages like a new one, since the process that stored
+ * it may have died between two pages. If its type differs then, the type that was stored first counts.
  *
  * Another transaction may store an event at the same moment. This statement waits for it, but can't see its row. Such an event counts as unfinished,
  * and the next statement sees the row.

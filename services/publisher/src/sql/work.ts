@@ -11,7 +11,7 @@ export interface Work {
 export interface WorkPage {
   /** False if another process has taken the work over, or the work was requested again. */
   held: boolean;
-  /** True if the page was not full, so the work is over. */
+  /** True if the turn ends with this page: nothing is left to do now, or each page is a turn of its own (resends). */
   ended: boolean;
   deliveryCount: number;
 }
