@@ -6,43 +6,36 @@ import type { Channel, Options } from "amqplib";
  */
 const BUCKETS: readonly string[] = [..."0123456789abcdef"];
 
-/** The exchanges and queues of one Herald. */
-export interface Names {
-  /** Topic exchange that product services publish business events to, by event type. */
-  eventsExchange: string;
-  /**
-   * The business events, for the publisher: a queue for each bucket of organizations, in the order of the buckets. Internal: their names are no contract.
-   */
-  inboxQueues: readonly string[];
-  /** The second queue of each bucket, in the order of `inboxQueues`: publishers move a flood's events there. */
-  behindQueues: readonly string[];
-  /** Both: all queues that business events wait in to be stored. */
-  eventQueues: readonly string[];
-  /** Events that break the contract, with the reason in a header. Operators' programs read it by this name. */
-  rejectedQueue: string;
-  /**
-   * Direct exchange by which publishers hand deliveries over to dispatchers; the key is the id of the dispatcher's process. Only
-   * publishers' user may write to it: a dispatcher takes what it signs and sends from nowhere else.
-   */
-  dispatchExchange: string;
-  /** Direct exchange by which the management API reaches dispatchers, by the same key; only its user may write to it. */
-  requestsExchange: string;
-  /** The topic exchange of notices, which the product may pass on to an organization's admins. */
-  noticesExchange: string;
-}
+export type Names = ReturnType<typeof names>;
 
-/** @param namespace first part of every name, "herald" unless several Heralds share a broker */
-export function names(namespace: string): Names {
-  const inboxQueues = BUCKETS.map((bucket) => inboxQueueOf(namespace, bucket));
-  const behindQueues = inboxQueues.map(behindQueueOf);
+/**
+ * The exchanges and queues of one Herald.
+ *
+ * @param namespace first part of every name, "herald" unless several Heralds share a broker
+ */
+export function names(namespace: string) {
+  const inboxQueues: readonly string[] = BUCKETS.map((bucket) => inboxQueueOf(namespace, bucket));
+  const behindQueues: readonly string[] = inboxQueues.map(behindQueueOf);
+  const eventQueues: readonly string[] = [...inboxQueues, ...behindQueues];
   return {
+    /** Topic exchange that product services publish business events to, by event type. */
     eventsExchange: `${namespace}.events`,
+    /** The business events, for the publisher: a queue for each bucket of organizations, in the order of the buckets. Internal: no contract. */
     inboxQueues,
+    /** The second queue of each bucket, in the order of `inboxQueues`: publishers move a flood's events there. */
     behindQueues,
-    eventQueues: [...inboxQueues, ...behindQueues],
+    /** All queues in which business events wait to be stored. */
+    eventQueues,
+    /** Events that break the contract, with the reason in a header. Operators' programs read it by this name. */
     rejectedQueue: `${namespace}.events.rejected`,
+    /**
+     * Direct exchange by which publishers hand deliveries over to dispatchers; the key is the id of the dispatcher's process. Only
+     * publishers' user may write to it: a dispatcher takes what it signs and sends from nowhere else.
+     */
     dispatchExchange: `${namespace}.dispatch`,
+    /** Direct exchange by which the management API reaches dispatchers, by the same key; only its user may write to it. */
     requestsExchange: `${namespace}.requests`,
+    /** The topic exchange of notices, which the product may pass on to an organization's admins. */
     noticesExchange: `${namespace}.notices`,
   };
 }

@@ -4,18 +4,7 @@ import { ConfigError } from "../config/read-config.ts";
 import type { Config } from "../config/settings.ts";
 
 /** How much a process may hold at once. */
-export interface MemoryBounds {
-  /** Business events that a publisher holds while they are stored, in bytes. */
-  inboxBytes: number;
-  /** Attempts of a dispatcher in flight at once, slow ones and manual deliveries included. */
-  inFlight: number;
-  /** Manual deliveries under way at once, slow ones included. */
-  manualDeliveries: number;
-  /** Bytes that the bodies above 8 KiB of attempts in flight may have together. */
-  bodiesBytes: number;
-  /** Connections of clients to the management API. */
-  clients: number;
-}
+export type MemoryBounds = ReturnType<typeof memoryBounds>;
 
 /** The memory that the operating system gives this process. */
 export interface MachineMemory {
@@ -45,21 +34,20 @@ const LEAST_MANUAL_DELIVERIES = 50;
  *
  * @throws ConfigError where the process may have less than it needs, or less than MEMORY_MIB says
  */
-export function memoryBounds(
-  config: Config<typeof memorySettings>,
-  machine: MachineMemory = thisMachine(),
-): MemoryBounds {
+export function memoryBounds(config: Config<typeof memorySettings>, machine: MachineMemory = thisMachine()) {
   const room = memoryBytes(config, machine) - BASE_BYTES;
   // Three eighths: most of what a dispatcher has in flight is connections.
   const inFlight = Math.floor((room * 3) / 8 / ATTEMPT_BYTES);
   return {
-    // A third.
+    /** Business events that a publisher holds while they are stored, in bytes: a third. */
     inboxBytes: Math.floor(room / 3),
+    /** Attempts of a dispatcher in flight at once, slow ones and manual deliveries included. */
     inFlight,
+    /** Manual deliveries under way at once, slow ones included. */
     manualDeliveries: Math.max(LEAST_MANUAL_DELIVERIES, Math.floor(inFlight / 20)),
-    // A twelfth: few bodies are large.
+    /** Bytes that the bodies above 8 KiB of attempts in flight may have together: a twelfth, since few bodies are large. */
     bodiesBytes: Math.floor(room / 12),
-    // An eighth.
+    /** Connections of clients to the management API: an eighth. */
     clients: Math.floor(room / 8 / CLIENT_BYTES),
   };
 }

@@ -2,21 +2,18 @@ const TICK_MS = 500;
 /** A pause of V8's collector, or another process on the processor, is shorter. */
 const STANDSTILL_MS = 1_000;
 
-/** Knows whether this process stood still: it was stopped, its machine slept, was moved or had no processor for it. */
-export interface Standstill {
-  /** Whether it stood still for a second or longer at some time within the last so many milliseconds. */
-  within(lastMs: number): boolean;
-  stop(): void;
-}
+export type Standstill = ReturnType<typeof watchStandstill>;
 
 /**
- * Looks at the clocks twice a second. The monotonic one does not count the sleep of a machine, so that the time of day is looked at too: where
- * somebody has set it, the process counts as having stood still once.
+ * Knows whether this process stood still: it was stopped, its machine slept, was moved or had no processor for it.
+ *
+ * Reads the clocks twice a second. The monotonic clock does not count the sleep of a machine, so the time of day is read too. If an operator sets
+ * the time of day, the process counts as having stood still once.
  */
 export function watchStandstill(
   monotonicMs: () => number = () => performance.now(),
   timeOfDayMs: () => number = Date.now,
-): Standstill {
+) {
   let ticked = { atMs: monotonicMs(), dayMs: timeOfDayMs() };
   let endedMs = Number.NEGATIVE_INFINITY;
 
@@ -30,7 +27,8 @@ export function watchStandstill(
   const timer = setInterval(tick, TICK_MS);
   timer.unref();
   return {
-    within(lastMs) {
+    /** Whether the process stood still for a second or longer within the last `lastMs` milliseconds. */
+    within(lastMs: number): boolean {
       // A timer of an attempt may be called before this one's, after the standstill.
       tick();
       return monotonicMs() - lastMs <= endedMs;
