@@ -14,28 +14,7 @@ export class TimeUnknownError extends Error {
   override message = "PostgreSQL has not said its time yet.";
 }
 
-/**
- * PostgreSQL's time, in this process: the monotonic clock, and its offset to what PostgreSQL says. So all processes go by one
- * clock, and it does not matter how wrong the time of day is on their machines, or whether it is changed.
- *
- * The offset is known by bounds: PostgreSQL's time less the moment of the question, and less that of the answer. Each further
- * answer can only narrow them. The offset is the middle of the best answer's; one that took longer moves it no further than its
- * bounds demand.
- *
- * An answer outside of the bounds says that PostgreSQL's clock has been set, that another server has become the primary, or that this
- * machine slept: the clock follows it at once. It never goes back by less than {@link STEP_BACK_MS}: it waits until that time has come.
- */
-export interface DatabaseClock extends Clock {
-  /** Never waits. @throws TimeUnknownError before the first answer */
-  now(): Date;
-  /** Resolves with the first answer. */
-  readonly known: Promise<void>;
-  isKnown(): boolean;
-  /** Takes an answer of PostgreSQL's. */
-  update(reading: TimeReading): void;
-  /** By how much the machine's time of day is ahead of PostgreSQL's, as far as that is certain; negative where it is behind. */
-  machineAheadMs(): number;
-}
+export type DatabaseClock = ReturnType<typeof createDatabaseClock>;
 
 /** How much one clock may gain on another: 500 ppm, the most that the kernel lets NTP correct. So the bounds get wider with time. */
 const DRIFT = 500e-6;
@@ -49,8 +28,20 @@ interface Bounds {
   high: number;
 }
 
-/** @param machine a test's, where it is to be steered */
-export function createDatabaseClock(machine: Clock = machineClock): DatabaseClock {
+/**
+ * PostgreSQL's time, in this process: the monotonic clock, and its offset to what PostgreSQL says. So all processes go by one
+ * clock, and it does not matter how wrong the time of day is on their machines, or whether it is changed.
+ *
+ * The offset is known by bounds: PostgreSQL's time less the moment of the question, and less that of the answer. Each further
+ * answer can only narrow them. The offset is the middle of the best answer's; one that took longer moves it no further than its
+ * bounds demand.
+ *
+ * An answer outside of the bounds says that PostgreSQL's clock has been set, that another server has become the primary, or that this
+ * machine slept: the clock follows it at once. It never goes back by less than {@link STEP_BACK_MS}: it waits until that time has come.
+ *
+ * @param machine the clock of a test that steers it
+ */
+export function createDatabaseClock(machine: Clock = machineClock) {
   let offset: (Bounds & { likely: number; atMs: number }) | undefined;
   /** The latest time that was given. */
   let latestMs = Number.NEGATIVE_INFINITY;
@@ -66,16 +57,19 @@ export function createDatabaseClock(machine: Clock = machineClock): DatabaseCloc
   }
 
   return {
+    /** Resolves with the first answer. */
     known,
     isKnown: () => offset !== undefined,
     monotonicMs: machine.monotonicMs,
+    /** Never waits. @throws TimeUnknownError before the first answer */
     now() {
       const atMs = machine.monotonicMs();
       const ms = atMs + offsetAt(atMs).likely;
       if (ms > latestMs || ms < latestMs - STEP_BACK_MS) latestMs = ms;
       return new Date(latestMs);
     },
-    update({ askedMs, databaseMs, answeredMs }) {
+    /** Takes an answer of PostgreSQL's. */
+    update({ askedMs, databaseMs, answeredMs }: TimeReading) {
       const read = { low: databaseMs - answeredMs, high: databaseMs - askedMs };
       const known = offset && offsetAt(answeredMs);
       const both = known && { low: Math.max(known.low, read.low), high: Math.min(known.high, read.high) };
@@ -87,6 +81,7 @@ export function createDatabaseClock(machine: Clock = machineClock): DatabaseCloc
       }
       becomeKnown();
     },
+    /** By how much the machine's time of day is ahead of PostgreSQL's, as far as that is certain; negative if it is behind. */
     machineAheadMs() {
       const atMs = machine.monotonicMs();
       const { low, high } = offsetAt(atMs);
