@@ -20,11 +20,11 @@ import { assertTls, outagesInWords } from "./tls.ts";
 import { declareOwnerQueue, declareTopology, names, ownerQueueOf, type Side } from "./topology.ts";
 
 /**
- * Publishes a message that no queue takes, again and again. A broker whose memory or disk alarm is set tells only a connection that
+ * Publishes a message that no queue takes, again and again. A broker whose memory or disk alarm is set notifies only a connection that
  * publishes. It blocks all emitters meanwhile, so there is no event, and nothing that Herald would publish by itself.
  *
- * @param exchange a direct one, which drops what has a key that no queue is bound by
- * @returns what ends it
+ * @param exchange a direct exchange, which drops messages whose key binds no queue
+ * @returns a function that ends the probing
  */
 export function probeForAlarms(connection: BrokerScope["connection"], exchange: string, everyMs: number): () => void {
   // It stays open: a broker in alarm answers nothing more on the connection, not even a channel's close.

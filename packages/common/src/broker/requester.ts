@@ -5,7 +5,7 @@ import type { Message } from "amqplib";
 export interface Request {
   exchange: string;
   routingKey: string;
-  /** JSON, UTF-8. Stays in the queue where no answer comes in time: a request must be worth doing late. */
+  /** JSON, UTF-8. Stays in the queue if no answer comes in time: a request must be worth doing late. */
   content: Buffer;
   headers?: Record<string, unknown>;
   /** From the call to the answer, any reconnection included. */

@@ -76,7 +76,7 @@ export type Side = "management-api" | "publisher" | "dispatcher";
  * this before it works, so the order in which services start, and a queue that was deleted, do not matter.
  *
  * @param side of all three if absent
- * @throws where an exchange or a queue exists with other arguments (406). These can't be changed in place: the queue has
+ * @throws if an exchange or a queue exists with other arguments (406). These can't be changed in place: the queue has
  * to be emptied and deleted by hand.
  */
 export async function declareTopology(channel: Channel, namespace: string, side?: Side): Promise<void> {
@@ -107,7 +107,7 @@ export function ownerQueueOf(namespace: string, ownerId: string): string {
 
 /**
  * Declares the queue of one dispatcher, which ends with its connection. What it loses is in PostgreSQL, where the shards' owners look
- * every few seconds. So it is kept in memory only, and the oldest is dropped where too much waits.
+ * every few seconds. So it is kept in memory only, and the oldest message is dropped if too much waits.
  */
 export async function declareOwnerQueue(channel: Channel, namespace: string, ownerId: string): Promise<void> {
   const { dispatchExchange, requestsExchange } = names(namespace);

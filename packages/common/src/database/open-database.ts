@@ -62,7 +62,7 @@ const ANSWER_GRACE_MS = 2_000;
  * Opens a pool on a PostgreSQL database, with Prisma in front. Connects with the first query, so it returns at once
  * also when PostgreSQL is not there yet.
  *
- * @throws ConfigError where the URL says something else about TLS than `ca` does
+ * @throws ConfigError if the URL and `ca` disagree about TLS
  */
 export function openDatabase(url: string, options: DatabaseOptions = {}) {
   const settings: pg.PoolConfig = {

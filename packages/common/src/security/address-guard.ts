@@ -94,7 +94,7 @@ export function isAllowedAddress(ip: string, { allowed, denied, nat64Prefixes }:
   return isPublicUnicast(address) || contains(allowed, address);
 }
 
-/** fe80::/10, as a resolver writes it. That of IPv4 is where clouds tell secrets, so a name that has one is not left to its other addresses. */
+/** fe80::/10, as a resolver writes it. Clouds serve secrets at link-local addresses of IPv4, so a name with one of those is refused as a whole. */
 const LINK_LOCAL = /^fe[89ab][0-9a-f]:/i;
 
 /** The first ones, in their order; where there are more than `most`, some of each family. */

@@ -32,7 +32,7 @@ const LEAST_MANUAL_DELIVERIES = 50;
  * Shares out the memory of a process: what is above {@link BASE_BYTES}. All shares together are eleven twelfths of it, so that
  * `herald serve`, which is all three services, has the same.
  *
- * @throws ConfigError where the process may have less than it needs, or less than MEMORY_MIB says
+ * @throws ConfigError if the process may have less than it needs, or less than MEMORY_MIB says
  */
 export function memoryBounds(config: Config<typeof memorySettings>, machine: MachineMemory = thisMachine()) {
   const room = memoryBytes(config, machine) - BASE_BYTES;

@@ -24,7 +24,7 @@ export interface OperationsOptions {
 
 /**
  * Serves what operators and orchestrators ask of a process, on a port of its own:
- * `/healthz` (it runs), `/readyz` (which parts can be used; 503 where one can't that it needs), `/metrics` (Prometheus).
+ * `/healthz` (it runs), `/readyz` (which parts can be used; 503 if it needs one that can't), `/metrics` (Prometheus).
  */
 export async function startOperationsServer(options: OperationsOptions) {
   for (const registry of options.registries) exportDependencies(registry, options.checks);

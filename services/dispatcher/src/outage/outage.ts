@@ -108,7 +108,7 @@ export function createOutage(parts: Parts) {
     // A working egress proxy says nothing about the way behind it.
     if (layer === "connections") return (await probe.isWayOpen()) ? undefined : true;
     if (await probe.areNamesAnswered()) return false;
-    // If the name servers answer nobody, no receiver is to blame, however few there are. Not if a receiver is reached without a name: it would
+    // If the name servers answer no question, no receiver is to blame, however few there are. Not if a receiver is reached without a name: it would
     // wait as well. A dispatcher that starts in an outage looks at any receivers.
     const receivers = reached.size > 0 ? lately() : await others(SAMPLE);
     return receivers.length > 0 && inLayer("names", receivers).length === receivers.length;
