@@ -4,28 +4,7 @@ import type { Outages } from "./outages.ts";
 import { endsWithin } from "./timing.ts";
 
 /** A connection that recovers by itself, as often as needed. */
-export interface Connection {
-  /** Open right now. */
-  isUp(): boolean;
-  /** The broker takes no messages for now (its memory or disk alarm). */
-  isBlocked(): boolean;
-  /** Why nothing can be sent right now, in words; undefined if something can. */
-  obstacle(): string | undefined;
-  /** Resolves once it is open, or when the signal aborts. */
-  whenUp(signal: AbortSignal): Promise<void>;
-  /** @throws if it is not open */
-  openChannel(): Promise<Channel>;
-  /** @throws if it is not open */
-  openConfirmChannel(): Promise<ConfirmChannel>;
-  /** Calls the listener after each change of `isUp` and `isBlocked`, until the function that it returns is called. */
-  onChange(listener: () => void): () => void;
-  /**
-   * Stops or resumes reading from the socket. While reading is stopped, data waits in the socket and at the broker, which sends
-   * no more than both have room for. A connection that has recovered reads.
-   */
-  rest(isResting: boolean): void;
-  close(): Promise<void>;
-}
+export type Connection = ReturnType<typeof openConnection>;
 
 export interface ConnectionOptions {
   /** amqp://user:password@host:port/vhost, or amqps:// */
@@ -53,7 +32,7 @@ const BACKOFF = { initialDelay: 100, factor: 2, maxDelay: 5_000, jitter: 0.2, ma
  *
  * @throws if the URL is not an AMQP URL
  */
-export function openConnection({ url, name, ca, outages, closeTimeoutMs }: ConnectionOptions): Connection {
+export function openConnection({ url, name, ca, outages, closeTimeoutMs }: ConnectionOptions) {
   let live: ChannelModel | undefined;
   let blocked = false;
   let closing = false;
@@ -121,6 +100,10 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
     socket.read = (size) => (resting === undefined ? read(size) : null);
   }
 
+  /**
+   * Stops or resumes reading from the socket. While reading is stopped, data waits in the socket and at the broker, which sends
+   * no more than both have room for. A connection that has recovered reads.
+   */
   function rest(isResting: boolean): void {
     if (isResting === (resting !== undefined)) return;
     clearInterval(resting);
@@ -140,14 +123,18 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
   }
 
   return {
+    /** Open right now. */
     isUp: () => live !== undefined,
+    /** The broker takes no messages for now (its memory or disk alarm). */
     isBlocked: () => blocked,
+    /** Why nothing can be sent right now, in words; undefined if something can. */
     obstacle: () => {
       if (live === undefined) return `the broker can't be reached (${problem})`;
       return blocked ? "the broker takes no messages for now (its memory or disk alarm)" : undefined;
     },
-    whenUp: (signal) =>
-      new Promise((resolve) => {
+    /** Resolves once it is open, or when the signal aborts. */
+    whenUp: (signal: AbortSignal) =>
+      new Promise<void>((resolve) => {
         if (live !== undefined || signal.aborted) return resolve();
         const check = () => {
           if (live === undefined && !signal.aborted) return;
@@ -158,9 +145,12 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
         listeners.add(check);
         signal.addEventListener("abort", check);
       }),
-    openChannel: async () => current().createChannel(),
-    openConfirmChannel: async () => current().createConfirmChannel(),
-    onChange: (listener) => {
+    /** @throws if it is not open */
+    openChannel: async (): Promise<Channel> => current().createChannel(),
+    /** @throws if it is not open */
+    openConfirmChannel: async (): Promise<ConfirmChannel> => current().createConfirmChannel(),
+    /** Calls the listener after each change of `isUp` and `isBlocked`, until the function that it returns is called. */
+    onChange: (listener: () => void) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },

@@ -1,20 +1,6 @@
 import type { Channel, ConsumeMessage } from "amqplib";
 
-/** Settles the messages of one channel: each at most once, and only while the channel is open. */
-export interface Settlements {
-  /** To be called for each message that arrives, in the order of arrival, without a gap. */
-  add(message: ConsumeMessage): void;
-  /** True while the message is not settled and its channel is open. */
-  isUnsettled(message: ConsumeMessage): boolean;
-  /** `ack`, `requeue` and `reject` do nothing for a message that is settled already. */
-  ack(message: ConsumeMessage): void;
-  requeue(message: ConsumeMessage): void;
-  reject(message: ConsumeMessage): void;
-  /** Resolves when no message is left unsettled, and all acknowledgements have been sent. */
-  drained(): Promise<void>;
-  /** To be called when the channel has ended: settling does nothing from then on, and the broker delivers unsettled messages again. */
-  abandon(): void;
-}
+export type Settlements = ReturnType<typeof settleOn>;
 
 /**
  * The longest time that an acknowledgement waits to be sent with others. The broker does not wait meanwhile: `enough` acknowledgements, which are sent at
@@ -30,10 +16,12 @@ export interface SettlementOptions {
 }
 
 /**
+ * Settles the messages of one channel: each at most once, and only while the channel is open.
+ *
  * Acknowledgements are sent together, as one frame if possible: a quorum queue writes every acknowledgement frame to its
  * log, and each frame wakes the broker. They gather for some milliseconds, or until they are `enough`.
  */
-export function settleOn(channel: Pick<Channel, "ack" | "nack">, { enough, onBytes }: SettlementOptions): Settlements {
+export function settleOn(channel: Pick<Channel, "ack" | "nack">, { enough, onBytes }: SettlementOptions) {
   // Sets keep the order of insertion: the first is the oldest.
   const unsettled = new Set<ConsumeMessage>();
   let acknowledged: ConsumeMessage[] = [];
@@ -73,19 +61,23 @@ export function settleOn(channel: Pick<Channel, "ack" | "nack">, { enough, onByt
   }
 
   return {
-    add(message) {
+    /** To be called for each message that arrives, in the order of arrival, without a gap. */
+    add(message: ConsumeMessage) {
       unsettled.add(message);
       count(message.content.byteLength);
     },
-    isUnsettled: (message) => unsettled.has(message),
-    ack: (message) =>
+    /** True while the message is not settled and its channel is open. */
+    isUnsettled: (message: ConsumeMessage) => unsettled.has(message),
+    /** `ack`, `requeue` and `reject` do nothing for a message that is settled already. */
+    ack: (message: ConsumeMessage) =>
       settle(message, () => {
         acknowledged.push(message);
         if (acknowledged.length >= enough) flushing ??= setImmediate(flush);
         else gathering ??= setTimeout(flush, GATHER_MS);
       }),
-    requeue: (message) => settle(message, () => attempt(() => channel.nack(message, false, true))),
-    reject: (message) => settle(message, () => attempt(() => channel.nack(message, false, false))),
+    requeue: (message: ConsumeMessage) => settle(message, () => attempt(() => channel.nack(message, false, true))),
+    reject: (message: ConsumeMessage) => settle(message, () => attempt(() => channel.nack(message, false, false))),
+    /** Resolves when no message is left unsettled, and all acknowledgements have been sent. */
     drained: async () => {
       if (unsettled.size > 0) {
         await new Promise<void>((resolve) => {
@@ -94,6 +86,7 @@ export function settleOn(channel: Pick<Channel, "ack" | "nack">, { enough, onByt
       }
       if (acknowledged.length > 0) flush();
     },
+    /** To be called when the channel has ended: settling does nothing from then on, and the broker delivers unsettled messages again. */
     abandon: () => {
       unsettled.clear();
       count(-bytes);

@@ -107,15 +107,10 @@ export async function withBroker<T>(
   }
 }
 
-export interface QueueDepth {
-  queue: string;
-  /** Null if there is no such queue. */
-  messages: number | null;
-  consumers: number | null;
-}
+export type QueueDepth = Awaited<ReturnType<typeof depthOf>>;
 
-/** How many messages wait in a queue, and for how many consumers. Declares nothing. */
-export async function depthOf(connection: ChannelModel, queue: string): Promise<QueueDepth> {
+/** How many messages wait in a queue, and for how many consumers; null if there is no such queue. Declares nothing. */
+export async function depthOf(connection: ChannelModel, queue: string) {
   // Each question has a channel of its own, since a missing queue closes the channel.
   const channel = await connection.createChannel();
   channel.on("error", () => undefined);

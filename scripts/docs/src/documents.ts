@@ -12,10 +12,11 @@ import { escapeControls, eventSchemaFiles } from "@herald/contracts/schemas";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { dispatcherSettings } from "@herald/dispatcher";
 import { outboxTable } from "@herald/emitter/outbox";
-import { errorsPage, managementApiSettings, openApiDocument, published } from "@herald/management-api";
+import { managementApiSettings, openApiDocument, published } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
 import { withBlock, withBlocks } from "./blocks.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
+import { errorsPage } from "./errors-page.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
 
 /** The command that writes every generated document. `pnpm docs` alone is a command of pnpm itself. */

@@ -6,7 +6,6 @@ import { createAttempts } from "./attempt/attempt-delivery.ts";
 import { type DispatcherTuning, dispatcherSettings, FAILING_AFTER_FAILURES, readDispatcherConfig } from "./config.ts";
 import { createMetrics } from "./metrics.ts";
 import { createOutage } from "./outage/outage.ts";
-import { someReceivers } from "./outage/some-receivers.ts";
 import { watchStandstill } from "./outage/standstill.ts";
 import { createReadBacklog } from "./owner/backlog.ts";
 import { createManualDeliveries } from "./owner/manual-deliveries.ts";
@@ -21,7 +20,7 @@ import { startRates } from "./settle/rates.ts";
 import { createSettleQueue } from "./settle/settle-queue.ts";
 import { createShards } from "./shards/shards.ts";
 import { type Delivery, readBodies } from "./sql/describe-deliveries.ts";
-import { readConfiguration } from "./sql/read-configuration.ts";
+import { readConfiguration, someReceivers } from "./sql/read-configuration.ts";
 
 /**
  * How long a stop waits for PostgreSQL to take the last results. An attempt of 15 s (the default limit), and then its settlement, have time within

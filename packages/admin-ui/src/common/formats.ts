@@ -1,22 +1,12 @@
-/** How numbers and times are written for the person who looks at the page. The words around them are English. */
-export interface Formats {
-  /** A count: "1,303", "1.303". */
-  number(value: number): string;
-  /** With one digit behind the point: "1.3", "1,3". */
-  decimal(value: number): string;
-  /** A moment in the browser's zone, with its offset: "11/20/2026, 3:03:22 PM GMT+1". */
-  dateTime(iso: string, options?: { milliseconds: boolean }): string;
-  /** The hour of a day in the browser's zone, as charts have it: "2:00 PM", "14:00". */
-  hour(timeMs: number): string;
-  /** The same of a day: "11/20", "20.11.". */
-  day(timeMs: number): string;
-}
+type Formats = ReturnType<typeof formatsFor>;
 
 /**
+ * How numbers and times are written for the person who looks at the page. The words around them are English.
+ *
  * @param languages those of the browser, the preferred one first.
  * @param timeZone by default that of the browser.
  */
-export function formatsFor(languages: readonly string[], timeZone?: string): Formats {
+export function formatsFor(languages: readonly string[], timeZone?: string) {
   const locales = [...languages];
   const zone = timeZone === undefined ? {} : { timeZone };
   const number = new Intl.NumberFormat(locales);
@@ -37,11 +27,17 @@ export function formatsFor(languages: readonly string[], timeZone?: string): For
   const hour = new Intl.DateTimeFormat(locales, { hour: "numeric", minute: "2-digit", ...zone });
   const day = new Intl.DateTimeFormat(locales, { month: "numeric", day: "numeric", ...zone });
   return {
-    number: (value) => number.format(value),
-    decimal: (value) => decimal.format(value),
-    dateTime: (iso, options) => (options?.milliseconds ? milliseconds : seconds).format(new Date(iso)),
-    hour: (timeMs) => hour.format(new Date(timeMs)),
-    day: (timeMs) => day.format(new Date(timeMs)),
+    /** A count: "1,303", "1.303". */
+    number: (value: number) => number.format(value),
+    /** With one digit behind the point: "1.3", "1,3". */
+    decimal: (value: number) => decimal.format(value),
+    /** A moment in the browser's zone, with its offset: "11/20/2026, 3:03:22 PM GMT+1". */
+    dateTime: (iso: string, options?: { milliseconds: boolean }) =>
+      (options?.milliseconds ? milliseconds : seconds).format(new Date(iso)),
+    /** The hour of a day in the browser's zone, as charts have it: "2:00 PM", "14:00". */
+    hour: (timeMs: number) => hour.format(new Date(timeMs)),
+    /** A day in the same zone: "11/20", "20.11.". */
+    day: (timeMs: number) => day.format(new Date(timeMs)),
   };
 }
 
@@ -75,7 +71,7 @@ export function countdown(dueMs: number, nowMs: number): string {
   return `in ${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
-/** The same for everybody, as API and logs have it: "2026-11-20T14:03:22.187Z". */
+/** The same in every browser, as API and logs have it: "2026-11-20T14:03:22.187Z". */
 export function exact(iso: string): string {
   return new Date(iso).toISOString();
 }

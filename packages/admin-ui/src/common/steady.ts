@@ -46,24 +46,19 @@ function sameRows(some: readonly Row[], others: readonly Row[]): boolean {
   return some.length === others.length && some.every((row, index) => row === others[index]);
 }
 
-export interface HoverOrFocus {
-  /** The pointer or the keyboard's focus is in the element. */
-  isActive: boolean;
-  /** For the pointer: the element and the button of its waiting rows, which must not go while one moves to it. */
-  pointer: { onPointerEnter: () => void; onPointerLeave: () => void };
-  /** For the keyboard's focus. */
-  focus: { onFocus: () => void; onBlur: (event: FocusEvent<HTMLElement>) => void };
-}
+export type HoverOrFocus = ReturnType<typeof useHoverOrFocus>;
 
-export function useHoverOrFocus(): HoverOrFocus {
+export function useHoverOrFocus() {
   const [pointed, setPointed] = useState(false);
   const [focused, setFocused] = useState(false);
   return {
+    /** The pointer or the keyboard's focus is in the element. */
     isActive: pointed || focused,
+    /** For the pointer: the element and the button of its waiting rows, which must not go while the pointer moves to it. */
     pointer: { onPointerEnter: () => setPointed(true), onPointerLeave: () => setPointed(false) },
     focus: {
       onFocus: () => setFocused(true),
-      onBlur: (event) => {
+      onBlur: (event: FocusEvent<HTMLElement>) => {
         if (!event.currentTarget.contains(event.relatedTarget)) setFocused(false);
       },
     },

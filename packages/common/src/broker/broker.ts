@@ -15,9 +15,9 @@ import {
   startSender,
 } from "@herald/amqp";
 import type { Channel } from "amqplib";
-import { type Requester, startReplier, startRequester } from "./requester.ts";
+import { startReplier, startRequester } from "./requester.ts";
 import { assertTls, outagesInWords } from "./tls.ts";
-import { declareOwnerQueue, declareTopology, type Names, names, ownerQueueOf, type Side } from "./topology.ts";
+import { declareOwnerQueue, declareTopology, names, ownerQueueOf, type Side } from "./topology.ts";
 
 /**
  * Publishes a message that reaches no queue, at an interval, so that Herald notices a memory or disk alarm of the broker. RabbitMQ reports an alarm
@@ -82,38 +82,15 @@ export interface BrokerOptions {
 /** How often to ask. Monitoring shows an alarm within a minute, and an idle process is not woken up often. */
 const PROBE_MS = 10_000;
 
-/**
- * A process's way to the message broker. It connects by itself, and everything that was started on it works again after an
- * outage: no error of the broker needs an answer, except a `NotSentError`.
- */
-export interface Broker {
-  /** The names of this Herald's exchanges and queues. */
-  readonly names: Names;
-  /** Connected, not blocked, and everything that was started on it is set up. */
-  isReady(): boolean;
-  /** The broker takes no messages: its memory or disk alarm is set. Known within {@link BrokerOptions.probeMs}. */
-  isBlocked(): boolean;
-  /** Resolves once `isReady()`. @throws where it is closed before */
-  ready(): Promise<void>;
-  /** Takes business events, over a connection of their own: one that holds as many bytes as it may rests (`maxBytes`), and holds up nothing else. */
-  consumeEvents(options: ConsumerOptions): Consumer;
-  /** Consumes a dispatcher's own queue, by the id of its process: what publishers hand over, and what the management API asks for. */
-  consumeAsOwner(ownerId: string, options: Omit<ConsumerOptions, "queue">): Consumer;
-  publisher(options?: PublisherOptions): Publisher;
-  /** For messages that may get lost. */
-  sender(): Sender;
-  requester(): Requester;
-  inspector(): Inspector;
-  /** Closes what is still open, consumers first, and the connections. */
-  close(): Promise<void>;
-}
+export type Broker = ReturnType<typeof connectBroker>;
 
 /**
- * Returns at once, connected or not.
+ * A process's way to the message broker. It connects by itself, and everything that was started on it works again after an
+ * outage: no error of the broker needs an answer, except a `NotSentError`. Returns at once, connected or not.
  *
- * @throws where the URL is not an AMQP URL, or asks for no TLS although there is a `ca`
+ * @throws if the URL is not an AMQP URL, or asks for no TLS although there is a `ca`
  */
-export function connectBroker(brokerOptions: BrokerOptions): Broker {
+export function connectBroker(brokerOptions: BrokerOptions) {
   const { url, namespace, side, name, log, probeMs = PROBE_MS, ...others } = brokerOptions;
   assertTls(url, others.ca);
   const outages = outagesInWords(logOutages(log, { broker: URL.canParse(url) ? new URL(url).host : undefined }), url);
@@ -139,26 +116,34 @@ export function connectBroker(brokerOptions: BrokerOptions): Broker {
   const isReady = () => scopes().every((scope) => scope.isReady());
 
   return {
+    /** The names of this Herald's exchanges and queues. */
     names: own,
+    /** Connected, not blocked, and everything that was started on it is set up. */
     isReady,
+    /** The broker takes no messages: its memory or disk alarm is set. Known within {@link BrokerOptions.probeMs}. */
     isBlocked: () => sending.connection.isBlocked(),
+    /** Resolves once `isReady()`. @throws if the broker is closed before */
     ready: async () => {
       while (!isReady()) await Promise.all(scopes().map((scope) => scope.ready()));
     },
-    consumeEvents(options) {
+    /** Takes business events, over a connection of their own: one that holds as many bytes as it may rests (`maxBytes`), and holds up nothing else. */
+    consumeEvents(options: ConsumerOptions): Consumer {
       events ??= openBrokerScope({ url, name: `${name} (events)`, outages, declare, ...others });
       return startConsumer(events, options, { log });
     },
-    consumeAsOwner: (ownerId, options) => {
+    /** Consumes a dispatcher's own queue, by the id of its process: deliveries from publishers, and requests of the management API. */
+    consumeAsOwner: (ownerId: string, options: Omit<ConsumerOptions, "queue">): Consumer => {
       reply ??= startReplier(sending, log);
       const scope = { ...receiving, declare: (channel: Channel) => declareOwnerQueue(channel, namespace, ownerId) };
       const queue = ownerQueueOf(namespace, ownerId);
       return startConsumer(scope, { ...options, queue }, { log, reply });
     },
-    publisher: (options) => startPublisher(sending, options),
-    sender: () => startSender(sending),
+    publisher: (options?: PublisherOptions): Publisher => startPublisher(sending, options),
+    /** For messages that may get lost. */
+    sender: (): Sender => startSender(sending),
     requester: () => startRequester(sending),
     inspector: () => startInspector(receiving),
+    /** Closes what is still open, consumers first, and the connections. */
     close: async () => {
       stopProbing();
       await events?.close();
@@ -192,27 +177,18 @@ export function partOfBroker(broker: Broker): Broker {
   };
 }
 
-export interface QueueDepth {
-  /** How many messages wait; those that a consumer holds are not counted. */
-  messages: number;
-  consumers: number;
-}
+export type Inspector = ReturnType<typeof startInspector>;
 
-/** Looks at queues from outside. */
-export interface Inspector {
-  /** @throws where the broker is away, or there is no such queue */
-  depthOf(queue: string): Promise<QueueDepth>;
-  close(): Promise<void>;
-}
-
-/** An inspector has a channel of its own: the broker closes the channel on which a missing queue is asked for. */
-export function startInspector(scope: BrokerScope): Inspector {
+/** Looks at queues from outside. An inspector has a channel of its own: the broker closes the channel on which a missing queue is asked for. */
+export function startInspector(scope: BrokerScope) {
   const channel = maintainChannel(scope, { purpose: "inspector", open: scope.connection.openChannel });
   return {
-    depthOf: async (queue) => {
+    /** @throws if the broker is away, or there is no such queue */
+    depthOf: async (queue: string) => {
       const open = channel.current();
       if (open === undefined) throw new Error(`The broker can't be asked about the queue ${queue}: no channel.`);
       const { messageCount, consumerCount } = await open.checkQueue(queue);
+      // Messages that a consumer holds are not counted.
       return { messages: messageCount, consumers: consumerCount };
     },
     close: channel.close,

@@ -5,24 +5,14 @@ import type { Message } from "amqplib";
 export interface Request {
   exchange: string;
   routingKey: string;
-  /** JSON, UTF-8. Stays in the queue where no answer comes in time: a request must be worth doing late. */
+  /** JSON, UTF-8. Stays in the queue if no answer comes in time: a request must be worth doing late. */
   content: Buffer;
   headers?: Record<string, unknown>;
   /** From the call to the answer, any reconnection included. */
   timeoutMs: number;
 }
 
-export interface Requester {
-  /**
-   * Sends a message and waits for what its consumer makes of it (`IncomingMessage.reply`).
-   *
-   * @returns the answer; undefined if none came in time, where no queue takes it, and where the channel died
-   *   meanwhile: the answer's address died with it. The request may have been carried out in all of these cases.
-   */
-  request(request: Request): Promise<Buffer | undefined>;
-  /** Gives up what is under way, and closes the channel. */
-  close(): Promise<void>;
-}
+export type Requester = ReturnType<typeof startRequester>;
 
 /**
  * RabbitMQ's direct reply-to: a queue that exists only between this channel and the process that answers, so there is
@@ -36,7 +26,7 @@ interface Pending {
   answer(content: Buffer | undefined): void;
 }
 
-export function startRequester(scope: BrokerScope): Requester {
+export function startRequester(scope: BrokerScope) {
   const { connection } = scope;
   let closing = false;
   /** Not sent yet: there is no channel, or the broker takes no messages. */
@@ -91,7 +81,13 @@ export function startRequester(scope: BrokerScope): Requester {
   }
 
   return {
-    request: (request) =>
+    /**
+     * Sends a message and waits for the answer of its consumer (`IncomingMessage.reply`).
+     *
+     * @returns undefined if no answer came in time, if no queue takes the message, or if the channel died meanwhile:
+     *   the answer's address died with it. The request may have been carried out in all of these cases.
+     */
+    request: (request: Request): Promise<Buffer | undefined> =>
       new Promise((resolve) => {
         if (closing) return resolve(undefined);
         const pending: Pending = {

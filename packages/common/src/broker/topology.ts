@@ -6,43 +6,36 @@ import type { Channel, Options } from "amqplib";
  */
 const BUCKETS: readonly string[] = [..."0123456789abcdef"];
 
-/** The exchanges and queues of one Herald. */
-export interface Names {
-  /** Topic exchange to which product services publish business events. The routing key begins with the type and the organization's bucket. */
-  eventsExchange: string;
-  /**
-   * The business events, for the publisher: a queue for each bucket of organizations, in the order of the buckets. Internal: their names are no contract.
-   */
-  inboxQueues: readonly string[];
-  /** The second queue of each bucket, in the order of `inboxQueues`: publishers move a flood's events there. */
-  behindQueues: readonly string[];
-  /** Both: all queues that business events wait in to be stored. */
-  eventQueues: readonly string[];
-  /** Events that break the contract, with the reason in a header. Operators' programs read it by this name. */
-  rejectedQueue: string;
-  /**
-   * Direct exchange by which publishers hand deliveries over to dispatchers; the key is the id of the dispatcher's process. Only
-   * publishers' user may write to it: a dispatcher takes what it signs and sends from nowhere else.
-   */
-  dispatchExchange: string;
-  /** Direct exchange by which the management API reaches dispatchers, by the same key; only its user may write to it. */
-  requestsExchange: string;
-  /** The topic exchange of notices, which the product may pass on to an organization's admins. */
-  noticesExchange: string;
-}
+export type Names = ReturnType<typeof names>;
 
-/** @param namespace first part of every name, "herald" unless several Heralds share a broker */
-export function names(namespace: string): Names {
-  const inboxQueues = BUCKETS.map((bucket) => inboxQueueOf(namespace, bucket));
-  const behindQueues = inboxQueues.map(behindQueueOf);
+/**
+ * The exchanges and queues of one Herald.
+ *
+ * @param namespace first part of every name, "herald" unless several Heralds share a broker
+ */
+export function names(namespace: string) {
+  const inboxQueues: readonly string[] = BUCKETS.map((bucket) => inboxQueueOf(namespace, bucket));
+  const behindQueues: readonly string[] = inboxQueues.map(behindQueueOf);
+  const eventQueues: readonly string[] = [...inboxQueues, ...behindQueues];
   return {
+    /** Topic exchange to which product services publish business events. The routing key begins with the type and the organization's bucket. */
     eventsExchange: `${namespace}.events`,
+    /** The business events, for the publisher: a queue for each bucket of organizations, in the order of the buckets. Internal: no contract. */
     inboxQueues,
+    /** The second queue of each bucket, in the order of `inboxQueues`: publishers move a flood's events there. */
     behindQueues,
-    eventQueues: [...inboxQueues, ...behindQueues],
+    /** All queues in which business events wait to be stored. */
+    eventQueues,
+    /** Events that break the contract, with the reason in a header. Operators' programs read it by this name. */
     rejectedQueue: `${namespace}.events.rejected`,
+    /**
+     * Direct exchange by which publishers hand deliveries over to dispatchers; the key is the id of the dispatcher's process. Only
+     * publishers' user may write to it: a dispatcher takes what it signs and sends from nowhere else.
+     */
     dispatchExchange: `${namespace}.dispatch`,
+    /** Direct exchange by which the management API reaches dispatchers, by the same key; only its user may write to it. */
     requestsExchange: `${namespace}.requests`,
+    /** The topic exchange of notices, which the product may pass on to an organization's admins. */
     noticesExchange: `${namespace}.notices`,
   };
 }
@@ -83,7 +76,7 @@ export type Side = "management-api" | "publisher" | "dispatcher";
  * this before it works, so the order in which services start, and a queue that was deleted, do not matter.
  *
  * @param side of all three if absent
- * @throws where an exchange or a queue exists with other arguments (406). These can't be changed in place: the queue has
+ * @throws if an exchange or a queue exists with other arguments (406). These can't be changed in place: the queue has
  * to be emptied and deleted by hand.
  */
 export async function declareTopology(channel: Channel, namespace: string, side?: Side): Promise<void> {
@@ -114,7 +107,7 @@ export function ownerQueueOf(namespace: string, ownerId: string): string {
 
 /**
  * Declares the queue of one dispatcher, which ends with its connection. What it loses is in PostgreSQL, where the shards' owners look
- * every few seconds. So it is kept in memory only, and the oldest is dropped where too much waits.
+ * every few seconds. So it is kept in memory only, and the oldest message is dropped if too much waits.
  */
 export async function declareOwnerQueue(channel: Channel, namespace: string, ownerId: string): Promise<void> {
   const { dispatchExchange, requestsExchange } = names(namespace);

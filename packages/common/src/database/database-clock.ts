@@ -14,28 +14,7 @@ export class TimeUnknownError extends Error {
   override message = "PostgreSQL has not said its time yet.";
 }
 
-/**
- * PostgreSQL's time in this process: the monotonic clock, and its offset to PostgreSQL's answers. So all processes use one clock, and a wrong or
- * changed time of day on their machines does not matter.
- *
- * Each answer gives two bounds of the offset: PostgreSQL's time minus the local time of the answer, and minus that of the question. The clock keeps
- * the intersection of all answers' bounds, which widens slowly ({@link DRIFT}). The offset in use is the middle of the narrowest answer. A slower
- * answer moves it only if it lies outside the new bounds, and only to the nearest one.
- *
- * If the bounds of an answer do not overlap the known ones, PostgreSQL's clock was set, the primary changed, or this machine slept: the new offset is
- * used at once. If time would go back by less than {@link STEP_BACK_MS}, `now()` stands still until it is reached; by more, it jumps back.
- */
-export interface DatabaseClock extends Clock {
-  /** Never waits. @throws TimeUnknownError before the first answer */
-  now(): Date;
-  /** Resolves with the first answer. */
-  readonly known: Promise<void>;
-  isKnown(): boolean;
-  /** Takes an answer of PostgreSQL's. */
-  update(reading: TimeReading): void;
-  /** By how much the machine's time of day is ahead of PostgreSQL's, as far as that is certain; negative if it is behind. */
-  machineAheadMs(): number;
-}
+export type DatabaseClock = ReturnType<typeof createDatabaseClock>;
 
 /** How much one clock may gain on another: 500 ppm, the most that the kernel lets NTP correct. So the bounds get wider with time. */
 const DRIFT = 500e-6;
@@ -49,8 +28,21 @@ interface Bounds {
   high: number;
 }
 
-/** @param machine a test's, where it is to be steered */
-export function createDatabaseClock(machine: Clock = machineClock): DatabaseClock {
+/**
+ * PostgreSQL's time in this process: the monotonic clock, and its offset to PostgreSQL's answers. So all processes use one clock, and
+ * a wrong or changed time of day on their machines does not matter.
+ *
+ * Each answer gives two bounds of the offset: PostgreSQL's time less the moment of the question, and less that of the answer. The known
+ * bounds are the intersection of all answers. It widens slowly ({@link DRIFT}). The offset is the middle of the narrowest answer; an
+ * answer that took longer changes it no more than its bounds require.
+ *
+ * If the bounds of an answer do not overlap the known ones, PostgreSQL's clock was set, another server has become the primary, or this
+ * machine slept: the new offset is used at once. If time would go back by less than {@link STEP_BACK_MS}, `now()` stands still until it
+ * is reached; by more, it jumps back.
+ *
+ * @param machine the clock of a test that steers it
+ */
+export function createDatabaseClock(machine: Clock = machineClock) {
   let offset: (Bounds & { likely: number; atMs: number }) | undefined;
   /** The latest time that was given. */
   let latestMs = Number.NEGATIVE_INFINITY;
@@ -66,16 +58,19 @@ export function createDatabaseClock(machine: Clock = machineClock): DatabaseCloc
   }
 
   return {
+    /** Resolves with the first answer. */
     known,
     isKnown: () => offset !== undefined,
     monotonicMs: machine.monotonicMs,
+    /** Never waits. @throws TimeUnknownError before the first answer */
     now() {
       const atMs = machine.monotonicMs();
       const ms = atMs + offsetAt(atMs).likely;
       if (ms > latestMs || ms < latestMs - STEP_BACK_MS) latestMs = ms;
       return new Date(latestMs);
     },
-    update({ askedMs, databaseMs, answeredMs }) {
+    /** Takes an answer of PostgreSQL's. */
+    update({ askedMs, databaseMs, answeredMs }: TimeReading) {
       const read = { low: databaseMs - answeredMs, high: databaseMs - askedMs };
       const known = offset && offsetAt(answeredMs);
       const both = known && { low: Math.max(known.low, read.low), high: Math.min(known.high, read.high) };
@@ -87,6 +82,7 @@ export function createDatabaseClock(machine: Clock = machineClock): DatabaseCloc
       }
       becomeKnown();
     },
+    /** By how much the machine's time of day is ahead of PostgreSQL's, as far as that is certain; negative if it is behind. */
     machineAheadMs() {
       const atMs = machine.monotonicMs();
       const { low, high } = offsetAt(atMs);

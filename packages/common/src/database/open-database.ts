@@ -5,11 +5,11 @@ import pg from "pg";
 import type { Clock } from "../runtime/clock.ts";
 import { atMostEach } from "../runtime/repeat.ts";
 import { addressOf, Client, preparesStatements } from "./client.ts";
-import { createDatabaseClock, type DatabaseClock, type TimeReading } from "./database-clock.ts";
+import { createDatabaseClock, type TimeReading } from "./database-clock.ts";
 import { STATEMENT_TIMEOUT_MS } from "./database-defaults.ts";
 import { isStatementLost } from "./errors.ts";
 import { PrismaClient } from "./generated/client.ts";
-import { boundedReads, directQueries, type Queries, type Reads } from "./queries.ts";
+import { boundedReads, directQueries } from "./queries.ts";
 
 export interface DatabaseOptions {
   /** PEM certificates of the authorities that the server's certificate may come from; with them TLS is required and checked. */
@@ -34,23 +34,7 @@ export const KEEP_STATEMENTS =
   "Add pgbouncer=true to the query of DATABASE_URL, that of herald migrate too, and run herald migrate; or in PgBouncer 1.21 or newer " +
   "set max_prepared_statements = 200.";
 
-export interface Database {
-  /** For everything but the hot statements. Its first query takes memory and CPU, so a process may leave it unused. */
-  readonly prisma: PrismaClient;
-  /** For the hot statements, directly to PostgreSQL over the same connections. */
-  readonly queries: Queries;
-  /** Reads over the same connections. PostgreSQL ends a read after the given number of milliseconds (57014). */
-  readsWithin(timeoutMs: number): Reads;
-  /** PostgreSQL's time, from its answers to {@link ping}. */
-  readonly clock: DatabaseClock;
-  /**
-   * Asks PostgreSQL for its time, over a connection of its own, so that it doesn't wait for the work; rejects if there is none.
-   * However often it is called, PostgreSQL is asked once a second.
-   */
-  ping(): Promise<void>;
-  /** Lets running queries finish and closes every connection. Closing again does nothing. */
-  close(): Promise<void>;
-}
+export type Database = ReturnType<typeof openDatabase>;
 
 /** How long a query waits for a free or new connection before it fails. */
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -78,9 +62,9 @@ const ANSWER_GRACE_MS = 2_000;
  * Opens a pool on a PostgreSQL database, with Prisma in front. Connects with the first query, so it returns at once
  * also when PostgreSQL is not there yet.
  *
- * @throws ConfigError where the URL says something else about TLS than `ca` does
+ * @throws ConfigError if the URL and `ca` disagree about TLS
  */
-export function openDatabase(url: string, options: DatabaseOptions = {}): Database {
+export function openDatabase(url: string, options: DatabaseOptions = {}) {
   const settings: pg.PoolConfig = {
     ...addressOf(url, options.ca),
     Client,
@@ -112,14 +96,23 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     }),
   });
   return {
+    /** For everything but the hot statements. Its first query takes memory and CPU, so a process may leave it unused. */
     prisma,
+    /** For the hot statements, directly to PostgreSQL over the same connections. */
     queries: directQueries(pool, statementName),
-    readsWithin: (timeoutMs) => boundedReads(pool, statementName, timeoutMs),
+    /** Reads over the same connections. PostgreSQL ends a read after the given number of milliseconds (57014). */
+    readsWithin: (timeoutMs: number) => boundedReads(pool, statementName, timeoutMs),
+    /** PostgreSQL's time, from its answers to `ping`. */
     clock,
+    /**
+     * Asks PostgreSQL for its time, over a connection of its own, so that it doesn't wait for the work; rejects if there is none.
+     * However often it is called, PostgreSQL is asked once a second.
+     */
     ping: async () => {
       if (pingPool.ending) throw new Error("The database was closed.");
       await ping();
     },
+    /** Lets running queries finish and closes every connection. Closing again does nothing. */
     close: async () => {
       await prisma.$disconnect();
       await Promise.all([pool, pingPool].map((each) => each.ending || each.end()));

@@ -28,21 +28,14 @@ export class BlockedAddressError extends Error {
  */
 export const MOST_ADDRESSES = 8;
 
-/** Checks a host before each connection to it. */
-export interface AddressGuard {
-  /** For host literals, which Node connects to without any lookup: the error to fail with, or null for names and allowed addresses. */
-  checkLiteral(host: string): BlockedAddressError | null;
-  /**
-   * The `lookup` of a socket: addresses of the name, at most {@link MOST_ADDRESSES}, each of them allowed. The socket connects to what this
-   * returned and looks nothing up again, so a name whose answer changes meanwhile cannot lead it elsewhere.
-   */
-  lookup: LookupFunction;
-}
+export type AddressGuard = ReturnType<typeof createAddressGuard>;
 
 /**
+ * Checks a host before each connection to it.
+ *
  * @param resolve asks for addresses; tests give one with answers of their own
  */
-export function createAddressGuard(rules: AddressRules, resolve: Resolve): AddressGuard {
+export function createAddressGuard(rules: AddressRules, resolve: Resolve) {
   const isAllowed = (address: string) => isAllowedAddress(address, rules);
   // localhost is this machine whatever a DNS server says (RFC 6761), and only those of its addresses that are open.
   const loopback = [
@@ -61,18 +54,25 @@ export function createAddressGuard(rules: AddressRules, resolve: Resolve): Addre
     return ofBothFamilies(addresses, MOST_ADDRESSES);
   }
 
+  /**
+   * The `lookup` of a socket: addresses of the name, at most {@link MOST_ADDRESSES}, each of them allowed. The socket connects to the returned
+   * addresses and looks nothing up again, so a name whose answer changes meanwhile cannot lead it elsewhere.
+   */
+  const lookup: LookupFunction = (hostname, options, callback) => {
+    allowedAddresses(hostname).then(
+      (addresses) => {
+        const [first] = addresses as [LookupAddress];
+        if (options.all) callback(null, addresses);
+        else callback(null, first.address, first.family);
+      },
+      (error) => callback(error, []),
+    );
+  };
+
   return {
-    checkLiteral: (host) => (isIP(host) === 0 || isAllowed(host) ? null : new BlockedAddressError()),
-    lookup(hostname, options, callback) {
-      allowedAddresses(hostname).then(
-        (addresses) => {
-          const [first] = addresses as [LookupAddress];
-          if (options.all) callback(null, addresses);
-          else callback(null, first.address, first.family);
-        },
-        (error) => callback(error, []),
-      );
-    },
+    /** For host literals, which Node connects to without any lookup: the error to fail with, or null for names and allowed addresses. */
+    checkLiteral: (host: string) => (isIP(host) === 0 || isAllowed(host) ? null : new BlockedAddressError()),
+    lookup,
   };
 }
 
@@ -94,7 +94,7 @@ export function isAllowedAddress(ip: string, { allowed, denied, nat64Prefixes }:
   return isPublicUnicast(address) || contains(allowed, address);
 }
 
-/** fe80::/10, as a resolver writes it. That of IPv4 is where clouds tell secrets, so a name that has one is not left to its other addresses. */
+/** fe80::/10, as a resolver writes it. Clouds serve secrets at link-local addresses of IPv4, so a name with one of those is refused as a whole. */
 const LINK_LOCAL = /^fe[89ab][0-9a-f]:/i;
 
 /** The first ones, in their order; where there are more than `most`, some of each family. */

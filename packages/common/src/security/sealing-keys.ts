@@ -17,13 +17,7 @@ export class KeyMissingError extends SecretBoxError {
   override name = "KeyMissingError";
 }
 
-/** A pair of keys, as the two settings have its halves. */
-export interface SealingKeys {
-  /** The private key. It opens. */
-  SECRET_KEYS: string;
-  /** The public key. It seals, and is no secret. */
-  SECRET_SEALING_KEY: string;
-}
+export type SealingKeys = ReturnType<typeof newSealingKeys>;
 
 /** A key, and the id that each text names which is sealed to it. */
 export interface NamedKey {
@@ -34,8 +28,8 @@ export interface NamedKey {
 export const KEY_ID = /^[A-Za-z0-9_-]{1,32}$/;
 const HOW_TO = 'write it as "id:key", as herald keys make prints it';
 
-/** A new pair. An id must stay with its pair for as long as anything is sealed to it. */
-export function newSealingKeys(id: string): SealingKeys {
+/** A new pair, as the two settings have its halves: the private key opens, the public key seals and is no secret. An id must stay with its pair for as long as anything is sealed to it. */
+export function newSealingKeys(id: string) {
   const { privateKey, publicKey } = generateKeyPairSync("x25519");
   return {
     SECRET_KEYS: `${id}:${privateKey.export({ format: "der", type: "pkcs8" }).toString("base64")}`,

@@ -16,24 +16,8 @@ import {
   SecretBoxError,
 } from "./sealing-keys.ts";
 
-/**
- * Makes secrets unreadable for the database, and for itself: it has a public key only. A sealed text is bound to its context (the
- * id of the row it belongs to): moved to another row it does not open.
- */
-export interface SecretSealer {
-  /** The result is plain ASCII: `<key id>.<Base64url of an ephemeral public key, ciphertext and tag>`. */
-  seal(plaintext: string, context: string): string;
-}
-
-/** Has the private keys: it opens too, and seals to the public key of the newest. */
-export interface SecretBox extends SecretSealer {
-  /**
-   * @throws SecretBoxError where the key is missing from the ring, or the text was changed or belongs to another context
-   */
-  open(sealed: string, context: string): string;
-  /** False for what should be sealed again, so that older keys can leave the ring. */
-  isSealedWithNewest(sealed: string): boolean;
-}
+export type SecretSealer = ReturnType<typeof secretSealer>;
+export type SecretBox = ReturnType<typeof secretBox>;
 
 const CIPHER = "aes-256-gcm";
 const KEY_BYTES = 32;
@@ -45,31 +29,33 @@ const PUBLIC_KEY_BYTES = 32;
 const PURPOSE = "herald signing secret, 1";
 
 /**
- * Seals only.
+ * Makes secrets unreadable for the database, and for itself: it has a public key only. A sealed text is bound to its context (the
+ * id of the row it belongs to): moved to another row it does not open.
  *
  * @param sealingKey the setting `SECRET_SEALING_KEY`
  * @throws SecretBoxError that says what is wrong with it
  */
-export function secretSealer(sealingKey: string): SecretSealer {
+export function secretSealer(sealingKey: string) {
   const recipient = readSealingKey(sealingKey);
-  return { seal: (plaintext, context) => sealTo(recipient, plaintext, context) };
+  return { seal: (plaintext: string, context: string) => sealTo(recipient, plaintext, context) };
 }
 
 /**
- * Seals and opens.
+ * Has the private keys: it opens too, and seals to the public key of the newest.
  *
  * @param keys the setting `SECRET_KEYS`, newest first
  * @throws SecretBoxError that names every bad pair by its position and id
  */
-export function secretBox(keys: string): SecretBox {
+export function secretBox(keys: string) {
   const named = readSecretKeys(keys);
   const ring = new Map(named.map(({ id, key }) => [id, { privateKey: key, publicKey: createPublicKey(key) }]));
   const newest = { id: named[0].id, key: createPublicKey(named[0].key) };
 
   return {
-    seal: (plaintext, context) => sealTo(newest, plaintext, context),
+    seal: (plaintext: string, context: string) => sealTo(newest, plaintext, context),
 
-    open(sealed, context) {
+    /** @throws SecretBoxError if the key is missing from the ring, or the text was changed or belongs to another context */
+    open(sealed: string, context: string): string {
       const dot = sealed.indexOf(".");
       const keyId = sealed.slice(0, Math.max(dot, 0));
       const bytes = Buffer.from(sealed.slice(dot + 1), "base64url");
@@ -100,11 +86,12 @@ export function secretBox(keys: string): SecretBox {
       }
     },
 
-    isSealedWithNewest: (sealed) => sealed.startsWith(`${newest.id}.`),
+    /** False if the text should be sealed again, so that older keys can leave the ring. */
+    isSealedWithNewest: (sealed: string) => sealed.startsWith(`${newest.id}.`),
   };
 }
 
-/** Seals a text. The ephemeral private key is not kept, so a process that sealed can't open. */
+/** Seals a text to plain ASCII: `<key id>.<Base64url of an ephemeral public key, ciphertext and tag>`. The ephemeral private key is not kept, so a process that sealed can't open. */
 function sealTo(recipient: NamedKey, plaintext: string, context: string): string {
   const { privateKey, publicKey } = generateKeyPairSync("x25519");
   const ephemeral = bytesOf(publicKey);

@@ -4,21 +4,7 @@ import { ConfigError } from "../config/read-config.ts";
 import type { Config } from "../config/settings.ts";
 
 /** How much a process may hold at once. */
-export interface MemoryBounds {
-  /** Business events that a publisher holds while they are stored, in bytes. */
-  inboxBytes: number;
-  /** Attempts of a dispatcher in flight at once, slow ones and manual deliveries included. */
-  inFlight: number;
-  /** Manual deliveries under way at once, slow ones included. */
-  manualDeliveries: number;
-  /**
-   * The most bytes of all bodies above 8 KiB of attempts in flight. The same number is a second limit: for the smaller bodies of deliveries that wait
-   * in memory.
-   */
-  bodiesBytes: number;
-  /** Connections of clients to the management API. */
-  clients: number;
-}
+export type MemoryBounds = ReturnType<typeof memoryBounds>;
 
 /** The memory that the operating system gives this process. */
 export interface MachineMemory {
@@ -48,21 +34,20 @@ const LEAST_MANUAL_DELIVERIES = 50;
  *
  * @throws ConfigError if the process has less memory than it needs, or less than MEMORY_MIB
  */
-export function memoryBounds(
-  config: Config<typeof memorySettings>,
-  machine: MachineMemory = thisMachine(),
-): MemoryBounds {
+export function memoryBounds(config: Config<typeof memorySettings>, machine: MachineMemory = thisMachine()) {
   const room = memoryBytes(config, machine) - BASE_BYTES;
   // Three eighths: most of what a dispatcher has in flight is connections.
   const inFlight = Math.floor((room * 3) / 8 / ATTEMPT_BYTES);
   return {
-    // A third.
+    /** Business events that a publisher holds while they are stored, in bytes: a third. */
     inboxBytes: Math.floor(room / 3),
+    /** Attempts of a dispatcher in flight at once, slow ones and manual deliveries included. */
     inFlight,
+    /** Manual deliveries under way at once, slow ones included. */
     manualDeliveries: Math.max(LEAST_MANUAL_DELIVERIES, Math.floor(inFlight / 20)),
-    // A twelfth: few bodies are large.
+    /** The most bytes of all bodies above 8 KiB of attempts in flight: a twelfth, since few bodies are large. The same number is a second limit, for the smaller bodies of deliveries that wait in memory. */
     bodiesBytes: Math.floor(room / 12),
-    // An eighth.
+    /** Connections of clients to the management API: an eighth. */
     clients: Math.floor(room / 8 / CLIENT_BYTES),
   };
 }

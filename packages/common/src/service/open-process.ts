@@ -55,16 +55,7 @@ interface OpenOptions extends Pick<OperationsOptions, "conditions" | "worksWitho
 }
 
 /** A process with one service or several: one pool of connections to PostgreSQL, one way to the broker, one operations port. */
-export interface OpenProcess {
-  log: Log;
-  operationsPort: number;
-  /** Opens one of its services. */
-  open(service: Side, config: ServiceConfig, options: OpenOptions): Promise<OpenService>;
-  /** Several services: the process is ready when all have started. */
-  markStarted(service: string): void;
-  /** Closes what services share, the operations port last. The services must have been closed before. */
-  close(): Promise<void>;
-}
+export type OpenProcess = Awaited<ReturnType<typeof openProcess>>;
 
 /** The arguments of a service's start besides its environment; PostgreSQL's time and a process of its own if absent. */
 export interface StartOptions<Tuning = object> {
@@ -88,7 +79,7 @@ const TIME_INTERVAL_MS = 1_000;
  *
  * @throws ConfigError if a file of certificate authorities can't be used
  */
-export async function openProcess(services: readonly Side[], config: ServiceConfig): Promise<OpenProcess> {
+export async function openProcess(services: readonly Side[], config: ServiceConfig) {
   const [first] = services;
   const alone = services.length === 1 ? first : undefined;
   const name = alone ?? "serve";
@@ -137,6 +128,7 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
   });
   await asked;
 
+  /** Closes what services share, the operations port last. The services must have been closed before. */
   async function close(): Promise<void> {
     await broker.close();
     await asking.stop();
@@ -147,7 +139,12 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
   return {
     log,
     operationsPort: operations.port,
-    async open(service, ownConfig, { clock, facts, ...readiness }) {
+    /** Opens one of the process's services. */
+    async open(
+      service: Side,
+      ownConfig: ServiceConfig,
+      { clock, facts, ...readiness }: OpenOptions,
+    ): Promise<OpenService> {
       const registry = registries.get(service);
       if (registry === undefined) throw new Error(`${service} is none of this process's services.`);
       if (alone) {
@@ -176,7 +173,8 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
         },
       };
     },
-    markStarted: (service) => void started.add(service),
+    /** If there are several services, the process is ready when all have started. */
+    markStarted: (service: string) => void started.add(service),
     close,
   };
 }

@@ -103,12 +103,6 @@ export function exportDifferences(registry: Registry): Gauge {
   });
 }
 
-export interface FactsSaying {
-  /** How many processes of the same service are at work, this one included; 1 while PostgreSQL does not say. */
-  processes(): number;
-  stop(): Promise<void>;
-}
-
 /**
  * Says a process's facts in its row every ten seconds, and compares them with those of the others: a difference is a log line when it
  * comes, and counts in `herald_settings_differ` for as long as it lasts.
@@ -117,7 +111,7 @@ export function sayFacts(
   { queries, log, registry }: { queries: Queries; log: Log; registry: Registry },
   { id, service, facts }: Omit<Process, "name">,
   { intervalMs = SAY_INTERVAL_MS }: { intervalMs?: number | undefined } = {},
-): FactsSaying {
+) {
   const own: Process = { id, service, name: `${hostname()}:${process.pid}`, facts };
   const gauge = exportDifferences(registry);
   let said: readonly string[] = [];
@@ -142,6 +136,7 @@ export function sayFacts(
     },
   });
   return {
+    /** How many processes of the same service are at work, this one included; 1 while PostgreSQL does not say. */
     processes: () => processes,
     async stop() {
       const ended = saying.stop().then(() => endFacts(queries, id));

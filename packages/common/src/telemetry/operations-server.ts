@@ -7,11 +7,6 @@ import { createBoundedServer } from "../runtime/bounded-server.ts";
 /** Orchestrators, monitoring and a few people ask. */
 const MAX_CONNECTIONS = 100;
 
-export interface OperationsServer {
-  port: number;
-  close(): Promise<void>;
-}
-
 /** Checks of the parts that a service works with, by name; true when a part can be used now. */
 export type ReadinessChecks = Record<string, () => boolean | Promise<boolean>>;
 
@@ -29,9 +24,9 @@ export interface OperationsOptions {
 
 /**
  * Serves what operators and orchestrators ask of a process, on a port of its own:
- * `/healthz` (it runs), `/readyz` (which parts can be used; 503 where one can't that it needs), `/metrics` (Prometheus).
+ * `/healthz` (it runs), `/readyz` (which parts can be used; 503 if it needs one that can't), `/metrics` (Prometheus).
  */
-export async function startOperationsServer(options: OperationsOptions): Promise<OperationsServer> {
+export async function startOperationsServer(options: OperationsOptions) {
   for (const registry of options.registries) exportDependencies(registry, options.checks);
   const server = createBoundedServer(answer, { maxConnections: MAX_CONNECTIONS });
 
@@ -66,7 +61,7 @@ export async function startOperationsServer(options: OperationsOptions): Promise
   return {
     port: (server.address() as AddressInfo).port,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),

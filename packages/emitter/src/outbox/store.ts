@@ -12,24 +12,7 @@ export interface OutboxLag {
 
 export const COUNTED_AT_MOST = 10_000;
 
-/** A relay's operations on its table while it has the lock. */
-export interface LockedOutbox {
-  /** @param after the number behind which they are */
-  waiting(limit: number, after: string): Promise<Row[]>;
-  markSent(numbers: readonly string[]): Promise<void>;
-  setAside(refused: readonly { number: string; reason: string }[]): Promise<void>;
-}
-
-/** A relay's operations on an outbox. */
-export interface OutboxStore {
-  /** Does work as the only one that sends from this table; undefined, without having done it, while another relay does. */
-  locked<Result>(work: (outbox: LockedOutbox) => Promise<Result>): Promise<Result | undefined>;
-  /** Erases one step of the rows that were sent longer ago than that; returns their number. */
-  erase(options: { keptSeconds: number; limit: number }): Promise<number>;
-  /** Makes rows that were sent since then wait again, in steps; returns their number. */
-  replay(options: { since: Date; stepRows: number; onStep?: (rows: number) => void }): Promise<number>;
-  lag(): Promise<OutboxLag>;
-}
+export type LockedOutbox = ReturnType<typeof lockedOutbox>;
 
 /** A pool of clients, as of `pg`. */
 export interface Pool {
@@ -56,7 +39,8 @@ const IDLE_LIMIT = "set local idle_in_transaction_session_timeout = '60s'";
 /** Set whatever the database's default is: after a relay gets the lock, its reads have to show what the relay before has written. */
 const BEGIN = "begin isolation level read committed";
 
-export function outboxStore(pool: Pool, table: string): OutboxStore {
+/** A relay's operations on an outbox. */
+export function outboxStore(pool: Pool, table: string) {
   async function withClient<Result>(work: (client: Pick<PoolClient, "query">) => Promise<Result>): Promise<Result> {
     const client = await take(pool);
     let isBroken = true;
@@ -72,7 +56,8 @@ export function outboxStore(pool: Pool, table: string): OutboxStore {
   }
 
   return {
-    locked: (work) =>
+    /** Does work as the only relay that sends from this table; undefined, without having done it, while another relay does. */
+    locked: <Result>(work: (outbox: LockedOutbox) => Promise<Result>): Promise<Result | undefined> =>
       withClient(async (client) => {
         await client.query(BEGIN);
         const [row] = (await client.query(LOCK, [quoted(table)])).rows as { locked: boolean }[];
@@ -84,9 +69,11 @@ export function outboxStore(pool: Pool, table: string): OutboxStore {
         await client.query("commit");
         return result;
       }),
-    erase: ({ keptSeconds, limit }) =>
+    /** Erases one step of the rows that were sent longer ago than that; returns their number. */
+    erase: ({ keptSeconds, limit }: { keptSeconds: number; limit: number }) =>
       withClient(async (client) => (await client.query(eraseSent(table), [keptSeconds, limit])).rows.length),
-    replay: ({ since, stepRows, onStep }) =>
+    /** Makes rows that were sent since then wait again, in steps; returns their number. */
+    replay: ({ since, stepRows, onStep }: { since: Date; stepRows: number; onStep?: (rows: number) => void }) =>
       withClient(async (client) => {
         // By the database's clock, like the times of the rows.
         const [start] = (await client.query("select clock_timestamp()::text as now")).rows as { now: string }[];
@@ -103,17 +90,19 @@ export function outboxStore(pool: Pool, table: string): OutboxStore {
   };
 }
 
-function lockedOutbox(client: Pick<PoolClient, "query">, table: string): LockedOutbox {
+/** A relay's operations on its table while it has the lock. */
+function lockedOutbox(client: Pick<PoolClient, "query">, table: string) {
   return {
-    waiting: async (limit, after) => {
+    /** @param after the number behind which they are */
+    waiting: async (limit: number, after: string) => {
       const rows = (await client.query(waitingRows(table), [limit, after])).rows as Row[];
       await client.query(IDLE_LIMIT);
       return rows;
     },
-    markSent: async (numbers) => {
+    markSent: async (numbers: readonly string[]) => {
       if (numbers.length > 0) await client.query(markSent(table), [numbers]);
     },
-    setAside: async (refused) => {
+    setAside: async (refused: readonly { number: string; reason: string }[]) => {
       if (refused.length === 0) return;
       await client.query(setAside(table), [refused.map(({ number }) => number), refused.map(({ reason }) => reason)]);
     },

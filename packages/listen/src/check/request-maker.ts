@@ -40,20 +40,7 @@ export interface Deviation {
   headerType?: string;
 }
 
-/** Makes requests that are right except for the given deviation. */
-export interface RequestMaker {
-  /** Unix time in seconds. */
-  now: number;
-  secret: string;
-  type: EventType;
-  /** Two types other than that of the good requests. */
-  otherTypes: readonly EventType[];
-  event(fields?: Record<string, unknown>): Uint8Array;
-  signed(deviation?: Deviation): OutgoingRequest;
-  /** Adds a header, or removes all headers of this name if the value is null. `Signature` stands for the one with the prefix. */
-  withHeader(request: OutgoingRequest, name: HeraldHeader, value: string | null): OutgoingRequest;
-  valueOf(request: OutgoingRequest, name: HeraldHeader): string;
-}
+export type RequestMaker = ReturnType<typeof requestMaker>;
 
 export type HeraldHeader = "Signature" | "Timestamp" | "Event" | "Delivery-Id";
 
@@ -62,7 +49,8 @@ export function forgedSignature(scheme: Scheme): string {
   return scheme === "herald" ? `sha256=${"0".repeat(64)}` : `v1,${Buffer.alloc(32).toString("base64")}`;
 }
 
-export function requestMaker(options: MakerOptions): RequestMaker {
+/** Makes requests that are right except for the given deviation. */
+export function requestMaker(options: MakerOptions) {
   const { secret, eventType, headerPrefix, now: date, scheme, otherVerifies } = options;
   const now = Math.floor(date.getTime() / 1000);
   const nameOf = (header: HeraldHeader) =>
@@ -106,19 +94,23 @@ export function requestMaker(options: MakerOptions): RequestMaker {
   };
 
   return {
+    /** Unix time in seconds. */
     now,
     secret,
     type: eventType,
+    /** Two types other than that of the good requests. */
     otherTypes: EVENT_TYPES.filter((type) => type !== eventType).slice(0, 2),
-    event: (fields) => event(fields),
+    event: (fields?: Record<string, unknown>): Uint8Array => event(fields),
     signed,
-    withHeader: (request, header, value) => {
+    /** Adds a header, or removes all headers of this name if the value is null. `Signature` stands for the one with the prefix. */
+    withHeader: (request: OutgoingRequest, header: HeraldHeader, value: string | null): OutgoingRequest => {
       const name = nameOf(header);
       if (value !== null) return { ...request, headers: [...request.headers, name, value] };
       const kept = pairsOf(request.headers).filter(([each]) => each !== name);
       return { ...request, headers: kept.flat() };
     },
-    valueOf: ({ headers }, header) => pairsOf(headers).find(([name]) => name === nameOf(header))?.[1] ?? "",
+    valueOf: ({ headers }: OutgoingRequest, header: HeraldHeader): string =>
+      pairsOf(headers).find(([name]) => name === nameOf(header))?.[1] ?? "",
   };
 }
 

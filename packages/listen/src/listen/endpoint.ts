@@ -1,10 +1,3 @@
-/** An endpoint that was made for a listener. */
-export interface ListenerEndpoint {
-  /** The text of its signing secret. */
-  secret: string;
-  delete(): Promise<void>;
-}
-
 interface Created {
   endpoint: { id: string };
   signingSecret: string;
@@ -17,7 +10,7 @@ interface Created {
  * @param token of a user who may manage webhooks
  * @throws if Herald refuses, with its reason
  */
-export async function createEndpoint(herald: URL, token: string, url: string): Promise<ListenerEndpoint> {
+export async function createEndpoint(herald: URL, token: string, url: string) {
   const api = `${herald.href.replace(/\/$/, "")}/api/organization/integration-operations`;
   const ask = async (method: string, path: string, body?: object): Promise<unknown> => {
     const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };

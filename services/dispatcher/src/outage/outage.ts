@@ -25,21 +25,7 @@ interface Parts {
 /** Whose fault a result is. Herald's own is neither recorded nor counted, and the delivery is due again. */
 export type Fault = "theirs" | "ours";
 
-/**
- * Knows whether there is an outage of Herald's own: its name servers are dead, it has no route, its egress proxy is closed. An attempt without an
- * answer that overlaps an outage of Herald's own, or a standstill of this process, is no failure of its receiver.
- */
-export interface Outage {
-  /** Decides whose fault an attempt's result is. It takes some seconds if that is not known yet. Never rejects. */
-  judge(delivery: KnownReceiver, result: Pick<AttemptResult, "durationMs" | "failureKind" | "reached">): Promise<Fault>;
-  /** The listener is called at the end of each outage. */
-  onReturn(listener: () => void): void;
-  isOn(): boolean;
-  /** When the outage began; null if there is none. */
-  since(): Date | null;
-  /** Ends the probes. From now on, undecided results are Herald's fault. */
-  stop(): Promise<void>;
-}
+export type Outage = ReturnType<typeof createOutage>;
 
 const PROBE_EVERY_MS = 1_000;
 /** Receivers that one round of probes asks. */
@@ -74,13 +60,16 @@ interface Undecided {
 }
 
 /**
+ * Knows whether there is an outage of Herald's own: its name servers are dead, it has no route, its egress proxy is closed. An attempt without an
+ * answer that overlaps an outage of Herald's own, or a standstill of this process, is no failure of its receiver.
+ *
  * Names and connections are two layers: while the name servers are dead, receivers are still reached over open connections.
  *
  * A doubtful result waits while receivers that were reached lately are probed in its layer. If a probe reaches a receiver, the earlier failures are
  * the fault of their receivers. If a probe fails, it counts as one more failure. So Herald notices its own outage also at night, when there are few
  * deliveries, and five failed receivers of one provider are not taken for an outage of Herald.
  */
-export function createOutage(parts: Parts): Outage {
+export function createOutage(parts: Parts) {
   const { clock, probe, others, standstill, metrics, log, probeEveryMs = PROBE_EVERY_MS } = parts;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -243,7 +232,11 @@ export function createOutage(parts: Parts): Outage {
   }
 
   return {
-    async judge({ endpointId, organizationId, url }, { durationMs, failureKind, reached: hasReached }) {
+    /** Decides whose fault an attempt's result is. It takes some seconds if that is not known yet. Never rejects. */
+    async judge(
+      { endpointId, organizationId, url }: KnownReceiver,
+      { durationMs, failureKind, reached: hasReached }: Pick<AttemptResult, "durationMs" | "failureKind" | "reached">,
+    ): Promise<Fault> {
       const startedMs = clock.monotonicMs() - durationMs;
       const delivery = { endpointId, organizationId, url };
       if (hasReached) {
@@ -260,9 +253,12 @@ export function createOutage(parts: Parts): Outage {
       metrics.givenBack.inc();
       return "ours";
     },
-    onReturn: (listener) => void listeners.push(listener),
+    /** The listener is called at the end of each outage. */
+    onReturn: (listener: () => void) => void listeners.push(listener),
     isOn,
+    /** When the outage began; null if there is none. */
     since: () => since,
+    /** Ends the probes. From now on, undecided results are Herald's fault. */
     async stop() {
       stopping.abort();
       // Another dispatcher decides them.

@@ -2,21 +2,18 @@ const TICK_MS = 500;
 /** A pause of V8's collector, or another process on the processor, is shorter. */
 const STANDSTILL_MS = 1_000;
 
-/** Knows whether this process stood still: it was stopped, its machine slept, was moved or had no processor for it. */
-export interface Standstill {
-  /** Whether a standstill ended within the last `lastMs` milliseconds. One of 1.5 s or more is always noticed, one of less than 1 s never. */
-  within(lastMs: number): boolean;
-  stop(): void;
-}
+export type Standstill = ReturnType<typeof watchStandstill>;
 
 /**
+ * Knows whether this process stood still: it was stopped, its machine slept, was moved or had no processor for it.
+ *
  * Reads two clocks twice a second. The monotonic clock does not count the time in which the machine slept, so the time of day is read too. If the
  * time of day was set forward by 1.5 s or more, that counts as a standstill too.
  */
 export function watchStandstill(
   monotonicMs: () => number = () => performance.now(),
   timeOfDayMs: () => number = Date.now,
-): Standstill {
+) {
   let ticked = { atMs: monotonicMs(), dayMs: timeOfDayMs() };
   let endedMs = Number.NEGATIVE_INFINITY;
 
@@ -30,7 +27,8 @@ export function watchStandstill(
   const timer = setInterval(tick, TICK_MS);
   timer.unref();
   return {
-    within(lastMs) {
+    /** Whether a standstill ended within the last `lastMs` milliseconds. One of 1.5 s or more is always noticed, one of less than 1 s never. */
+    within(lastMs: number): boolean {
       // A timer of an attempt may be called before this one's, after the standstill.
       tick();
       return monotonicMs() - lastMs <= endedMs;

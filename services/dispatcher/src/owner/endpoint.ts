@@ -2,73 +2,51 @@ import { shardOf } from "@herald/common/database/shards";
 import type { Breaker } from "../admission/breaker.ts";
 import type { Permit } from "../admission/permits.ts";
 import type { Rate } from "../admission/rate.ts";
-import type { TurnTaker } from "../admission/turns.ts";
 import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { Configuration } from "../sql/read-configuration.ts";
-import { BEGINNING, type Cursor } from "../sql/read-due.ts";
+import { BEGINNING } from "../sql/read-due.ts";
+
+export type OwnedEndpoint = ReturnType<typeof newEndpoint>;
 
 /** The state of one endpoint at its owner. It is lost with the shard: PostgreSQL has everything that counts. */
-export interface OwnedEndpoint extends TurnTaker {
-  readonly shard: number;
-  /** The configuration of `configuredAtMs`; undefined before it was read. */
-  configuration: Configuration | undefined;
-  configuredAtMs: number;
-  /** When a message last said that it has changed: a configuration that was read before is stale. */
-  changedAtMs: number;
-  /** Undefined before the endpoint's health was read. */
-  breaker: Breaker | undefined;
-  rate: Rate | undefined;
-  /** Deliveries in memory whose attempts have not begun, in their order. */
-  ready: Delivery[];
-  /** Attempts that are not over, and the slow ones among them. */
-  inFlight: number;
-  slowInFlight: number;
-  /** Whether PostgreSQL may have due rows that are not in memory. */
-  hasMore: boolean;
-  /** All rows up to here are in memory, or have ended. */
-  cursor: Cursor;
-  /** Rows are being read. */
-  reading: boolean;
-  /** Rows were stored meanwhile that the reading may have missed. */
-  again: boolean;
-  /** Permits for rows that are being read. */
-  reserved: Permit[];
-  /** The earliest retry that is known, by PostgreSQL's clock. */
-  nextDueMs: number | undefined;
-  /** When a delivery last waited for the endpoint itself: it fails, or has as many attempts as it may. */
-  fullAtMs: number;
-  /** Nothing begins before this time, after an outage. */
-  restUntilMs: number;
-  /** The shard's owner before died: deliveries that may have been in flight must be marked before they are read. */
-  mark: boolean;
-  timer: NodeJS.Timeout | undefined;
-  /** Its shard was lost, or it was disabled or deleted: results still come, and no attempt begins any more. */
-  isGone: boolean;
-}
-
-export function newEndpoint(id: string, organizationId: string, rate: Rate | undefined): OwnedEndpoint {
+export function newEndpoint(id: string, organizationId: string, rate: Rate | undefined) {
   return {
     id,
     organizationId,
     shard: shardOf(id),
-    configuration: undefined,
+    /** The configuration of `configuredAtMs`; undefined before it was read. */
+    configuration: undefined as Configuration | undefined,
     configuredAtMs: Number.NEGATIVE_INFINITY,
+    /** When a message last said that it has changed: a configuration that was read before is stale. */
     changedAtMs: Number.NEGATIVE_INFINITY,
-    breaker: undefined,
+    /** Undefined before the endpoint's health was read. */
+    breaker: undefined as Breaker | undefined,
     rate,
-    ready: [],
+    /** Deliveries in memory whose attempts have not begun, in their order. */
+    ready: [] as Delivery[],
+    /** Attempts that are not over, and the slow ones among them. */
     inFlight: 0,
     slowInFlight: 0,
+    /** Whether PostgreSQL may have due rows that are not in memory. */
     hasMore: false,
+    /** All rows up to here are in memory, or have ended. */
     cursor: BEGINNING,
+    /** Rows are being read. */
     reading: false,
+    /** Rows were stored meanwhile that the reading may have missed. */
     again: false,
-    reserved: [],
-    nextDueMs: undefined,
+    /** Permits for rows that are being read. */
+    reserved: [] as Permit[],
+    /** The earliest retry that is known, by PostgreSQL's clock. */
+    nextDueMs: undefined as number | undefined,
+    /** When a delivery last waited for the endpoint itself: it fails, or has as many attempts as it may. */
     fullAtMs: Number.NEGATIVE_INFINITY,
+    /** Nothing begins before this time, after an outage. */
     restUntilMs: Number.NEGATIVE_INFINITY,
+    /** The shard's owner before died: deliveries that may have been in flight must be marked before they are read. */
     mark: false,
-    timer: undefined,
+    timer: undefined as NodeJS.Timeout | undefined,
+    /** Its shard was lost, or it was disabled or deleted: results still come, and no attempt begins any more. */
     isGone: false,
   };
 }

@@ -50,32 +50,7 @@ export interface OwnerOptions {
   bounds: { inFlight: number; bodiesBytes: number };
 }
 
-/**
- * The endpoints of this dispatcher's shards. It alone makes their attempts, so it knows what is in flight, what was handed over, whether PostgreSQL
- * has more, when the next retry is due, and the health of each endpoint. It writes none of that down: if it forgets something, or its successor needs
- * it, PostgreSQL has it.
- */
-export interface Owner {
-  /** A publisher has stored these deliveries, or will in a moment. */
-  handedOver(handOver: HandOver): void;
-  /** The management API has changed an endpoint, or deleted it. */
-  changed(change: EndpointChanged): void;
-  /** A sweep has found these endpoints to have work. */
-  found(endpoints: readonly EndpointWithWork[], options: { crashed: ReadonlySet<number> }): void;
-  /**
-   * Attempts a manual delivery at once, or puts it in the line of its endpoint.
-   *
-   * @returns the outcome of the attempt; undefined if the delivery has to wait
-   */
-  manual(delivery: Delivery, isWithinCaps: boolean): Promise<Served> | undefined;
-  lost(shards: readonly number[]): void;
-  /** Attempts may begin again after an outage or a time without PostgreSQL. */
-  wake(): void;
-  /** Attempts of the shard that are not settled. */
-  inFlightOf(shard: number): number;
-  /** Resolves when nothing is in flight. */
-  idle(): Promise<void>;
-}
+export type Owner = ReturnType<typeof createOwner>;
 
 /** PostgreSQL is asked this often whether an endpoint is disabled that failed as often as disables it. */
 const LOOK_AGAIN_MS = 1_000;
@@ -104,7 +79,12 @@ const CONFIGURATION_MS = 500;
 /** A timer is never longer: a sweep finds what is due later. */
 const MAX_TIMER_MS = 60_000;
 
-export function createOwner(parts: Parts, options: OwnerOptions): Owner {
+/**
+ * The endpoints of this dispatcher's shards. It alone makes their attempts, so it knows what is in flight, what was handed over, whether PostgreSQL
+ * has more, when the next retry is due, and the health of each endpoint. It writes none of that down: if it forgets something, or its successor needs
+ * it, PostgreSQL has it.
+ */
+export function createOwner(parts: Parts, options: OwnerOptions) {
   const { clock, metrics, quarantine, shards, mayBegin, isWriting, readBacklog, readConfiguration, isHealthPending } =
     parts;
   const { serve, log } = parts;
@@ -520,7 +500,8 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
   }
 
   return {
-    handedOver({ stored, events, deliveries, work }) {
+    /** A publisher has stored these deliveries, or will in a moment. */
+    handedOver({ stored, events, deliveries, work }: HandOver) {
       const offered = new Set<OwnedEndpoint>();
       for (const { deliveryId, endpointId, organizationId, revision, readAtUtc, event } of deliveries) {
         const content = events[event];
@@ -567,7 +548,8 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       }
       for (const endpoint of offered) offer(endpoint);
     },
-    changed({ endpointId, organizationId }) {
+    /** The management API has changed an endpoint, or deleted it. */
+    changed({ endpointId, organizationId }: EndpointChanged) {
       if (!isOurs(endpointId)) return;
       const endpoint = endpoints.of(endpointId, organizationId);
       endpoint.changedAtMs = nowMs();
@@ -575,7 +557,8 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       wantMore(endpoint);
       void refresh(endpoint);
     },
-    found(found, { crashed }) {
+    /** A sweep has found these endpoints to have work. */
+    found(found: readonly EndpointWithWork[], { crashed }: { crashed: ReadonlySet<number> }) {
       for (const endpoint of found) {
         try {
           hasWorkNow(endpoint, crashed);
@@ -584,7 +567,12 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
         }
       }
     },
-    manual(delivery, isWithinCaps) {
+    /**
+     * Attempts a manual delivery at once, or puts it in the line of its endpoint.
+     *
+     * @returns the outcome of the attempt; undefined if the delivery has to wait
+     */
+    manual(delivery: Delivery, isWithinCaps: boolean): Promise<Served> | undefined {
       const { endpointId, organizationId } = delivery;
       if (known.has(delivery) || !isOurs(endpointId)) return undefined;
       const endpoint = endpoints.of(endpointId, organizationId);
@@ -598,17 +586,20 @@ export function createOwner(parts: Parts, options: OwnerOptions): Owner {
       endpoint.rate?.take();
       return start(endpoint, delivery, permits.take(speedOf(endpoint)), "manual");
     },
-    lost(shards) {
+    lost(shards: readonly number[]) {
       const gone = new Set(shards);
       for (const endpoint of endpoints.all()) if (gone.has(endpoint.shard)) endpoints.drop(endpoint);
     },
+    /** Attempts may begin again after an outage or a time without PostgreSQL. */
     wake() {
       for (const endpoint of endpoints.all()) {
         lookForRetries(endpoint);
         offer(endpoint);
       }
     },
-    inFlightOf: (shard) => inFlight.get(shard) ?? 0,
+    /** Attempts of the shard that are not settled. */
+    inFlightOf: (shard: number) => inFlight.get(shard) ?? 0,
+    /** Resolves when nothing is in flight. */
     async idle() {
       while (serving.size > 0) await Promise.all(serving);
     },

@@ -12,17 +12,13 @@ import { ProblemError } from "../problems/problem-error.ts";
 
 const ASSETS = "/assets/";
 
-export interface BuiltPage {
-  /** Null if the page isn't built. */
-  html: string | null;
-  /** Its other files, by their paths. */
-  files: ReadonlyMap<string, RequestHandler>;
-}
-
-/** Reads the files of a built admin page, less than a megabyte. So a request for one reads no disk and compresses nothing. */
-export function readBuiltPage(folder: string): BuiltPage {
-  if (!existsSync(join(folder, "index.html"))) return { html: null, files: new Map() };
+/**
+ * Reads the files of a built admin page, less than a megabyte. So a request for one reads no disk and compresses nothing.
+ * The HTML is null if the page isn't built.
+ */
+export function readBuiltPage(folder: string): { html: string | null; files: ReadonlyMap<string, RequestHandler> } {
   const files = new Map<string, RequestHandler>();
+  if (!existsSync(join(folder, "index.html"))) return { html: null, files };
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || entry.name === "index.html") continue;
     const file = join(entry.parentPath, entry.name);

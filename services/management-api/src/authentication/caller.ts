@@ -4,25 +4,16 @@ import { hasInvisible } from "../validation/formats.ts";
 import type { Claims } from "./settings.ts";
 
 /** The sender of a request, by the claims of the token. */
-export interface Caller {
-  subject: string;
-  /** The name to show; null if the token has none that can be shown. */
-  name: string | null;
-  /** Null if the token names none, or one that breaks the rule for organization ids. */
-  organizationId: string | null;
-  permissions: ReadonlySet<string>;
-  subscription: string | null;
-  modules: ReadonlySet<string>;
-  entitlements: ReadonlySet<string>;
-  expiresAt: Date;
-}
+export type Caller = ReturnType<typeof callerOf>;
 
 /** Reads the claims, under the names that the settings give them. A claim of another type counts as absent. */
-export function callerOf(claims: JWTPayload, names: Claims): Caller {
+export function callerOf(claims: JWTPayload, names: Claims) {
   const organizationId = claims[names.organization];
   return {
     subject: claims.sub ?? "",
+    /** The name to show; null if the token has none that can be shown. */
     name: nameOf(claims[names.name]),
+    /** Null if the token names none, or one that breaks the rule for organization ids. */
     organizationId: isOrganizationId(organizationId) ? organizationId : null,
     permissions: namesIn(claims[names.permissions]),
     subscription: textOf(claims[names.subscription]),

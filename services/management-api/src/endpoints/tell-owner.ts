@@ -5,11 +5,10 @@ import type { Log } from "@herald/common/telemetry/log";
 import type { EndpointChanged } from "@herald/contracts";
 import type { EndpointKey } from "./find-endpoint.ts";
 
-/** Notifies the dispatcher that owns an endpoint of its change or deletion. Never throws. */
-export type TellOwner = (endpoint: EndpointKey) => Promise<void>;
+export type TellOwner = ReturnType<typeof ownerTeller>;
 
 /**
- * Notifies owners over the broker, without a confirm. If that fails, nothing is lost: no attempt begins on configuration that was read more than
+ * Notifies the dispatcher that owns an endpoint of its change or deletion, over the broker and without a confirm. Never throws. If that fails, nothing is lost: no attempt begins on configuration that was read more than
  * half a second ago, and every few seconds an owner looks for endpoints that have work.
  */
 export function ownerTeller({
@@ -20,9 +19,9 @@ export function ownerTeller({
   broker: Pick<Broker, "sender" | "names">;
   queries: Queries;
   log: Log;
-}): TellOwner {
+}) {
   const sender = broker.sender();
-  return async ({ id: endpointId, organizationId }) => {
+  return async ({ id: endpointId, organizationId }: EndpointKey): Promise<void> => {
     try {
       const owner = await ownerOf(queries, endpointId);
       if (owner === null) return;

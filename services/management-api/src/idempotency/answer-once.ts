@@ -20,16 +20,7 @@ export interface KeyedRequest {
   requestHash: Buffer;
 }
 
-/**
- * Does a request's work once for an idempotency key, and gives each repetition the answer of the first one for
- * {@link KEPT_MS}, without its signing secret. Work that fails is not kept: the same request may try again at once.
- *
- * @throws ProblemError `idempotency_key_reused` or `idempotency_in_progress`, and what the work throws
- */
-export type AnswerOnce = (
-  request: KeyedRequest,
-  work: (target: Target) => Promise<unknown>,
-) => Promise<{ answer: unknown; isReplayed: boolean }>;
+export type AnswerOnce = ReturnType<typeof createAnswerOnce>;
 
 /** How long a key is known. */
 export const KEPT_MS = 24 * 3_600_000;
@@ -42,14 +33,20 @@ const LOCK_MS = 60_000;
 /** Most requests are answered in less. */
 const MAX_RETRY_S = 5;
 
-export interface AnswerOnceParts {
+interface Parts {
   queries: Queries;
   clock: Clock;
   newId: () => string;
 }
 
-export function createAnswerOnce({ queries, clock, newId }: AnswerOnceParts): AnswerOnce {
-  return async ({ organizationId, key, requestHash }, work) => {
+/**
+ * Does a request's work once for an idempotency key, and gives each repetition the answer of the first one for
+ * {@link KEPT_MS}, without its signing secret. Work that fails is not kept: the same request may try again at once.
+ *
+ * The returned function throws ProblemError `idempotency_key_reused` or `idempotency_in_progress`, and the errors of the work.
+ */
+export function createAnswerOnce({ queries, clock, newId }: Parts) {
+  return async ({ organizationId, key, requestHash }: KeyedRequest, work: (target: Target) => Promise<unknown>) => {
     const now = clock.now();
     const known = await takeIdempotencyKey(queries, {
       organizationId,

@@ -1,17 +1,7 @@
 import { ProblemError } from "../problems/problem-error.ts";
 import { createKeyedLimiter, type KeyedLimiter } from "./keyed-limiter.ts";
 
-/**
- * Limits how many connections of the pool each organization may hold. A statement may take seconds: PostgreSQL may be overloaded, a
- * row may be locked, and creates of one organization wait for each other. Other organizations always find connections.
- */
-export interface ConnectionLimits {
-  /** Reads that look at a few rows. */
-  simpleReads: KeyedLimiter;
-  /** Reads that count as several against the allowance. They share places of their own, so simple reads get past them. */
-  expensiveReads: KeyedLimiter;
-  writes: KeyedLimiter;
-}
+export type ConnectionLimits = ReturnType<typeof connectionLimits>;
 
 /** How many connections the reads of all organizations together leave free for writes. */
 const LEFT_TO_WRITES = 2;
@@ -22,8 +12,13 @@ const READ_WAIT_MS = 5_000;
 /** How long a read waits for reads of other organizations. A client that can't be served soon gets an error at once. */
 const OTHERS_WAIT_MS = 1_000;
 
-/** @param poolSize the connections of this process */
-export function connectionLimits(poolSize: number): ConnectionLimits {
+/**
+ * Limits how many connections of the pool each organization may hold. A statement may take seconds: PostgreSQL may be overloaded, a
+ * row may be locked, and creates of one organization wait for each other. Other organizations always find connections.
+ *
+ * @param poolSize the connections of this process
+ */
+export function connectionLimits(poolSize: number) {
   const forReads = poolSize - LEFT_TO_WRITES;
   const share = (part: number) => Math.max(1, Math.floor(poolSize / part));
   /** No organization has all of the places that reads of a kind share. */
@@ -33,7 +28,9 @@ export function connectionLimits(poolSize: number): ConnectionLimits {
       createKeyedLimiter({ together: Math.max(1, places), maxWaitMs: OTHERS_WAIT_MS, refusal: () => busy(1) }),
     );
   return {
+    /** Reads that look at a few rows. */
     simpleReads: reads(Math.ceil(forReads / 2)),
+    /** Reads that count as several against the allowance. They share places of their own, so simple reads get past them. */
     expensiveReads: reads(Math.floor(forReads / 2)),
     writes: createKeyedLimiter({ perKey: share(3), maxWaitMs: WRITE_WAIT_MS, refusal: () => tooMany(5) }),
   };

@@ -11,11 +11,7 @@ export interface KeyedLimiterOptions {
   refusal: () => ProblemError;
 }
 
-/** Limits how many tasks run at once. The others wait, and hold nothing. */
-export interface KeyedLimiter {
-  /** @throws ProblemError if the task has waited too long; then it was never started */
-  run<T>(key: string, task: () => Promise<T>): Promise<T>;
-}
+export type KeyedLimiter = ReturnType<typeof createKeyedLimiter>;
 
 interface WaitingTask {
   key: string;
@@ -23,10 +19,12 @@ interface WaitingTask {
 }
 
 /**
+ * Limits how many tasks run at once. The others wait, and hold nothing.
+ *
  * The next task to run is the oldest one of the key that has the fewest running: a key with a thousand waiting tasks delays
  * another key by no more than it has running. Tasks of one key run in the order of their calls.
  */
-export function createKeyedLimiter(options: KeyedLimiterOptions): KeyedLimiter {
+export function createKeyedLimiter(options: KeyedLimiterOptions) {
   const { perKey = Number.POSITIVE_INFINITY, together = Number.POSITIVE_INFINITY, maxWaitMs, refusal } = options;
   /** How many tasks of a key run. Only keys with a running task are in it, so it stays small. */
   const running = new Map<string, number>();
@@ -80,7 +78,8 @@ export function createKeyedLimiter(options: KeyedLimiterOptions): KeyedLimiter {
   }
 
   return {
-    async run(key, task) {
+    /** @throws ProblemError if the task has waited too long; then it was never started */
+    async run<T>(key: string, task: () => Promise<T>): Promise<T> {
       await acquire(key);
       try {
         return await task();

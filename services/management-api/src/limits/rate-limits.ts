@@ -2,15 +2,7 @@ import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import type { Allowance } from "../operations.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 
-/** Limits how much an organization may do in a minute. */
-export interface RateLimits {
-  /**
-   * Takes points off an allowance. Returns the headers that say how much is left.
-   *
-   * @throws ProblemError `too_many_requests` if too little is left
-   */
-  consume(allowance: Allowance, organizationId: string, points: number): Promise<Record<string, string>>;
-}
+export type RateLimits = ReturnType<typeof rateLimits>;
 
 const WINDOW_S = 60;
 const WORDS = { reads: "simple reads", writes: "changes", manualDeliveries: "manual deliveries" };
@@ -19,12 +11,12 @@ const WORDS = { reads: "simple reads", writes: "changes", manualDeliveries: "man
 const LEAST = { reads: 10, writes: 1, manualDeliveries: 1 };
 
 /**
- * Counts in memory. Each process gives an even share of the allowance, since a load balancer gives each an even share of the requests
+ * Limits how much an organization may do in a minute. Counts in memory. Each process gives an even share of the allowance, since a load balancer gives each an even share of the requests
  * (docs/adr/README.md, 58).
  *
  * @param processes how many share the allowances now
  */
-export function rateLimits(perMinute: Record<Allowance, number>, processes: () => number): RateLimits {
+export function rateLimits(perMinute: Record<Allowance, number>, processes: () => number) {
   const limiterOf = (allowance: Allowance) =>
     new RateLimiterMemory({ points: perMinute[allowance], duration: WINDOW_S, keyPrefix: allowance });
   const limiters = {
@@ -44,7 +36,12 @@ export function rateLimits(perMinute: Record<Allowance, number>, processes: () =
   }
 
   return {
-    async consume(allowance, organizationId, points) {
+    /**
+     * Takes points off an allowance. Returns the headers that say how much is left.
+     *
+     * @throws ProblemError `too_many_requests` if too little is left
+     */
+    async consume(allowance: Allowance, organizationId: string, points: number) {
       const limiter = limiters[allowance];
       const [whole, sharing] = [perMinute[allowance], processes()];
       limiter.points = Math.min(whole, Math.max(LEAST[allowance], Math.ceil(whole / sharing)));

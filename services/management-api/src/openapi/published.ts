@@ -4,15 +4,8 @@ import { codesOf, type OpenApiResponse } from "./responses.ts";
 
 type Shared = "responses" | "parameters" | "headers";
 
-/** The document as it is published: parts that several operations share stand once, among the components. */
-export interface PublishedDocument extends Omit<OpenApiDocument, "paths" | "webhooks" | "components"> {
-  paths: Record<string, Record<string, Schema>>;
-  webhooks: Record<string, { post: Schema }>;
-  components: OpenApiDocument["components"] & Record<Shared, Record<string, unknown>>;
-}
-
-/** The full document, with references for answers, parameters and headers that stand in it more than once. */
-export function published(document: OpenApiDocument): PublishedDocument {
+/** The document as it is published: answers, parameters and headers that several operations share stand once, among the components. */
+export function published(document: OpenApiDocument) {
   const all = [
     ...Object.values(document.paths).flatMap((methods) => Object.values(methods)),
     ...Object.values(document.webhooks).map(({ post }) => post),

@@ -5,33 +5,27 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Fault, Format } from "./formats.ts";
 import { periodFault, type RawQuery, readQuery, unknownParameters, whatIsTaken } from "./query.ts";
 
-export interface ApiValidator {
-  /** Finds every bad field of a body, by the schema of that name. Fills in defaults. */
-  body(name: SchemaName, body: unknown): FieldProblem[];
-  /**
-   * Reads query parameters by the schema of that name; without one, there are none. Returns their values, with defaults, and
-   * every bad one.
-   */
-  query(name: SchemaName | undefined, query: RawQuery): { values: Record<string, unknown>; problems: FieldProblem[] };
-}
+export type ApiValidator = ReturnType<typeof apiValidator>;
 
 /** Compiles the API's schemas for requests. */
-export function apiValidator(schemas: Record<SchemaName, Schema>, formats: Record<string, Format>): ApiValidator {
+export function apiValidator(schemas: Record<SchemaName, Schema>, formats: Record<string, Format>) {
   const ajv = new Ajv2020({ allErrors: true, useDefaults: true, verbose: true, strict: false });
   ajv.addFormat("uuid", isUuid);
   for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, (text) => format(text) === null);
   ajv.addSchema({ $id: "herald", components: { schemas } });
 
+  /** Finds every bad field of a body, by the schema of that name. Fills in defaults. */
   function validate(name: SchemaName, value: unknown): FoundProblem[] {
     const check = ajv.getSchema(`herald#/components/schemas/${name}`) as ValidateFunction;
     return check(value) ? [] : problemsOf(check.errors ?? [], formats);
   }
 
-  function query(name: SchemaName | undefined, raw: RawQuery): ReturnType<ApiValidator["query"]> {
+  /** Reads query parameters by the schema of that name; without one, there are none. Returns their values, with defaults, and every bad one. */
+  function query(name: SchemaName | undefined, raw: RawQuery) {
     const parameters = name === undefined ? {} : (schemas[name].properties as Record<string, Schema>);
     const values = readQuery(raw, parameters);
     const found = name === undefined ? [] : validate(name, values);
-    const problems = [
+    const problems: FieldProblem[] = [
       ...unknownParameters(raw, Object.keys(parameters)),
       ...found.map(({ pointer, ...problem }) => ({ ...problem, parameter: parameterOf(pointer) })),
     ];

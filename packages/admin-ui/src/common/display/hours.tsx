@@ -49,21 +49,12 @@ export function countedPeriod(hours: readonly HourOfDeliveries[], countedSinceUt
   return isWhole ? "in the last 24 hours" : `since ${formats.dateTime(countedSinceUtc)}, the newest of the day`;
 }
 
-export interface BarPaths {
-  /** Bars that stand on the base line: succeeded. */
-  succeeded: string;
-  /** On top of those: without an attempt so far, and parked. */
-  waiting: string;
-  /** Bars that hang below the base line: failing and exhausted. Position tells them apart, not only colour. */
-  failed: string;
-  baseY: number;
-}
-
 /**
  * The little picture of a day as SVG paths, one bar an hour. Heights follow the square root, so that one failure beside a
- * thousand successes can still be seen.
+ * thousand successes can still be seen. Bars on the base line succeeded; on top of them are those without an attempt so far, and parked ones. Failing and
+ * exhausted ones hang below the line: the position differs as well as the colour.
  */
-export function barPaths(hours: readonly HourOfDeliveries[], width: number, height: number): BarPaths {
+export function barPaths(hours: readonly HourOfDeliveries[], width: number, height: number) {
   const rootOf = (count: number): number => Math.sqrt(count);
   const up = hours.map((hour) => rootOf(hour.succeeded + hour.waiting + hour.parked));
   const down = hours.map((hour) => rootOf(hour.failing + hour.exhausted));

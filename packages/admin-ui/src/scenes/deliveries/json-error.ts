@@ -1,17 +1,11 @@
 import { type ParseError, parse } from "jsonc-parser";
 import { formats } from "../../common/formats.ts";
 
-export interface JsonCheck {
-  /** Null if it is valid JSON. */
-  problem: string | null;
-  bytes: number;
-}
-
 /**
- * Checks a payload while it is typed: valid JSON of any kind, and no larger than allowed. The bytes are those that will be sent.
+ * Checks a payload while it is typed: valid JSON of any kind, and no larger than allowed. The bytes are those that will be sent; the problem is null if the JSON is valid.
  * @param limitBytes the most that the API takes, in bytes of UTF-8.
  */
-export function checkJson(text: string, limitBytes: number): JsonCheck {
+export function checkJson(text: string, limitBytes: number) {
   const bytes = new TextEncoder().encode(text).length;
   if (text.trim() === "") return { problem: "Write the JSON to send.", bytes };
   if (bytes > limitBytes) {

@@ -1,4 +1,4 @@
-import { problemKinds, problemType } from "./catalogue.ts";
+import { problemKinds, problemType } from "@herald/management-api";
 
 /** `docs/api/errors.md`, made of the catalogue. */
 export function errorsPage(): string {
