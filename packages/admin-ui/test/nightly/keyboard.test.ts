@@ -1,3 +1,4 @@
+import { eventually } from "@herald/dev/harness/eventually";
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { useTestEnvironment } from "../support/test-environment.ts";
@@ -118,10 +119,12 @@ test("times say the moment, also in UTC, on hover and on focus, and Escape puts 
   await environment.emit();
   const page = await environment.signIn(`/webhooks/${endpoint.id}`);
   const utc = page.getByText(/^\d.* · \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-  const box = await page.locator("[data-delivery] time").first().boundingBox();
-  // The row's link covers the time, so only the place can be pointed at.
-  await page.mouse.move((box?.x ?? 0) + 8, (box?.y ?? 0) + 8);
-  await utc.waitFor();
+  // The row's link covers the time, so only the place can be pointed at. It moves while parts of the page load.
+  await eventually(async () => {
+    const box = await page.locator("[data-delivery] time").first().boundingBox();
+    await page.mouse.move((box?.x ?? 0) + 8, (box?.y ?? 0) + 8);
+    await utc.waitFor({ timeout: 1_000 });
+  });
   await page.keyboard.press("Escape");
   await utc.waitFor({ state: "hidden" });
   await page.getByRole("radio", { name: "All" }).focus();

@@ -22,29 +22,31 @@ export function Hint() {
   useEffect(() => {
     const stopped = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const show = (anchor: Element | null, delayMs: number): void => {
+    const show = (anchor: Element | null): void => {
       clearTimeout(timer);
-      timer = setTimeout(() => {
-        const text = anchor?.isConnected ? anchor.getAttribute("data-hint") : null;
-        setShown((before) => {
-          if (!anchor || !text) return null;
-          return before?.anchor === anchor && before.text === text ? before : { anchor, text };
-        });
-      }, delayMs);
+      const text = anchor?.isConnected ? anchor.getAttribute("data-hint") : null;
+      setShown((before) => {
+        if (!anchor || !text) return null;
+        return before?.anchor === anchor && before.text === text ? before : { anchor, text };
+      });
     };
-    // A row's link covers the row and gets its events, so look at everything below the pointer.
+    // A row's link covers the row and gets its events, so look at everything below the pointer. What is there when it has rested counts:
+    // the page may move under it while parts of it load.
     const onMove = ({ clientX, clientY, pointerType }: PointerEvent): void => {
       if (pointerType === "touch") return;
-      const below = document.elementsFromPoint(clientX, clientY);
-      if (bubble.current && below.includes(bubble.current)) clearTimeout(timer);
-      else show(below.find((element) => element.hasAttribute("data-hint")) ?? null, REST_MS);
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        const below = document.elementsFromPoint(clientX, clientY);
+        if (bubble.current && below.includes(bubble.current)) return;
+        show(below.find((element) => element.hasAttribute("data-hint")) ?? null);
+      }, REST_MS);
     };
     const onFocus = ({ target }: FocusEvent): void => {
       if (!(target instanceof Element) || !target.matches(":focus-visible")) return;
       const scope = target.closest("[data-hint-scope]");
-      show(target.closest("[data-hint]") ?? scope?.querySelector("[data-hint]") ?? null, 0);
+      show(target.closest("[data-hint]") ?? scope?.querySelector("[data-hint]") ?? null);
     };
-    const close = (): void => show(null, 0);
+    const close = (): void => show(null);
     const { signal } = stopped;
     document.addEventListener("pointermove", onMove, { passive: true, signal });
     document.addEventListener("focusin", onFocus, { signal });

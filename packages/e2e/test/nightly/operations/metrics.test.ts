@@ -85,7 +85,7 @@ describe("the services' metrics", () => {
       // A delivery that has just arrived is not settled at once, nor are shards taken.
       const text = await eventually(async () => {
         const scraped = await scrape("publisher");
-        for (const state of ["due", "receiver", "scheduled", "disabled"]) {
+        for (const state of ["due", "receiver", "scheduled", "parked"]) {
           expectSeries(scraped, `herald_deliveries_unfinished\\{state="${state}",service="publisher"\\} 0`);
         }
         expectSeries(scraped, 'herald_shards\\{state="owned",service="publisher"\\} 256');
