@@ -49,6 +49,9 @@ export function behindQueueOf(inboxQueue: string): string {
   return `${inboxQueue}.behind`;
 }
 
+/** The AMQP type of a message in a second queue that is a bundle of events, not a single one. */
+export const BUNDLE = "bundle";
+
 /** The header of a message that is no event: `herald doctor` sends it through the inbox, and a publisher drops it. */
 export const PROBE_HEADER = "x-herald-probe";
 

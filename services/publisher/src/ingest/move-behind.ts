@@ -1,6 +1,6 @@
 import type { IncomingMessage, Publisher } from "@herald/common/broker/broker";
 import { carriedHeaders } from "@herald/common/broker/carried-headers";
-import { behindQueueOf } from "@herald/common/broker/topology";
+import { BUNDLE, behindQueueOf } from "@herald/common/broker/topology";
 import { MAX_EVENT_BYTES } from "@herald/contracts";
 import type { PublisherMetrics } from "../metrics.ts";
 import { batchesByTurns } from "./batches.ts";
@@ -12,9 +12,6 @@ interface Parts {
   /** Takes an event that can't be moved now. */
   stay: (held: Held) => void;
 }
-
-/** The type of a message that is a bundle of events. */
-const BUNDLE = "bundle";
 
 /**
  * Moves the events of a flood to the second queue of their bucket.

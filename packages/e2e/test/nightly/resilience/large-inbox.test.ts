@@ -82,7 +82,8 @@ test("regression: a publisher inside the chart's memory limits does not die of l
         // A fixed wait, for what must not happen.
         await sleep(STALL_MS);
         expect(ended).toBe(false);
-        expect(await waiting()).toBeGreaterThan(EVENTS / 2);
+        // The publisher no longer reads from its connection. The rest waits with the broker, whether it has been sent or not.
+        expect(await waiting()).toBeGreaterThan(0);
       },
       { timeout: 120_000 },
     );
