@@ -1,13 +1,12 @@
 import type { EndpointOverview } from "@herald/contracts";
 import { insertEvent } from "@herald/dev/harness/rows";
-import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { middleOfHour, steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { states, storeDelivery, storeFirstAttempt, storeMany } from "./support/deliveries.ts";
 import { type Client, create, settings, useApi } from "./support/use-api.ts";
 
 const HOUR_MS = 3_600_000;
-/** In the middle of an hour, so that a few seconds more or less stay within it. */
-const clock = steeredClock(new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS + HOUR_MS / 2));
+const clock = steeredClock(middleOfHour());
 const api = useApi({ clock });
 let client: Client;
 let organizationId: string;

@@ -88,8 +88,6 @@ export function createOutage(parts: Parts) {
   let examining: Promise<void> | undefined;
 
   const isOn = () => dead.size > 0;
-  /** Whether an attempt that began at `startedMs`, and ends now, overlaps an outage. Then Herald's own outage may have broken it. */
-  const overlapsOutage = (startedMs: number) => isOn() || startedMs <= endedAtMs;
 
   function receiverOf({ endpointId, organizationId, url }: KnownReceiver): Receiver | undefined {
     const target = targetOf(url);
@@ -246,10 +244,10 @@ export function createOutage(parts: Parts) {
         reachedIn("connections", startedMs);
       }
       if (failureKind === null || failureKind === "http_status") return "theirs";
-      const stoodStill = standstill.within(durationMs);
-      const isLate = startedMs <= endedAtMs || stoodStill;
-      const fault = hasReached || isLate ? "theirs" : await faultOf(delivery, failureKind, startedMs);
-      if (fault === "theirs" && !stoodStill && !overlapsOutage(startedMs)) return "theirs";
+      const isDisturbed = standstill.within(durationMs) || startedMs <= endedAtMs;
+      const isOurs = isDisturbed || (!hasReached && (await faultOf(delivery, failureKind, startedMs)) === "ours");
+      // An outage may have begun, or ended, while the result was undecided.
+      if (!isOurs && !isOn() && startedMs > endedAtMs) return "theirs";
       metrics.givenBack.inc();
       return "ours";
     },
