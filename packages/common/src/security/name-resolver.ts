@@ -6,7 +6,10 @@ import type { Resolve } from "./address-guard.ts";
 export interface NameResolverOptions {
   /** Name servers as `address`, `address:port` or `[address]:port`; those of `resolv.conf` by default. */
   servers?: readonly string[] | undefined;
-  /** How long a server may take to answer; c-ares then asks again, and waits twice as long. */
+  /**
+   * How long a server may take to answer. c-ares then takes no answer to that question any more: it asks again, and waits once to twice as long, at
+   * random. A name server that has the answer by then gives it at once.
+   */
   timeoutMs?: number;
   /** How often each server is asked at most; twice if absent. */
   tries?: number;

@@ -8,7 +8,7 @@ export type QuestionKind = "A" | "AAAA";
 export type NameAnswer =
   /** The name's addresses, of both families: of these, a question gets the ones of its kind. */
   | readonly string[]
-  /** Addresses after so long, as of a zone that is far away. A client asks again meanwhile, and gets the one answer. */
+  /** Addresses so long after each question, as of a zone that is far away. */
   | { afterMs: number; addresses: readonly string[] }
   /** NXDOMAIN: there is no such name. */
   | "unknown"
