@@ -17,7 +17,7 @@ export interface Disturbance {
 
 export interface DisturbanceRounds {
   /** Before the steady traffic is measured alone. */
-  before?(): Promise<void>;
+  before?(): Promise<unknown>;
   /** `measure` measures the steady traffic, and is called while the disturbance goes on. */
   disturb(measure: () => Promise<Steady>, alone: Steady): Promise<Beside>;
 }

@@ -48,9 +48,8 @@ export async function storeUnfinished(
 }
 
 /** Forgets all events and deliveries; what is in flight ends without a trace. */
-export async function forgetDeliveries(herald: BenchHerald): Promise<void> {
-  await inDatabase(herald, (client) => client.query("truncate due, delivery, delivery_attempt, business_event"));
-}
+export const forgetDeliveries = (herald: BenchHerald) =>
+  inDatabase(herald, (client) => client.query("truncate due, delivery, delivery_attempt, business_event"));
 
 const ENDING_MS = 120_000;
 
@@ -66,9 +65,7 @@ export async function untilNothingIsDue(herald: BenchHerald): Promise<void> {
 }
 
 /** So that what was stored in bulk is not written to the disk while something else is measured. */
-export async function checkpoint(herald: BenchHerald): Promise<void> {
-  await inDatabase(herald, (client) => client.query("checkpoint"));
-}
+export const checkpoint = (herald: BenchHerald) => inDatabase(herald, (client) => client.query("checkpoint"));
 
 /** Runs a task on a connection of its own. */
 export async function inDatabase<T>(herald: BenchHerald, task: (client: pg.Client) => Promise<T>): Promise<T> {

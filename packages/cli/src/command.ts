@@ -82,8 +82,6 @@ export interface CommandContext {
   stdout: (text: string | Uint8Array) => void;
   /** Writes progress and problems, for a person. */
   stderr: (text: string) => void;
-  /** Whether `stderr` is a terminal. */
-  isTerminal?: boolean;
   /** That of the machine that it runs on; what is written goes by PostgreSQL's. */
   machineClock?: Clock;
 }
@@ -92,7 +90,7 @@ export interface CommandContext {
 export interface RunContext extends CommandContext {
   /** The command and action that run, as "rejected discard". */
   action: string;
-  /** Shows the person at the terminal what the command is doing. */
+  /** Sets what the command is doing now, in a few words: they are written to `stderr` every five seconds. */
   progress: (text: string) => void;
 }
 

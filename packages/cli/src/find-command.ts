@@ -99,18 +99,11 @@ function print(
   { events, manualDelivery, undelivered, next }: FoundEvents,
   asJson: boolean,
 ): number {
-  for (const event of events) {
-    if (asJson) stdout(`${JSON.stringify({ organizationId, traceId: traceIdOf(event), ...event })}\n`);
-    else stdout(`${describeEvent(organizationId, event)}\n`);
-  }
-  for (const event of undelivered) {
-    if (asJson) stdout(`${JSON.stringify({ organizationId, undelivered: event })}\n`);
-    else stdout(`${describeUndelivered(organizationId, event)}\n`);
-  }
-  if (manualDelivery !== null) {
-    if (asJson) stdout(`${JSON.stringify({ organizationId, manualDelivery })}\n`);
-    else stdout(`${describeManualDelivery(organizationId, manualDelivery)}\n`);
-  }
+  const say = (found: object, described: string) =>
+    stdout(`${asJson ? JSON.stringify({ organizationId, ...found }) : described}\n`);
+  for (const event of events) say({ traceId: traceIdOf(event), ...event }, describeEvent(organizationId, event));
+  for (const event of undelivered) say({ undelivered: event }, describeUndelivered(organizationId, event));
+  if (manualDelivery !== null) say({ manualDelivery }, describeManualDelivery(organizationId, manualDelivery));
   if (next !== null) stderr(`There may be older events; --limit shows more than these ${events.length}.\n`);
   return events.length + undelivered.length + (manualDelivery === null ? 0 : 1);
 }

@@ -10,7 +10,6 @@ import { findCommand } from "./find-command.ts";
 import { keysCommand } from "./keys-command.ts";
 import { lagCommand } from "./lag-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
-import { createProgress } from "./output.ts";
 import { rejectedCommand } from "./rejected/rejected-command.ts";
 import { relayCommand } from "./relay/relay-command.ts";
 import { serveCommand } from "./serve/serve-command.ts";
@@ -53,6 +52,9 @@ function helpOf(name: string, { summary, actions, help }: Command): string {
   return `herald ${name}: ${summary}\n\n${lines.join("\n")}\n\n${help}`;
 }
 
+/** How often a command that takes longer says what it is doing. */
+const PROGRESS_SECONDS = 5;
+
 /** Runs the command that the arguments name. Returns the process's exit code; by then it has written all problems to stderr. */
 export async function herald(args: readonly string[], context: CommandContext): Promise<number> {
   const { stdout, stderr } = context;
@@ -70,34 +72,29 @@ export async function herald(args: readonly string[], context: CommandContext): 
     stdout(helpOf(name, command));
     return EXIT.done;
   }
-  const progress = createProgress(`herald ${name}`, stderr, context.isTerminal ?? false);
-  const ticking = setInterval(progress.tick, 1_000);
-  const clearing =
-    <Text>(write: (text: Text) => void) =>
-    (text: Text) => {
-      progress.clear();
-      write(text);
-    };
+  let [doing, seconds] = ["", 0];
+  const saying = setInterval(() => {
+    seconds += PROGRESS_SECONDS;
+    if (doing !== "") stderr(`herald ${name}: ${doing} (${seconds} s)\n`);
+  }, PROGRESS_SECONDS * 1_000);
   try {
     // The doctor tells it as findings, and serve with all that is wrong with its settings.
     if (command !== doctorCommand && command !== serveCommand) assertSafe(context.environment);
     await run(name, command, rest, {
       ...context,
-      progress: progress.say,
-      stdout: clearing(stdout),
-      stderr: clearing(stderr),
+      progress: (now) => {
+        doing = now;
+      },
     });
     return EXIT.done;
   } catch (error) {
-    progress.clear();
     stderr(`herald ${name}: ${(error as Error).message}\n`);
     if (error instanceof ConfigError) return EXIT.configuration;
     if (!(error instanceof UsageError) && !isParseError(error)) return EXIT.failed;
     stderr(`"herald ${name} --help" says what it takes.\n`);
     return EXIT.usage;
   } finally {
-    clearInterval(ticking);
-    progress.clear();
+    clearInterval(saying);
   }
 }
 

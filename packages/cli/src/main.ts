@@ -3,7 +3,6 @@ import { herald } from "./herald.ts";
 
 process.exitCode = await herald(process.argv.slice(2), {
   environment: process.env,
-  isTerminal: process.stderr.isTTY === true,
   stdout: (text) => void process.stdout.write(text),
   stderr: (text) => void process.stderr.write(text),
 });

@@ -28,39 +28,3 @@ export function plural(number: number, noun: string): string {
 export function counted(count: number, most: number): string {
   return count >= most ? `${count} or more` : String(count);
 }
-
-/** How often progress is written into a log, where each line stays. */
-const LINE_EVERY_SECONDS = 5;
-/** A narrow terminal would wrap a longer line, and then could not write over it. */
-const MAX_CHARACTERS = 79;
-const CLEAR_LINE = "\r\u001b[K";
-
-/**
- * Shows the person who waits for a command what it is doing: on a terminal one line that changes, elsewhere a line now and then.
- * A command that ends within a second shows nothing.
- */
-export function createProgress(name: string, write: (text: string) => void, isTerminal: boolean) {
-  let seconds = 0;
-  let text: string | undefined;
-  let isShown = false;
-  return {
-    /** Sets what the command is doing now, in a few words. */
-    say: (now: string) => {
-      text = now;
-    },
-    /** Takes the line off the terminal, so that something else can be written. */
-    clear() {
-      if (isShown) write(CLEAR_LINE);
-      isShown = false;
-    },
-    /** Is called once a second. */
-    tick() {
-      seconds++;
-      if (text === undefined || (!isTerminal && seconds % LINE_EVERY_SECONDS > 0)) return;
-      const whole = `${name}: ${text} (${seconds} s)`;
-      const line = whole.length > MAX_CHARACTERS ? `${whole.slice(0, MAX_CHARACTERS - 3)}...` : whole;
-      write(isTerminal ? `${CLEAR_LINE}${line}` : `${line}\n`);
-      isShown = isTerminal;
-    },
-  };
-}

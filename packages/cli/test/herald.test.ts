@@ -106,7 +106,8 @@ test("of each action it is known here whether it changes something", async () =>
   expect(actions.sort()).toEqual([...new Set([...known, ...SERVICES])].sort());
 });
 
-test("a command that is interrupted says so in its audit line", async () => {
+/** Runs a command with a PostgreSQL that says nothing, and interrupts it: once it has connected, or has written something. Returns what it wrote. */
+async function interrupted(args: string[], when: "connected" | "written"): Promise<string> {
   const [main, silent] = [join(projectFolder(), "packages/cli/dist/main.js"), createServer()];
   const connected = once(silent, "connection");
   await once(silent.listen(0, "127.0.0.1"), "listening");
@@ -116,17 +117,27 @@ test("a command that is interrupted says so in its audit line", async () => {
     HERALD_ENV: "development",
     DATABASE_URL: `postgresql://h:p@127.0.0.1:${port}/h`,
   };
-  const child = spawn(process.execPath, [main, "dispatch", "stop"], { env, stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(process.execPath, [main, ...args], { env, stdio: ["ignore", "ignore", "pipe"] });
   let stderr = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;
+    if (when === "written") child.kill("SIGINT");
   });
   const [socket] = (await connected) as [Socket];
-  child.kill("SIGINT");
-  expect(await once(child, "close")).toEqual([null, "SIGINT"]);
-  expect(JSON.parse(stderr)).toMatchObject({ action: "dispatch stop", result: "interrupted", details: {} });
+  if (when === "connected") child.kill("SIGINT");
+  await once(child, "close");
   socket.destroy();
   silent.close();
+  return stderr;
+}
+
+test("a command that is interrupted says so in its audit line", async () => {
+  const audit = JSON.parse(await interrupted(["dispatch", "stop"], "connected"));
+  expect(audit).toMatchObject({ action: "dispatch stop", result: "interrupted", details: {} });
+});
+
+test("a command that takes long says every five seconds what it is doing", async () => {
+  expect(await interrupted(["doctor"], "written")).toMatch(/^herald doctor: looks at: .* \(5 s\)\n/);
 });
 
 test("herald without a command lists the commands, and fails", async () => {

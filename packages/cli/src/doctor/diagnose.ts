@@ -7,14 +7,14 @@ import { machineClock as ownClock } from "@herald/common/runtime/clock";
 import { addressRules } from "@herald/common/security/address-guard";
 import { BROKER, POSTGRES, virtualHostOf } from "@herald/common/security/connection-fault";
 import { createNameResolver } from "@herald/common/security/name-resolver";
-import { secretBox, secretSealer } from "@herald/common/security/secret-box";
+import { secretBox } from "@herald/common/security/secret-box";
 import { readCaFile } from "@herald/common/security/server-certificate";
 import { createEgressProxy } from "@herald/dispatcher";
 import { type CommandContext, UsageError } from "../command.ts";
 import { type BrokerAddress, brokerAddress, closeBroker, databaseAddress, openBroker } from "../connections.ts";
 import { BLOCKED, brokerFinding, greetingOf, inbox, isBlocked, probe } from "./broker.ts";
 import { type Finding, fault, type NamedFinding, type OnCheck, refusal, runChecks } from "./finding.ts";
-import { keyRing, sealingKey } from "./keys.ts";
+import { keyRing } from "./keys.ts";
 import { egressProxy, jwks, nameServers } from "./outside.ts";
 import {
   clocks,
@@ -70,14 +70,10 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   read(() => unwise(context.environment).forEach(ofSettings));
   // Unsafe settings are among the findings above. The other checks read the settings as in development, so that they can look at unsafe ones too.
   const environment = { ...context.environment, HERALD_ENV: "development" };
-  /** Opens a key; undefined if it is not set, or can't be used. */
-  const keyed = <Key>(name: "SECRET_KEYS" | "SECRET_SEALING_KEY", open: (text: string) => Key) =>
-    read(() => {
-      const text = readSome(environment, name)[name];
-      return text ? readSetting(name, () => open(text)) : undefined;
-    });
-  const box = keyed("SECRET_KEYS", secretBox);
-  const sealer = keyed("SECRET_SEALING_KEY", secretSealer);
+  const box = read(() => {
+    const { SECRET_KEYS: text } = readSome(environment, "SECRET_KEYS");
+    return text ? readSetting("SECRET_KEYS", () => secretBox(text)) : undefined;
+  });
   const database = read(() => {
     const address = databaseAddress({ environment });
     const { DATABASE_TIMEOUT_SECONDS: seconds } = readSome(environment, "DATABASE_TIMEOUT_SECONDS");
@@ -102,7 +98,6 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
 
   const facts = read(() => factsOfEnvironment(environment, service)) ?? {};
   const ofOutside = (async () => [
-    ...(await runChecks([sealingKey], { sealer, secretBox: box }, onCheck)),
     ...(await runChecks([jwks], jwksUrl, onCheck)),
     ...(outside && (service ?? "dispatcher") === "dispatcher"
       ? await runChecks([nameServers, egressProxy], outside, onCheck)

@@ -263,17 +263,19 @@ export const partitions = asked<{ all: number; ahead: number; gaps: { partition:
   },
 );
 
+const SEALING_REMEDY =
+  "Put the private key of that pair into SECRET_KEYS of all dispatchers, or give the management API the SECRET_SEALING_KEY that was made with theirs.";
+
 /** Old processes, which run beside new ones for a while, may differ from them and from this environment. */
 export const settingsAlike = asked<Process>(
   "processes' settings",
   `select id, service, name, facts from process where said_at > now() - interval '${SILENT_SECONDS} seconds'`,
-  (living, { facts }) => {
-    const differences = differencesOf([{ id: "", service: "this", name: "environment", facts }, ...living]);
-    // Without living processes this environment alone differs from nothing.
-    return (living.length === 0 ? [] : differences).map(({ what }) =>
-      warning(what, "Give all of them the right value, and restart those that have another one."),
-    );
-  },
+  (living, { facts }) =>
+    differencesOf([{ id: "", service: "this", name: "environment", facts }, ...living]).map(({ what, isUnopened }) =>
+      isUnopened
+        ? fault(what, SEALING_REMEDY)
+        : warning(what, "Give all of them the right value, and restart those that have another one."),
+    ),
 );
 
 /** Counts the publishers at work. */

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { totalmem } from "node:os";
 import { MIB } from "@herald/common/config/common-settings";
 import { type Environment, readConfig } from "@herald/common/config/read-config";
@@ -97,9 +96,9 @@ export function factsOfEnvironment(environment: Environment, service: ServiceNam
 export function unwise(environment: Environment): Finding[] {
   const config = readSome(
     { ...environment, HERALD_ENV: "development" },
-    ...(["MEMORY_MIB", "RETENTION_DAYS", "PUBLICATION_WINDOW_DAYS", "PAGE_LOGO_FILE"] as const),
+    ...(["MEMORY_MIB", "RETENTION_DAYS", "PUBLICATION_WINDOW_DAYS"] as const),
   );
-  const { MEMORY_MIB: memory, RETENTION_DAYS: kept, PUBLICATION_WINDOW_DAYS: window, PAGE_LOGO_FILE: logo } = config;
+  const { MEMORY_MIB: memory, RETENTION_DAYS: kept, PUBLICATION_WINDOW_DAYS: window } = config;
   const findings: Finding[] = [];
   const machine = Math.floor(totalmem() / MIB);
   if (memory !== undefined && memory > machine)
@@ -116,7 +115,5 @@ export function unwise(environment: Environment): Finding[] {
         `Set RETENTION_DAYS to ${window + 1} or more.`,
       ),
     );
-  if (logo !== undefined && !existsSync(logo))
-    findings.push(warning(`PAGE_LOGO_FILE names no file: ${logo}.`, "Correct it: the page has no logo."));
   return findings;
 }

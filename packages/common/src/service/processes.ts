@@ -27,6 +27,8 @@ export interface Difference {
   setting: string;
   /** A sentence with each value and the processes that have it. */
   what: string;
+  /** Whether one process seals secrets that the other one can't open. */
+  isUnopened?: true;
 }
 
 const SAY_INTERVAL_MS = 10_000;
@@ -86,7 +88,7 @@ function unopenedOf(processes: readonly Process[]): Difference[] {
       const keys = opening.facts.SECRET_KEYS;
       if (typeof keys !== "string" || keys.split(", ").includes(key)) return [];
       const what = `SECRET_SEALING_KEY is ${key} in ${calledOf(sealing)}, and SECRET_KEYS of ${calledOf(opening)} are ${keys}.`;
-      return [{ setting: "SECRET_SEALING_KEY", what }];
+      return [{ setting: "SECRET_SEALING_KEY", what, isUnopened: true as const }];
     });
   });
 }

@@ -24,9 +24,5 @@ export function steeredClock(start: Date | string = "2026-01-01T00:00:00.000Z"):
   };
 }
 
-const HOUR_MS = 3_600_000;
-
 /** The middle of the current hour: a few seconds more or less stay within the hour. */
-export function middleOfHour(): Date {
-  return new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS + HOUR_MS / 2);
-}
+export const middleOfHour = () => new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000 + 1_800_000);

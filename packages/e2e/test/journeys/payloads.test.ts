@@ -139,14 +139,7 @@ test("§4.2/headers §4.3.3 a good request of herald-listen check has the header
   const attempt = { deliveryId: "0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6f", eventType: "RiskCreated" as const, body };
   for (const headerPrefix of ["X-Service", "Acme"]) {
     const { eventType } = attempt;
-    const maker = requestMaker({
-      secret,
-      eventType,
-      headerPrefix,
-      now: startedAt,
-      scheme: "herald",
-      otherVerifies: true,
-    });
+    const maker = requestMaker({ secret, eventType, headerPrefix, now: startedAt });
     const sent = maker.signed(attempt);
     const real = attemptHeaders({ ...attempt, startedAt }, { headerPrefix, standardWebhooks: true }, secret);
     expect(sent).toEqual({ method: "POST", headers: real, body });

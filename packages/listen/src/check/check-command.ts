@@ -14,7 +14,7 @@ const usage = `herald-listen check: tries a receiver with good, hostile and odd 
   WEBHOOK_SECRET   the secret that your receiver verifies with, as --secret
 
 Good requests are real to your receiver: some forty sample events arrive. Try one that may get them.
-It finds out which signature your receiver verifies, X-Service-Signature or webhook-signature, and forges that one.
+A forged request is forged in X-Service-Signature and in webhook-signature, so your receiver may verify either.
 Ends with 0 if all is right or merely slow, with 1 if something is wrong, and with 2 if nothing could be tried.`;
 
 /** @returns the exit code */

@@ -4,10 +4,10 @@ import type { EventType } from "@herald/receiver";
 import { ExchangeError, exchange } from "../exchange.ts";
 import type { Check, RawBytes, Step } from "./check.ts";
 import { faultOf, type Outcome } from "./check.ts";
-import { forgedRequests } from "./forged-requests.ts";
+import { FORGED_REQUESTS } from "./forged-requests.ts";
 import { GOOD_REQUESTS } from "./good-requests.ts";
 import { ODD_REQUESTS } from "./odd-requests.ts";
-import { type RequestMaker, requestMaker, type Scheme } from "./request-maker.ts";
+import { requestMaker } from "./request-maker.ts";
 
 export interface CheckOptions {
   url: URL;
@@ -41,71 +41,28 @@ export interface CheckResult {
   questions: string[];
 }
 
-/** The scheme that is tried, and whether the other scheme's signature verifies meanwhile. */
-interface Trial {
-  scheme: Scheme;
-  otherVerifies: boolean;
-}
-
 /**
- * Tries a receiver with each row of the tables, one after the other. Forgeries are made in the scheme that the
- * receiver verifies: Herald's own, that of Standard Webhooks, or each of both.
+ * Tries a receiver with each row of the tables, one after the other. A forged request is forged in both signatures, Herald's own and that of Standard
+ * Webhooks, whichever the receiver verifies.
  *
  * @throws ExchangeError if the receiver can't be reached at all, which says nothing about it
  */
 export async function checkReceiver(options: CheckOptions): Promise<CheckResult[]> {
   const results: CheckResult[] = [];
-  const run = async (checks: readonly Check[], trial: Trial) => {
-    for (const check of checks) {
-      const result = await runCheck(check, options, trial, results.length === 0);
-      results.push(result);
-      options.onResult?.(result);
-    }
-  };
-  const bothVerify: Trial = { scheme: "herald", otherVerifies: true };
-  await run(GOOD_REQUESTS, bothVerify);
-  const acceptsGood = results[0]?.passed === true;
-  for (const trial of await trialsFor(options, acceptsGood)) await run(forgedRequests(trial.scheme), trial);
-  await run(ODD_REQUESTS, bothVerify);
-  return results;
-}
-
-/** Finds out which signatures a receiver looks at, by good events in which one of them, or both, are forged. */
-async function trialsFor(options: CheckOptions, acceptsGood: boolean): Promise<Trial[]> {
-  const takes = async (forge: (make: RequestMaker) => Step["send"], trial: Trial) => {
-    const outcome = await tryStep({ send: forge(makerFor(options, trial)), expect: "answer" }, options, false);
-    return faultOf("accept", outcome) === null;
-  };
-  const forged = (scheme: Scheme, otherVerifies: boolean) =>
-    takes((make) => make.signed({ key: "forged" }), { scheme, otherVerifies });
-  const takesStandardAlone = await forged("herald", true);
-  const takesHeraldAlone = await forged("standard", true);
-  if (takesStandardAlone && takesHeraldAlone) {
-    // The receiver takes either signature, or verifies none: forgeries of Herald's own scheme show which.
-    const trials: Trial[] = [{ scheme: "herald", otherVerifies: false }];
-    if (!(await forged("herald", false))) trials.push({ scheme: "standard", otherVerifies: false });
-    return trials;
+  for (const check of [...GOOD_REQUESTS, ...FORGED_REQUESTS, ...ODD_REQUESTS]) {
+    const result = await runCheck(check, options, results.length === 0);
+    results.push(result);
+    options.onResult?.(result);
   }
-  if (takesStandardAlone) return [{ scheme: "standard", otherVerifies: true }];
-  if (takesHeraldAlone) return [{ scheme: "herald", otherVerifies: true }];
-  // The receiver wants both signatures, or refuses every good request; then both schemes are tried.
-  const bothWanted: Trial[] = [
-    { scheme: "herald", otherVerifies: true },
-    { scheme: "standard", otherVerifies: true },
-  ];
-  return acceptsGood ? bothWanted : bothWanted.slice(0, 1);
-}
-
-function makerFor(options: CheckOptions, trial: Trial): RequestMaker {
-  const { secret, eventType = "WorkItemCompleted", headerPrefix = "X-Service", now = () => new Date() } = options;
-  return requestMaker({ secret, eventType, headerPrefix, now: now(), ...trial });
+  return results;
 }
 
 type Tried = Outcome & { durationMs: number };
 
-async function runCheck(check: Check, options: CheckOptions, trial: Trial, isFirst: boolean): Promise<CheckResult> {
+async function runCheck(check: Check, options: CheckOptions, isFirst: boolean): Promise<CheckResult> {
+  const { secret, eventType = "WorkItemCompleted", headerPrefix = "X-Service", now = () => new Date() } = options;
   // Made when it is sent: a receiver judges the timestamp by its own clock.
-  const steps = check.steps(makerFor(options, trial));
+  const steps = check.steps(requestMaker({ secret, eventType, headerPrefix, now: now() }));
   const outcomes = check.atOnce
     ? await Promise.all(steps.map((step) => tryStep(step, options, isFirst)))
     : await oneByOne(steps, (step) => tryStep(step, options, isFirst));

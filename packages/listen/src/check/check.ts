@@ -65,8 +65,7 @@ export const advice = {
   key: "The key of X-Service-Signature is the secret's text, not decoded; the key of webhook-signature is what the text decodes to from Base64, as libraries of Standard Webhooks do it.",
   clock: "Take a timestamp that is at most 300 s away from your clock, in either direction, and refuse any other.",
   signature:
-    'Compute HMAC-SHA256 over timestamp, dot and body with the secret\'s text, and compare all of "sha256=" and 64 lowercase hex digits, in constant time.',
-  standardSignature: "Let the library verify id, timestamp and body as they came, and refuse what it refuses.",
+    'Compute HMAC-SHA256 over timestamp, dot and body with the secret\'s text, and compare all of "sha256=" and 64 lowercase hex digits, in constant time. A library of Standard Webhooks does its own: refuse what it refuses.',
   timestamp:
     "Take a timestamp only if it is the usual text of a whole number: no sign, no leading zero, no fraction, at most 16 digits.",
   once: "Refuse a request that has one of Herald's headers twice. Many frameworks join such headers with a comma: no value of Herald's has one.",

@@ -3,9 +3,6 @@ import { EVENT_TYPES, type EventType } from "@herald/receiver";
 import type { OutgoingRequest } from "../exchange.ts";
 import { SAMPLES } from "../samples.ts";
 
-/** Which signature is meant: `X-Service-Signature`, or the `webhook-signature` of Standard Webhooks. */
-export type Scheme = "herald" | "standard";
-
 /** The inputs of a check's requests. */
 export interface MakerOptions {
   /** The receiver's signing secret. */
@@ -14,13 +11,30 @@ export interface MakerOptions {
   eventType: EventType;
   headerPrefix: string;
   now: Date;
-  /** The scheme whose headers deviate. */
-  scheme: Scheme;
-  /** Whether the headers of the other scheme verify. */
-  otherVerifies: boolean;
 }
 
-/** How a request differs from one that Herald makes now. Whatever is not named is right. */
+/** The two signatures of a request: `X-Service-Signature`, and the `webhook-signature` of Standard Webhooks. */
+type Scheme = "herald" | "standard";
+
+/** The parts of a signature's text. */
+export interface SignatureText {
+  /** With the character that ends it: `sha256=` or `v1,` */
+  prefix: string;
+  /** That of a scheme which does not exist. */
+  otherPrefix: string;
+  mac: Buffer;
+  encoding: "hex" | "base64";
+}
+
+const FORMS = {
+  herald: { prefix: "sha256=", otherPrefix: "sha512=", encoding: "hex" },
+  standard: { prefix: "v1,", otherPrefix: "v2,", encoding: "base64" },
+} as const;
+
+/**
+ * How a request differs from one that Herald makes now. Whatever is not named is right. Both signatures and both timestamps deviate alike, so a receiver
+ * has to refuse the request whichever of the two it verifies.
+ */
 export interface Deviation {
   method?: string;
   /** The body that is sent; the one that is signed too, unless `signedBody` is given. */
@@ -28,11 +42,14 @@ export interface Deviation {
   signedBody?: Uint8Array;
   /** The text of the timestamp header, signed as it is. */
   timestamp?: string;
-  key?: string | Uint8Array;
+  /** The key of both signatures; `swapped` if each is made with the key of the other one. */
+  key?: { text: string } | "swapped";
   /** The timestamp in what is signed; null if nothing but the body is signed. */
   signedTimestamp?: string | null;
-  /** Makes the value of the signature header from the right one. */
-  signature?: (right: string) => string;
+  /** Writes the signature's header in another way. */
+  signature?: (right: SignatureText) => string;
+  /** Whether `webhook-signature` is forged, for a deviation that it can't have. */
+  isStandardForged?: boolean;
   eventId?: string;
   deliveryId?: string;
   type?: EventType;
@@ -44,19 +61,17 @@ export type RequestMaker = ReturnType<typeof requestMaker>;
 
 export type HeraldHeader = "Signature" | "Timestamp" | "Event" | "Delivery-Id";
 
-/** A signature of the right form, and of no key. */
-export function forgedSignature(scheme: Scheme): string {
-  return scheme === "herald" ? `sha256=${"0".repeat(64)}` : `v1,${Buffer.alloc(32).toString("base64")}`;
-}
+/** Writes a signature as Herald does. */
+export const written = ({ prefix, mac, encoding }: SignatureText): string => prefix + mac.toString(encoding);
+
+/** Writes a signature of the right form, and of no key. */
+export const zeros = (right: SignatureText): string => written({ ...right, mac: Buffer.alloc(right.mac.byteLength) });
 
 /** Makes requests that are right except for the given deviation. */
 export function requestMaker(options: MakerOptions) {
-  const { secret, eventType, headerPrefix, now: date, scheme, otherVerifies } = options;
+  const { secret, eventType, headerPrefix, now: date } = options;
   const now = Math.floor(date.getTime() / 1000);
-  const nameOf = (header: HeraldHeader) =>
-    scheme === "standard" && (header === "Signature" || header === "Timestamp")
-      ? `webhook-${header.toLowerCase()}`
-      : `${headerPrefix}-${header}`;
+  const nameOf = (header: HeraldHeader) => `${headerPrefix}-${header}`;
 
   const event = (fields: Record<string, unknown> = {}, type = eventType) => {
     const sample = { ...SAMPLES[type], id: randomUUID(), occurredAtUtc: date.toISOString() };
@@ -66,14 +81,13 @@ export function requestMaker(options: MakerOptions) {
   const signed = (deviation: Deviation = {}): OutgoingRequest => {
     const { method = "POST", eventId = randomUUID(), deliveryId = randomUUID(), type = eventType } = deviation;
     const { body = event({ id: eventId }, type), timestamp = String(now), headerType = type } = deviation;
-    const other: Scheme = scheme === "herald" ? "standard" : "herald";
-    const signatures = {
-      [scheme]: signatureOf(scheme, secret, deliveryId, { ...deviation, body, timestamp }),
-      [other]: otherVerifies
-        ? signatureOf(other, secret, deliveryId, { body, timestamp: String(now) })
-        : forgedSignature(other),
-    } as Record<Scheme, string>;
-    const timestampOf = (each: Scheme) => (each === scheme ? timestamp : String(now));
+    const signature = (scheme: Scheme) =>
+      signatureOf(scheme, secret, deliveryId, {
+        ...deviation,
+        body,
+        timestamp,
+        ...(scheme === "standard" && deviation.isStandardForged && { signature: zeros }),
+      });
     return {
       method,
       headers: [
@@ -81,13 +95,13 @@ export function requestMaker(options: MakerOptions) {
         ...["Accept", "*/*"],
         ...["Content-Type", "application/json; charset=utf-8"],
         ...["Content-Length", String(body.byteLength)],
-        ...[`${headerPrefix}-Signature`, signatures.herald],
-        ...[`${headerPrefix}-Timestamp`, timestampOf("herald")],
+        ...[`${headerPrefix}-Signature`, signature("herald")],
+        ...[`${headerPrefix}-Timestamp`, timestamp],
         ...[`${headerPrefix}-Event`, headerType],
         ...[`${headerPrefix}-Delivery-Id`, deliveryId],
         ...["webhook-id", deliveryId],
-        ...["webhook-timestamp", timestampOf("standard")],
-        ...["webhook-signature", signatures.standard],
+        ...["webhook-timestamp", timestamp],
+        ...["webhook-signature", signature("standard")],
       ],
       body,
     };
@@ -102,12 +116,20 @@ export function requestMaker(options: MakerOptions) {
     otherTypes: EVENT_TYPES.filter((type) => type !== eventType).slice(0, 2),
     event: (fields?: Record<string, unknown>): Uint8Array => event(fields),
     signed,
-    /** Adds a header, or removes all headers of this name if the value is null. `Signature` stands for the one with the prefix. */
-    withHeader: (request: OutgoingRequest, header: HeraldHeader, value: string | null): OutgoingRequest => {
-      const name = nameOf(header);
-      if (value !== null) return { ...request, headers: [...request.headers, name, value] };
-      const kept = pairsOf(request.headers).filter(([each]) => each !== name);
-      return { ...request, headers: kept.flat() };
+    /** Adds a second header of this name. */
+    withHeader: (request: OutgoingRequest, header: HeraldHeader, value: string): OutgoingRequest => ({
+      ...request,
+      headers: [...request.headers, nameOf(header), value],
+    }),
+    /** Removes these headers, and those of Standard Webhooks that stand for them. */
+    without: (request: OutgoingRequest, ...headers: HeraldHeader[]): OutgoingRequest => {
+      const removed = headers.flatMap((header) => [nameOf(header), `webhook-${header.toLowerCase()}`]);
+      return {
+        ...request,
+        headers: pairsOf(request.headers)
+          .filter(([name]) => !removed.includes(name))
+          .flat(),
+      };
     },
     valueOf: ({ headers }: OutgoingRequest, header: HeraldHeader): string =>
       pairsOf(headers).find(([name]) => name === nameOf(header))?.[1] ?? "",
@@ -121,11 +143,12 @@ type Signed = Deviation & { body: Uint8Array; timestamp: string };
  * same text is another key for `webhook-signature`.
  */
 function signatureOf(scheme: Scheme, secret: string, id: string, deviation: Signed): string {
-  const { body, timestamp, signedBody = body, signedTimestamp = timestamp, signature = (right) => right } = deviation;
-  const { key = scheme === "herald" ? secret : Buffer.from(secret, "base64") } = deviation;
+  const { body, timestamp, signedBody = body, signedTimestamp = timestamp, signature = written, key } = deviation;
+  const isDecoded = (scheme === "standard") !== (key === "swapped");
+  const usual = isDecoded ? Buffer.from(secret, "base64") : secret;
   const before = signedTimestamp === null ? "" : `${scheme === "standard" ? `${id}.` : ""}${signedTimestamp}.`;
-  const digest = createHmac("sha256", key).update(before).update(signedBody);
-  return signature(scheme === "herald" ? `sha256=${digest.digest("hex")}` : `v1,${digest.digest("base64")}`);
+  const hmac = createHmac("sha256", typeof key === "object" ? key.text : usual);
+  return signature({ ...FORMS[scheme], mac: hmac.update(before).update(signedBody).digest() });
 }
 
 /** The same with header names that `change` writes in another way. */
