@@ -82,7 +82,7 @@ export interface CommandContext {
   stdout: (text: string | Uint8Array) => void;
   /** Writes progress and problems, for a person. */
   stderr: (text: string) => void;
-  /** That of the machine that it runs on; what is written goes by PostgreSQL's. */
+  /** The clock of the machine that the command runs on. Times that are stored come from PostgreSQL's clock instead. */
   machineClock?: Clock;
 }
 

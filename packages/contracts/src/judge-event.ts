@@ -50,7 +50,7 @@ export interface JudgeOptions {
   aheadMs?: number;
   /** How far back events are delivered (SPEC 6.1: seven days), in milliseconds. */
   windowMs: number;
-  /** Those of the default catalogue if absent. */
+  /** The types of the default catalogue if absent. */
   eventTypes?: EventTypeRules;
 }
 

@@ -24,7 +24,7 @@ export { noticeSchema } from "./notices.ts";
 
 const { eventTypeOf, ...enums } = allEnums;
 
-/** In the order of the document. */
+/** All schemas of the OpenAPI document, in its order. */
 const components = {
   ...webhookSchemas,
   ...deliverySchemas,

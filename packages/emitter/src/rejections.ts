@@ -35,7 +35,7 @@ interface Listening extends RejectionOptions {
 
 const MOST_WAITING = 10_000;
 
-/** In effect none. RabbitMQ 4 would else drop a rejection whose handler can't work for long. */
+/** So high that it is no limit. RabbitMQ 4 drops a message after 20 deliveries by default, also if its handler only failed for a while. */
 const NO_DELIVERY_LIMIT = 1_000_000_000;
 
 /**

@@ -22,7 +22,7 @@ export interface NewDelivery {
 export interface EndpointWithWork {
   endpointId: string;
   organizationId: string;
-  /** As in {@link NewDelivery}. */
+  /** The id of the dispatcher that owns the endpoint's shard; null if none does. */
   owner: string | null;
 }
 

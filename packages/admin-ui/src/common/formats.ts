@@ -11,7 +11,7 @@ export function formatsFor(languages: readonly string[], timeZone?: string) {
   const zone = timeZone === undefined ? {} : { timeZone };
   const number = new Intl.NumberFormat(locales);
   const decimal = new Intl.NumberFormat(locales, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
-  // In digits alone: the name of a month would be a word of another language.
+  // The date has digits only: the name of a month would be a word of another language.
   const moment: Intl.DateTimeFormatOptions = {
     year: "numeric",
     month: "2-digit",
@@ -29,7 +29,7 @@ export function formatsFor(languages: readonly string[], timeZone?: string) {
   return {
     /** A count: "1,303", "1.303". */
     number: (value: number) => number.format(value),
-    /** With one digit behind the point: "1.3", "1,3". */
+    /** A number with one decimal digit: "1.3", "1,3". */
     decimal: (value: number) => decimal.format(value),
     /** A moment in the browser's zone, with its offset: "11/20/2026, 3:03:22 PM GMT+1". */
     dateTime: (iso: string, options?: { milliseconds: boolean }) =>
@@ -41,7 +41,7 @@ export function formatsFor(languages: readonly string[], timeZone?: string) {
   };
 }
 
-/** Those of the browser; without one, as in unit tests, those of English and UTC. */
+/** The formats of the browser's languages; in unit tests, which have no browser, those of American English in UTC. */
 export const formats = typeof document === "undefined" ? formatsFor(["en-US"], "UTC") : formatsFor(navigator.languages);
 
 const SECOND = 1_000;

@@ -46,7 +46,7 @@ export function keysFinding({ host, status, text }: { host: string; status: numb
   try {
     ({ keys } = JSON.parse(text));
   } catch {
-    // As an answer without keys.
+    // An answer that is not JSON counts as an answer without keys.
   }
   if (status !== 200 || !Array.isArray(keys))
     return fault(

@@ -141,7 +141,7 @@ export const sessionSettings: Check<DatabaseSubject> = {
 
 /** A commit that takes longer hangs. */
 const COMMIT_MS = 3_000;
-/** As many as an event may have, so that the disk has to give room. */
+/** The size of the largest event: PostgreSQL needs room on its disk for this many bytes. */
 const WRITTEN_BYTES = 256 * 1024;
 const DISK_FULL = "53100";
 const READ_ONLY = "25006";

@@ -13,7 +13,7 @@ export interface HeldMessage extends RejectedMessage {
 
 export interface RejectedQueue {
   depth: number;
-  /** In the queue's order, each once; no more than were there at the beginning. */
+  /** Yields each message once, in the queue's order, and at most as many as the queue had at the beginning. */
   messages(limit?: number): AsyncGenerator<HeldMessage>;
 }
 

@@ -87,7 +87,7 @@ export function createDatabaseClock(machine: Clock = machineClock) {
       const atMs = machine.monotonicMs();
       const { low, high } = offsetAt(atMs);
       const ofMachine = machine.now().getTime() - atMs;
-      // In whole milliseconds, so it may be ahead by what it leaves out.
+      // `Date` leaves out fractions of a millisecond, so the machine's time may be up to 1 ms later than it says.
       return Math.min(0, ofMachine + 1 - low) + Math.max(0, ofMachine - high);
     },
   };

@@ -83,7 +83,7 @@ function isAnyEvent({ eventId, entityId, idPrefix, types, firstKey, before }: Co
   return [eventId, entityId, idPrefix, firstKey, before].every((each) => each === null) && types.length === 0;
 }
 
-/** As the statement of `eventKeys` has it. */
+/** Whether a row meets the conditions: the same ones as in the statement of `eventKeys`. */
 function fits(row: EventRow, { eventId, entityId, idPrefix, types, firstKey, before }: Conditions): boolean {
   const ids = idPrefix === null ? null : idsFrom(idPrefix);
   return (

@@ -16,7 +16,7 @@ export type UrlCheck =
 
 export interface UrlPolicy {
   addresses: AddressRules;
-  /** In characters. */
+  /** The most characters of a URL. */
   maxLength?: number;
 }
 

@@ -59,7 +59,7 @@ export type OpenProcess = Awaited<ReturnType<typeof openProcess>>;
 
 /** The arguments of a service's start besides its environment; PostgreSQL's time and a process of its own if absent. */
 export interface StartOptions<Tuning = object> {
-  /** In place of PostgreSQL's time, for tests that steer it. */
+  /** A clock instead of PostgreSQL's, for tests that set the time. */
   clock?: Clock | undefined;
   inProcess?: OpenProcess;
   /** For tests that can't wait for Herald's own intervals, or want small batches. */

@@ -1,17 +1,17 @@
 import { type KeyPair, makeAuthority, makeSelfSigned } from "../certificates/authority.ts";
 
 export interface TestCertificates {
-  /** The authority's certificate: what a sender must trust for `trusted` to pass. */
+  /** The certificate of the authority that signed `trusted`. A sender that trusts it accepts `trusted`. */
   caPem: string;
-  /** For localhost, 127.0.0.1 and ::1. */
+  /** A certificate for localhost, 127.0.0.1 and ::1. */
   trusted: KeyPair;
-  /** As `trusted`, but no longer valid. */
+  /** Like `trusted`, but it has expired. */
   expired: KeyPair;
-  /** As `trusted`, but not valid yet. */
+  /** Like `trusted`, but it becomes valid in the future. */
   notYetValid: KeyPair;
-  /** From the same authority, but for another name. */
+  /** A certificate of the same authority for another name. */
   wrongName: KeyPair;
-  /** For the right names, but signed by no authority. */
+  /** A certificate for the right names that no authority signed. */
   selfSigned: KeyPair;
 }
 

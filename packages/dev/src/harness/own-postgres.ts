@@ -12,9 +12,9 @@ import { STACK_TIMEOUT_MS } from "./stack-client.ts";
 const PASSWORD = "do-not-show";
 
 export interface OwnPostgres {
-  /** As herald_app of deploy/postgres/roles.sql, unless said otherwise. */
+  /** The URL of a database. The user is herald_app of deploy/postgres/roles.sql if none is given. */
   url(user?: string, database?: string): string;
-  /** As a superuser, in a database of Herald's unless said otherwise. */
+  /** Runs SQL as a superuser, in Herald's database if none is given. */
   run(sql: string, database?: string): Promise<void>;
 }
 

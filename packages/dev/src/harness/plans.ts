@@ -73,7 +73,7 @@ interface PlanNode {
   "Relation Name"?: string;
   "Index Name"?: string;
   "Actual Loops"?: number;
-  /** With those of the inner nodes. */
+  /** Blocks that this node and its inner nodes found in memory. */
   "Shared Hit Blocks"?: number;
   "Shared Read Blocks"?: number;
   Plans?: PlanNode[];

@@ -37,7 +37,7 @@ export interface Herald {
   stop(): Promise<void>;
 }
 
-/** So that tests do not wait for what runs once a second or less often. `newOwnerMs` is 0, since no dispatcher takes a shard over from another one here. */
+/** Short intervals for tasks that run once a second or less often, so that tests do not wait. `newOwnerMs` is 0, since no dispatcher takes over a shard here. */
 export const SHORT_INTERVALS: HeraldTuning = {
   newOwnerMs: 0,
   sweepIntervalMs: 50,

@@ -16,7 +16,7 @@ export type LockedOutbox = ReturnType<typeof lockedOutbox>;
 
 /** A pool of clients, as of `pg`. */
 export interface Pool {
-  /** With a callback, and not with a promise: a connection can break before a promise's reader hears of it. */
+  /** Takes a client. It calls back instead of returning a promise: a connection can break before the code that awaits a promise runs. */
   connect(taken: (error: Error | undefined, client: PoolClient | undefined) => void): void;
 }
 

@@ -158,7 +158,7 @@ export const FORGED_REQUESTS: readonly Check[] = [
       steps: refusesSigned(() => ({ signature })),
     }),
   ),
-  // Of Herald's own headers alone: `webhook-signature` may hold several signatures, and libraries take the first of two timestamps, which is as good as one.
+  // These repeat Herald's own headers only. Repeated headers of Standard Webhooks are no fault: its signature header may hold several signatures.
   {
     id: "two_signatures",
     title: "refuses two signatures, whichever of them is right",

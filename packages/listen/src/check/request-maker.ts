@@ -18,9 +18,9 @@ type Scheme = "herald" | "standard";
 
 /** The parts of a signature's text. */
 export interface SignatureText {
-  /** With the character that ends it: `sha256=` or `v1,` */
+  /** The name of the scheme and its separator: `sha256=` or `v1,` */
   prefix: string;
-  /** That of a scheme which does not exist. */
+  /** A prefix of a scheme that receivers do not know. */
   otherPrefix: string;
   mac: Buffer;
   encoding: "hex" | "base64";

@@ -6,9 +6,9 @@ import { LARGEST_EVENT_BYTES } from "../exchange.ts";
 export interface ReceivedRequest {
   receivedAt: Date;
   method: string;
-  /** With its query. */
+  /** The path and the query. */
   path: string;
-  /** In their order and spelling, repeated ones too. */
+  /** All headers in the order and spelling of the request; a repeated header is there twice. */
   headers: [name: string, value: string][];
   /** Empty if it was over the limit. */
   body: Uint8Array;

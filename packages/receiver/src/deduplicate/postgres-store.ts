@@ -7,7 +7,7 @@ export interface Queryable {
 
 /** A pool of such clients, as of `pg`. */
 export interface Pool<Client extends PoolClient> {
-  /** With a callback, and not with a promise: a connection can break before a promise's reader hears of it. */
+  /** Takes a client. It calls back instead of returning a promise: a connection can break before the code that awaits a promise runs. */
   connect(taken: (error: Error | undefined, client: Client | undefined) => void): void;
 }
 

@@ -17,7 +17,7 @@ export type Probe = ReturnType<typeof createProbe>;
 
 export interface ProbeOptions {
   addresses: AddressRules;
-  /** In the form of the name resolver. */
+  /** The name servers, as `createNameResolver` takes them. */
   servers?: readonly string[] | undefined;
   proxy?: EgressProxy | undefined;
 }

@@ -94,7 +94,7 @@ export function createOutage(parts: Parts) {
     return target ? { endpointId, organizationId, host: target.host, port: target.port } : undefined;
   }
 
-  /** Those of the receivers that the layer has a part in: name servers are not asked for a literal address. */
+  /** The receivers whose attempts use a layer. A receiver with a literal address does not use the name servers. */
   const inLayer = (layer: Layer, receivers: readonly KnownReceiver[]) =>
     receivers
       .flatMap((each) => receiverOf(each) ?? [])

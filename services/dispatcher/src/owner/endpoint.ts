@@ -67,7 +67,7 @@ const MAX_ENDPOINTS = 10_000;
  * @param onDropped removes all references to the endpoint
  */
 export function createEndpoints(newRate: () => Rate | undefined, onDropped: (endpoint: OwnedEndpoint) => void) {
-  /** In the order of their last use. */
+  /** The endpoints by id, in the order of their last use. */
   const endpoints = new Map<string, OwnedEndpoint>();
 
   function use(endpoint: OwnedEndpoint): void {
@@ -91,7 +91,7 @@ export function createEndpoints(newRate: () => Rate | undefined, onDropped: (end
         return;
       }
       if (++looked === 10) return;
-      // So that the next search does not begin with it.
+      // It goes to the end of the order, so the next search begins with another one.
       use(oldest);
     }
   }

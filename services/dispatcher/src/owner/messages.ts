@@ -43,7 +43,7 @@ export function consumeMessages(ownerId: string, { broker, handedOver, changed, 
   });
 }
 
-// In PostgreSQL's form: counters of an endpoint use this text as their key.
+// PostgreSQL writes ids in lower case, and the owner's maps have that text as their key.
 const isId = (value: unknown): value is string => isUuid(value) && value === value.toLowerCase();
 
 type Target = { endpointId: string; organizationId: string };

@@ -99,7 +99,7 @@ const END_TIMEOUT_MS = 1_000;
 export function createShards({ queries, metrics, log }: Parts, options: ShardsOptions) {
   const { id, isAble, outageSince } = options;
   const ownership = createOwnership();
-  // In real time: others go by PostgreSQL's clock, which no test steers.
+  // The machine's real time, also in tests that set the clock: other dispatchers compare with PostgreSQL's clock, which tests do not set.
   const elapsedMs = () => performance.now();
   let heartbeats: Repetition | undefined;
   let presence: Presence | undefined;

@@ -11,7 +11,7 @@ export type Access = "view" | "manage" | "save";
 /** Something that the caller lacks. */
 export interface Missing {
   code: ProblemCode;
-  /** In words, e.g. "permission integrations.manage". */
+  /** What the caller lacks, in words: "permission integrations.manage". */
   what: string;
 }
 
@@ -58,7 +58,7 @@ export function sessionOf(caller: Caller, config: ManagementApiConfig): SessionI
       maxAttempts: config.RETRY_DELAYS_SECONDS.split(",").length + 1,
       disableAfterFailures: config.DISABLE_AFTER_FAILURES,
       attemptTimeoutMs: config.ATTEMPT_TIMEOUT_SECONDS * 1_000,
-      // As the publisher keeps them.
+      // The publisher computes the same number, and keeps events for that long.
       retentionDays: Math.ceil(Math.max(config.RETENTION_DAYS, config.PUBLICATION_WINDOW_DAYS + 1)),
     },
     headerPrefix: config.HEADER_PREFIX,

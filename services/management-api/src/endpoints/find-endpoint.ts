@@ -31,7 +31,7 @@ export async function refuseVersion(prisma: PrismaClient, key: EndpointKey): Pro
 }
 
 const BYTES = 8;
-/** In the Base64 of 8 bytes, the 11th character has two bits that are always 0. A regular expression, for the OpenAPI document too. */
+/** The Base64 of 8 bytes: two bits of its 11th character are always 0. The OpenAPI document has this regular expression too. */
 export const VERSION_PATTERN = "^[A-Za-z0-9+/]{10}[AEIMQUYcgkosw048]=$";
 
 const pattern = new RegExp(VERSION_PATTERN);

@@ -25,7 +25,7 @@ export function rateLimits(perMinute: Record<Allowance, number>, processes: () =
     manualDeliveries: limiterOf("manualDeliveries"),
   };
 
-  /** As draft-ietf-httpapi-ratelimit-headers has them: quota and window of the policy, what is left and until when. */
+  /** The headers of draft-ietf-httpapi-ratelimit-headers: quota and window of the policy, and how much is left for how many seconds. */
   function headersOf(allowance: Allowance, remaining: number, seconds: number): Record<string, string> {
     // This process assumes that the other ones have as much left as itself.
     const left = Math.min(perMinute[allowance], remaining * processes());

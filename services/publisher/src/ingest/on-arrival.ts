@@ -19,7 +19,7 @@ const FRESH_MS = 10_000;
 /** An emitter's clock may be ahead by this much. */
 const AHEAD_MS = 1_000;
 
-/** With more endpoints, the saving is small and the possible cost is not. */
+/** An event for more endpoints than this is not attempted on arrival: the saving is small, and the possible cost is not. */
 const MAX_ENDPOINTS = 20;
 
 /** While a statement takes longer than this, PostgreSQL may be away, and results of attempts could not be stored. */

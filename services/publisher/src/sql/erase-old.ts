@@ -5,7 +5,7 @@ import type { Queries } from "@herald/common/database/queries";
 /** The key of a row of `due`, without the shard, which follows from the endpoint. */
 export interface DueCursor {
   endpointId: string;
-  /** As PostgreSQL writes it in JSON. */
+  /** The text that PostgreSQL writes in JSON, with microseconds. */
   dueAt: string;
   deliveryId: string;
 }

@@ -32,7 +32,7 @@ export interface Subscription {
 
 export interface SubscribedEndpoint {
   id: string;
-  /** As a decimal number. */
+  /** A 64-bit number in decimal digits. */
   revision: string;
   /** When it had this revision. */
   readAt: Date;

@@ -84,7 +84,7 @@ interface PanelProps {
   aside?: ReactNode;
   /** Text and controls, not a table that reaches the edges. */
   padded?: boolean;
-  /** As wide as a form or a text should be. */
+  /** Whether the page is only as wide as a form or a text should be. */
   narrow?: boolean;
   children: ReactNode;
 }

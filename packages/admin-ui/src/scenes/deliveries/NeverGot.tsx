@@ -103,7 +103,7 @@ interface Props {
 function StartDialog({ webhook, preview, onClose }: Props) {
   const client = useQueryClient();
   const start = useMutation({
-    // With the filter that the preview was made for: a period counts back from then.
+    // The request has the filter of the preview, whose period counts back from the time of the preview.
     mutationFn: () => startResend(webhook.id, preview.filter),
     onSuccess: async ({ total }) => {
       await client.invalidateQueries({ queryKey: ["resends", webhook.id] });

@@ -17,7 +17,7 @@ import { diagnose, resumeWords } from "./words.ts";
 
 interface HealthProps {
   webhook: EndpointDetails;
-  /** In a line, on a page about something else. */
+  /** Whether it is shown in one line, on a page about something else. */
   brief: boolean;
 }
 

@@ -8,7 +8,7 @@ export interface EventKeysQuery {
   organizationId: string;
   eventId: string | null;
   entityId: string | null;
-  /** With what the event's id, or its entity's, begins. */
+  /** The first characters of the id of the event, or of its entity. */
   idPrefix: string | null;
   types: readonly string[];
   /** Only keys from this id on. */
@@ -148,7 +148,7 @@ export interface UndeliveredRow {
 export interface UndeliveredQuery {
   organizationId: string;
   eventId: string | null;
-  /** With what the event's id begins. */
+  /** The first characters of the event's id. */
   idPrefix: string | null;
   types: readonly string[];
   /** When it came: at this time or later, and before that one. */
