@@ -2,9 +2,9 @@ import type { EventData, EventPayload } from "./business-event.ts";
 import { type Catalogue, DEFAULT_CATALOGUE, type EventType } from "./event-types.ts";
 
 /**
- * A payload such as receivers get. The ids say at a glance that nothing of it is real.
+ * A sample of the payload that receivers get for an event of this type. Its ids are mostly zeros, so that a reader sees that it is not real.
  *
- * @throws Error if the catalogue has no such type
+ * @throws Error if the catalogue of event types does not have the type
  */
 export function samplePayload<const Type extends string = EventType>(
   type: Type,

@@ -79,8 +79,8 @@ function madeBy(migrations: readonly Migration[]) {
 const SEARCH_PATH = "pg_catalog, public, pg_temp";
 
 /**
- * Finds changes to Herald's tables, indexes and functions that no migration made, and that stop or slow Herald. Each
- * remedy is a statement. Locks nothing; reads PostgreSQL's catalogue.
+ * Finds tables, indexes and functions that somebody changed without a migration, if the change stops Herald or makes it slow. The remedy of each finding
+ * is an SQL statement. Locks nothing; reads PostgreSQL's system catalogue.
  */
 async function changesOf(session: Session, migrations: readonly Migration[]): Promise<Finding[]> {
   const { text, tables, indexes, functions } = madeBy(migrations);

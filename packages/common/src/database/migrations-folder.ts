@@ -8,7 +8,7 @@ export interface Migration {
   /** The name of its folder. Migrations are applied in the order of their names. */
   name: string;
   sql: string;
-  /** SHA-256 of the file, in hex: what Prisma writes down too. */
+  /** The SHA-256 of the migration's file, in hex digits. Prisma stores the same value in its table of migrations. */
   checksum: string;
 }
 

@@ -49,7 +49,7 @@ export function createReadBacklog(
     onShrunk: (size, error) => log.warn("deliveries are read for fewer endpoints at once", { size, error }),
   });
 
-  /** If a statement is too much for PostgreSQL, the rows are read for fewer endpoints. */
+  /** Repeats a statement while PostgreSQL is out of reach. If the statement takes too long, its error goes to `inBatches`, which then reads for fewer endpoints at once. */
   const ask = <T>(statement: () => Promise<T>): Promise<T> =>
     untilAnswered(
       parts,

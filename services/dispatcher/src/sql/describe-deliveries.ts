@@ -31,7 +31,7 @@ export interface Delivery extends DueRow {
 
 /** Conditions of a delivery that was handed over when its event arrived. */
 export interface Arrived {
-  /** The only endpoint revision with which it may be attempted, as a decimal number. With another one, the endpoint may not get it at all. */
+  /** The revision of the endpoint's configuration, in decimal digits. If the endpoint has another revision now, it may have unsubscribed from the event. */
   revision: string;
 }
 

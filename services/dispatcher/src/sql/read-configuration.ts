@@ -5,7 +5,7 @@ import type { EndpointWithWork } from "./sweep.ts";
 export interface Configuration {
   url: string;
   sealedSecret: string;
-  /** Whether its row says that no dispatcher could open the secret. */
+  /** Whether the endpoint's row says that no dispatcher had the key to decrypt its signing secret. */
   quarantined: boolean;
   /** A result of an older revision does not count for or against the endpoint. */
   revision: bigint;

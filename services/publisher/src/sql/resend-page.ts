@@ -47,7 +47,7 @@ export interface MadePage {
   /** The state of the resend after the page; null if it was stopped, or another process has taken it over, and nothing was done. */
   state: ResendState | null;
   deliveryCount: number;
-  /** The dispatcher that owns the endpoint's shard; null if none does. */
+  /** The id of the dispatcher that owns the endpoint's shard; null if none does. */
   owner: string | null;
 }
 

@@ -17,7 +17,7 @@ import { Time } from "../../common/Time.tsx";
 import css from "./events.module.css";
 import { type EventRow, eventRows, fateWords } from "./words.ts";
 
-/** The organization's events, newest first, with those that were not taken among them. */
+/** The page of an organization's events, newest first. It also lists events that Herald refused, with the reason. */
 export default function Events() {
   const filters = useFilters("events");
   const query = useInfiniteQuery(eventsQuery(filters));

@@ -16,8 +16,8 @@ export const outcome = Prisma.sql`case
 end`;
 
 /**
- * A column of a delivery's event; null for a manual delivery. It is a subquery and no join, so that PostgreSQL looks in one
- * partition a delivery, whatever number of deliveries it expects.
+ * A column of the event of a delivery; null for a manual delivery, which has no event. It is a subquery instead of a join: for each delivery, PostgreSQL
+ * then reads one partition only, also if its planner expects many deliveries.
  */
 const ofEvent = (column: Prisma.Sql) => Prisma.sql`(
   select event.${column}
