@@ -8,7 +8,7 @@ import type { JudgeOptions, UndeliveredCause } from "@herald/contracts";
 import type { FanOutItem, FanOutOutcome, FanOutResult } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
 import type { PublisherMetrics } from "../metrics.ts";
-import { type Rejection, rejectionOf } from "../rejections.ts";
+import { harmless, type Rejection, rejectionOf } from "../rejections.ts";
 import { type Held, type IncomingEvent, readEvent } from "./read-event.ts";
 
 interface Parts {
@@ -137,7 +137,7 @@ export function createStoring(
   ): void {
     const { content, headers, properties } = held.message;
     // A reason may quote the name of a field, which can have any length.
-    const shown = reason.slice(0, MAX_REASON_CHARACTERS);
+    const shown = harmless(reason.slice(0, MAX_REASON_CHARACTERS));
     log.warn("an event can't be taken and was set aside", { queue: rejectedQueue, reason: shown });
     const copy = {
       exchange: "",
