@@ -10,7 +10,7 @@ import { findCommand } from "./find-command.ts";
 import { keysCommand } from "./keys-command.ts";
 import { lagCommand } from "./lag-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
-import { createProgress } from "./output.ts";
+import { createProgress, printable } from "./output.ts";
 import { rejectedCommand } from "./rejected/rejected-command.ts";
 import { relayCommand } from "./relay/relay-command.ts";
 import { serveCommand } from "./serve/serve-command.ts";
@@ -55,7 +55,9 @@ function helpOf(name: string, { summary, actions, help }: Command): string {
 
 /** Runs the command that the arguments name. Returns the process's exit code; by then it has written all problems to stderr. */
 export async function herald(args: readonly string[], context: CommandContext): Promise<number> {
-  const { stdout, stderr } = context;
+  // All text goes to the terminal here. Bytes are the content that --body asks for.
+  const stdout: CommandContext["stdout"] = (text) => context.stdout(typeof text === "string" ? printable(text) : text);
+  const stderr = (text: string) => context.stderr(printable(text));
   const [name, ...rest] = args;
   if (name === undefined || isHelp(name)) {
     (name === undefined ? stderr : stdout)(HELP);
@@ -70,7 +72,7 @@ export async function herald(args: readonly string[], context: CommandContext): 
     stdout(helpOf(name, command));
     return EXIT.done;
   }
-  const progress = createProgress(`herald ${name}`, stderr, context.isTerminal ?? false);
+  const progress = createProgress(`herald ${name}`, context.stderr, context.isTerminal ?? false);
   const ticking = setInterval(progress.tick, 1_000);
   const clearing =
     <Text>(write: (text: Text) => void) =>
