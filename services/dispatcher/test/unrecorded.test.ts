@@ -76,7 +76,7 @@ test.each([
       return { status: 200 };
     });
     const createdAt = new Date(Date.now() - erased.daysAgo * DAY_MS);
-    const [id] = await insertDeliveries(endpoint, 1, { createdAt });
+    const [id = ""] = await insertDeliveries(endpoint, 1, { createdAt });
     await receiver.received(2);
     await prisma.$transaction([prisma.due.deleteMany(), prisma.delivery.deleteMany({ where: { id } })]);
     if (erased.endpoint) await prisma.webhookEndpoint.delete({ where: { id: endpoint.id } });
