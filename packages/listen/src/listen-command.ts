@@ -22,7 +22,8 @@ const usage = `herald-listen: tries a receiver of webhooks on your own machine
       --url hands each request that verifies on to your program as it came, by POST to exactly this URL, prints the
       program's answer, and gives it to the sender.
       --herald has the Herald at this address send all its events here, to an endpoint that it deletes at the end.
-      The address is https://, or of this machine. It takes any free port, and HTTPS. A Herald that \`pnpm start\` runs on this machine trusts the certificate.
+      The address begins with https://, unless that Herald runs on this machine.
+      It takes any free port, and HTTPS. A Herald that \`pnpm start\` runs on this machine trusts the certificate.
       COMMAND starts your program, with the endpoint's secret in WEBHOOK_SECRET, and ends with it.
       --tls speaks HTTPS, with the certificate in ~/.herald-listen.pem.
 
