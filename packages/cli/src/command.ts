@@ -3,7 +3,7 @@ import { type ParseArgsConfig, parseArgs } from "node:util";
 import { ConfigError, type Environment } from "@herald/common/config/read-config";
 import { type Clock, machineClock as ownClock } from "@herald/common/runtime/clock";
 import { isTime } from "@herald/contracts";
-import { oneLine, printable } from "./output.ts";
+import { oneLine } from "./output.ts";
 
 /** The effects of an action, for its audit line: counts and ids, and never a secret or a payload. */
 export type Details = Readonly<Record<string, unknown>>;
@@ -57,7 +57,7 @@ export async function audited(
       result,
       details,
     };
-    stderr(`${printable(JSON.stringify(line))}\n`);
+    stderr(`${JSON.stringify(line)}\n`);
   }
   function interrupt(signal: NodeJS.Signals): void {
     write("interrupted");

@@ -4,7 +4,6 @@ import { catalogueRules, eventTypeSettings, readCatalogue } from "@herald/common
 import { readConfig } from "@herald/common/config/read-config";
 import { type Judgement, judgeEvent } from "@herald/contracts";
 import { action, type Command, onlyWord, timeOf } from "./command.ts";
-import { printable } from "./output.ts";
 
 const DAY_MS = 86_400_000;
 const { PUBLICATION_WINDOW_DAYS } = sharedSettings;
@@ -29,7 +28,7 @@ const check = action({
       count++;
       if (judgement.kind === "event") continue;
       if (judgement.kind === "rejected") rejected++;
-      stdout(`${place}: ${printable(inWords(judgement).replaceAll(/\s+/g, " "))}\n`);
+      stdout(`${place}: ${inWords(judgement).replaceAll(/\s+/g, " ")}\n`);
     }
     if (rejected > 0) throw new Error(`${rejected} of ${count} events break the contract.`);
     stderr(`${count} events, and none breaks the contract.\n`);

@@ -10,6 +10,7 @@ import { findCommand } from "./find-command.ts";
 import { keysCommand } from "./keys-command.ts";
 import { lagCommand } from "./lag-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
+import { printable } from "./output.ts";
 import { rejectedCommand } from "./rejected/rejected-command.ts";
 import { relayCommand } from "./relay/relay-command.ts";
 import { serveCommand } from "./serve/serve-command.ts";
@@ -57,7 +58,9 @@ const PROGRESS_SECONDS = 5;
 
 /** Runs the command that the arguments name. Returns the process's exit code; by then it has written all problems to stderr. */
 export async function herald(args: readonly string[], context: CommandContext): Promise<number> {
-  const { stdout, stderr } = context;
+  // All text goes to the terminal here. Bytes are the content that --body asks for.
+  const stdout: CommandContext["stdout"] = (text) => context.stdout(typeof text === "string" ? printable(text) : text);
+  const stderr = (text: string) => context.stderr(printable(text));
   const [name, ...rest] = args;
   if (name === undefined || isHelp(name)) {
     (name === undefined ? stderr : stdout)(HELP);
@@ -82,6 +85,8 @@ export async function herald(args: readonly string[], context: CommandContext): 
     if (command !== doctorCommand && command !== serveCommand) assertSafe(context.environment);
     await run(name, command, rest, {
       ...context,
+      stdout,
+      stderr,
       progress: (now) => {
         doing = now;
       },

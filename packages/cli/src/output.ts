@@ -12,12 +12,14 @@ export function oneLine(text: string): string {
   return line.length > 120 ? `${line.slice(0, 117)}...` : line;
 }
 
-/** Escapes control characters, so that the content of a broken event can't send commands to the operator's terminal. */
+/**
+ * Escapes what can steer a terminal or deceive its reader: control characters other than tab and line feed, marks of direction, invisible characters
+ * and other ends of lines. JSON stays JSON of the same value.
+ */
 export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point.
-  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  });
+  return text.replaceAll(/(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+    character.split("").reduce((shown, unit) => `${shown}\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`, ""),
+  );
 }
 
 export function plural(number: number, noun: string): string {

@@ -47,6 +47,18 @@ async function listed(): Promise<{ id: string; reason: string; [fact: string]: u
   return objectsIn(stdout);
 }
 
+test.each(["list", "list --json", "show ID", "show nowhere\u001b[2J\u202e"])(
+  "rejected %s sends a terminal nothing that steers it or deceives its reader",
+  async (words) => {
+    await put("body \u001b[2J\u009b\u202e\u2028\ufeff", "reason \u001b]0;owned\u0007\u202e\u200f");
+    const [{ id = "", reason = "" } = {}] = await listed();
+    expect(reason).toBe("reason \u001b]0;owned\u0007\u202e\u200f");
+    const { stdout, stderr } = await run(...words.replace("ID", id).split(" "));
+    expect(stdout + stderr).toMatch(/reason|nowhere/);
+    expect(stdout + stderr).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+  },
+);
+
 test("rejected list shows what can be read of the events and why they were rejected, and leaves them there", async () => {
   await put('{"id":"x","type":"RiskCreated","organizationId":"acme"}');
   await put("not JSON\u001b[31m", "the body is not valid JSON");

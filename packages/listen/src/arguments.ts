@@ -29,9 +29,15 @@ export function milliseconds(name: string, seconds: string): number {
   return integer(name, seconds, 1, 3600) * 1000;
 }
 
-/** A text without the control characters that could steer the terminal, on one line. */
+/**
+ * Escapes what can steer a terminal or deceive its reader: control characters other than tab and line feed, marks of direction, invisible characters
+ * and other ends of lines. JSON stays JSON of the same value.
+ */
 export function printable(text: string): string {
-  return text.replace(/\p{Cc}|\p{Cf}/gu, (character) =>
-    /[\t\n\r]/.test(character) ? " " : `\\u${character.codePointAt(0)?.toString(16).padStart(4, "0")}`,
+  return text.replaceAll(/(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+    character.split("").reduce((shown, unit) => `${shown}\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`, ""),
   );
 }
+
+/** Text of another program, on one line: more lines could pass for lines of this program. */
+export const oneLine = (text: string): string => printable(text.replaceAll(/[\t\n\r]/g, " "));

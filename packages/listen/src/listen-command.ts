@@ -1,6 +1,14 @@
 import { spawn } from "node:child_process";
 import { parseArgs } from "node:util";
-import { DEFAULT_TIMEOUT_SECONDS, httpUrl, integer, milliseconds, secretsOf } from "./arguments.ts";
+import {
+  ArgumentError,
+  DEFAULT_TIMEOUT_SECONDS,
+  httpUrl,
+  integer,
+  milliseconds,
+  oneLine,
+  secretsOf,
+} from "./arguments.ts";
 import { runCheck } from "./check/check-command.ts";
 import { createEndpoint } from "./listen/endpoint.ts";
 import { type Listener, type ListenerOptions, startListener } from "./listen/listener.ts";
@@ -14,6 +22,7 @@ const usage = `herald-listen: tries a receiver of webhooks on your own machine
       --url hands each request that verifies on to your program as it came, by POST to exactly this URL, prints the
       program's answer, and gives it to the sender.
       --herald has the Herald at this address send all its events here, to an endpoint that it deletes at the end.
+      The address begins with https://, unless that Herald runs on this machine.
       It takes any free port, and HTTPS. A Herald that \`pnpm start\` runs on this machine trusts the certificate.
       COMMAND starts your program, with the endpoint's secret in WEBHOOK_SECRET, and ends with it.
       --tls speaks HTTPS, with the certificate in ~/.herald-listen.pem.
@@ -34,7 +43,7 @@ async function main([first = "", ...rest]: string[]): Promise<void> {
 process.stdout.on("error", () => process.exit());
 
 main(process.argv.slice(2)).catch((error: Error) => {
-  console.error(`herald-listen: ${error.message}`);
+  console.error(`herald-listen: ${oneLine(error.message)}`);
   process.exitCode = 2;
 });
 
@@ -55,7 +64,7 @@ async function listen(args: string[]): Promise<void> {
   if (options.forward) console.log(`forwarding to ${options.forward.url.href}`);
   if (endpoint) {
     console.log(
-      `Herald sends all its events here, until this command ends${command ? "" : `. Your program verifies with\n  WEBHOOK_SECRET=${endpoint.secret}`}`,
+      `Herald sends all its events here, until this command ends${command ? "" : `. Your program verifies with\n  WEBHOOK_SECRET=${oneLine(endpoint.secret)}`}`,
     );
   } else if (options.secrets.length === 0) console.log("no secret given, so nothing will verify: set WEBHOOK_SECRET");
   const { HERALD_TOKEN: _token, ...environment } = process.env;
@@ -73,7 +82,7 @@ async function listen(args: string[]): Promise<void> {
     await listener.close();
     await endpoint
       ?.delete()
-      .catch((error: Error) => console.error(`herald-listen: its endpoint is left over: ${error.message}`));
+      .catch((error: Error) => console.error(`herald-listen: its endpoint is left over: ${oneLine(error.message)}`));
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void end(signal));
   program?.on("error", (error) => {
@@ -101,6 +110,13 @@ interface ListenArguments extends ListenerOptions {
   /** The developer's program and its arguments. */
   command?: [string, ...string[]];
   speaksTls: boolean;
+}
+
+/** The token is not sent over a network in the clear. */
+function heraldUrl(text: string): URL {
+  const url = httpUrl("--herald", text);
+  if (url.protocol === "https:" || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)) return url;
+  throw new ArgumentError("--herald must begin with https://, unless Herald runs on this machine: it gets your token");
 }
 
 function readArguments(args: string[]): ListenArguments | null {
@@ -131,7 +147,7 @@ function readArguments(args: string[]): ListenArguments | null {
     status: integer("--status", values.status, 200, 599),
     toleranceSeconds: integer("--tolerance", values.tolerance, 0, Number.MAX_SAFE_INTEGER),
     headerPrefix: values["header-prefix"],
-    ...(values.herald !== undefined && { herald: httpUrl("--herald", values.herald) }),
+    ...(values.herald !== undefined && { herald: heraldUrl(values.herald) }),
     ...(program !== undefined && { command: [program, ...words] }),
     speaksTls: values.tls || values.herald !== undefined,
     ...(values.url !== undefined && {

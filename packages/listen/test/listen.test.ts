@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -111,6 +112,24 @@ describe("command", () => {
     return { child, said };
   }
 
+  test("herald-listen shows the answer of a Herald that refuses without what steers a terminal", async () => {
+    const hostile = createServer((_, response) =>
+      response.writeHead(400).end("\u001b]0;owned\u0007\u009b2J\u202e\n-> 204"),
+    );
+    await once(hostile.listen(0, "127.0.0.1"), "listening");
+    process.env.HERALD_TOKEN = "a.b.c";
+    try {
+      const { child, said } = run("--herald", `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`);
+      expect(await once(child, "close")).toEqual([2, null]);
+      expect(said.text).toContain(
+        "Herald answers 400 to GET /event-types: \\u001b]0;owned\\u0007\\u009b2J\\u202e -> 204\n",
+      );
+    } finally {
+      delete process.env.HERALD_TOKEN;
+      hostile.close();
+    }
+  });
+
   test("herald-listen prints what it receives, and ends at SIGTERM", async () => {
     const { child, said } = run("--port", "0");
     const [line] = (await once(child.stdout, "data")) as [string];
@@ -184,6 +203,12 @@ describe("command", () => {
     [["--help"], 0, "herald-listen [--url URL"],
     [["--port", "http"], 2, "--port must be a whole number from 0 to 65535"],
     [["--herald", "http://127.0.0.1:9"], 2, "set HERALD_TOKEN"],
+    [["--herald", "http://[::1]:9"], 2, "set HERALD_TOKEN"],
+    [["--herald", "http://localhost:9/herald"], 2, "set HERALD_TOKEN"],
+    [["--herald", "https://herald.example.com"], 2, "set HERALD_TOKEN"],
+    ...["herald.example.com", "10.0.0.7", "127.0.0.1.example.com", "localhost.example.com", "0.0.0.0", "[fe80::1]"].map(
+      (host): [string[], number, string] => [["--herald", `http://${host}`], 2, "--herald must begin with https://"],
+    ),
     [["--nonsense"], 2, "--nonsense"],
     [["--url", "localhost:3000"], 2, "--url must be a URL such as http://localhost:3000/hooks"],
     [["check", "--help"], 0, "herald-listen check --url URL"],

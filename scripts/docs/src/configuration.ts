@@ -81,7 +81,7 @@ setting that is marked as a secret below, and for \`SECRET_SEALING_KEY\`. No log
 
 With \`HERALD_ENV=production\`, which is the default, a program does not start with unsafe settings: signing keys over http, missing or guessable secrets and
 passwords, tokens without issuer and audience, sign-in links, private networks that are too wide or
-contain the machine itself, a page without TLS or in frames of any site, and PostgreSQL or RabbitMQ on another machine without checked TLS unless \`ALLOW_PLAINTEXT\` allows it. \`herald doctor\` finds the same.
+contain the machine itself, a page without TLS or in frames of any site, and PostgreSQL, RabbitMQ, or the login of a proxy, on another machine without checked TLS unless \`ALLOW_PLAINTEXT\` allows it. \`herald doctor\` finds the same.
 
 Besides the required settings, the management API needs \`PUBLIC_ORIGIN\` in production, and a key that verifies tokens: \`AUTH_JWKS_URL\` or \`AUTH_PUBLIC_KEY\`, with
 \`AUTH_ISSUER\` and \`AUTH_AUDIENCE\`; or \`AUTH_JWT_SECRET\`, for development.

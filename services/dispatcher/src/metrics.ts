@@ -75,6 +75,11 @@ export function createMetrics(registry: Registry) {
       help: "Failed attempts that do not count: when they ended, another dispatcher had their shard, or the delivery was deleted.",
       registers,
     }),
+    unrecorded: new Counter({
+      name: "herald_attempts_unrecorded_total",
+      help: "Attempts that were signed and sent and are in no table, though their endpoint is: forged by an intruder, lost by PostgreSQL, or not storable.",
+      registers,
+    }),
     interruptions: new Counter({
       name: "herald_interruptions_total",
       help: "Deliveries that may have been in flight when their dispatcher died, and are attempted again.",

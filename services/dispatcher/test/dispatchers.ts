@@ -1,13 +1,13 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Broker, connectBroker } from "@herald/common/broker/broker";
+import { type Broker, connectBroker, type Publisher } from "@herald/common/broker/broker";
 import type { Requester } from "@herald/common/broker/requester";
 import { ownerOf } from "@herald/common/database/shards";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
 import type { Service } from "@herald/common/service/run-service";
-import type { ManualReply, ManualRequest } from "@herald/contracts";
+import type { HandOver, ManualReply, ManualRequest } from "@herald/contracts";
 import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
 import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
 import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
@@ -37,7 +37,7 @@ export function useDispatchers({ names = ["127.0.0.1"] } = {}) {
   let folder = "";
   let certificate: KeyPair;
   let current: HttpsReceiver;
-  let api: { broker: Broker; requester: Requester } | undefined;
+  let api: { broker: Broker; requester: Requester; publisher: Publisher } | undefined;
 
   beforeAll(async () => {
     const authority = await makeAuthority("Test authority");
@@ -112,24 +112,38 @@ export function useDispatchers({ names = ["127.0.0.1"] } = {}) {
   async function insertDeliveries(
     endpoint: Endpoint,
     count: number,
-    { dueAt, ...row }: { dueAt?: Date; body?: string } = {},
+    { dueAt, createdAt = new Date(), ...row }: { dueAt?: Date; createdAt?: Date; body?: string } = {},
   ): Promise<string[]> {
     const ids: string[] = [];
     for (let index = 0; index < count; index++) {
-      const createdAt = new Date();
       const due = { dueAt: dueAt ?? createdAt };
       ids.push((await insertDelivery(db.database.prisma, endpoint, { createdAt, due, ...row })).id);
     }
     return ids;
   }
 
-  /** Asks for a manual delivery's attempt, as the API does; whether it was attempted, undefined without an answer. */
-  async function askForManual({ id, organizationId }: Endpoint, deliveryId: string, dueAt: Date) {
+  function others() {
     if (api === undefined) {
       const log = { debug() {}, info() {}, warn() {}, error() {} };
       const broker = connectBroker({ url: rabbitmq.url, namespace: rabbitmq.namespace, name: "test", log });
-      api = { broker, requester: broker.requester() };
+      api = { broker, requester: broker.requester(), publisher: broker.publisher() };
     }
+    return api;
+  }
+
+  /** Sends the owner of an endpoint a hand-over, as publishers do. */
+  async function handOver(endpointId: string, message: HandOver): Promise<void> {
+    const { broker, publisher } = others();
+    await publisher.publish({
+      exchange: broker.names.dispatchExchange,
+      routingKey: (await ownerOf(db.database.queries, endpointId)) ?? "no owner",
+      content: Buffer.from(JSON.stringify(message)),
+    });
+  }
+
+  /** Asks for a manual delivery's attempt, as the API does; whether it was attempted, undefined without an answer. */
+  async function askForManual({ id, organizationId }: Endpoint, deliveryId: string, dueAt: Date) {
+    const api = others();
     const dueAtUtc = dueAt.toISOString();
     const request: ManualRequest = { kind: "manual", deliveryId, endpointId: id, organizationId, dueAtUtc };
     const reply = await api.requester.request({
@@ -141,5 +155,5 @@ export function useDispatchers({ names = ["127.0.0.1"] } = {}) {
     return reply && (JSON.parse(String(reply)) as ManualReply).attempted;
   }
 
-  return { db, receiver, start, stop, insertEndpointAt, insertDeliveries, askForManual };
+  return { db, receiver, start, stop, insertEndpointAt, insertDeliveries, askForManual, handOver };
 }

@@ -198,8 +198,7 @@ describe("a settled delivery", () => {
     );
     const all = [exhausted, failed, succeeded].filter((each) => each !== undefined);
     await prisma.due.deleteMany({ where: { deliveryId: { in: all.map(({ deliveryId }) => deliveryId) } } });
-    const late = await settle(queries, [...all, settlement(endpoint, kept)]);
-    expect(late).toEqual([exhausted, failed]);
+    expect(await settle(queries, [...all, settlement(endpoint, kept)])).toMatchObject({ late: [exhausted, failed] });
     expect(await deliveryOf(kept.deliveryId)).toMatchObject({ state: "succeeded" });
     expect(await prisma.exhaustion.count({ where: { endpointId: endpoint.id } })).toBe(0);
     expect(
@@ -240,7 +239,7 @@ describe("a settled delivery", () => {
       settling = settle(queries, [settlement(endpoint, { ...current, epoch: EARLIER }, { startedAt: after(1) })]);
       await eventually(async () => expect(await lockWaiters(prisma)).toBe(1));
     });
-    expect(await settling).toEqual([]);
+    expect(await settling).toEqual({ late: [], missing: [] });
     expect(await deliveryOf(id)).toMatchObject({ state: "succeeded", attemptCount: 2 });
     expect(await dueOf(id)).toBeNull();
     expect((await attemptsOf(id)).map(({ number, statusCode }) => [number, statusCode])).toEqual([

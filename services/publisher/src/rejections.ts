@@ -74,9 +74,13 @@ function isType(type: unknown): type is string {
   return typeof type === "string" && type !== "" && [...type].length <= MAX_TYPE;
 }
 
-/** Shortens a reason, and removes characters that PostgreSQL can't store or that control a terminal: a reason quotes the emitter's text. */
+/** Removes characters that PostgreSQL can't store, or that steer a terminal or deceive its reader: a reason quotes the emitter's text. */
+export function harmless(reason: string): string {
+  return Buffer.from(reason.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, " ")).toString();
+}
+
 function shown(reason: string): string {
-  const clean = Buffer.from(reason.replace(/\p{Cc}/gu, " ")).toString();
+  const clean = harmless(reason);
   return clean.length <= MAX_REASON ? clean : `${Buffer.from(clean.slice(0, MAX_REASON)).toString()}...`;
 }
 

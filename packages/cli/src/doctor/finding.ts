@@ -1,6 +1,6 @@
 import { sqlStateOf } from "@herald/common/database/errors";
 import { explain, reasonOf, type Server } from "@herald/common/security/connection-fault";
-import { plural, printable, table } from "../output.ts";
+import { plural, table } from "../output.ts";
 
 /**
  * How something that Herald needs was found. `warning`: Herald works, but not as safely or for as long as it could. `fault`: Herald
@@ -77,8 +77,8 @@ export function report(findings: readonly NamedFinding[], asJson: boolean): stri
   const [faults, warnings] = [countOf("fault", findings), countOf("warning", findings)];
   if (asJson) return `${JSON.stringify({ faults, warnings, findings })}\n`;
   const rows = findings.flatMap(({ status, check, what, remedy }) => [
-    [status, check, printable(what)],
-    ...(remedy === null ? [] : [["", "", `-> ${printable(remedy)}`]]),
+    [status, check, what],
+    ...(remedy === null ? [] : [["", "", `-> ${remedy}`]]),
   ]);
   const summary =
     faults + warnings === 0 ? "Nothing to do." : `${plural(faults, "fault")}, ${plural(warnings, "warning")}.`;

@@ -8,7 +8,7 @@ import {
   UsageError,
 } from "../command.ts";
 import { withBroker } from "../connections.ts";
-import { oneLine, plural, printable, table } from "../output.ts";
+import { oneLine, plural, table } from "../output.ts";
 import { factsOf, type HeldMessage, originalHeaders, type RejectedQueue, withRejectedQueue } from "./rejected-queue.ts";
 
 const MIN_ID_LENGTH = 4;
@@ -58,8 +58,8 @@ const show = action({
         headers: JSON.stringify(originalHeaders(message)),
         bytes: String(message.content.byteLength),
       };
-      const lines = Object.entries(facts).map(([name, value]) => `${`${name}:`.padEnd(14)}${printable(value)}\n`);
-      stdout(`${lines.join("")}\n${printable(message.content.toString("utf8"))}\n`);
+      const lines = Object.entries(facts).map(([name, value]) => `${`${name}:`.padEnd(14)}${value}\n`);
+      stdout(`${lines.join("")}\n${message.content.toString("utf8")}\n`);
     });
   },
 });

@@ -16,7 +16,8 @@ export type Names = ReturnType<typeof names>;
 export function names(namespace: string) {
   const inboxQueues: readonly string[] = BUCKETS.map((bucket) => inboxQueueOf(namespace, bucket));
   const behindQueues: readonly string[] = inboxQueues.map(behindQueueOf);
-  const eventQueues: readonly string[] = [...inboxQueues, ...behindQueues];
+  const deadLetterQueue = `${namespace}.events.dead-letters`;
+  const eventQueues: readonly string[] = [...inboxQueues, ...behindQueues, deadLetterQueue];
   return {
     /** Topic exchange to which product services publish business events. The routing key begins with the type and the organization's bucket. */
     eventsExchange: `${namespace}.events`,
@@ -24,7 +25,9 @@ export function names(namespace: string) {
     inboxQueues,
     /** The second queue of each bucket, in the order of `inboxQueues`: publishers move a flood's events there. */
     behindQueues,
-    /** All queues in which business events wait to be stored. */
+    /** Where RabbitMQ moves an event that expired in the inbox, or came back too often: a publisher rejects it, with a notice. */
+    deadLetterQueue,
+    /** All queues from which publishers take business events. */
     eventQueues,
     /** Events that break the contract, with the reason in a header. Operators' programs read it by this name. */
     rejectedQueue: `${namespace}.events.rejected`,
@@ -93,10 +96,11 @@ async function declareEvents(channel: Channel, namespace: string, own: Names): P
   await channel.assertExchange(own.eventsExchange, "topic", { durable: true });
   await channel.assertExchange(own.noticesExchange, "topic", { durable: true });
   await channel.assertQueue(own.rejectedQueue, rejectedQueue());
+  await channel.assertQueue(own.deadLetterQueue, eventQueue(own.rejectedQueue));
   for (const bucket of BUCKETS) {
     const queue = inboxQueueOf(namespace, bucket);
-    await channel.assertQueue(queue, inboxQueue(own.rejectedQueue));
-    await channel.assertQueue(behindQueueOf(queue), inboxQueue(own.rejectedQueue));
+    await channel.assertQueue(queue, eventQueue(own.deadLetterQueue));
+    await channel.assertQueue(behindQueueOf(queue), eventQueue(own.deadLetterQueue));
     await channel.bindQueue(queue, own.eventsExchange, `*.${bucket}.#`);
     // An emitter that knows no buckets names the type alone.
     if (bucket === BUCKETS[0]) await channel.bindQueue(queue, own.eventsExchange, "*");
@@ -129,14 +133,14 @@ export async function declareOwnerQueue(channel: Channel, namespace: string, own
 
 /**
  * An event leaves the inbox stored or rejected, never otherwise. At-least-once dead-lettering confirms the move to the
- * rejected queue before the inbox lets go; RabbitMQ falls back to dead-lettering without confirms, and does not say so,
+ * next queue before this one lets go; RabbitMQ falls back to dead-lettering without confirms, and does not say so,
  * unless `x-overflow` is `reject-publish`.
  */
-function inboxQueue(rejected: string): Options.AssertQueue {
+function eventQueue(next: string): Options.AssertQueue {
   return quorum({
     "x-delivery-limit": DELIVERY_LIMIT,
     "x-dead-letter-exchange": "",
-    "x-dead-letter-routing-key": rejected,
+    "x-dead-letter-routing-key": next,
     "x-dead-letter-strategy": "at-least-once",
     "x-overflow": "reject-publish",
     "x-max-length-bytes": MAX_INBOX_BYTES,

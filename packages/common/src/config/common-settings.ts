@@ -13,9 +13,9 @@ export const safetySettings = {
   ALLOW_PLAINTEXT: {
     type: "string",
     default: "",
-    pattern: "^((amqp|postgres)(,(amqp|postgres))*)?$",
+    pattern: "^((amqp|postgres|proxy)(,(amqp|postgres|proxy))*)?$",
     description:
-      "amqp, postgres, or both with a comma between: connections that need no TLS to another machine in production, if the network is yours alone.",
+      "amqp, postgres or proxy (the login in EGRESS_PROXY_URL), or several with commas between: connections that need no TLS to another machine in production, if the network is yours alone.",
   },
 } as const satisfies Settings;
 

@@ -85,6 +85,15 @@ const CHECKS: readonly (readonly [setting: string, ...Check])[] = [
     },
     `${IN_PLAINTEXT} Write amqps://, or ALLOW_PLAINTEXT=amqp ${OWN_NETWORK}`,
   ],
+  ["EGRESS_PROXY_URL", ...guessable],
+  [
+    "EGRESS_PROXY_URL",
+    (text, settings) => {
+      const { hostname = "", username, password } = urlOf(text) ?? {};
+      return !!(username || password) && !isThisMachine(hostname) && !isAllowedPlaintext("proxy", settings);
+    },
+    `its user and password can be read on the way. Let the proxy know dispatchers by their addresses, or write ALLOW_PLAINTEXT=proxy ${OWN_NETWORK}`,
+  ],
   [
     "SECRET_KEYS",
     trivialKeys,

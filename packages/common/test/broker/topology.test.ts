@@ -36,11 +36,11 @@ describe("Herald's topology", () => {
     for (const queue of environment.names.inboxQueues) expect(await environment.waitingIn(queue)).toBe(0);
   });
 
-  test("Herald's topology moves an event that comes back too often to the rejected queue, whole", async () => {
+  test("Herald's topology moves an event that comes back too often to the queue of dead letters, and from there to the rejected queue, whole", async () => {
     const broker = environment.connect();
     const got = inbox();
     broker.consumeEvents({
-      queue: environment.inboxQueue,
+      queue: [environment.inboxQueue, environment.names.deadLetterQueue],
       prefetch: 10,
       handle: (message) => {
         got.handle(message);
@@ -52,7 +52,7 @@ describe("Herald's topology", () => {
       headers: { traceparent: "t" },
     });
     await until("it was moved", async () => (await environment.waitingIn(environment.names.rejectedQueue)) === 1);
-    expect(got.messages).toHaveLength(21);
+    expect(got.messages).toHaveLength(42);
     const moved = await environment.takeOne(environment.names.rejectedQueue);
     expect(moved?.content.toString()).toBe("poison");
     expect(moved?.properties.headers).toMatchObject({

@@ -55,6 +55,7 @@ async function record(settlements: readonly ArrivedSettlement[]): Promise<void> 
   const { signal } = new AbortController();
   const { settle } = createSettleQueue({
     queries: db.database.queries,
+    clock: { now: () => NOW },
     metrics,
     health,
     rates: { add() {} },

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { EVENT_TYPES } from "@herald/receiver";
-import { ArgumentError, DEFAULT_TIMEOUT_SECONDS, httpUrl, milliseconds, secretsOf } from "../arguments.ts";
+import { ArgumentError, DEFAULT_TIMEOUT_SECONDS, httpUrl, milliseconds, oneLine, secretsOf } from "../arguments.ts";
 import { ExchangeError } from "../exchange.ts";
 import { type CheckOptions, type CheckResult, checkReceiver } from "./check-receiver.ts";
 
@@ -62,7 +62,7 @@ export async function runCheck(args: string[]): Promise<number> {
     return passed ? 0 : 1;
   } catch (error) {
     if (!(error instanceof ExchangeError)) throw error;
-    console.error(`herald-listen: ${error.message}`);
+    console.error(`herald-listen: ${oneLine(error.message)}`);
     return 2;
   }
 }

@@ -1,4 +1,4 @@
-import { printable } from "../arguments.ts";
+import { oneLine } from "../arguments.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
 export interface DescribeOptions {
@@ -20,17 +20,17 @@ export function describeRequest(request: ReceivedRequest, options: DescribeOptio
   const header = (suffix: string) => {
     const wanted = `${headerPrefix}-${suffix}`.toLowerCase();
     const values = request.headers.filter(([name]) => name.toLowerCase() === wanted).map(([, value]) => value);
-    return values.length > 0 ? printable(values.join(", ")) : null;
+    return values.length > 0 ? oneLine(values.join(", ")) : null;
   };
   const paint = (code: number, text: string) => (colour ? `\u001b[${code}m${text}\u001b[0m` : text);
 
   const outcome = verdict.ok
     ? `${paint(32, "verified")}, signed ${age(verdict.timestamp, request.receivedAt)}`
     : paint(31, `NOT VERIFIED (${verdict.reason})`);
-  const name = (verdict.ok ? verdict.event && printable(verdict.event) : null) ?? header("Event") ?? "no event header";
+  const name = (verdict.ok ? verdict.event && oneLine(verdict.event) : null) ?? header("Event") ?? "no event header";
   const lines = [
-    `${paint(2, request.receivedAt.toISOString().slice(11, 23))} ${request.method} ${printable(request.path)}  ` +
-      `${paint(1, name)}  ${outcome}  -> ${answer}`,
+    `${paint(2, request.receivedAt.toISOString().slice(11, 23))} ${request.method} ${oneLine(request.path)}  ` +
+      `${paint(1, name)}  ${outcome}  -> ${oneLine(answer)}`,
   ];
   const deliveryId = header("Delivery-Id");
   const eventId = verdict.ok ? verdict.eventId : null;
@@ -51,7 +51,7 @@ function age(timestamp: number, receivedAt: Date): string {
 
 function bodyText(body: Uint8Array): string {
   // Four bytes at most make one character.
-  const text = printable(new TextDecoder().decode(body.subarray(0, SHOWN_BODY_CHARACTERS * 4)));
+  const text = oneLine(new TextDecoder().decode(body.subarray(0, SHOWN_BODY_CHARACTERS * 4)));
   const shown = text.slice(0, SHOWN_BODY_CHARACTERS);
   return shown.length === text.length && body.byteLength <= SHOWN_BODY_CHARACTERS * 4
     ? shown

@@ -22,7 +22,7 @@ export async function createEndpoint(herald: URL, token: string, url: string) {
       },
     );
     const text = await answer.text();
-    if (!answer.ok) throw new Error(`Herald answers ${answer.status} to ${method} ${path}: ${text}`);
+    if (!answer.ok) throw new Error(`Herald answers ${answer.status} to ${method} ${path}: ${text.slice(0, 1_000)}`);
     return text === "" ? undefined : JSON.parse(text);
   };
   const events = ((await ask("GET", "/event-types")) as { name: string }[]).map((type) => type.name);

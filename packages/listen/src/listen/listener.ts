@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { oneLine } from "../arguments.ts";
 import { describeRequest } from "./describe-request.ts";
 import { type Forwarded, type ForwardOptions, forward, refusalOf } from "./forward.ts";
 import { type ReceivedRequest, type ReceiveOptions, receiveRequest } from "./received-request.ts";
@@ -37,7 +38,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
         describeRequest(received, { ...options, answer: answer.answer, ...(options.forward && { answered: answer }) }),
       );
     } catch (error) {
-      print(`a sender hung up in the middle of its request (${(error as Error).message})`);
+      print(`a sender hung up in the middle of its request (${oneLine((error as Error).message)})`);
       response.destroy();
     }
   };

@@ -63,7 +63,9 @@ export function createAttempts(parts: Parts) {
     const nextAttemptAt = isOver ? null : schedule.nextAttemptAt(attempt, endOf(ended), ended.retryAfterMs);
     const unstored = arrived && eventKey !== null ? { createdAt, organizationId, eventKey, eventType } : undefined;
     const { revision } = configuration;
-    return { ...ended, deliveryId, endpointId, epoch, attempt, revision, manual, nextAttemptAt, traceparent, unstored };
+    const { handedOver } = delivery;
+    const of = { deliveryId, endpointId, epoch, attempt, revision, manual, handedOver };
+    return { ...ended, ...of, nextAttemptAt, traceparent, unstored };
   }
 
   /** Ends a delivery for good. No receiver failed it, so this does not count for the endpoint's health. */

@@ -532,6 +532,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
           createdAt: receivedAt,
           attempts: 0,
           interruptions: 0,
+          handedOver: true,
           arrived: stored ? undefined : { revision },
         };
         if (stored) known.stored(delivery);

@@ -1,7 +1,9 @@
 import { isDataError, isTooMuch } from "@herald/common/database/errors";
+import { timeOf } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import { shrinkingBatches } from "@herald/common/database/shrinking";
 import { batcher } from "@herald/common/runtime/batcher";
+import type { Clock } from "@herald/common/runtime/clock";
 import { retry } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { DispatcherMetrics } from "../metrics.ts";
@@ -13,7 +15,8 @@ import type { Rates } from "./rates.ts";
 
 interface Parts {
   queries: Queries;
-  metrics: Pick<DispatcherMetrics, "settleBatchSize" | "resultsLate">;
+  clock: Pick<Clock, "now">;
+  metrics: Pick<DispatcherMetrics, "settleBatchSize" | "resultsLate" | "unrecorded">;
   health: Pick<HealthQueue, "add" | "has">;
   rates: Pick<Rates, "add">;
   log: Log;
@@ -30,6 +33,9 @@ const MAX_BATCH = 500;
  */
 const GATHER = { items: 100, forMs: 40, isAwaited: ({ settlement }: Ended) => settlement.manual };
 
+/** Everything is kept for longer: RETENTION_DAYS is at least a day more than PUBLICATION_WINDOW_DAYS. */
+const KEPT_MS = 24 * 60 * 60_000;
+
 /** An attempt to be settled. */
 interface Ended {
   settlement: Settlement;
@@ -42,7 +48,7 @@ interface Ended {
  * before an earlier one. While PostgreSQL is out of reach it waits and tries again; a statement that is too much for PostgreSQL is made smaller, so
  * that it delays the others only shortly.
  */
-export function createSettleQueue({ queries, metrics, health, rates, log, signal }: Parts) {
+export function createSettleQueue({ queries, clock, metrics, health, rates, log, signal }: Parts) {
   let isWriting = true;
   const inBatches = shrinkingBatches<Ended, never>(settleBatch, {
     max: MAX_BATCH,
@@ -51,6 +57,7 @@ export function createSettleQueue({ queries, metrics, health, rates, log, signal
   const queued = batcher<Ended, { error?: unknown }>(
     async (batch) => {
       const { setAside } = await inBatches(batch);
+      metrics.unrecorded.inc(setAside.length);
       const refused = new Map(setAside.map(({ item, error }) => [item, { error }]));
       return batch.map((each) => refused.get(each) ?? {});
     },
@@ -63,13 +70,25 @@ export function createSettleQueue({ queries, metrics, health, rates, log, signal
     const arrived = settlements.filter(hasArrived);
     const stored = arrived.length > 0 ? await untilTaken(() => recordArrived(queries, arrived)) : new Set<Settlement>();
     const others = settlements.filter((each) => !stored.has(each));
-    const late = new Set(others.length > 0 ? await untilTaken(() => settle(queries, others)) : []);
+    const settled = others.length > 0 ? await untilTaken(() => settle(queries, others)) : undefined;
+    const late = new Set(settled?.late);
     metrics.resultsLate.inc(late.size);
+    for (const each of settled?.missing ?? []) if (shouldBeThere(each)) unrecorded(each);
     for (const each of settlements) if (!late.has(each)) rates.add(each);
     for (const each of batch) {
       if (concernsHealth(each, late)) health.add(each.settlement.endpointId, each.settlement);
     }
     return [];
+  }
+
+  /** A row that was read may have been erased with its days. A message may lie about its days, so it is not asked. */
+  const shouldBeThere = ({ deliveryId, handedOver }: Settlement) =>
+    handedOver || clock.now().getTime() - timeOf(deliveryId).getTime() < KEPT_MS;
+
+  function unrecorded({ deliveryId, endpointId, startedAt, statusCode }: Settlement): void {
+    metrics.unrecorded.inc();
+    const fields = { deliveryId, endpointId, startedAt, statusCode };
+    log.error("an attempt was signed and sent, and its delivery is not stored: it was forged, or lost", fields);
   }
 
   async function untilTaken<T>(write: () => Promise<T>): Promise<T> {

@@ -25,6 +25,8 @@ export interface Delivery extends DueRow {
   /** The trace context of the event, or of the request for a manual delivery; null if there is none. */
   traceparent: string | null;
   createdAt: Date;
+  /** Set if a message brought it. */
+  handedOver?: boolean;
   /** Set if its event is perhaps not stored yet. */
   arrived?: Arrived | undefined;
 }

@@ -18,6 +18,8 @@ export interface Settlement extends Omit<AttemptResult, "reached"> {
   nextAttemptAt: Date | null;
   /** Whether an admin waits for it. Such an attempt does not wait for the endpoint's pause, so its failure counts also during one. */
   manual: boolean;
+  /** Whether a message brought its delivery; else its row was read. */
+  handedOver?: boolean | undefined;
   /** Its delivery, if that may not be stored yet. */
   unstored?: ArrivedDelivery | undefined;
 }
@@ -42,18 +44,25 @@ export interface ArrivedDelivery {
  * - The row of `due` is found by the delivery's own time, whichever dispatcher owns the shard by now.
  * - The latest attempt is in the delivery's row; the one before it moves to delivery_attempt.
  * - Deliveries that were erased meanwhile, with their endpoint or with their days, are skipped.
+ * - A failure in an earlier epoch may come before the publisher has stored its delivery, so it is never `missing`.
  * - The same settlements, written again, change nothing: a caller that got no answer cannot know whether they were written.
  *
- * Locks these rows of `delivery` and `due`. Walks delivery_pkey, due_pkey, delivery_attempt_pkey, shard_pkey. `between` lets a cached plan leave out
+ * Locks these rows of `delivery` and `due`. Walks delivery_pkey, due_pkey, delivery_attempt_pkey, shard_pkey, webhook_endpoint_pkey. `between` lets a cached plan leave out
  * the partitions in which nothing is settled.
  *
- * @returns the results that came too late: the shard has had another owner since, the delivery had succeeded, or it was gone. They changed nothing
+ * @returns `late`: results that changed nothing, since the shard has had another owner, the delivery had succeeded, or it was gone. `missing`: results
+ *   whose delivery has no row, though its endpoint has one
  */
-export async function settle(queries: Queries, settlements: readonly Settlement[]): Promise<Settlement[]> {
+export async function settle(
+  queries: Queries,
+  settlements: readonly Settlement[],
+): Promise<{ late: Settlement[]; missing: Settlement[] }> {
   const results = onePerDelivery(settlements);
   const ids = results.map(({ deliveryId }) => deliveryId);
   const [first, last] = [ids.at(0), ids.at(-1)];
-  const rows = await queries.$queryRaw<{ position: number; isOvertaken: boolean }[]>`
+  const rows = await queries.$queryRaw<
+    { position: number; isWritten: boolean; isOvertaken: boolean; isMissing: boolean }[]
+  >`
     with result as materialized (
       select result.*, shard.epoch = result.epoch as is_current from unnest(${resultArrays(results)}) with ordinality
         as result (${RESULT_COLUMNS}, position)
@@ -108,18 +117,23 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
         and settled.state = 'pending'
     )${results.some(isLast) ? TELL_EXHAUSTED : Prisma.empty}
     select result.position::int as "position",
+      result.succeeded or settled.position is not null
+        -- Written before, by a statement whose answer was lost.
+        or before.attempted_at is not distinct from result.started_at as "isWritten",
       -- Another dispatcher settled this delivery while this statement waited for its row.
-      result.succeeded and before.state = 'pending' and settled.position is null as "isOvertaken"
+      result.succeeded and before.state = 'pending' and settled.position is null as "isOvertaken",
+      case when before.id is null and (result.succeeded or result.is_current)
+        then exists (select from webhook_endpoint where id = result.endpoint_id)
+      end as "isMissing"
     from result
     left join before on before.id = result.delivery_id
-    left join settled on settled.position = result.position
-    where result.succeeded or settled.position is not null
-      -- Written before, by a statement whose answer was lost.
-      or before.attempted_at = result.started_at`;
-  const written = new Set(rows.map(({ position }) => results[position - 1]));
-  const overtaken = rows.filter((row) => row.isOvertaken).map(({ position }) => results[position - 1] as Settlement);
+    left join settled on settled.position = result.position`;
+  const those = (is: "isWritten" | "isOvertaken" | "isMissing") =>
+    rows.filter((row) => row[is]).map(({ position }) => results[position - 1] as Settlement);
+  const overtaken = those("isOvertaken");
   if (overtaken.length > 0) await settle(queries, overtaken);
-  return settlements.filter((each) => !written.has(each));
+  const written = new Set(those("isWritten"));
+  return { late: settlements.filter((each) => !written.has(each)), missing: those("isMissing") };
 }
 
 /** The columns of an attempt that a delivery's row has for its latest one, and `delivery_attempt` for the ones before, under the same names. */

@@ -33,7 +33,7 @@ export function tokenVerifier(config: AuthenticationConfig, clock: Clock): Verif
       if (!isAccessToken(protectedHeader.typ)) {
         throw new errors.JWTClaimValidationFailed("a token of another type", payload, "typ");
       }
-      assertUsable(payload, clock.now());
+      assertUsable(payload, protectedHeader.typ, clock.now());
       return payload;
     } catch (error) {
       throw problemOf(error);
@@ -53,17 +53,29 @@ function isAccessToken(typ: unknown): boolean {
 /** A right that is taken away ends with the token, and so does one that was stolen. A session of a month is as long as any. */
 const MAX_LIFE_S = 31 * 24 * 3_600;
 
-/** Recognizes an ID token by the marks of OpenID Connect, Cognito and Keycloak. It identifies a user to an application, and gives no access. */
-function isIdToken({ at_hash, c_hash, token_use, typ }: JWTPayload): boolean {
-  return at_hash !== undefined || c_hash !== undefined || token_use === "id" || typ === "ID";
+/**
+ * Recognizes tokens that give no access by the marks of OpenID Connect, Cognito and Keycloak: ID tokens, which identify a user to an application, and
+ * tokens to refresh or to log out. Keycloak before 25 puts the nonce of ID tokens into all tokens, but says that an access token is a Bearer.
+ */
+function isOtherToken({ at_hash, c_hash, nonce, token_use, typ }: JWTPayload, headerTyp: string | undefined): boolean {
+  if (at_hash !== undefined || c_hash !== undefined || token_use === "id") return true;
+  const isBearer = typeof typ === "string" && typ.toLowerCase() === "bearer";
+  if (!isBearer && !isAccessToken(typ)) return true;
+  return nonce !== undefined && !isBearer && !/at\+jwt$/i.test(headerTyp ?? "");
 }
 
 /** jose looks only whether the two claims are there, and that the end is a number. */
-function assertUsable(claims: JWTPayload, now: Date): void {
+function assertUsable(claims: JWTPayload, typ: string | undefined, now: Date): void {
   const [sub, exp]: [unknown, number] = [claims.sub, claims.exp ?? 0];
   const lastEndS = now.getTime() / 1_000 + MAX_LIFE_S + CLOCK_TOLERANCE_S;
-  const claim =
-    typeof sub !== "string" || sub === "" ? "sub" : exp > lastEndS ? "exp" : isIdToken(claims) ? "typ" : undefined;
+  const faults = {
+    sub: typeof sub !== "string" || sub === "",
+    exp: exp > lastEndS,
+    typ: isOtherToken(claims, typ),
+    // A stolen one would work here, since the proof that its sender has the key is not checked (RFC 9449, RFC 8705).
+    cnf: claims.cnf !== undefined,
+  };
+  const [claim] = Object.entries(faults).find(([, isFault]) => isFault) ?? [];
   if (claim !== undefined) throw new errors.JWTClaimValidationFailed(`unusable ${claim}`, claims, claim);
 }
 
@@ -105,7 +117,9 @@ function whyInvalid(error: Error): string {
     if (error.claim === "nbf") return "The token isn't valid yet.";
     if (error.claim === "exp") return "The token ends more than 31 days from now.";
     if (error.claim === "typ")
-      return "This is an ID token, or the token's typ is not that of an access token (at+jwt, JWT or none).";
+      return "This is an ID token, or the token's typ is not that of an access token (at+jwt, JWT, Bearer or none).";
+    if (error.claim === "cnf")
+      return "The token is bound to a key of its holder (cnf): Herald takes bearer tokens only.";
     return `The token's claim ${error.claim} is missing or not valid.`;
   }
   if (error instanceof errors.JWSSignatureVerificationFailed) return "The token's signature doesn't match.";

@@ -32,6 +32,8 @@ export async function startServer(
 ): Promise<ApiServer> {
   const server = createBoundedServer(
     (request, response) => {
+      // RFC 9112, 3.2: a gateway in front may have gone by the other one.
+      if ((request.headersDistinct.host?.length ?? 0) > 1) return answerRefusal(response, "malformed_http");
       if (stopping) response.setHeader("Connection", "close");
       // The headers of a request that was under way when the stop began have promised to keep the connection open.
       else response.once("close", () => stopping && setImmediate(() => server.closeIdleConnections()));
@@ -77,7 +79,11 @@ function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
 
 /** An `Expect` that asks for something that HTTP doesn't have. Node would answer with an empty 417. */
 function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  const { status, headers, body } = refusal("expectation_failed");
+  answerRefusal(response, "expectation_failed");
+}
+
+function answerRefusal(response: ServerResponse, code: ProblemCode): void {
+  const { status, headers, body } = refusal(code);
   response.writeHead(status, headers).end(body);
 }
 

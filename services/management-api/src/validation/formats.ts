@@ -99,7 +99,10 @@ const INVISIBLE = /(?=\p{Cf})(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}/
 const JOINS_NOTHING =
   /(?:^|[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Nd}\s\u200c\u200d])[\u200c\u200d]|[\u200c\u200d](?:$|[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Nd}\s])/u;
 
+/** Blanks that no keyboard has, at an end. Unicode counts the blank of Braille as a symbol. */
+const ODD_BLANK_AT_END = /^[^\S ]|^\u2800|[^\S ]$|\u2800$/u;
+
 /** Whether a name looks like another one, since it has invisible characters. */
 export function hasInvisible(text: string): boolean {
-  return INVISIBLE.test(text) || JOINS_NOTHING.test(text);
+  return INVISIBLE.test(text) || JOINS_NOTHING.test(text) || ODD_BLANK_AT_END.test(text);
 }

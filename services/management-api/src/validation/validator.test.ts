@@ -158,10 +158,22 @@ describe("query parameters", () => {
 describe("names", () => {
   const codeOf = (name: string) => validator.body("CreateWebhookRequest", { ...valid, name })[0]?.code;
 
-  test.each(["Ä", "財務", "فاتورة", "می\u200cخواهم", "🚀", "👩‍👩‍👧", "❤\ufe0f", "x", "$", "-", "e\u0301", "क्‍ष"])(
-    "the name %j is taken",
-    (name) => expect(codeOf(name)).toBeUndefined(),
-  );
+  test.each([
+    "Ä",
+    "財務",
+    "فاتورة",
+    "می\u200cخواهم",
+    "🚀",
+    "👩‍👩‍👧",
+    "❤\ufe0f",
+    "x",
+    "$",
+    "-",
+    "e\u0301",
+    "क्‍ष",
+    " a b ",
+    "\u2803\u2800\u2803",
+  ])("the name %j is taken", (name) => expect(codeOf(name)).toBeUndefined());
 
   test.each([
     ["a zero-width space", "\u200b\u200b"],
@@ -182,6 +194,10 @@ describe("names", () => {
     ["a zero-width space", "Bil\u200bling"],
     ["a soft hyphen", "Bil\u00adling"],
     ["a byte order mark", "\ufeffBilling"],
+    ["the blank of Braille at its end", "Billing\u2800"],
+    ["the blank of Braille at its beginning", "\u2800Billing"],
+    ["a blank that is not the keyboard's at its end", "Billing\u00a0"],
+    ["a wide blank at its beginning", "\u3000Billing"],
     ["tags", "Billing\u{e0041}"],
   ])("a name that can pass for another one is refused: %s", (_title, name) =>
     expect(codeOf(name)).toBe("invisible_characters"),

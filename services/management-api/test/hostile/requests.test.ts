@@ -50,6 +50,16 @@ describe("requests that two programs could read in two ways", () => {
   });
 });
 
+test.each(["other.test", "herald.test"])(
+  "a request with a second Host, %s, is refused, whatever its path and token",
+  async (second) => {
+    for (const path of [WEBHOOKS, "/openapi.json"]) {
+      const answers = await sendRaw(api.origin, head(`GET ${path} HTTP/1.1`, bearer, `Host: ${second}`));
+      expect(answers.map(({ status }) => status)).toEqual([400]);
+    }
+  },
+);
+
 describe("one request stays one", () => {
   test("a body that looks like a request isn't taken for one, even if the body isn't read", async () => {
     const request =

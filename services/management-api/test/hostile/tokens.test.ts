@@ -161,8 +161,20 @@ const forged: Record<string, () => string> = {
   "an ID token of OpenID Connect": () =>
     token({ alg: "RS256", kid: "rsa", typ: "JWT" }, rs256, claims({ at_hash: "x" })),
   "an ID token of a code": () => token({ alg: "RS256", kid: "rsa", typ: "JWT" }, rs256, claims({ c_hash: "x" })),
+  "an ID token without hashes": () => token({ alg: "RS256", kid: "rsa", typ: "JWT" }, rs256, claims({ nonce: "n" })),
+  ...Object.fromEntries(
+    ["Refresh", "Offline", "ID", "id", "Logout", "", 7, null, ["Bearer"]].map((typ) => [
+      `typ ${JSON.stringify(typ)} among the claims`,
+      () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ typ })),
+    ]),
+  ),
+  ...Object.fromEntries(
+    [{ jkt: "x" }, { "x5t#S256": "x" }, {}, null].map((cnf) => [
+      `a token that is bound to a key: cnf ${JSON.stringify(cnf)}`,
+      () => token({ alg: "RS256", kid: "rsa", typ: "at+jwt" }, rs256, claims({ cnf })),
+    ]),
+  ),
   "an ID token of Cognito": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ token_use: "id" })),
-  "an ID token of Keycloak": () => token({ alg: "RS256", kid: "rsa", typ: "JWT" }, rs256, claims({ typ: "ID" })),
   "an end in the year 10000": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ exp: 253_402_300_800 })),
   "a subject that is an object": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ sub: { a: 1 } })),
   "a subject in a list": () => token({ alg: "RS256", kid: "rsa" }, rs256, claims({ sub: ["user-1"] })),
@@ -202,6 +214,12 @@ test("§5.1 a token that isn't forged passes, so the table of forgeries can fail
     for (const typ of ["JWT", "jwt", "AT+JWT", "application/at+jwt"]) {
       await verifiers[way](token({ alg: "RS256", kid: "rsa", typ }, rs256));
     }
+    for (const typ of ["Bearer", "bearer", "JWT", "at+jwt"]) {
+      await verifiers[way](token({ alg: "RS256", kid: "rsa" }, rs256, claims({ typ })));
+    }
+    // Keycloak before 25 has the nonce in all tokens.
+    await verifiers[way](token({ alg: "RS256", kid: "rsa", typ: "JWT" }, rs256, claims({ typ: "Bearer", nonce: "n" })));
+    await verifiers[way](token({ alg: "RS256", kid: "rsa", typ: "at+jwt" }, rs256, claims({ nonce: "n" })));
     await verifiers[way](token({ alg: "RS256", kid: "rsa" }, rs256, claims({ aud: ["other", AUDIENCE] })));
     await verifiers[way](token({ alg: "RS256", kid: "rsa" }, rs256, claims({ exp: now + 31 * 24 * 3_600 })));
   }

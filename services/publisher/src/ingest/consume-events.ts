@@ -104,8 +104,9 @@ export function consumeEvents(
   { broker, names, publisher, handOver, reportUndelivered, fanOut, clock, metrics, tracing, log }: Parts,
   { inboxBytes, batchSize, windowMs, eventTypes, holdMs = HOLD_MS }: ConsumeOptions,
 ): EventsConsumer {
-  const { inboxQueues, eventQueues } = names;
+  const { inboxQueues, behindQueues, eventQueues } = names;
   const isInbox = new Set(inboxQueues);
+  const isBehind = new Set(behindQueues);
   const inspector = broker.inspector();
   const floods = watchFloods({ inspector, clock, log });
   /** The events that this process holds, in the order of their arrival. */
@@ -162,7 +163,7 @@ export function consumeEvents(
 
   async function handle(message: IncomingMessage): Promise<void> {
     if (message.headers[PROBE_HEADER] !== undefined) return message.ack();
-    const bundled = isInbox.has(message.queue) ? undefined : bundledIn(message);
+    const bundled = isBehind.has(message.queue) ? bundledIn(message) : undefined;
     if (bundled && Number(message.headers["x-delivery-count"]) >= APART_AFTER) {
       for (const { content, headers } of bundled) {
         await publisher.publish({
@@ -264,7 +265,7 @@ export function consumeEvents(
   const consume = () =>
     broker.consumeEvents({
       queue: eventQueues,
-      prefetch: (queue) => (isInbox.has(queue) ? PREFETCH : BEHIND_PREFETCH),
+      prefetch: (queue) => (isBehind.has(queue) ? BEHIND_PREFETCH : PREFETCH),
       maxBytes: inboxBytes,
       handle,
       lost: dropWaiting,

@@ -6,6 +6,8 @@ import { type BusinessEvent, type Judgement, type JudgeOptions, judgeEvent, MAX_
 export interface Message {
   content: Buffer;
   headers: Readonly<Record<string, unknown>>;
+  /** Its AMQP properties; an event of a bundle has none. */
+  properties?: { type?: unknown };
 }
 
 /** An event, from its arrival until its message is settled. Of a large event only the bytes are kept until its batch runs. */

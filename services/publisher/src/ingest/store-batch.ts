@@ -1,6 +1,6 @@
 import type { Publisher } from "@herald/common/broker/broker";
 import { carriedHeaders } from "@herald/common/broker/carried-headers";
-import type { Names } from "@herald/common/broker/topology";
+import { BUNDLE, type Names } from "@herald/common/broker/topology";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import { readTraceparent, type TraceSpan, type Tracing } from "@herald/common/telemetry/tracing";
@@ -8,12 +8,12 @@ import type { JudgeOptions, UndeliveredCause } from "@herald/contracts";
 import type { FanOutItem, FanOutOutcome, FanOutResult } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
 import type { PublisherMetrics } from "../metrics.ts";
-import { type Rejection, rejectionOf } from "../rejections.ts";
+import { harmless, type Rejection, rejectionOf } from "../rejections.ts";
 import { type Held, type IncomingEvent, readEvent } from "./read-event.ts";
 
 interface Parts {
   publisher: Publisher;
-  names: Pick<Names, "eventsExchange" | "rejectedQueue">;
+  names: Pick<Names, "eventsExchange" | "deadLetterQueue" | "rejectedQueue">;
   /** Records an event that is not taken, for searches and for the product. */
   reportUndelivered: (event: Rejection) => Promise<void>;
   /** Hands new deliveries over to the owners of their endpoints. */
@@ -39,6 +39,12 @@ const SAID_OF = {
   stale: { cause: "too_old", reason: "/occurredAtUtc was too long ago when the event came" },
 } as const satisfies Record<string, { cause: UndeliveredCause; reason: string }>;
 
+/** Why RabbitMQ took an event out of the inbox, by its own word for it. */
+const DEAD_BY: ReadonlyMap<unknown, string> = new Map([
+  ["expired", "its AMQP property expiration ran out before a publisher took it"],
+  ["delivery_limit", "it came back to the inbox too often: each publisher that handled it ended"],
+]);
+
 type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
 
 /** @param options how far back events are delivered, and of which types */
@@ -46,7 +52,7 @@ export function createStoring(
   { publisher, names, reportUndelivered, handOver, again, tooMuch, metrics, clock, tracing, log }: Parts,
   { windowMs, eventTypes }: Required<Pick<JudgeOptions, "windowMs" | "eventTypes">>,
 ) {
-  const { eventsExchange, rejectedQueue } = names;
+  const { eventsExchange, deadLetterQueue, rejectedQueue } = names;
 
   /** Reads the event of a message; undefined if there is nothing to store: then the message is settled here. */
   function read(held: Held): FanOutItem | undefined {
@@ -58,6 +64,12 @@ export function createStoring(
 
   function judged(held: Held): IncomingEvent | undefined {
     const { message, arrivedAt: now } = held;
+    if (held.queue === deadLetterQueue) {
+      // RabbitMQ puts its own entry first. Other headers of this kind may come from the emitter.
+      const [death] = [message.headers["x-death"]].flat() as ({ reason?: unknown } | undefined)[];
+      reject(held, DEAD_BY.get(death?.reason) ?? "RabbitMQ took it out of the inbox");
+      return undefined;
+    }
     // While PostgreSQL's clock is wrong by hours, its time alone would reject every event.
     const aheadMs = clock.machineAheadMs?.() ?? 0;
     const traceparent = traceparentOf(held);
@@ -123,15 +135,17 @@ export function createStoring(
     reason: string,
     { cause = "rejected", noticeReason = reason }: { cause?: UndeliveredCause; noticeReason?: string } = {},
   ): void {
-    const { content, headers } = held.message;
+    const { content, headers, properties } = held.message;
     // A reason may quote the name of a field, which can have any length.
-    const shown = reason.slice(0, MAX_REASON_CHARACTERS);
-    log.warn("an event breaks the contract and was set aside", { queue: rejectedQueue, reason: shown });
+    const shown = harmless(reason.slice(0, MAX_REASON_CHARACTERS));
+    log.warn("an event can't be taken and was set aside", { queue: rejectedQueue, reason: shown });
     const copy = {
       exchange: "",
       routingKey: rejectedQueue,
       content,
       headers: { ...carriedHeaders(headers), "x-herald-reason": shown },
+      // A dead bundle stays one, so that it can be replayed.
+      ...(held.queue === deadLetterQueue && properties?.type === BUNDLE && { type: BUNDLE }),
     };
     // The notice comes first: it is tried again while PostgreSQL is away, and must not leave a copy each time.
     reportUndelivered(rejectionOf(content, cause, noticeReason))

@@ -22,6 +22,10 @@ const REJECTED: Record<string, [content: Buffer | string, reason: RegExp]> = {
   "a megabyte": [sized(1024 * 1024), /at most 262144/],
   "100,000 brackets that don't close": [`{"type":"RiskCreated","data":${"[".repeat(100_000)}`, /not valid JSON/],
   gzip: [gzipSync(text()), /UTF-8/],
+  "a name that steers terminals": [
+    withData('{"changes":{"a\\u001b[2J\\r\\n\\u202e\\u2028":7}}'),
+    /^\/data\/changes\/a \[2J {4}[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*$/u,
+  ],
 };
 
 test.each(Object.keys(REJECTED))("an event is rejected with a reason: %s", async (name) => {

@@ -20,6 +20,7 @@ const NOT_FIRED = {
   HeraldDispatchStopped: "no fault begins it: an operator does, and the same operator ends it",
   HeraldEndpointsQuarantined:
     "the processes of these incidents have the keys; the dispatcher's own tests have one without",
+  HeraldAttemptsUnrecorded: "no intruder is in these incidents; the dispatcher's own tests have forged hand-overs",
   HeraldSettingsDiffer: "the processes of these incidents have the same settings; their own tests have others",
   HeraldOutboxLate: "no relay runs in these incidents",
   HeraldOutboxRefused: "likewise",
@@ -30,6 +31,7 @@ const NOT_MEASURED = {
   herald_expired_deliveries_total: "nothing waits for 30 days; the publisher's own tests have deliveries that do",
   herald_clock_difference_seconds: NOT_FIRED.HeraldClockWrong,
   herald_outage: NOT_FIRED.HeraldOutage,
+  herald_attempts_unrecorded_total: NOT_FIRED.HeraldAttemptsUnrecorded,
   herald_settings_differ: NOT_FIRED.HeraldSettingsDiffer,
   herald_attempts_given_back_total: NOT_FIRED.HeraldOutage,
   herald_outbox_waiting: NOT_FIRED.HeraldOutboxLate,

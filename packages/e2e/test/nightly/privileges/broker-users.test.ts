@@ -28,15 +28,8 @@ test("the page about one machine gives the same rights", async () => {
 
 const ownerQueue = ownerQueueOf("herald", "0190a1b2-0000-7000-8000-0000000000aa");
 const all = [...new Set(Object.values(names("herald")).flat()), ownerQueue];
-const {
-  eventsExchange,
-  inboxQueues,
-  behindQueues,
-  rejectedQueue,
-  noticesExchange,
-  dispatchExchange,
-  requestsExchange,
-} = names("herald");
+const { eventsExchange, eventQueues, rejectedQueue, noticesExchange, dispatchExchange, requestsExchange } =
+  names("herald");
 /** Whoever may write to it may put a message into any queue. */
 const DEFAULT_EXCHANGE = "amq.default";
 const others = ["product.notices", "heraldx", "amq.topic", "other.events"];
@@ -72,7 +65,7 @@ test("the broker user of publishers reads events, and that of dispatchers makes,
   // To bind a queue it takes the right to write to it.
   for (const what of ["configure", "write", "read"] as const) expect(may("dispatcher", what, ownerQueue)).toBe(true);
 
-  const events = [eventsExchange, ...inboxQueues, ...behindQueues, rejectedQueue];
+  const events = [eventsExchange, ...eventQueues, rejectedQueue];
   for (const name of [...all, ...others]) {
     expect([name, may("publisher", "read", name)]).toEqual([name, events.includes(name)]);
     const isOfDispatchers = !events.includes(name) && name !== noticesExchange && all.includes(name);
