@@ -318,6 +318,19 @@ describe("whose fault it is that a receiver was not reached", () => {
     },
   );
 
+  test("regression: receivers that stay dead begin no second outage after one, if another receiver has been reached since", async () => {
+    for (let index = 0; index < 64; index++) await ends(index, null);
+    network = (host) => (host === "99.example" ? "reached" : "failed");
+    await many(10, "unreachable");
+    expect(outage.isOn()).toBe(true);
+    clock.advance(1_000);
+    strangers = [delivery(99)];
+    await eventually(() => expect(outage.isOn()).toBe(false));
+    clock.advance(1_000);
+    await ends(99, null);
+    expect(new Set(await many(10, "unreachable"))).toEqual(new Set(["theirs"]));
+  });
+
   test("regression: an outage of names ends when the name servers answer, even if they say that none of the names exists", async () => {
     for (let index = 0; index < 10; index++) await ends(index, null);
     network = () => "failed";

@@ -184,8 +184,8 @@ export function createOutage(parts: Parts) {
     const known = inLayer(layer, lately());
     const alive = known.filter(isAlive);
     const all = dead.has(layer) ? [...known, ...failing] : alive;
-    if (dead.has(layer)) turn += PROBES;
-    const chosen = all.map((_, index) => all[(turn + index) % all.length] as Receiver).slice(0, PROBES);
+    const first = dead.has(layer) ? (turn += PROBES) : 0;
+    const chosen = all.map((_, index) => all[(first + index) % all.length] as Receiver).slice(0, PROBES);
     const strangers = alive.length < PROBES ? inLayer(layer, await others(PROBES)) : [];
     return [...chosen, ...strangers.filter(isAlive)];
   }
