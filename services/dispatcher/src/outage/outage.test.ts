@@ -230,6 +230,14 @@ describe("whose fault it is that a receiver was not reached", () => {
     },
   );
 
+  test("an attempt for which this machine had nothing left is not the receiver's, whoever else is reached", async () => {
+    await ends(99, null);
+    const exhausted = { durationMs: 5, failureKind: "other" as const, reached: false, exhausted: true };
+    expect(await outage.judge(delivery(1), exhausted)).toBe("ours");
+    expect(outage.isOn()).toBe(false);
+    expect(await ends(1, "other")).toBe("theirs");
+  });
+
   test("an answer is the receiver's own, also if this process stood still before it", async () => {
     stoodStillMsAgo = 1_000;
     const answer = { durationMs: 15_000, failureKind: "http_status" as const, reached: true };
