@@ -45,15 +45,12 @@ export function boundedReads(pool: pg.Pool, statementName: (text: string) => str
       let isUsable = false;
       try {
         await client.query(begin);
-        try {
-          const { rows } = await client.query({ name: statementName(text), text, values: parameters, types: TYPES });
-          return rows as T;
-        } finally {
-          await client.query("rollback");
-          isUsable = true;
-        }
+        const { rows } = await client.query({ name: statementName(text), text, values: parameters, types: TYPES });
+        await client.query("rollback");
+        isUsable = true;
+        return rows as T;
       } finally {
-        // A connection whose transaction did not end is in an unknown state.
+        // As pg's pool does after an error: a transaction may be open, or a prepared statement of no more use.
         client.release(!isUsable);
       }
     },

@@ -33,6 +33,10 @@ const LOOKUP_MS = 10_000;
 /** How long the answer for IPv6 is waited for when that for IPv4 is there: RFC 8305's resolution delay. */
 const SECOND_ANSWER_MS = 50;
 
+/** A name server whose own question was lost, or that starts, has the answer a moment later. */
+const FAILED_ONCE = ["ESERVFAIL", "EREFUSED"];
+const AGAIN_AFTER_MS = 500;
+
 export interface NameResolver extends Resolve {
   /** Forgets the addresses of a name that could not be used: the next connection asks again. */
   forget(hostname: string): void;
@@ -68,9 +72,22 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
   // What is no address is refused now, and not at the first look-up.
   newResolver();
 
+  const once = (name: string) => query(newResolver(), name);
+  async function twice(name: string): Promise<LookupAddress[]> {
+    const slowFromMs = nowMs() + timeoutMs;
+    try {
+      return await once(name);
+    } catch (error) {
+      // After a slow failure, a second one might take the rest of the attempt: then the receiver would seem to be the slow one.
+      if (!FAILED_ONCE.includes((error as NodeJS.ErrnoException).code ?? "") || nowMs() > slowFromMs) throw error;
+      await sleep(AGAIN_AFTER_MS);
+      return await once(name);
+    }
+  }
+
   function ask(name: string): Promise<LookupAddress[]> {
     // The question is kept from its start, so that all callers meanwhile wait for the same answer.
-    const entry = { addresses: query(newResolver(), name), untilMs: Number.POSITIVE_INFINITY };
+    const entry = { addresses: (tries > 1 ? twice : once)(name), untilMs: Number.POSITIVE_INFINITY };
     answers.delete(name);
     answers.set(name, entry);
     entry.addresses.then(

@@ -56,18 +56,37 @@ test("an error tells PostgreSQL's code, and a server that is away is known as an
   expect(isDatabaseOutage(error)).toBe(true);
 });
 
-test("a read within a time is ended by PostgreSQL, may change nothing, and leaves its connection as it was", async () => {
+test("a read within a time is ended by PostgreSQL, may change nothing, and leaves nothing to the next statement", async () => {
   const database = openDatabase(db.url, { poolSize: 1 });
   try {
     const reads = database.readsWithin(50);
-    const backend = () => database.queries.$queryRaw<{ pid: number; timeout: string }[]>`
-      select pg_backend_pid() as pid, current_setting('statement_timeout') as timeout`;
+    const backend = () => database.queries.$queryRaw`select current_setting('statement_timeout') as timeout`;
     const before = await backend();
     const error = await reads.$queryRaw`select pg_sleep(100)`.catch((reason: unknown) => reason);
     expect([isOutOfTime(error), isDatabaseOutage(error)]).toEqual([true, true]);
     await expect(reads.$queryRaw`create table written ()`).rejects.toThrow("read-only transaction");
     expect(await backend()).toEqual(before);
   } finally {
+    await database.close();
+  }
+});
+
+test.each<[string, (database: typeof db.database) => Pick<typeof db.database.queries, "$queryRaw">]>([
+  ["direct", ({ queries }) => queries],
+  ["bounded", ({ readsWithin }) => readsWithin(5_000)],
+  ["Prisma's", ({ prisma }) => prisma],
+])("regression: a %s statement whose column has another type since it was prepared fails once", async (_way, of) => {
+  const database = openDatabase(db.url, { poolSize: 1 });
+  const { queries } = db.database;
+  await queries.$executeRaw`create table widened (name text)`;
+  try {
+    const read = () => of(database).$queryRaw`select name from widened`;
+    await read();
+    await queries.$executeRaw`alter table widened alter name type varchar(9)`;
+    expect(sqlStateOf(await read().catch((error: unknown) => error))).toBe("0A000");
+    expect(await read()).toEqual([]);
+  } finally {
+    await queries.$executeRaw`drop table widened`;
     await database.close();
   }
 });

@@ -142,6 +142,28 @@ describe("name resolver", () => {
     await expect(resolve("a.example")).resolves.toEqual([{ address: "1.1.1.1", family: 4 }]);
   });
 
+  test.each<[NameAnswer, string]>([
+    ["failed", "ESERVFAIL"],
+    ["refused", "EREFUSED"],
+  ])(
+    "regression: a name server that says %p once is asked again, except by a resolver of one try",
+    async (answer, code) => {
+      const failOnce = () => {
+        let first = true;
+        server.answerWith((_name, kind) => {
+          if (kind === "AAAA") return NONE;
+          const now = first ? answer : [V4.address];
+          first = false;
+          return now;
+        });
+      };
+      failOnce();
+      await expect(resolver()("a.example")).resolves.toEqual([V4]);
+      failOnce();
+      await expect(resolver({ tries: 1 })("a.example")).rejects.toMatchObject({ code });
+    },
+  );
+
   test("a failure is not kept", async () => {
     const resolve = resolver();
     await expect(resolve("a.example")).rejects.toMatchObject({ code: "ENOTFOUND" });

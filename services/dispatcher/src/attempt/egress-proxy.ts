@@ -32,7 +32,8 @@ export function createEgressProxy(text: string) {
     return new Promise((resolve, reject) => {
       const headers = { Host: authority, ...authorization };
       const options = { ...place, method: "CONNECT", path: authority, headers, agent: false, timeout: 0 } as const;
-      const asking: ClientRequest = request(options);
+      // Behind the status comes the tunnel: the form of the headers does not matter.
+      const asking: ClientRequest = request({ ...options, insecureHTTPParser: true });
       const fail = () => {
         clearTimeout(timer);
         reject(proxyFailed("egress proxy did not answer"));

@@ -13,6 +13,8 @@ export const NO_STATUS = "ERR_RESPONSE_STATUS";
 export const BAD_URL = "ERR_ENDPOINT_URL";
 /** The egress proxy failed, or refused Herald. Admins see the summary in {@link FAILURES}, and not the message of the error. */
 export const PROXY_FAILED = "ERR_EGRESS_PROXY";
+/** This machine has no file descriptor, buffer or memory for another connection: the receiver has no part in it. */
+export const EXHAUSTED: readonly string[] = ["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM"];
 export const BAD_REQUEST = "ERR_ATTEMPT_REQUEST";
 
 /** Describes an attempt that got no final response. */
@@ -54,6 +56,10 @@ const FAILURES: Record<UnansweredKind, Record<string, string>> = {
     EHOSTDOWN: "host unreachable",
     ENETUNREACH: "network unreachable",
     EADDRNOTAVAIL: "network unreachable",
+    // This machine's own rules: a prohibited route, a packet filter, a route into nothing.
+    EACCES: "network unreachable",
+    EPERM: "network unreachable",
+    EINVAL: "network unreachable",
   },
   certificate_invalid: {
     CERT_HAS_EXPIRED: "certificate expired",
@@ -138,6 +144,8 @@ function tlsFailure(text: string): Failure {
     return { kind: "tls_failed", summary: "receiver does not speak TLS on this port" };
   if (/protocol.version|unsupported.protocol|version.too.low/i.test(text))
     return { kind: "tls_failed", summary: "receiver does not support TLS 1.2 or later" };
+  if (/unsafe.legacy|dh.key.too.small/i.test(text))
+    return { kind: "tls_failed", summary: "receiver's TLS is outdated and unsafe" };
   if (/certificate.required|alert.bad.certificate/i.test(text))
     return { kind: "client_certificate_required", summary: "receiver asks for a client certificate" };
   if (/no.application.protocol/i.test(text)) return { kind: "tls_failed", summary: "receiver does not speak HTTP/1.1" };

@@ -53,9 +53,9 @@ export function responseExcerpt(chunks: readonly Uint8Array[]): string | null {
 /** A receiver may not ask for more: a mistake in its header would delay its deliveries for days. */
 const MAX_RETRY_AFTER_MS = 15 * 60_000;
 
-/** HTTP's current date format (IMF-fixdate). `Date.parse` alone accepts almost anything as a date. */
+/** The three forms of an HTTP date (RFC 9110 5.6.7). `Date.parse` alone accepts almost anything as a date. */
 const DATE =
-  /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+  /^([A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT|[A-Z][a-z]+day, \d\d-[A-Z][a-z]{2}-\d\d [\d:]{8} GMT|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})$/;
 
 /**
  * How long a receiver asks to be left alone, in milliseconds, at most a quarter of an hour.
@@ -71,5 +71,5 @@ export function retryAfterMs(header: string | undefined, now: Date): number | nu
 
 function waitOf(header: string, now: Date): number {
   if (/^\d+$/.test(header)) return Number(header) * 1_000;
-  return DATE.test(header) ? Date.parse(header) - now.getTime() : Number.NaN;
+  return DATE.test(header) ? Date.parse(header.replace(/\d$/, "$& GMT")) - now.getTime() : Number.NaN;
 }

@@ -230,6 +230,14 @@ describe("whose fault it is that a receiver was not reached", () => {
     },
   );
 
+  test("an attempt for which this machine had nothing left is not the receiver's, whoever else is reached", async () => {
+    await ends(99, null);
+    const exhausted = { durationMs: 5, failureKind: "other" as const, reached: false, exhausted: true };
+    expect(await outage.judge(delivery(1), exhausted)).toBe("ours");
+    expect(outage.isOn()).toBe(false);
+    expect(await ends(1, "other")).toBe("theirs");
+  });
+
   test("an answer is the receiver's own, also if this process stood still before it", async () => {
     stoodStillMsAgo = 1_000;
     const answer = { durationMs: 15_000, failureKind: "http_status" as const, reached: true };
@@ -317,6 +325,19 @@ describe("whose fault it is that a receiver was not reached", () => {
       await eventually(() => expect(outage.isOn()).toBe(false));
     },
   );
+
+  test("regression: receivers that stay dead begin no second outage after one, if another receiver has been reached since", async () => {
+    for (let index = 0; index < 64; index++) await ends(index, null);
+    network = (host) => (host === "99.example" ? "reached" : "failed");
+    await many(10, "unreachable");
+    expect(outage.isOn()).toBe(true);
+    clock.advance(1_000);
+    strangers = [delivery(99)];
+    await eventually(() => expect(outage.isOn()).toBe(false));
+    clock.advance(1_000);
+    await ends(99, null);
+    expect(new Set(await many(10, "unreachable"))).toEqual(new Set(["theirs"]));
+  });
 
   test("regression: an outage of names ends when the name servers answer, even if they say that none of the names exists", async () => {
     for (let index = 0; index < 10; index++) await ends(index, null);

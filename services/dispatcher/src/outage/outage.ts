@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "@herald/common/runtime/clock";
+import { atMostEach } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { FailureKind } from "@herald/contracts";
 import { isAskedFor, LAYERS, type Layer, type Probe, type ProbeResult } from "../attempt/probe.ts";
@@ -34,6 +35,7 @@ const PROBES = 5;
 const ROUNDS = 3;
 /** Receivers that show whether names are needed, if none was reached yet. */
 const SAMPLE = 20;
+const LOG_EVERY_MS = 60_000;
 /** Organizations whose last reached receiver is known. */
 const MAX_ORGANIZATIONS = 64;
 
@@ -87,6 +89,9 @@ export function createOutage(parts: Parts) {
   let turn = 0;
   let examining: Promise<void> | undefined;
 
+  const logExhausted = atMostEach(LOG_EVERY_MS, async () =>
+    log.error("this machine has no file descriptor or memory left for a connection: deliveries wait", {}),
+  );
   const isOn = () => dead.size > 0;
 
   function receiverOf({ endpointId, organizationId, url }: KnownReceiver): Receiver | undefined {
@@ -184,8 +189,9 @@ export function createOutage(parts: Parts) {
     const known = inLayer(layer, lately());
     const alive = known.filter(isAlive);
     const all = dead.has(layer) ? [...known, ...failing] : alive;
-    if (dead.has(layer)) turn += PROBES;
-    const chosen = all.map((_, index) => all[(turn + index) % all.length] as Receiver).slice(0, PROBES);
+    turn += PROBES;
+    const first = dead.has(layer) ? turn : 0;
+    const chosen = all.map((_, index) => all[(first + index) % all.length] as Receiver).slice(0, PROBES);
     const strangers = alive.length < PROBES ? inLayer(layer, await others(PROBES)) : [];
     return [...chosen, ...strangers.filter(isAlive)];
   }
@@ -233,8 +239,9 @@ export function createOutage(parts: Parts) {
     /** Decides whose fault an attempt's result is. It takes some seconds if that is not known yet. Never rejects. */
     async judge(
       { endpointId, organizationId, url }: KnownReceiver,
-      { durationMs, failureKind, reached: hasReached }: Pick<AttemptResult, "durationMs" | "failureKind" | "reached">,
+      result: Pick<AttemptResult, "durationMs" | "failureKind" | "reached" | "exhausted">,
     ): Promise<Fault> {
+      const { durationMs, failureKind, reached: hasReached, exhausted = false } = result;
       const startedMs = clock.monotonicMs() - durationMs;
       const delivery = { endpointId, organizationId, url };
       if (hasReached) {
@@ -244,7 +251,8 @@ export function createOutage(parts: Parts) {
         reachedIn("connections", startedMs);
       }
       if (failureKind === null || failureKind === "http_status") return "theirs";
-      const isDisturbed = standstill.within(durationMs) || startedMs <= endedAtMs;
+      if (exhausted) void logExhausted();
+      const isDisturbed = exhausted || standstill.within(durationMs) || startedMs <= endedAtMs;
       const isOurs = isDisturbed || (!hasReached && (await faultOf(delivery, failureKind, startedMs)) === "ours");
       // An outage may have begun, or ended, while the result was undecided.
       if (!isOurs && !isOn() && startedMs > endedAtMs) return "theirs";

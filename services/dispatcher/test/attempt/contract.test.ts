@@ -163,6 +163,18 @@ describe("the verdict", () => {
     expect(result).toMatchObject({ statusCode: status, succeeded: status === 200, retryAfterMs, reached: true });
   });
 
+  test.each([
+    ["EMFILE", true],
+    ["ENFILE", true],
+    ["ENOBUFS", true],
+    ["ENOMEM", true],
+    ["EADDRNOTAVAIL", false],
+    ["ENETUNREACH", false],
+  ])("a connection that fails with %s found this machine exhausted: %p", async (code, exhausted) => {
+    sending = sender({ resolve: () => Promise.reject(Object.assign(new Error(`connect ${code}`), { code })) });
+    expect(await sending.send(request())).toMatchObject({ statusCode: 503, reached: false, exhausted });
+  });
+
   test("an attempt's start and duration come from one clock, however long it really takes", async () => {
     const clock = steeredClock(NOW);
     let slow = false;

@@ -18,6 +18,7 @@ beforeAll(async () => {
 afterEach(async () => {
   await sending?.close();
   proxy.answerWith(undefined);
+  proxy.openWith();
   proxy.asked.length = 0;
 });
 afterAll(async () => {
@@ -59,6 +60,14 @@ describe("through an egress proxy", () => {
     expect(await send()).toMatchObject({ statusCode: 200 });
     expect(proxy.asked).toHaveLength(2);
   });
+
+  test.each(["\r\nX: a\x01b\r\n\r\n", "\r\nX: a\r\n b\r\n\r\n", "\r\nContent-Length: 5\r\n\r\n", "\n\n"])(
+    "a tunnel is used whatever the proxy writes after its 200: %j",
+    async (rest) => {
+      proxy.openWith(`HTTP/1.1 200 OK${rest}`);
+      expect(await send()).toMatchObject({ statusCode: 200 });
+    },
+  );
 
   const ours = { failureKind: "proxy_failed", errorSummary: "egress proxy failed", statusCode: 503, reached: false };
   const theirs = (failureKind: string) => ({ failureKind, statusCode: 503, reached: false });

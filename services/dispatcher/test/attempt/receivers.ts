@@ -89,12 +89,17 @@ export interface ConnectProxy extends Receiver {
   asked: { authority: string; authorization: string | undefined }[];
   /** Answers with these bytes, and makes no tunnel; undefined ends that. */
   answerWith(text: string | undefined): void;
+  /** Opens tunnels with these bytes; with its usual ones if absent. */
+  openWith(text?: string): void;
 }
+
+const ESTABLISHED = "HTTP/1.1 200 Connection established\r\n\r\n";
 
 /** An HTTP proxy that makes tunnels to addresses, and refuses names. */
 export async function connectProxy(): Promise<ConnectProxy> {
   const asked: ConnectProxy["asked"] = [];
   let answer: string | undefined;
+  let opened = ESTABLISHED;
   const server = createHttpServer();
   server.on("connect", ({ url = "", headers }: IncomingMessage, socket: Socket) => {
     asked.push({ authority: url, authorization: headers["proxy-authorization"] });
@@ -108,14 +113,17 @@ export async function connectProxy(): Promise<ConnectProxy> {
     onward.once("error", refuse);
     onward.once("connect", () => {
       onward.off("error", refuse).on("error", () => socket.resetAndDestroy());
-      socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      socket.write(opened);
       onward.pipe(socket).pipe(onward);
     });
   });
   const answerWith = (text: string | undefined) => {
     answer = text;
   };
-  return { ...(await listen(server)), asked, answerWith };
+  const openWith = (text = ESTABLISHED) => {
+    opened = text;
+  };
+  return { ...(await listen(server)), asked, answerWith, openWith };
 }
 
 async function listen(server: Server, host = "127.0.0.1", port = 0): Promise<Receiver> {

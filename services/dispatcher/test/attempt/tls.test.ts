@@ -71,6 +71,9 @@ async function withIntermediate({ intermediate }: Issuers): Promise<TlsOptions> 
   return { cert: `${cert}\n${intermediate.cert}`, key };
 }
 
+/** A record with a ServerHello of TLS 1.2 that has no extensions: the renegotiation_info of RFC 5746 is missing. */
+const OLD_SERVER_HELLO = Buffer.from(`160303002a020000260303${"ab".repeat(32)}00c02f00`, "hex");
+
 describe("certificates", () => {
   test.each<[string, (from: Issuers) => Promise<TlsOptions>, string?]>([
     ["by an authority of EXTRA_CA_FILE", ({ trusted }) => trusted.issue({ names })],
@@ -172,6 +175,11 @@ describe("TLS", () => {
       "a port that speaks mail",
       (socket) => socket.on("data", () => {}).write("220 mail.example ESMTP\r\n"),
       "receiver does not speak TLS on this port",
+    ],
+    [
+      "a port that speaks TLS 1.2 without secure renegotiation",
+      (socket) => socket.once("data", () => socket.write(OLD_SERVER_HELLO)),
+      "receiver's TLS is outdated and unsafe",
     ],
     [
       "a connection that closes during the handshake",
