@@ -42,6 +42,27 @@ export interface NameResolver extends Resolve {
   forget(hostname: string): void;
 }
 
+/** RFC 6761: name servers say at once that there is no such name. */
+const NO_RECEIVER = "herald.invalid";
+/** Name servers answer that question from their caches. */
+const ALIVE_MS = 1_000;
+/** The codes of c-ares if no server has answered, or none is there. Every other error is an answer. */
+const UNANSWERED = ["ETIMEOUT", "ECONNREFUSED"];
+/** The code of a look-up without an answer if the name servers answered nothing else meanwhile either: the name has no part in it. */
+export const SERVERS_SILENT = "ERR_NAME_SERVERS_SILENT";
+
+/**
+ * Whether the name servers answer at all, even if they can't resolve. They are asked for a name that does not exist, so a fault in a receiver's own
+ * name has no part in it. The question is not repeated: an outage may end between the two. Never rejects.
+ */
+export async function areNamesAnswered(servers?: readonly string[]): Promise<boolean> {
+  // The system's settings are read again each time: an outage may end by a change of them.
+  const resolver = new Resolver({ timeout: ALIVE_MS, tries: 1 });
+  if (servers) resolver.setServers(servers);
+  const code = await resolver.resolve4(NO_RECEIVER).catch(({ code }: NodeJS.ErrnoException) => code ?? "");
+  return typeof code !== "string" || !UNANSWERED.includes(code);
+}
+
 /** RFC 6761: this name is the machine itself, whatever name servers say. */
 const LOCALHOST: LookupAddress[] = [
   { address: "127.0.0.1", family: 4 },
@@ -75,13 +96,25 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
   const once = (name: string) => query(newResolver(), name);
   async function twice(name: string): Promise<LookupAddress[]> {
     const slowFromMs = nowMs() + timeoutMs;
+    const ended = new AbortController();
+    // Asked while the name is, and not when it has failed: by then an outage of the servers may be over.
+    const areSilent = sleep(timeoutMs, undefined, { signal: ended.signal, ref: false }).then(
+      async () => !(await areNamesAnswered(servers)),
+      () => false,
+    );
     try {
       return await once(name);
     } catch (error) {
+      // If they were not asked yet, they are not silent.
+      ended.abort();
+      if (UNANSWERED.includes((error as NodeJS.ErrnoException).code ?? "") && (await areSilent))
+        throw Object.assign(error as Error, { code: SERVERS_SILENT });
       // After a slow failure, a second one might take the rest of the attempt: then the receiver would seem to be the slow one.
       if (!FAILED_ONCE.includes((error as NodeJS.ErrnoException).code ?? "") || nowMs() > slowFromMs) throw error;
       await sleep(AGAIN_AFTER_MS);
       return await once(name);
+    } finally {
+      ended.abort();
     }
   }
 

@@ -59,6 +59,24 @@ describe("name resolver", () => {
     await expect(resolver({ timeoutMs })("a.example")).resolves.toEqual(addresses);
   });
 
+  test.each<[string, NameAnswer, string]>([
+    ["says that it does not exist", "unknown", "ETIMEOUT"],
+    ["can't find it out", "failed", "ETIMEOUT"],
+    ["is silent too", "silence", "ERR_NAME_SERVERS_SILENT"],
+  ])("if a server is silent about a name, and about another one %s, the code is %p", async (_title, other, code) => {
+    server.answerWith((name) => (name === "silent.example" ? "silence" : other));
+    await expect(resolver({ timeoutMs: 300 })("silent.example")).rejects.toMatchObject({ code });
+  });
+
+  test("regression: a server that was silent was silent also if it answers a moment after the look-up has failed", async () => {
+    server.answerWith("silence");
+    const failing = resolver({ timeoutMs: 1_500 })("a.example").catch((error) => {
+      server.answerWith("unknown");
+      throw error;
+    });
+    await expect(failing).rejects.toMatchObject({ code: "ERR_NAME_SERVERS_SILENT" });
+  });
+
   /** A resolver whose server has answered at once so far. */
   async function usedResolver() {
     for (let index = 0; index < 25; index++) zone[`A quick${index}.example`] = [V4.address];
@@ -127,7 +145,8 @@ describe("name resolver", () => {
     const during = resolve("a.example");
     const late = expect(during).rejects.toMatchObject({ code: "ETIMEOUT" });
     // Both questions, each a second time: nothing more is asked for the first look-up.
-    await eventually(() => expect(server.questions).toHaveLength(4));
+    const asked = () => server.questions.filter((question) => question.endsWith("a.example"));
+    await eventually(() => expect(asked()).toHaveLength(4));
     zone = { "A a.example": [V4.address], "AAAA a.example": NONE };
     await expect(Promise.all([resolve("a.example"), resolve("a.example")])).resolves.toEqual([[V4], [V4]]);
     await late;

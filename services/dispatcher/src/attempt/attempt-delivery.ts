@@ -57,7 +57,7 @@ export function createAttempts(parts: Parts) {
     traceparent: string | null = null,
   ): Settlement {
     const { deliveryId, endpointId, attempts, arrived, organizationId, eventKey, eventType, createdAt } = delivery;
-    const { reached: _, exhausted: __, ...ended } = result;
+    const { reached: _, ownFault: __, ...ended } = result;
     const isOver = ended.succeeded || ended.failureKind === "interrupted";
     const attempt = attempts + 1;
     const nextAttemptAt = isOver ? null : schedule.nextAttemptAt(attempt, endOf(ended), ended.retryAfterMs);

@@ -1,3 +1,4 @@
+import { SERVERS_SILENT } from "@herald/common/security/name-resolver";
 import type { FailureKind } from "@herald/contracts";
 
 /** An error with a code of Node, OpenSSL, c-ares or of this folder. */
@@ -13,9 +14,17 @@ export const NO_STATUS = "ERR_RESPONSE_STATUS";
 export const BAD_URL = "ERR_ENDPOINT_URL";
 /** The egress proxy failed, or refused Herald. Admins see the summary in {@link FAILURES}, and not the message of the error. */
 export const PROXY_FAILED = "ERR_EGRESS_PROXY";
-/** This machine has no file descriptor, buffer or memory for another connection: the receiver has no part in it. */
-export const EXHAUSTED: readonly string[] = ["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM"];
+/** This machine has no file descriptor, buffer or memory for another connection. */
+const EXHAUSTED: readonly string[] = ["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM"];
 export const BAD_REQUEST = "ERR_ATTEMPT_REQUEST";
+
+/** The part of Herald's own that failed, if that is certain: the receiver has no part in it. */
+export type OwnFault = "machine" | "name servers";
+
+export function ownFaultOf({ code = "" }: AttemptError): OwnFault | undefined {
+  if (EXHAUSTED.includes(code)) return "machine";
+  return code === SERVERS_SILENT ? "name servers" : undefined;
+}
 
 /** Describes an attempt that got no final response. */
 export interface Failure {
@@ -41,7 +50,7 @@ const FAILURES: Record<UnansweredKind, Record<string, string>> = {
     EBADQUERY: "host not found",
     EBADSTR: "host not found",
   },
-  resolver_failed: { ETIMEOUT: "DNS lookup timed out" },
+  resolver_failed: { ETIMEOUT: "DNS lookup timed out", [SERVERS_SILENT]: "DNS lookup timed out" },
   address_blocked: { ERR_ADDRESS_NOT_ALLOWED: "address not allowed" },
   proxy_failed: { [PROXY_FAILED]: "egress proxy failed" },
   connection_refused: { ECONNREFUSED: "connection refused" },

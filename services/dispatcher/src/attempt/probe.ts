@@ -1,7 +1,6 @@
-import { Resolver } from "node:dns/promises";
 import { connect, isIP } from "node:net";
 import { type AddressRules, createAddressGuard, isLocalhostName } from "@herald/common/security/address-guard";
-import { createNameResolver } from "@herald/common/security/name-resolver";
+import { areNamesAnswered, createNameResolver } from "@herald/common/security/name-resolver";
 import type { EgressProxy } from "./egress-proxy.ts";
 import { failureOf } from "./failure.ts";
 import type { Target } from "./target.ts";
@@ -31,11 +30,6 @@ const LOOKUP_MS = 1_000;
  * the two would be blamed on the receivers.
  */
 const TRIES = 1;
-/** RFC 6761: name servers say at once that there is no such name. */
-const NO_RECEIVER = "herald.invalid";
-/** The codes of c-ares if no server has answered, or none is there. Every other error is an answer. */
-const UNANSWERED = ["ETIMEOUT", "ECONNREFUSED"];
-
 export function createProbe({ addresses, servers, proxy }: ProbeOptions) {
   // Earlier answers say nothing about now.
   const resolve = createNameResolver({ servers, timeoutMs: LOOKUP_MS, tries: TRIES, keptMs: 0 });
@@ -76,22 +70,6 @@ export function createProbe({ addresses, servers, proxy }: ProbeOptions) {
     });
   }
 
-  /**
-   * Whether the name servers answer at all, even if they can't resolve. They are asked for a name that does not exist, so a fault in a receiver's own
-   * name has no part in it. Never rejects.
-   */
-  async function areNamesAnswered(): Promise<boolean> {
-    // The system's settings are read again each time: an outage may end by a change of them.
-    const resolver = new Resolver({ timeout: LOOKUP_MS, tries: TRIES });
-    if (servers) resolver.setServers(servers);
-    try {
-      await resolver.resolve4(NO_RECEIVER);
-      return true;
-    } catch (error) {
-      return !UNANSWERED.includes((error as NodeJS.ErrnoException).code ?? "");
-    }
-  }
-
   return {
     /**
      * Tries one part of the way to a receiver: asks the name servers for its name, or opens a connection and closes it. Nothing is sent to the
@@ -101,7 +79,7 @@ export function createProbe({ addresses, servers, proxy }: ProbeOptions) {
       if (layer === "names") return askFor(target.host);
       return proxy ? tunnelTo(target, proxy) : connectTo(target);
     },
-    areNamesAnswered,
+    areNamesAnswered: () => areNamesAnswered(servers),
     /** Whether the egress proxy works; true without one. Never rejects. */
     isWayOpen: async () => (await proxy?.works()) ?? true,
   };

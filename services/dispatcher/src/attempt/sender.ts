@@ -6,7 +6,7 @@ import type { FailureKind } from "@herald/contracts";
 import { createConnections } from "./connections.ts";
 import type { EgressProxy } from "./egress-proxy.ts";
 import { type Exchange, exchange } from "./exchange.ts";
-import { type AttemptError, BAD_REQUEST, BAD_URL, EXHAUSTED, failureOf } from "./failure.ts";
+import { type AttemptError, BAD_REQUEST, BAD_URL, failureOf, type OwnFault, ownFaultOf } from "./failure.ts";
 import { responseExcerpt, retryAfterMs } from "./response.ts";
 import { createTargets } from "./target.ts";
 
@@ -43,8 +43,7 @@ export interface AttemptResult {
   retryAfterMs: number | null;
   /** False if nothing shows that the receiver was reached: no name, no connection, or no byte of an answer over an old one. */
   reached: boolean;
-  /** True if this machine had nothing left to make the attempt with. */
-  exhausted?: boolean;
+  ownFault?: OwnFault | undefined;
 }
 
 export interface SenderOptions extends Partial<HeaderSettings> {
@@ -139,7 +138,7 @@ function verdict(
       responseExcerpt: null,
       retryAfterMs: null,
       reached: outcome.reached,
-      exhausted: EXHAUSTED.includes(outcome.error.code ?? ""),
+      ownFault: ownFaultOf(outcome.error),
     };
   }
   const { statusCode, body, encoded, retryAfter } = outcome;

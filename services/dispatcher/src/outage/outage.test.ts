@@ -230,12 +230,15 @@ describe("whose fault it is that a receiver was not reached", () => {
     },
   );
 
-  test("an attempt for which this machine had nothing left is not the receiver's, whoever else is reached", async () => {
+  test.each([
+    ["this machine had nothing left", "machine", "other"],
+    ["the name servers were silent, and answer again by now", "name servers", "resolver_failed"],
+  ] as const)("a failure for which %s is not the receiver's", async (_title, ownFault, failureKind) => {
     await ends(99, null);
-    const exhausted = { durationMs: 5, failureKind: "other" as const, reached: false, exhausted: true };
-    expect(await outage.judge(delivery(1), exhausted)).toBe("ours");
+    const failed = { durationMs: 5, failureKind, reached: false };
+    expect(await outage.judge(delivery(1), { ...failed, ownFault })).toBe("ours");
     expect(outage.isOn()).toBe(false);
-    expect(await ends(1, "other")).toBe("theirs");
+    expect(await outage.judge(delivery(1), failed)).toBe("theirs");
   });
 
   test("an answer is the receiver's own, also if this process stood still before it", async () => {

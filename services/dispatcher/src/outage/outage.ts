@@ -239,9 +239,9 @@ export function createOutage(parts: Parts) {
     /** Decides whose fault an attempt's result is. It takes some seconds if that is not known yet. Never rejects. */
     async judge(
       { endpointId, organizationId, url }: KnownReceiver,
-      result: Pick<AttemptResult, "durationMs" | "failureKind" | "reached" | "exhausted">,
+      result: Pick<AttemptResult, "durationMs" | "failureKind" | "reached" | "ownFault">,
     ): Promise<Fault> {
-      const { durationMs, failureKind, reached: hasReached, exhausted = false } = result;
+      const { durationMs, failureKind, reached: hasReached, ownFault } = result;
       const startedMs = clock.monotonicMs() - durationMs;
       const delivery = { endpointId, organizationId, url };
       if (hasReached) {
@@ -251,9 +251,11 @@ export function createOutage(parts: Parts) {
         reachedIn("connections", startedMs);
       }
       if (failureKind === null || failureKind === "http_status") return "theirs";
-      if (exhausted) void logExhausted();
-      const isDisturbed = exhausted || standstill.within(durationMs) || startedMs <= endedAtMs;
-      const isOurs = isDisturbed || (!hasReached && (await faultOf(delivery, failureKind, startedMs)) === "ours");
+      if (ownFault === "machine") void logExhausted();
+      const isDisturbed = ownFault === "machine" || standstill.within(durationMs) || startedMs <= endedAtMs;
+      const isDecided = isDisturbed || (!hasReached && (await faultOf(delivery, failureKind, startedMs)) === "ours");
+      // Name servers that were silent during the look-up may answer by now: then there is no outage, and there was one.
+      const isOurs = isDecided || ownFault === "name servers";
       // An outage may have begun, or ended, while the result was undecided.
       if (!isOurs && !isOn() && startedMs > endedAtMs) return "theirs";
       metrics.givenBack.inc();

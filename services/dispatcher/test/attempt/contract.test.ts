@@ -164,15 +164,19 @@ describe("the verdict", () => {
   });
 
   test.each([
-    ["EMFILE", true],
-    ["ENFILE", true],
-    ["ENOBUFS", true],
-    ["ENOMEM", true],
-    ["EADDRNOTAVAIL", false],
-    ["ENETUNREACH", false],
-  ])("a connection that fails with %s found this machine exhausted: %p", async (code, exhausted) => {
+    ["EMFILE", "machine"],
+    ["ENFILE", "machine"],
+    ["ENOBUFS", "machine"],
+    ["ENOMEM", "machine"],
+    ["ERR_NAME_SERVERS_SILENT", "name servers"],
+    ["ETIMEOUT", undefined],
+    ["EADDRNOTAVAIL", undefined],
+    ["ENETUNREACH", undefined],
+  ])("a connection that fails with %s is the fault of Herald's own %s", async (code, ownFault) => {
     sending = sender({ resolve: () => Promise.reject(Object.assign(new Error(`connect ${code}`), { code })) });
-    expect(await sending.send(request())).toMatchObject({ statusCode: 503, reached: false, exhausted });
+    const result = await sending.send(request());
+    expect(result).toMatchObject({ statusCode: 503, reached: false });
+    expect(result.ownFault).toBe(ownFault);
   });
 
   test("an attempt's start and duration come from one clock, however long it really takes", async () => {
