@@ -41,7 +41,7 @@ export function newEndpoint(id: string, organizationId: string, rate: Rate | und
     nextDueMs: undefined as number | undefined,
     /** When a delivery last waited for the endpoint itself: it fails, or has as many attempts as it may. */
     fullAtMs: Number.NEGATIVE_INFINITY,
-    /** Nothing begins before this time, after an outage. */
+    /** Nothing begins before this time of the process (`performance.now`), after an outage. */
     restUntilMs: Number.NEGATIVE_INFINITY,
     /** The shard's owner before died: deliveries that may have been in flight must be marked before they are read. */
     mark: false,

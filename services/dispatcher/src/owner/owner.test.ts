@@ -1,10 +1,11 @@
 import { shardOf } from "@herald/common/database/shards";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import type { HandOver } from "@herald/contracts";
-import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { type SteeredClock, steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { createMetrics } from "../metrics.ts";
+import { retrySchedule } from "../settle/retry-schedule.ts";
 import type { Delivery, DueRow } from "../sql/describe-deliveries.ts";
 import type { Configuration } from "../sql/read-configuration.ts";
 import type { BacklogDemand, BacklogPage } from "./backlog.ts";
@@ -44,6 +45,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
   const lost = new Set<number>();
   const disabled = new Set<string>();
   let statements = 0;
+  let configurations = 0;
   let revision = 1n;
   /** Deliveries that PostgreSQL has, or has had. */
   const stored = new Set<string>();
@@ -69,7 +71,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     createdAt: START,
   });
 
-  async function readBacklog({ endpointId: id, count, after, isKnown }: BacklogDemand): Promise<BacklogPage> {
+  async function readBacklog({ endpointId: id, count, after, isWanted }: BacklogDemand): Promise<BacklogPage> {
     statements++;
     const isBehind = ({ dueAt, deliveryId }: DueRow) =>
       dueAt > after.dueAt || (dueAt.getTime() === after.dueAt.getTime() && deliveryId > after.deliveryId);
@@ -78,12 +80,13 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
       .sort((one, other) => one.dueAt.getTime() - other.dueAt.getTime() || (one.deliveryId < other.deliveryId ? -1 : 1))
       .slice(0, count)
       .map((row) => ({ ...row }));
-    const due = found.filter((row) => row.dueAt <= clock.now() && !isKnown(row));
+    const due = found.filter(isWanted);
     await later(set.readMs);
     return { rows: found, deliveries: due.map(deliveryOf) };
   }
 
   async function readConfiguration(id: string) {
+    configurations++;
     const configuredAt = clock.now();
     await later(1);
     if (disabled.has(id)) return undefined;
@@ -162,6 +165,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
       clock,
       metrics: createMetrics(createRegistry("test")),
       quarantine: { has: () => false },
+      latestDue: retrySchedule([RETRY_MS]).latestDue,
       shards: {
         epochOf: (shard) => (lost.has(shard) ? undefined : 1),
         ownedMs: () => set.ownedMs,
@@ -253,6 +257,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     sweep,
     pass,
     statements: () => statements,
+    configurations: () => configurations,
     /** The numbers of all deliveries so far, and of those that had their first attempt. */
     emitted: () => ({ all: emitted, attempted: [...made.keys()].filter((key) => key.endsWith("/0")).length }),
     /** An edit whose message to the owner is lost. */
@@ -520,6 +525,52 @@ describe("a hand-over on arrival", () => {
     expect(made.get(`${id}/0`)).toBeUndefined();
     await pass(500);
     expect(made.get(`${id}/0`)).toBe(1);
+  });
+});
+
+describe("after PostgreSQL's clock was set back by an hour", () => {
+  const setBack = (clock: SteeredClock) => clock.set(new Date(clock.now().getTime() - 3_600_000));
+
+  test("regression: rows from before are attempted, also behind later ones", async () => {
+    const { store, pass, rows, clock } = world();
+    store(endpointId(1), 20);
+    setBack(clock);
+    const [next] = store(endpointId(1)).deliveries;
+    const row = rows.get(next?.deliveryId ?? "");
+    if (row) row.dueAt = new Date(clock.now().getTime() + 1_000);
+    await pass(900, { sweepEveryMs: 100 });
+    expect(rows.size).toBe(21);
+    await pass(500, { sweepEveryMs: 100 });
+    expect(rows.size).toBe(0);
+  });
+
+  test("regression: §2.3 a changed configuration is read, and an endpoint that changed before goes on", async () => {
+    const { owner, store, pass, made, clock, configurations } = world();
+    const changed = {
+      kind: "changed",
+      endpointId: endpointId(1),
+      organizationId: organizationOf(endpointId(1)),
+    } as const;
+    owner.handedOver(store(endpointId(1)));
+    await pass(20);
+    owner.changed(changed);
+    await pass(20);
+    setBack(clock);
+    const before = configurations();
+    owner.handedOver(store(endpointId(1)));
+    await pass(20);
+    expect(configurations()).toBe(before + 1);
+    expect(made.size).toBe(2);
+  });
+
+  test("regression: an endpoint that rests after an outage goes on", async () => {
+    const { owner, store, pass, made, clock, set } = world();
+    set.ending = () => (made.size === 0 && clock.now() > START ? "put back" : "succeeded");
+    owner.handedOver(store(endpointId(1)));
+    await pass(50);
+    setBack(clock);
+    await pass(200);
+    expect(made.size).toBe(1);
   });
 });
 
