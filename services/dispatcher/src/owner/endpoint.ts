@@ -51,14 +51,7 @@ export function newEndpoint(id: string, organizationId: string, rate: Rate | und
   };
 }
 
-/** Whether everything in it can be read again. */
-function isIdle(endpoint: OwnedEndpoint): boolean {
-  const { ready, inFlight, hasMore, reading, reserved, breaker, nextDueMs } = endpoint;
-  const isWaiting = ready.length + reserved.length > 0 || hasMore || reading || nextDueMs !== undefined;
-  return !isWaiting && inFlight === 0 && (breaker?.isHealthy() ?? true);
-}
-
-/** Beyond this number, the endpoint without work that was used longest ago is forgotten. */
+/** Beyond this number, the endpoint that was used longest ago is forgotten. */
 const MAX_ENDPOINTS = 10_000;
 
 /**
@@ -83,14 +76,11 @@ export function createEndpoints(newRate: () => Rate | undefined, onDropped: (end
     onDropped(endpoint);
   }
 
-  function forgetIdle(): void {
-    let looked = 0;
-    for (const oldest of endpoints.values()) {
-      if (isIdle(oldest)) {
-        drop(oldest);
-        return;
-      }
-      if (++looked === 10) return;
+  /** An endpoint with an attempt in flight is passed over. PostgreSQL has everything of the others, also their health. */
+  function forgetOldest(): void {
+    for (let looked = 0; looked < 10; looked++) {
+      const oldest = endpoints.values().next().value as OwnedEndpoint;
+      if (oldest.inFlight === 0) return drop(oldest);
       // So that the next search does not begin with it.
       use(oldest);
     }
@@ -101,11 +91,9 @@ export function createEndpoints(newRate: () => Rate | undefined, onDropped: (end
     of(id: string, organizationId: string): OwnedEndpoint {
       const endpoint = endpoints.get(id) ?? newEndpoint(id, organizationId, newRate());
       use(endpoint);
-      if (endpoints.size > MAX_ENDPOINTS) forgetIdle();
+      if (endpoints.size > MAX_ENDPOINTS) forgetOldest();
       return endpoint;
     },
-    has: (id: string) => endpoints.has(id),
-    isFull: () => endpoints.size >= MAX_ENDPOINTS,
     drop,
     all: () => [...endpoints.values()],
   };

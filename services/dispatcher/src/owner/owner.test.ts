@@ -9,6 +9,7 @@ import { retrySchedule } from "../settle/retry-schedule.ts";
 import type { Delivery, DueRow } from "../sql/describe-deliveries.ts";
 import type { Configuration } from "../sql/read-configuration.ts";
 import type { BacklogDemand, BacklogPage } from "./backlog.ts";
+import { createEndpoints } from "./endpoint.ts";
 import { createOwner, type OwnerOptions } from "./owner.ts";
 import type { Begun, Served } from "./serve.ts";
 
@@ -572,6 +573,41 @@ describe("after PostgreSQL's clock was set back by an hour", () => {
     await pass(200);
     expect(made.size).toBe(1);
   });
+});
+
+test("regression: 10,000 failing endpoints of one organization hold up no retry of another", async () => {
+  const { owner, store, rows, pass, made, clock } = world();
+  const dead = Array.from(
+    { length: 10_000 },
+    (_, index) => `0190a1b2-0000-7000-8001-${String(index).padStart(12, "0")}`,
+  );
+  const [dueAt, pausedUntil] = [clock.now(), new Date(clock.now().getTime() + 60_000)];
+  const found = (id: string) => ({ endpointId: id, organizationId: organizationOf(id), dueAt, revision: 1n });
+  const ofOne = dead.map((id) => ({ ...found(id), failures: 2, pausedUntil }));
+  owner.found(ofOne, { crashed: new Set() });
+  store(endpointId(1));
+  const wellFound = { ...found(endpointId(1)), failures: 0, pausedUntil: null };
+  owner.found([wellFound], { crashed: new Set() });
+  await pass(20);
+  expect([made.size, rows.size]).toEqual([1, 0]);
+});
+
+test("regression: beyond 10,000 endpoints the one without an attempt that was used longest ago is forgotten, also if it fails", () => {
+  const dropped: string[] = [];
+  const endpoints = createEndpoints(
+    () => undefined,
+    ({ id }) => void dropped.push(id),
+  );
+  const ids = Array.from(
+    { length: 10_003 },
+    (_, index) => `0190a1b2-0000-7000-8001-${String(index).padStart(12, "0")}`,
+  );
+  for (const id of ids) {
+    const endpoint = endpoints.of(id, "organization");
+    endpoint.nextDueMs = 0;
+    if (id === ids[1]) endpoint.inFlight = 1;
+  }
+  expect([dropped, endpoints.all().length]).toEqual([[ids[0], ids[2], ids[3]], 10_000]);
 });
 
 test("regression: an error in one endpoint ends neither the process nor the sweep: the others go on", async () => {

@@ -488,7 +488,6 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
   function hasWorkNow(found: EndpointWithWork, crashed: ReadonlySet<number>): void {
     const { endpointId, organizationId, revision, failures, pausedUntil } = found;
     if (!isOurs(endpointId)) return;
-    if (endpoints.isFull() && !endpoints.has(endpointId)) return;
     const endpoint = endpoints.of(endpointId, organizationId);
     endpoint.breaker ??= createBreaker(clock, options.breaker, { failures, pausedUntil });
     endpoint.mark ||= crashed.has(endpoint.shard);
