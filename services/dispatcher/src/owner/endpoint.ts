@@ -80,7 +80,10 @@ export function createEndpoints(newRate: () => Rate | undefined, onDropped: (end
   function forgetOldest(): void {
     for (let looked = 0; looked < 10; looked++) {
       const oldest = endpoints.values().next().value as OwnedEndpoint;
-      if (oldest.inFlight === 0) return drop(oldest);
+      if (oldest.inFlight === 0) {
+        drop(oldest);
+        return;
+      }
       // So that the next search does not begin with it.
       use(oldest);
     }

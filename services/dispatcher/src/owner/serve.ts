@@ -60,7 +60,7 @@ export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
     const body: Body | undefined = delivery.body ?? (await readBody(delivery));
     if (body === undefined) {
       const { deliveryId, endpointId } = delivery;
-      log.warn("a delivery was erased before its attempt, with its endpoint or by its age", { deliveryId, endpointId });
+      log.info("a delivery has no body: it was erased, or its event is not stored yet", { deliveryId, endpointId });
       return { kind: "left" };
     }
     const configuration = await begun.configuration();
