@@ -101,7 +101,7 @@ export async function startDispatcher(
   );
   const messages = consumeMessages(id, { broker, handedOver: owner.handedOver, changed: owner.changed, manual, log });
   service.localOwners.set(id, owner.handedOver);
-  const sweep = startSweep({ ...parts, owner, owned: shards.owned, latestDue }, { intervalMs: sweepIntervalMs });
+  const sweep = startSweep({ ...parts, owner, owned: shards.owned, latestDue }, sweepIntervalMs);
   outage.onReturn(owner.wake);
   // Only once the time is known, since the time decides what is due.
   void service.timeKnown.then(() => {

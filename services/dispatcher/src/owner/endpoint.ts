@@ -51,7 +51,7 @@ export function newEndpoint(id: string, organizationId: string, rate: Rate | und
   };
 }
 
-/** Beyond this number, the endpoint that was used longest ago is forgotten. */
+/** Beyond this number, the endpoint that was used longest ago is forgotten, unless it has an attempt in flight. PostgreSQL has everything of it. */
 const MAX_ENDPOINTS = 10_000;
 
 /**
@@ -76,25 +76,13 @@ export function createEndpoints(newRate: () => Rate | undefined, onDropped: (end
     onDropped(endpoint);
   }
 
-  /** An endpoint with an attempt in flight is passed over. PostgreSQL has everything of the others, also their health. */
-  function forgetOldest(): void {
-    for (let looked = 0; looked < 10; looked++) {
-      const oldest = endpoints.values().next().value as OwnedEndpoint;
-      if (oldest.inFlight === 0) {
-        drop(oldest);
-        return;
-      }
-      // So that the next search does not begin with it.
-      use(oldest);
-    }
-  }
-
   return {
     /** Returns the endpoint, which is known from now on. */
     of(id: string, organizationId: string): OwnedEndpoint {
       const endpoint = endpoints.get(id) ?? newEndpoint(id, organizationId, newRate());
       use(endpoint);
-      if (endpoints.size > MAX_ENDPOINTS) forgetOldest();
+      const [oldest] = endpoints.values();
+      if (oldest && endpoints.size > MAX_ENDPOINTS) (oldest.inFlight > 0 ? use : drop)(oldest);
       return endpoint;
     },
     drop,

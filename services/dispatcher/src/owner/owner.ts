@@ -9,7 +9,6 @@ import { createPermits, type Permit, SLOW_MS, SPEEDS, type Speed } from "../admi
 import { createRate } from "../admission/rate.ts";
 import { createTurns } from "../admission/turns.ts";
 import type { DispatcherMetrics, Source } from "../metrics.ts";
-import type { RetrySchedule } from "../settle/retry-schedule.ts";
 import type { Shards } from "../shards/shards.ts";
 import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { Configuration, TimedConfiguration } from "../sql/read-configuration.ts";
@@ -25,7 +24,8 @@ interface Parts {
   clock: Clock;
   metrics: Pick<DispatcherMetrics, "begin" | "handedOver">;
   quarantine: Pick<Quarantine, "has">;
-  latestDue: RetrySchedule["latestDue"];
+  /** No retry is later: a row that is was written before PostgreSQL's clock was set back, and is due. */
+  latestDue: (now: Date) => Date;
   shards: Pick<Shards, "epochOf" | "ownedMs" | "becameIdle">;
   /** Whether attempts may begin at all. */
   mayBegin: () => boolean;

@@ -3,7 +3,6 @@ import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import { type Repetition, repeat } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
-import type { RetrySchedule } from "../settle/retry-schedule.ts";
 import type { TakenShard } from "../shards/ownership.ts";
 import { findEndpointsWithWork } from "../sql/sweep.ts";
 import type { Owner } from "./owner.ts";
@@ -15,7 +14,7 @@ interface Parts {
   owner: Pick<Owner, "found">;
   /** The shards that this dispatcher owns. */
   owned: () => number[];
-  latestDue: RetrySchedule["latestDue"];
+  latestDue: (now: Date) => Date;
 }
 
 /** Shards of one statement: an eighth of all work if Herald has a single dispatcher. */
@@ -28,10 +27,7 @@ const REST_FACTOR = 9;
 const AHEAD_MS = 10_000;
 
 /** Finds work without a message: retries of an owner before, and work whose message was lost. */
-export function startSweep(
-  { queries, clock, log, owner, owned, latestDue }: Parts,
-  { intervalMs }: { intervalMs: number },
-) {
+export function startSweep({ queries, clock, log, owner, owned, latestDue }: Parts, intervalMs: number) {
   /** The shards that were taken since the last sweep; true if their owner died. */
   let fresh = new Map<number, boolean>();
 

@@ -17,18 +17,17 @@ export const FARTHEST_PAUSE_MS = MAX_RETRY_AFTER_MS + OVERLAP_MS;
 export function retrySchedule(delaysMs: readonly number[]) {
   const farthestMs = Math.max(...delaysMs, MAX_RETRY_AFTER_MS) + OVERLAP_MS;
   return {
-    /** The latest time that a delivery may be due at. A later one is from before PostgreSQL's clock was set back: the delivery is due. */
+    /** The latest time at which a delivery may be due. */
     latestDue: (now: Date) => new Date(now.getTime() + farthestMs),
     /**
      * When the delivery is due again after its `attempt`-th attempt (1 or more) ended; null if that was the last.
      *
-     * @param retryAfterMs the receiver's own wish, if any: it makes the delay longer, up to a quarter of an hour, and never shorter
+     * @param retryAfterMs the receiver's own wish, if any: it makes the delay longer, and never shorter
      */
     nextAttemptAt(attempt: number, endedAt: Date, retryAfterMs?: number | null): Date | null {
       const delayMs = delaysMs[attempt - 1];
       if (delayMs === undefined) return null;
-      const wishedMs = Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
-      return new Date(endedAt.getTime() + Math.max(delayMs, wishedMs));
+      return new Date(endedAt.getTime() + Math.max(delayMs, retryAfterMs ?? 0));
     },
   };
 }

@@ -13,9 +13,9 @@ export interface EndpointWithWork {
 }
 
 /**
- * Finds the enabled endpoints of some shards that have rows which are due by a time, with the first row of each; also if that row is later than any
- * retry can be, since PostgreSQL's clock was set back. It steps from endpoint to endpoint,
- * so its cost depends on the endpoints with work, and neither on the rows of an endpoint nor on the number of all endpoints.
+ * Finds the enabled endpoints of some shards that have rows which are due by a time, with the first row of each; also if that row is later than
+ * `latestDue`, since it was written before PostgreSQL's clock was set back. It steps from endpoint to endpoint, so its cost depends on the endpoints
+ * with work, and neither on the rows of an endpoint nor on the number of all endpoints.
  *
  * Locks nothing. Walks due_pkey, once an endpoint with work, and webhook_endpoint_pkey.
  */
