@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { declareTopology, names } from "@herald/common/broker/topology";
 import { eventually } from "@herald/dev/harness/eventually";
+import { ODD_SETTINGS, setUserSettings } from "@herald/dev/harness/odd-settings";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { projectFolder } from "@herald/dev/stack/folders";
@@ -35,6 +36,7 @@ const run = (sql: string, values: unknown[] = []): Promise<unknown[]> =>
   withClient(db.url, async (client) => (await client.query(sql, values)).rows);
 
 beforeAll(async () => {
+  await setUserSettings(db, ODD_SETTINGS);
   await run("create schema product");
   await run(outboxTable(TABLE));
   admin = await connect(broker.url);

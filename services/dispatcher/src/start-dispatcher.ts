@@ -59,6 +59,7 @@ export async function startDispatcher(
   const rates = startRates(parts, { intervalMs: ratesIntervalMs });
   const settlements = createSettleQueue({ ...parts, health, rates });
   const mayBegin = () => !outage.isOn();
+  const { latestDue } = schedule;
   const serve = createServe({
     attempts: createAttempts({ ...parts, sender, outage, secrets, schedule }),
     log,
@@ -78,6 +79,7 @@ export async function startDispatcher(
       clock,
       metrics,
       quarantine,
+      latestDue,
       shards,
       mayBegin,
       readBacklog: createReadBacklog(parts, { perEndpoint: concurrency }),
@@ -99,7 +101,7 @@ export async function startDispatcher(
   );
   const messages = consumeMessages(id, { broker, handedOver: owner.handedOver, changed: owner.changed, manual, log });
   service.localOwners.set(id, owner.handedOver);
-  const sweep = startSweep({ queries, clock, log, owner, owned: shards.owned }, { intervalMs: sweepIntervalMs });
+  const sweep = startSweep({ ...parts, owner, owned: shards.owned, latestDue }, sweepIntervalMs);
   outage.onReturn(owner.wake);
   // Only once the time is known, since the time decides what is due.
   void service.timeKnown.then(() => {

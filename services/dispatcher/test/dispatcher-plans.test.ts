@@ -85,7 +85,7 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
       findEndpointsWithWork(
         queries,
         Array.from({ length: 32 }, (_, shard) => shard),
-        NOW,
+        { dueBy: NOW, latestDue: NOW },
       ),
     ));
 

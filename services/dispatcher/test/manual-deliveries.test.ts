@@ -23,7 +23,7 @@ beforeEach(() => {
 const PATIENT = { ATTEMPT_TIMEOUT_SECONDS: "60" };
 
 /** When a manual delivery is due that is not attempted for its request: later than the test takes. */
-const DUE_AT = new Date(Date.now() + 3_600_000);
+const DUE_AT = new Date(Date.now() + 600_000);
 
 /** Stores manual deliveries, as the API does. */
 const store = (endpoint: Endpoint, count: number) => insertDeliveries(endpoint, count, { dueAt: DUE_AT });
@@ -96,7 +96,7 @@ test.each(["due", "manual"])(
     await insertDeliveries(holding, 4, { body: LARGE });
     await receiver.received(4);
 
-    const dueAt = new Date(Date.now() + (kind === "manual" ? 3_600_000 : 0));
+    const dueAt = new Date(Date.now() + (kind === "manual" ? 600_000 : 0));
     const [edited, replaced, paused, deleted] = await Promise.all(
       ["edited", "replaced", "paused", "deleted"].map((path) => insertEndpointAt(`${receiver.url}/${path}`)),
     );

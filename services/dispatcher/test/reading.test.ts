@@ -118,11 +118,16 @@ describe("a sweep", () => {
     const later = await insertEndpoint(prisma);
     await insertDelivery(prisma, later, { due: { dueAt: at(3_600) } });
 
-    const found = await findEndpointsWithWork(queries, EVERY_SHARD, at(60));
-    const expected = endpoints.filter(({ id }) => id !== paused.id).map(({ id }) => id);
+    const early = await insertEndpoint(prisma);
+    // By a clock that was set back since.
+    await insertDelivery(prisma, early, { due: { dueAt: at(3_601) } });
+
+    const bounds = { dueBy: at(60), latestDue: at(3_600) };
+    const found = await findEndpointsWithWork(queries, EVERY_SHARD, bounds);
+    const expected = [...endpoints, early].filter(({ id }) => id !== paused.id).map(({ id }) => id);
     expect(found.map(({ endpointId }) => endpointId).sort()).toEqual(expected.sort());
     expect(found.find(({ endpointId }) => endpointId === busy.id)).toMatchObject({ dueAt: at(0), failures: 0 });
-    const some = await findEndpointsWithWork(queries, [shardOf(busy.id)], at(60));
+    const some = await findEndpointsWithWork(queries, [shardOf(busy.id)], bounds);
     expect(some.map(({ endpointId }) => endpointId)).toEqual(
       expected.filter((id) => shardOf(id) === shardOf(busy.id)).sort(),
     );

@@ -11,7 +11,7 @@ import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect } from "amqplib";
-import type { FanOut, FanOutItem } from "../src/fan-out.ts";
+import type { FanOut, FanOutItem, FanOutOutcome, FanOutResult } from "../src/fan-out.ts";
 import { consumeEvents, type EventsConsumer } from "../src/ingest/consume-events.ts";
 import { bundleEntry } from "../src/ingest/move-behind.ts";
 import { createMetrics } from "../src/metrics.ts";
@@ -19,7 +19,7 @@ import type { Subscription } from "../src/sql/store-events.ts";
 import { SILENT } from "./given.ts";
 
 const place = useBroker();
-const HOLD_MS = 1_000;
+const HOLD_MS = 2_000;
 const BATCH_SIZE = 10;
 const FLOOD = 2_000;
 const warnings: object[] = [];
@@ -40,6 +40,8 @@ let published: string[];
 /** PostgreSQL in this test: statements that end when the test ends them. */
 let statements: { items: readonly FanOutItem[]; end(): void }[];
 let isThere: boolean;
+/** Stores an event that is too much for a statement with others. */
+let alone: () => Promise<FanOutResult>;
 /** The subscriptions in each statement's answer. */
 let subscriptions: Subscription[];
 /** How many events were handed over on arrival. */
@@ -67,7 +69,11 @@ beforeEach(async () => {
       statements.push({ items, end: resolve });
       if (isThere) resolve();
     });
-    return { outcomes: items.map(() => ({ kind: "stored" })), made: [], deliveryCount: 0, subscriptions };
+    const outcomes = items.map(({ event }): FanOutOutcome => {
+      if (event.organizationId !== "wide") return { kind: "stored" };
+      return { kind: "too much", error: new Error("it takes too long") };
+    });
+    return { outcomes, made: [], deliveryCount: 0, subscriptions };
   };
   const publisher = broker.publisher();
   const publish: Publisher["publish"] = async (message) => {
@@ -85,7 +91,7 @@ beforeEach(async () => {
         if (!stored) handedOver += deliveries.length;
       },
       reportUndelivered: async () => {},
-      fanOut: { together, alone: (item) => together([item]) },
+      fanOut: { together, alone: () => alone() },
       clock,
       metrics: createMetrics(registry),
       tracing: undefined,
@@ -201,15 +207,39 @@ test("an organization that has a bucket to itself is stored in whole batches, an
   expect(statements.filter(({ items }) => items.length === BATCH_SIZE).length).toBeGreaterThan(FLOOD / BATCH_SIZE / 2);
 });
 
+const subscriptionOf = (organizationId: string): Subscription => ({
+  organizationId,
+  type: "WorkItemCompleted",
+  endpoints: [{ id: randomUUID(), revision: "1", readAt: clock.now(), createdAt: new Date(0), owner: "a dispatcher" }],
+});
+
+test("regression: while and after an event takes long that is stored alone, others are handed over on arrival", async () => {
+  subscriptions = [subscriptionOf("quiet")];
+  returnPostgres();
+  const { promise, resolve: end } = Promise.withResolvers<void>();
+  let isRunning = false;
+  alone = async () => {
+    isRunning = true;
+    await promise;
+    return { outcomes: [{ kind: "stored" }], made: [], deliveryCount: 0, subscriptions: [] };
+  };
+  await emit("quiet", "WorkItemCompleted.a.0", 1);
+  await until("it is known who gets its events", async () => (await counted("received")) === 1);
+  await emit("wide", "WorkItemCompleted.b.0", 1);
+  await until("it is stored alone", () => isRunning);
+  clock.advance(1_001);
+  await emit("quiet", "WorkItemCompleted.a.0", 1);
+  await until("an event is stored meanwhile", async () => (await counted("received")) === 2);
+  end();
+  await until("it is stored", async () => (await counted("received")) === 3);
+  await emit("quiet", "WorkItemCompleted.a.0", 1);
+  await until("an event is stored after it", async () => (await counted("received")) === 4);
+  expect(handedOver).toBe(2);
+});
+
 test("events that are handed over on arrival and not stored are bounded: the others wait, and are handed over as those are stored", async () => {
   const organizations = Array.from({ length: 7 }, (_, number) => `organization-${number}`);
-  subscriptions = organizations.map((organizationId) => ({
-    organizationId,
-    type: "WorkItemCompleted",
-    endpoints: [
-      { id: randomUUID(), revision: "1", readAt: clock.now(), createdAt: new Date(0), owner: "a dispatcher" },
-    ],
-  }));
+  subscriptions = organizations.map(subscriptionOf);
   const emitEach = async (count: number) => {
     for (const [bucket, organizationId] of organizations.entries()) {
       await emit(organizationId, `WorkItemCompleted.${bucket}.0`, count);

@@ -1,14 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { PARTITION_MISSING } from "@herald/common/database/errors";
 import { deliveryId } from "@herald/common/database/ids";
+import { openDatabase } from "@herald/common/database/open-database";
 import { shardOf } from "@herald/common/database/shards";
 import type { Log } from "@herald/common/telemetry/log";
 import { eventually } from "@herald/dev/harness/eventually";
+import { setUserSettings } from "@herald/dev/harness/odd-settings";
 import { insertEndpoint, ownShards } from "@herald/dev/harness/rows";
 import { lockWaiters, useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, expect, test } from "@jest/globals";
 import { createFanOut, type FanOut, type FanOutItem } from "../src/fan-out.ts";
 import type { IncomingEvent } from "../src/ingest/read-event.ts";
+import { insertRejections, insertUndelivered } from "../src/sql/insert-undelivered.ts";
 import { makePartitions } from "../src/sql/partitions.ts";
 import { FIRST_ENDPOINT, type StoredEvents, storeEvents } from "../src/sql/store-events.ts";
 import { incomingEvent, NOW, refuseDeliveries, SILENT } from "./given.ts";
@@ -30,7 +33,6 @@ const deliveriesOf = (endpointId: string) =>
   db.database.prisma.delivery.findMany({ where: { endpointId }, orderBy: { id: "asc" } });
 const dueOf = (endpointId: string) =>
   db.database.prisma.due.findMany({ where: { endpointId }, orderBy: { deliveryId: "asc" } });
-const _ids = (rows: { id: string }[]) => rows.map(({ id }) => id);
 
 test("an event becomes one delivery for each endpoint that wants it, due now, for the owner of the endpoint's shard", async () => {
   const { prisma } = db.database;
@@ -154,6 +156,24 @@ test.each<[string, Parameters<typeof insertEndpoint>[1], Partial<IncomingEvent>]
   expect(await store(incomingEvent(organizationId, eventRow))).toMatchObject({ made: NOTHING, deliveryCount: 0 });
   expect(await deliveriesOf(endpoint.id)).toEqual([]);
   expect(await db.database.prisma.businessEvent.count({ where: { organizationId } })).toBe(1);
+});
+
+test("regression: what an event lacks is stored as null, also by a user whose sessions read no NULL in an array", async () => {
+  await setUserSettings(db, [["array_nulls", "off"]]);
+  const { queries, prisma, close } = openDatabase(db.url);
+  try {
+    const event = incomingEvent(randomUUID(), { traceparent: null });
+    await storeEvents(queries, [{ event, afterEndpointId: FIRST_ENDPOINT, maxEndpoints: 1 }], NOW);
+    expect(await prisma.businessEvent.findFirst({ where: { key: event.key } })).toMatchObject({ traceparent: null });
+    const unread = { cause: "rejected", eventId: event.id, eventType: null, reason: "unreadable" } as const;
+    await insertUndelivered(queries, [{ ...unread, organizationId: event.organizationId }], NOW);
+    await insertRejections(queries, [{ ...unread, organizationId: null, events: 1 }], NOW);
+    expect(await prisma.undeliveredEvent.findFirst()).toMatchObject({ type: null });
+    expect(await prisma.notice.findFirst()).toMatchObject({ organizationId: null });
+  } finally {
+    await close();
+    await setUserSettings(db, []);
+  }
 });
 
 test("the same event a hundred times at once makes one delivery an endpoint", async () => {

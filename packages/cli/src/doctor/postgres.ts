@@ -211,10 +211,8 @@ const FAR_OFF_S = 60;
 export const clocks: Check<DatabaseSubject> = {
   name: "clocks",
   async examine({ session, machineClock }) {
-    const [row] = await session.query<{ ms: number }>(
-      "select extract(epoch from clock_timestamp())::float8 * 1000 as ms",
-    );
-    const aheadMs = machineClock.now().getTime() - (row?.ms ?? 0);
+    const [row] = await session.query<{ ms: string }>("select extract(epoch from clock_timestamp()) * 1000 as ms");
+    const aheadMs = machineClock.now().getTime() - Number(row?.ms);
     const seconds = Math.round(Math.abs(aheadMs) / 1_000);
     const what = `This machine's clock is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} PostgreSQL's, which Herald goes by.`;
     if (seconds < FAR_OFF_S) return ok(what);
@@ -232,7 +230,7 @@ const FEW_DAYS = 4;
 export const partitions = asked<{ all: number; ahead: number; gaps: { partition: string; statement: string }[] }>(
   "partitions",
   `with part as (
-     select inhparent::regclass::text as parent, right(relname, 9) as suffix, pg_get_expr(relpartbound, pg_class.oid) as bound
+     select (select relname from pg_class where oid = inhparent) as parent, right(relname, 9) as suffix, pg_get_expr(relpartbound, pg_class.oid) as bound
      from pg_inherits join pg_class on pg_class.oid = inhrelid
      where inhparent in (select partrelid from pg_partitioned_table) and relnamespace = to_regnamespace('public') and relkind = 'r'
    ), gap as (

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { ODD_SETTINGS, setSettings } from "@herald/dev/harness/odd-settings";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { describe, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
@@ -35,6 +36,13 @@ describe("of a right set-up", () => {
       expect(await complaints({ settings, args: ["--service", service] })).toEqual([]);
     },
   );
+
+  test("settings of its user that Herald does not depend on change nothing", async () => {
+    const harmless = ODD_SETTINGS.filter(([name]) => name !== "default_transaction_isolation");
+    await setSettings(postgres.run, "role herald_app", harmless);
+    expect(await complaints()).toEqual([]);
+    await setSettings(postgres.run, "role herald_app", []);
+  });
 
   test("the doctor makes nothing", async () => {
     const namespace = `${broker.namespace}.new`;

@@ -143,7 +143,7 @@ export async function readLag(
         where datname = current_database()
           and (backend_xmin is not null or backend_xid is not null)
           and pid <> pg_backend_pid()
-      )::float8 as "oldestTransactionSeconds"
+      )::int as "oldestTransactionSeconds"
     from (
       select
         coalesce(sum(least(due, allowed)) filter (where not is_paused), 0)::int as "dueForHerald",

@@ -1,16 +1,14 @@
 import { timeOfInSql } from "./ids.ts";
 
-const TABLES_OF_HISTORY = ["business_event", "delivery", "delivery_attempt"];
-
 /**
- * The partitions of tables of the history: a table expression with the `parent` of each, and its `first_day` and `end_day`, dates in
- * UTC of which the second is not in it. PostgreSQL's own bounds, since partitions are longer or shorter where `RETENTION_DAYS` was
- * changed.
+ * The partitions of the history: a table expression with the `first_day` and `end_day` of each, dates in UTC of which the second is not in
+ * it. PostgreSQL's own bounds, since partitions are longer or shorter where `RETENTION_DAYS` was changed. The history's days have a partition in
+ * each table: one table stands for all.
  *
  * Locks nothing. Walks pg_inherits by parent.
  */
-export const partitionsOf = (tables = TABLES_OF_HISTORY) => `(
-  select inhparent::regclass::text as parent, bounds.*
+export const PARTITIONS_OF_HISTORY = `(
+  select bounds.*
   from pg_inherits
   join pg_class as partition on partition.oid = inhrelid
   cross join lateral (
@@ -18,11 +16,8 @@ export const partitionsOf = (tables = TABLES_OF_HISTORY) => `(
     from regexp_matches(pg_get_expr(relpartbound, partition.oid), '[0-9a-f-]{36}', 'g') as bound (id)
     cross join lateral (select (${timeOfInSql("id[1]")} at time zone 'UTC')::date as day) as begin
   ) as bounds
-  where inhparent = any('{${tables.join(", ")}}'::regclass[])
+  where inhparent = 'delivery'::regclass
 )`;
-
-/** The history's days have a partition in each table: one table stands for all. */
-export const PARTITIONS_OF_HISTORY = partitionsOf(["delivery"]);
 
 /** Counts the days after a time's own day that have a partition. For use with {@link PARTITIONS_OF_HISTORY}. */
 export function daysAhead(time: string): string {

@@ -57,6 +57,15 @@ export function boundedReads(pool: pg.Pool, statementName: (text: string) => str
   };
 }
 
+/**
+ * An array parameter whose elements may be null. They are sent as `none`, which no other element is: if the user has `array_nulls` off, PostgreSQL
+ * reads a NULL in an array as the text "NULL".
+ */
+export function nullable<T>(items: readonly T[], read: (item: T) => unknown, type = "text", none = ""): Prisma.Sql {
+  const elements = items.map((item) => read(item) ?? none);
+  return Prisma.sql`array_replace(${elements}::${Prisma.raw(`${type}[], '${none}'`)}, null)`;
+}
+
 /** Reads columns as Prisma does: a bigint may be larger than a number can hold. */
 const TYPES: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: "text" | "binary") =>

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "@herald/dev/harness/eventually";
+import { ODD_SETTINGS, setUserSettings } from "@herald/dev/harness/odd-settings";
 import { withSchemaEngine } from "@herald/dev/harness/schema-engine";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -53,8 +54,10 @@ describe("the repository's migrations", () => {
   const byPrisma = useDatabase({ migrated: false });
   const names = readMigrations(migrationsFolder()).map(({ name }) => name);
 
-  test("of several processes that migrate at once, one applies all migrations and all succeed", async () => {
+  test("of several processes that migrate at once, one applies all migrations and all succeed, whatever settings their user has", async () => {
+    await setUserSettings(byHerald, ODD_SETTINGS);
     const results = await Promise.all(Array.from({ length: 4 }, () => migrate(byHerald.url)));
+    await setUserSettings(byHerald, []);
     expect(results.flatMap((result) => result.applied)).toEqual(names);
   });
 

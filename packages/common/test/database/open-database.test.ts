@@ -1,8 +1,10 @@
 import { startEndingPostgres } from "@herald/dev/harness/ending-postgres";
+import { ODD_SETTINGS, setUserSettings } from "@herald/dev/harness/odd-settings";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import { isDatabaseOutage } from "../../src/database/errors.ts";
 import { openDatabase } from "../../src/database/open-database.ts";
+import { nullable } from "../../src/database/queries.ts";
 
 const stored = useDatabase({ migrated: false });
 
@@ -28,35 +30,26 @@ test("a ping doesn't wait for the connections that work holds", async () => {
   }
 });
 
-test.each([
-  ["datestyle", "German, DMY"],
-  ["datestyle", "SQL, DMY"],
-  ["datestyle", "Postgres, MDY"],
-  ["timezone", "Asia/Kolkata"],
-  ["intervalstyle", "sql_standard"],
-  ["bytea_output", "escape"],
-  ["standard_conforming_strings", "off"],
-  ["extra_float_digits", "-15"],
-])(
-  "regression: a database whose sessions have %s = %s gives the values that were stored, and its time",
+test.each(ODD_SETTINGS)(
+  "regression: a user whose sessions have %s = %s gets the values that were stored, and the time",
   async (setting, value) => {
-    const admin = stored.database.prisma;
-    const [row] = await admin.$queryRaw<{ name: string }[]>`select current_database() as name`;
-    const alter = `alter database ${row?.name}`;
-    await admin.$executeRawUnsafe(`${alter} set ${setting} = '${value}'`);
+    await setUserSettings(stored, [[setting, value]]);
     const database = openDatabase(stored.url);
     try {
       const at = new Date("2026-02-03T04:05:06.789Z");
       const bytes = Buffer.from([0, 92, 255]);
+      const asIs = (value: unknown) => value;
+      const texts = ["a\\b", null, "NULL", "ü"];
       const read = await database.queries.$queryRaw<object[]>`
-      select ${at}::timestamptz as at, array[${at}::timestamptz] as times, ${bytes}::bytea as bytes, ${"a\\b"}::text as text`;
-      expect(read).toEqual([{ at, times: [at], bytes, text: "a\\b" }]);
+          select ${at}::timestamptz as at, array[${at}::timestamptz] as times, ${bytes}::bytea as bytes,
+            ${nullable(texts, asIs)} as texts, ${nullable([7, null], asIs, "int", "0")} as numbers,
+            ${nullable([null, at], asIs, "timestamptz", "infinity")} as due`;
+      expect(read).toEqual([{ at, times: [at], bytes, texts, numbers: [7, null], due: [null, at] }]);
       await database.ping();
       // PostgreSQL runs on this machine. A time that was rounded is days off.
       expect(Math.abs(database.clock.now().getTime() - Date.now())).toBeLessThan(60_000);
     } finally {
       await database.close();
-      await admin.$executeRawUnsafe(`${alter} reset ${setting}`);
     }
   },
 );

@@ -40,10 +40,28 @@ test("an endpoint whose stored health has failures rests until its pause is over
   expect(breaker.limit()).toBe(1);
 });
 
-test("regression: a stored pause is never longer than a quarter of an hour, though PostgreSQL's clock was set back by an hour", () => {
-  breaker = createBreaker(clock, OPTIONS, { failures: 2, pausedUntil: inSeconds(3_610) });
-  expect(breaker.waitMs()).toBe(15 * 60_000);
-});
+test.each<[string, () => void]>([
+  ["stored", () => (breaker = createBreaker(clock, OPTIONS, { failures: 1, pausedUntil: inSeconds(3_600) }))],
+  [
+    "known",
+    () => {
+      fail({ retryAfterMs: 1 });
+      clock.set(inSeconds(-3_600));
+    },
+  ],
+])(
+  "§3.1/failures regression: a %s pause from before PostgreSQL's clock was set back by an hour is over, and the next failure counts",
+  (_what, pause) => {
+    pause();
+    expect([breaker.limit(), breaker.waitMs()]).toEqual([1, 0]);
+    for (let failures = 2; failures <= 5; failures++) {
+      expect(breaker.isOpenForGood()).toBe(false);
+      wait();
+      fail({ retryAfterMs: 1 });
+    }
+    expect(breaker.isOpenForGood()).toBe(true);
+  },
+);
 
 test("the pauses after failures that follow one another outlast the reboot of a machine, and after the fifth nothing begins", () => {
   const waitsMs: number[] = [];

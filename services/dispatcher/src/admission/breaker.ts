@@ -1,4 +1,5 @@
 import type { Clock } from "@herald/common/runtime/clock";
+import { FARTHEST_PAUSE_MS } from "../settle/retry-schedule.ts";
 import { afterFailure, endOf, type Failure, type FailureRun, HEALTHY } from "./failure-run.ts";
 
 /** An endpoint's health in PostgreSQL. */
@@ -14,9 +15,6 @@ export interface BreakerOptions {
   pausesMs: readonly number[];
   disableAfter: number;
 }
-
-/** No pause is longer (response.ts). If a stored one ends later, PostgreSQL's clock was set back since. */
-const MAX_PAUSE_MS = 15 * 60_000;
 
 /** A success earns a probe, a failed probe costs one. */
 const MAX_PROBES = 5;
@@ -49,9 +47,7 @@ export function createBreaker(
   let isOpenForGood = false;
   take(stored);
 
-  function take({ failures, pausedUntil: stored }: StoredHealth): void {
-    const latest = new Date(clock.now().getTime() + MAX_PAUSE_MS);
-    const pausedUntil = stored !== null && stored > latest ? latest : stored;
+  function take({ failures, pausedUntil }: StoredHealth): void {
     // The time of the failure itself is not known; its pause does not end before it.
     run = { failures, failedAt: pausedUntil, pausedUntil };
     probeAtMs = clock.now().getTime() + FIRST_PROBE_MS;
@@ -61,7 +57,10 @@ export function createBreaker(
     isOpenForGood = false;
   }
 
-  const leftMs = (untilMs: number) => Math.max(0, untilMs - clock.now().getTime());
+  const leftMs = (untilMs: number) => {
+    const ms = untilMs - clock.now().getTime();
+    return ms > FARTHEST_PAUSE_MS ? 0 : Math.max(0, ms);
+  };
   const pauseMs = () => leftMs(run.pausedUntil?.getTime() ?? 0);
 
   function waitMs(): number {

@@ -1,3 +1,5 @@
+import { MAX_RETRY_AFTER_MS } from "../settle/retry-schedule.ts";
+
 /** RFC 9112: a status line, or a header of one line, without its end. Bytes above 127 are allowed in values. */
 const STATUS_LINE = /^HTTP\/1\.[01] [1-9]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 const HEADER = /^([!#$%&'*+.^_`|~\dA-Za-z-]+):[\t\x20-\x7e\x80-\xff]*$/;
@@ -49,9 +51,6 @@ export function responseExcerpt(chunks: readonly Uint8Array[]): string | null {
   const text = new TextDecoder().decode(bytes, { stream: true }).replace(HARMFUL, "\uFFFD");
   return text === "" ? null : text;
 }
-
-/** A receiver may not ask for more: a mistake in its header would delay its deliveries for days. */
-const MAX_RETRY_AFTER_MS = 15 * 60_000;
 
 /** The three forms of an HTTP date (RFC 9110 5.6.7). `Date.parse` alone accepts almost anything as a date. */
 const DATE =

@@ -18,8 +18,8 @@ interface Parts extends ReaderParts {
 export interface BacklogDemand extends Demand {
   /** The endpoint's owner before died: deliveries that may have been in flight count an interruption first. */
   mark: boolean;
-  /** Whether the owner has this row in memory already. */
-  isKnown: (row: DueRow) => boolean;
+  /** Whether the delivery is due, and the owner does not have it in memory. */
+  isWanted: (row: DueRow) => boolean;
 }
 
 export interface BacklogPage {
@@ -64,8 +64,7 @@ export function createReadBacklog(
     const rows = await ask(() => readDue(queries, demands));
     const byEndpoint = new Map(demands.map((demand) => [demand.endpointId, { demand, rows: [] as DueRow[] }]));
     for (const row of rows) byEndpoint.get(row.endpointId)?.rows.push(row);
-    const now = clock.now();
-    const wanted = rows.filter((row) => row.dueAt <= now && !byEndpoint.get(row.endpointId)?.demand.isKnown(row));
+    const wanted = rows.filter((row) => byEndpoint.get(row.endpointId)?.demand.isWanted(row));
     const deliveries = await ask(() => describeDeliveries(queries, wanted));
     metrics.readBatchSize.observe(deliveries.length);
     const pages = new Map([...byEndpoint].map(([id, { rows }]) => [id, { rows, deliveries: [] as Delivery[] }]));

@@ -41,7 +41,7 @@ export function newEndpoint(id: string, organizationId: string, rate: Rate | und
     nextDueMs: undefined as number | undefined,
     /** When a delivery last waited for the endpoint itself: it fails, or has as many attempts as it may. */
     fullAtMs: Number.NEGATIVE_INFINITY,
-    /** Nothing begins before this time, after an outage. */
+    /** Nothing begins before this time of the process (`performance.now`), after an outage. */
     restUntilMs: Number.NEGATIVE_INFINITY,
     /** The shard's owner before died: deliveries that may have been in flight must be marked before they are read. */
     mark: false,
@@ -51,14 +51,7 @@ export function newEndpoint(id: string, organizationId: string, rate: Rate | und
   };
 }
 
-/** Whether everything in it can be read again. */
-function isIdle(endpoint: OwnedEndpoint): boolean {
-  const { ready, inFlight, hasMore, reading, reserved, breaker, nextDueMs } = endpoint;
-  const isWaiting = ready.length + reserved.length > 0 || hasMore || reading || nextDueMs !== undefined;
-  return !isWaiting && inFlight === 0 && (breaker?.isHealthy() ?? true);
-}
-
-/** Beyond this number, the endpoint without work that was used longest ago is forgotten. */
+/** Beyond this number, the endpoint that was used longest ago is forgotten, unless it has an attempt in flight. PostgreSQL has everything of it. */
 const MAX_ENDPOINTS = 10_000;
 
 /**
@@ -83,29 +76,15 @@ export function createEndpoints(newRate: () => Rate | undefined, onDropped: (end
     onDropped(endpoint);
   }
 
-  function forgetIdle(): void {
-    let looked = 0;
-    for (const oldest of endpoints.values()) {
-      if (isIdle(oldest)) {
-        drop(oldest);
-        return;
-      }
-      if (++looked === 10) return;
-      // It goes to the end of the order, so the next search begins with another one.
-      use(oldest);
-    }
-  }
-
   return {
     /** Returns the endpoint, which is known from now on. */
     of(id: string, organizationId: string): OwnedEndpoint {
       const endpoint = endpoints.get(id) ?? newEndpoint(id, organizationId, newRate());
       use(endpoint);
-      if (endpoints.size > MAX_ENDPOINTS) forgetIdle();
+      const [oldest] = endpoints.values();
+      if (oldest && endpoints.size > MAX_ENDPOINTS) (oldest.inFlight > 0 ? use : drop)(oldest);
       return endpoint;
     },
-    has: (id: string) => endpoints.has(id),
-    isFull: () => endpoints.size >= MAX_ENDPOINTS,
     drop,
     all: () => [...endpoints.values()],
   };

@@ -1,13 +1,15 @@
 import { shardOf } from "@herald/common/database/shards";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import type { HandOver } from "@herald/contracts";
-import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { type SteeredClock, steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { createMetrics } from "../metrics.ts";
+import { retrySchedule } from "../settle/retry-schedule.ts";
 import type { Delivery, DueRow } from "../sql/describe-deliveries.ts";
 import type { Configuration } from "../sql/read-configuration.ts";
 import type { BacklogDemand, BacklogPage } from "./backlog.ts";
+import { createEndpoints } from "./endpoint.ts";
 import { createOwner, type OwnerOptions } from "./owner.ts";
 import type { Begun, Served } from "./serve.ts";
 
@@ -44,6 +46,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
   const lost = new Set<number>();
   const disabled = new Set<string>();
   let statements = 0;
+  let configurations = 0;
   let revision = 1n;
   /** Deliveries that PostgreSQL has, or has had. */
   const stored = new Set<string>();
@@ -69,7 +72,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     createdAt: START,
   });
 
-  async function readBacklog({ endpointId: id, count, after, isKnown }: BacklogDemand): Promise<BacklogPage> {
+  async function readBacklog({ endpointId: id, count, after, isWanted }: BacklogDemand): Promise<BacklogPage> {
     statements++;
     const isBehind = ({ dueAt, deliveryId }: DueRow) =>
       dueAt > after.dueAt || (dueAt.getTime() === after.dueAt.getTime() && deliveryId > after.deliveryId);
@@ -78,12 +81,13 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
       .sort((one, other) => one.dueAt.getTime() - other.dueAt.getTime() || (one.deliveryId < other.deliveryId ? -1 : 1))
       .slice(0, count)
       .map((row) => ({ ...row }));
-    const due = found.filter((row) => row.dueAt <= clock.now() && !isKnown(row));
+    const due = found.filter(isWanted);
     await later(set.readMs);
     return { rows: found, deliveries: due.map(deliveryOf) };
   }
 
   async function readConfiguration(id: string) {
+    configurations++;
     const configuredAt = clock.now();
     await later(1);
     if (disabled.has(id)) return undefined;
@@ -140,7 +144,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     over(took);
     await later(3);
     end();
-    if (ending === "left") return { kind: "left" };
+    if (ending === "left") return { kind: "left", forMs: 60_000 };
     if (delivery.arrived && !stored.has(deliveryId)) {
       stored.add(deliveryId);
       const { arrived: _arrived, ...row } = delivery;
@@ -162,6 +166,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
       clock,
       metrics: createMetrics(createRegistry("test")),
       quarantine: { has: () => false },
+      latestDue: retrySchedule([RETRY_MS]).latestDue,
       shards: {
         epochOf: (shard) => (lost.has(shard) ? undefined : 1),
         ownedMs: () => set.ownedMs,
@@ -253,6 +258,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     sweep,
     pass,
     statements: () => statements,
+    configurations: () => configurations,
     /** The numbers of all deliveries so far, and of those that had their first attempt. */
     emitted: () => ({ all: emitted, attempted: [...made.keys()].filter((key) => key.endsWith("/0")).length }),
     /** An edit whose message to the owner is lost. */
@@ -521,6 +527,87 @@ describe("a hand-over on arrival", () => {
     await pass(500);
     expect(made.get(`${id}/0`)).toBe(1);
   });
+});
+
+describe("after PostgreSQL's clock was set back by an hour", () => {
+  const setBack = (clock: SteeredClock) => clock.set(new Date(clock.now().getTime() - 3_600_000));
+
+  test("regression: rows from before are attempted, also behind later ones", async () => {
+    const { store, pass, rows, clock } = world();
+    store(endpointId(1), 20);
+    setBack(clock);
+    const [next] = store(endpointId(1)).deliveries;
+    const row = rows.get(next?.deliveryId ?? "");
+    if (row) row.dueAt = new Date(clock.now().getTime() + 1_000);
+    await pass(900, { sweepEveryMs: 100 });
+    expect(rows.size).toBe(21);
+    await pass(500, { sweepEveryMs: 100 });
+    expect(rows.size).toBe(0);
+  });
+
+  test("§2.3/current regression: a changed configuration is read, and an endpoint that changed before goes on", async () => {
+    const { owner, store, pass, made, clock, configurations } = world();
+    const changed = {
+      kind: "changed",
+      endpointId: endpointId(1),
+      organizationId: organizationOf(endpointId(1)),
+    } as const;
+    owner.handedOver(store(endpointId(1)));
+    await pass(20);
+    owner.changed(changed);
+    await pass(20);
+    setBack(clock);
+    const before = configurations();
+    owner.handedOver(store(endpointId(1)));
+    await pass(20);
+    expect(configurations()).toBe(before + 1);
+    expect(made.size).toBe(2);
+  });
+
+  test("regression: an endpoint that rests after an outage goes on", async () => {
+    const { owner, store, pass, made, clock, set } = world();
+    set.ending = () => (made.size === 0 && clock.now() > START ? "put back" : "succeeded");
+    owner.handedOver(store(endpointId(1)));
+    await pass(50);
+    setBack(clock);
+    await pass(200);
+    expect(made.size).toBe(1);
+  });
+});
+
+test("regression: 10,000 failing endpoints of one organization hold up no retry of another", async () => {
+  const { owner, store, rows, pass, made, clock } = world();
+  const dead = Array.from(
+    { length: 10_000 },
+    (_, index) => `0190a1b2-0000-7000-8001-${String(index).padStart(12, "0")}`,
+  );
+  const [dueAt, pausedUntil] = [clock.now(), new Date(clock.now().getTime() + 60_000)];
+  const found = (id: string) => ({ endpointId: id, organizationId: organizationOf(id), dueAt, revision: 1n });
+  const ofOne = dead.map((id) => ({ ...found(id), failures: 2, pausedUntil }));
+  owner.found(ofOne, { crashed: new Set() });
+  store(endpointId(1));
+  const wellFound = { ...found(endpointId(1)), failures: 0, pausedUntil: null };
+  owner.found([wellFound], { crashed: new Set() });
+  await pass(20);
+  expect([made.size, rows.size]).toEqual([1, 0]);
+});
+
+test("regression: beyond 10,000 endpoints the one without an attempt that was used longest ago is forgotten, also if it fails", () => {
+  const dropped: string[] = [];
+  const endpoints = createEndpoints(
+    () => undefined,
+    ({ id }) => void dropped.push(id),
+  );
+  const ids = Array.from(
+    { length: 10_003 },
+    (_, index) => `0190a1b2-0000-7000-8001-${String(index).padStart(12, "0")}`,
+  );
+  for (const id of ids) {
+    const endpoint = endpoints.of(id, "organization");
+    endpoint.nextDueMs = 0;
+    if (id === ids[1]) endpoint.inFlight = 1;
+  }
+  expect([dropped, endpoints.all().length]).toEqual([[ids[0], ids[2]], 10_001]);
 });
 
 test("regression: an error in one endpoint ends neither the process nor the sweep: the others go on", async () => {

@@ -24,6 +24,8 @@ interface Parts {
   clock: Clock;
   metrics: Pick<DispatcherMetrics, "begin" | "handedOver">;
   quarantine: Pick<Quarantine, "has">;
+  /** No retry is later: a row that is was written before PostgreSQL's clock was set back, and is due. */
+  latestDue: (now: Date) => Date;
   shards: Pick<Shards, "epochOf" | "ownedMs" | "becameIdle">;
   /** Whether attempts may begin at all. */
   mayBegin: () => boolean;
@@ -64,9 +66,6 @@ const ARRIVED_MS = 1_000;
  */
 const HANDED_OVER_MS = REMEMBERED_MS - 5_000;
 
-/** A delivery that is left to PostgreSQL is not read again before this time. */
-const LEFT_MS = 60_000;
-
 /**
  * Attempts that begin in one turn of the event loop. A handshake takes a millisecond of CPU: so attempts under way, heartbeats, and receivers that
  * answer at once get on before more attempts begin.
@@ -87,7 +86,7 @@ const MAX_TIMER_MS = 60_000;
 export function createOwner(parts: Parts, options: OwnerOptions) {
   const { clock, metrics, quarantine, shards, mayBegin, isWriting, readBacklog, readConfiguration, isHealthPending } =
     parts;
-  const { serve, log } = parts;
+  const { latestDue, serve, log } = parts;
   const { epochOf } = shards;
   const { concurrency, ratePerSecond, bounds } = options;
   const known = createKnownDeliveries(() => performance.now());
@@ -120,6 +119,8 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
 
   const nowMs = () => clock.now().getTime();
 
+  const isDue = ({ dueAt }: { dueAt: Date }) => dueAt.getTime() <= nowMs() || dueAt > latestDue(clock.now());
+
   /** An endpoint with a hanging attempt counts as slow. */
   const speedOf = ({ id, slowInFlight }: OwnedEndpoint): Speed => (slowInFlight > 0 ? "slow" : latencies.speedOf(id));
 
@@ -139,7 +140,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
   function roomOf(endpoint: OwnedEndpoint): number {
     const { rate, restUntilMs, shard, id } = endpoint;
     if (endpoint.isGone || !mayBegin() || epochOf(shard) === undefined) return 0;
-    if (quarantine.has(id) || restUntilMs > nowMs()) return 0;
+    if (quarantine.has(id) || restUntilMs > performance.now()) return 0;
     if (rate !== undefined && rate.waitMs() > 0) return 0;
     return Math.max(0, limitOf(endpoint) - endpoint.inFlight - endpoint.reserved.length);
   }
@@ -168,7 +169,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
     if (hasWork(endpoint)) {
       const { breaker, rate, restUntilMs } = endpoint;
       if (isFull(endpoint)) endpoint.fullAtMs = now;
-      if (restUntilMs > now) waits.push(restUntilMs - now);
+      if (restUntilMs > performance.now()) waits.push(restUntilMs - performance.now());
       if (breaker?.isOpenForGood()) waits.push(LOOK_AGAIN_MS);
       else if (breaker && breaker.waitMs() > 0) waits.push(breaker.waitMs());
       const tokenMs = rate?.waitMs() ?? 0;
@@ -373,9 +374,13 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
     } else if (outcome.kind === "unsure") {
       leave(endpoint, delivery);
     } else if (outcome.kind === "left") {
-      setTimeout(() => known.forget(delivery), LEFT_MS).unref();
+      const again = () => {
+        leave(endpoint, delivery);
+        offer(endpoint);
+      };
+      setTimeout(again, outcome.forMs).unref();
     } else if (outcome.kind === "put back" && !endpoint.isGone) {
-      endpoint.restUntilMs = Math.max(endpoint.restUntilMs, nowMs() + outcome.restMs);
+      endpoint.restUntilMs = Math.max(endpoint.restUntilMs, performance.now() + outcome.restMs);
       atHand.put(endpoint, [delivery], "first");
     } else {
       known.forget(delivery);
@@ -415,7 +420,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
       count,
       after: endpoint.cursor,
       mark,
-      isKnown: known.has,
+      isWanted: (row) => isDue(row) && !known.has(row),
     };
     // If PostgreSQL refuses it, the next sweep comes back to the endpoint.
     const page = await readBacklog(demand).catch(() => ({ rows: [], deliveries: [] }));
@@ -425,8 +430,8 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
       return;
     }
     endpoint.mark &&= demand.mark;
-    const due = page.rows.filter((row) => row.dueAt.getTime() <= nowMs());
-    const future = page.rows[due.length];
+    const due = page.rows.filter(isDue);
+    const future = page.rows.find((row) => !isDue(row));
     const isAll = due.length < count;
     endpoint.hasMore = !isAll || endpoint.again;
     endpoint.cursor = (isAll ? undefined : due.at(-1)) ?? BEGINNING;
@@ -461,8 +466,10 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
 
   function configurationOf(endpoint: OwnedEndpoint): Promise<Configuration | undefined> | Configuration {
     const { configuration, configuredAtMs, changedAtMs } = endpoint;
-    const isCurrent = configuredAtMs >= changedAtMs && nowMs() - configuredAtMs <= CONFIGURATION_MS;
+    const isCurrent = configuredAtMs >= changedAtMs && Math.abs(nowMs() - configuredAtMs) <= CONFIGURATION_MS;
     if (configuration && isCurrent) return configuration;
+    // If PostgreSQL's clock was set back since, no reading would ever be late enough.
+    endpoint.changedAtMs = Math.min(changedAtMs, nowMs());
     return readConfiguration(endpoint.id).then((current) => {
       configured(endpoint, current);
       return current && configurationOf(endpoint);
@@ -480,17 +487,15 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
 
   /** Takes up an endpoint that a sweep has found. */
   function hasWorkNow(found: EndpointWithWork, crashed: ReadonlySet<number>): void {
-    const { endpointId, organizationId, dueAt, revision, failures, pausedUntil } = found;
+    const { endpointId, organizationId, revision, failures, pausedUntil } = found;
     if (!isOurs(endpointId)) return;
-    if (endpoints.isFull() && !endpoints.has(endpointId)) return;
     const endpoint = endpoints.of(endpointId, organizationId);
     endpoint.breaker ??= createBreaker(clock, options.breaker, { failures, pausedUntil });
     endpoint.mark ||= crashed.has(endpoint.shard);
     // The message about its change was lost.
     const { configuration } = endpoint;
     if (configuration && configuration.revision !== revision) void refresh(endpoint);
-    const isDue = dueAt.getTime() <= nowMs();
-    if (!isDue) expectDue(endpoint, dueAt);
+    if (!isDue(found)) expectDue(endpoint, found.dueAt);
     // The due row may be in flight already; look for others behind it instead of waiting for it.
     else wantMore(endpoint);
     lookForRetries(endpoint);

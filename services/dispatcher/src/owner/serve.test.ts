@@ -157,7 +157,7 @@ describe("nothing is sent", () => {
 
   test("nothing is sent if the body is not stored any more", async () => {
     const { sentTo, served } = await serveOne({ delivery: { body: null }, stored: null });
-    expect([sentTo, served]).toEqual([[], { kind: "left" }]);
+    expect([sentTo, served]).toEqual([[], { kind: "left", forMs: 1_000 }]);
   });
 });
 
@@ -170,7 +170,7 @@ test("an attempt that failed for a reason of Herald's own is put back, and nothi
 });
 
 test("a settlement that PostgreSQL refuses leaves its delivery to PostgreSQL", async () => {
-  expect((await serveOne({ refused: true })).served).toEqual({ kind: "left" });
+  expect((await serveOne({ refused: true })).served).toEqual({ kind: "left", forMs: 60_000 });
 });
 
 test("a delivery that was interrupted nineteen times is sent, and one that was twenty times is given up without an attempt", async () => {

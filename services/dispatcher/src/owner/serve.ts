@@ -33,8 +33,8 @@ export type Served =
   | { kind: "unsure" }
   /** The endpoint is disabled or deleted, or another dispatcher owns it. */
   | { kind: "not ours" }
-  /** Its result can't be stored, its body can't be read, or the delivery was erased. If PostgreSQL still has its row, it is read again later. */
-  | { kind: "left" };
+  /** Its result can't be stored, or it has no body. If PostgreSQL has its row after this time, it is read again. */
+  | { kind: "left"; forMs: number };
 
 interface Parts {
   attempts: Attempts;
@@ -47,6 +47,10 @@ interface Parts {
   settle: (settlement: Settlement, endsFailures: boolean) => Promise<void>;
 }
 
+/** An event that was handed over on arrival is stored less than a second later. A retry after a shorter delay comes before it. */
+const UNSTORED_MS = 1_000;
+/** The pause before a delivery is attempted again whose attempt could not be written down. */
+const UNSETTLED_MS = 60_000;
 /** The pause before a delivery is attempted again whose attempt ended in Herald's own network. */
 const OUTAGE_MS = 1_000;
 
@@ -60,8 +64,8 @@ export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
     const body: Body | undefined = delivery.body ?? (await readBody(delivery));
     if (body === undefined) {
       const { deliveryId, endpointId } = delivery;
-      log.warn("a delivery was erased before its attempt, with its endpoint or by its age", { deliveryId, endpointId });
-      return { kind: "left" };
+      log.info("a delivery has no body: it was erased, or its event is not stored yet", { deliveryId, endpointId });
+      return { kind: "left", forMs: UNSTORED_MS };
     }
     const configuration = await begun.configuration();
     if (configuration === undefined) return { kind: "not ours" };
@@ -111,7 +115,7 @@ export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
       const { deliveryId, endpointId, attempts } = begun.delivery;
       const fields = { deliveryId, endpointId, attempt: attempts + 1, error };
       log.error("an attempt could not be settled; its delivery comes again in a minute", fields);
-      return { kind: "left" };
+      return { kind: "left", forMs: UNSETTLED_MS };
     }
   };
 }

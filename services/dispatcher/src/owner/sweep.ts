@@ -14,6 +14,7 @@ interface Parts {
   owner: Pick<Owner, "found">;
   /** The shards that this dispatcher owns. */
   owned: () => number[];
+  latestDue: (now: Date) => Date;
 }
 
 /** Shards of one statement: an eighth of all work if Herald has a single dispatcher. */
@@ -26,13 +27,14 @@ const REST_FACTOR = 9;
 const AHEAD_MS = 10_000;
 
 /** Finds work without a message: retries of an owner before, and work whose message was lost. */
-export function startSweep({ queries, clock, log, owner, owned }: Parts, { intervalMs }: { intervalMs: number }) {
+export function startSweep({ queries, clock, log, owner, owned, latestDue }: Parts, intervalMs: number) {
   /** The shards that were taken since the last sweep; true if their owner died. */
   let fresh = new Map<number, boolean>();
 
   async function look(shards: readonly number[], crashed: ReadonlySet<number>): Promise<void> {
-    const dueBy = new Date(clock.now().getTime() + AHEAD_MS);
-    owner.found(await findEndpointsWithWork(queries, shards, dueBy), { crashed });
+    const now = clock.now();
+    const bounds = { dueBy: new Date(now.getTime() + AHEAD_MS), latestDue: latestDue(now) };
+    owner.found(await findEndpointsWithWork(queries, shards, bounds), { crashed });
   }
 
   const sweeping: Repetition = repeat(

@@ -1,7 +1,13 @@
 export type RetrySchedule = ReturnType<typeof retrySchedule>;
 
-/** No receiver can delay a delivery for longer, whatever it asks for. */
-const MAX_RETRY_AFTER_MS = 15 * 60_000;
+/** No receiver can delay its deliveries for longer, whatever it asks for: a mistake in its header would delay them for days. */
+export const MAX_RETRY_AFTER_MS = 15 * 60_000;
+
+/** A time may be further ahead than the longest wait by this much: attempts overlap, and two processes' clocks differ. */
+const OVERLAP_MS = 2 * 60_000;
+
+/** No pause is further ahead. */
+export const FARTHEST_PAUSE_MS = MAX_RETRY_AFTER_MS + OVERLAP_MS;
 
 /**
  * When failed deliveries are tried again (SPEC 8).
@@ -9,17 +15,19 @@ const MAX_RETRY_AFTER_MS = 15 * 60_000;
  * @param delaysMs the pause after the first failed attempt, after the second, ... in milliseconds
  */
 export function retrySchedule(delaysMs: readonly number[]) {
+  const farthestMs = Math.max(...delaysMs, MAX_RETRY_AFTER_MS) + OVERLAP_MS;
   return {
+    /** The latest time at which a delivery may be due. */
+    latestDue: (now: Date) => new Date(now.getTime() + farthestMs),
     /**
      * When the delivery is due again after its `attempt`-th attempt (1 or more) ended; null if that was the last.
      *
-     * @param retryAfterMs the receiver's own wish, if any: it makes the delay longer, up to a quarter of an hour, and never shorter
+     * @param retryAfterMs the receiver's own wish, if any: it makes the delay longer, and never shorter
      */
     nextAttemptAt(attempt: number, endedAt: Date, retryAfterMs?: number | null): Date | null {
       const delayMs = delaysMs[attempt - 1];
       if (delayMs === undefined) return null;
-      const wishedMs = Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
-      return new Date(endedAt.getTime() + Math.max(delayMs, wishedMs));
+      return new Date(endedAt.getTime() + Math.max(delayMs, retryAfterMs ?? 0));
     },
   };
 }

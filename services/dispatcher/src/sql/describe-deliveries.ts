@@ -123,7 +123,7 @@ export async function readBodies(queries: Queries, sources: readonly BodySource[
     select source.position::int as "position", coalesce(event.body, delivery.body) as "body"
     from unnest(
       ${sources.map((source) => source.organizationId)}::text[],
-      ${sources.map((source) => source.eventKey)}::uuid[],
+      ${sources.map((source) => source.eventKey ?? source.deliveryId)}::uuid[],
       ${sources.map((source) => source.deliveryId)}::uuid[]
     ) with ordinality as source (organization_id, event_key, delivery_id, position)
     left join lateral (
@@ -134,7 +134,7 @@ export async function readBodies(queries: Queries, sources: readonly BodySource[
     ) as event on true
     left join lateral (
       select body from delivery
-      where source.event_key is null and id = source.delivery_id and id between ${first}::uuid and ${last}::uuid
+      where source.event_key = source.delivery_id and id = source.delivery_id and id between ${first}::uuid and ${last}::uuid
       offset 0
     ) as delivery on true`;
   const bodies = new Map(rows.map(({ position, body }) => [position, body]));

@@ -1,5 +1,5 @@
 import { Prisma } from "@herald/common/database/generated/client";
-import type { Queries } from "@herald/common/database/queries";
+import { nullable, type Queries } from "@herald/common/database/queries";
 import type { AttemptResult } from "../attempt/sender.ts";
 
 /** An attempt that has ended. */
@@ -152,13 +152,13 @@ export function resultArrays(results: readonly Settlement[]): Prisma.Sql {
         ${column((each) => each.attempt)}::int[],
         ${column((each) => each.startedAt)}::timestamptz[],
         ${column((each) => each.succeeded)}::boolean[],
-        ${column((each) => each.nextAttemptAt)}::timestamptz[],
+        ${nullable(results, (each) => each.nextAttemptAt, "timestamptz", "infinity")},
         ${column((each) => each.durationMs)}::int[],
-        ${column((each) => each.statusCode)}::int[],
-        ${column((each) => each.errorSummary)}::text[],
-        ${column((each) => each.failureKind)}::text[],
-        ${column((each) => each.responseExcerpt)}::text[],
-        ${column((each) => each.traceparent)}::text[]`;
+        ${nullable(results, (each) => each.statusCode, "int", "0")},
+        ${nullable(results, (each) => each.errorSummary)},
+        ${nullable(results, (each) => each.failureKind)},
+        ${nullable(results, (each) => each.responseExcerpt)},
+        ${nullable(results, (each) => each.traceparent)}`;
 }
 
 /**

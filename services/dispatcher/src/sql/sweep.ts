@@ -13,15 +13,16 @@ export interface EndpointWithWork {
 }
 
 /**
- * Finds the enabled endpoints of some shards that have rows which are due by a time, with the first row of each. It steps from endpoint to endpoint,
- * so its cost depends on the endpoints with work, and neither on the rows of an endpoint nor on the number of all endpoints.
+ * Finds the enabled endpoints of some shards that have rows which are due by a time, with the first row of each; also if that row is later than
+ * `latestDue`, since it was written before PostgreSQL's clock was set back. It steps from endpoint to endpoint, so its cost depends on the endpoints
+ * with work, and neither on the rows of an endpoint nor on the number of all endpoints.
  *
  * Locks nothing. Walks due_pkey, once an endpoint with work, and webhook_endpoint_pkey.
  */
 export async function findEndpointsWithWork(
   queries: Queries,
   shards: readonly number[],
-  dueBy: Date,
+  { dueBy, latestDue }: { dueBy: Date; latestDue: Date },
 ): Promise<EndpointWithWork[]> {
   return await queries.$queryRaw<EndpointWithWork[]>`
     with recursive step as (
@@ -47,5 +48,5 @@ export async function findEndpointsWithWork(
       endpoint.revision as "revision", endpoint.consecutive_failures as "failures", endpoint.paused_until as "pausedUntil"
     from step
     join webhook_endpoint as endpoint on endpoint.id = step.endpoint_id and endpoint.enabled
-    where due_at <= ${dueBy}::timestamptz`;
+    where due_at <= ${dueBy}::timestamptz or due_at > ${latestDue}::timestamptz`;
 }

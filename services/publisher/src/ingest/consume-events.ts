@@ -144,7 +144,8 @@ export function consumeEvents(
     maxRunning: BATCHES_AT_ONCE,
     maxApart: BATCHES_APART,
   });
-  const storeAlone = (items: readonly FanOutItem[]) => onArrival.storing(() => fanOut.alone(items[0] as FanOutItem));
+  // It may take long, and says nothing about PostgreSQL: others are handed over on arrival meanwhile.
+  const storeAlone = (items: readonly FanOutItem[]) => fanOut.alone(items[0] as FanOutItem);
   const alone = batchesByTurns<Held>((batch) => storeBatch(batch, storeAlone), {
     ...measures,
     maxItems: 1,

@@ -1,5 +1,5 @@
 import { noticeId } from "@herald/common/database/ids";
-import type { Queries } from "@herald/common/database/queries";
+import { nullable, type Queries } from "@herald/common/database/queries";
 import type { RejectedGroup, Rejection } from "../rejections.ts";
 
 /**
@@ -15,7 +15,7 @@ export async function insertUndelivered(queries: Queries, events: readonly Rejec
       ${events.map(({ eventId }) => eventId)}::uuid[],
       ${events.map(({ organizationId }) => organizationId)}::text[],
       ${events.map(({ cause }) => cause)}::text[],
-      ${events.map(({ eventType }) => eventType)}::text[],
+      ${nullable(events, ({ eventType }) => eventType)},
       ${events.map(({ reason }) => reason)}::text[]
     ) as given (event_id, organization_id, cause, type, reason)
     on conflict do nothing`;
@@ -29,7 +29,7 @@ export async function insertRejections(queries: Queries, groups: readonly Reject
     select id, 'event.rejected', organization_id, '{}', details, ${now}::timestamptz, ${now}::timestamptz
     from unnest(
       ${groups.map(() => noticeId(now))}::uuid[],
-      ${groups.map(({ organizationId }) => organizationId)}::text[],
+      ${nullable(groups, ({ organizationId }) => organizationId)},
       ${details}::jsonb[]
     ) as rejected (id, organization_id, details)`;
 }

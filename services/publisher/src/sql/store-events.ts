@@ -1,4 +1,4 @@
-import type { Queries } from "@herald/common/database/queries";
+import { nullable, type Queries } from "@herald/common/database/queries";
 import type { EndpointWithWork, ForOwners, NewDelivery } from "../hand-over.ts";
 import type { IncomingEvent } from "../ingest/read-event.ts";
 
@@ -94,7 +94,7 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
         ${events.map((event) => event.occurredAt)}::timestamptz[],
         ${events.map((event) => event.receivedAt)}::timestamptz[],
         ${events.map((event) => event.body)}::text[],
-        ${events.map((event) => event.traceparent)}::text[],
+        ${nullable(events, (event) => event.traceparent)},
         ${pages.map((page) => page.afterEndpointId)}::uuid[],
         ${pages.map((page) => page.maxEndpoints)}::int[]
       ) with ordinality as event (

@@ -160,7 +160,7 @@ test(
       deliveries: [{ deliveryId: forgedId, ...named, revision: String(revision), readAtUtc: now, event: 0 }],
       work: [],
     };
-    const due = { dueAt: new Date(Date.now() + 3_600_000) };
+    const due = { dueAt: new Date(Date.now() + 600_000) };
     const { id: deliveryId } = await insertDelivery(db.database.prisma, { id: endpoint.id, organizationId }, { due });
     const request: ManualRequest = { kind: "manual", ...named, deliveryId, dueAtUtc: due.dueAt.toISOString() };
     const change: EndpointChanged = { kind: "changed", ...named };
