@@ -29,7 +29,7 @@ afterEach(() => void jest.useRealTimers());
 const endpointId = (index: number) => `0190a1b2-0000-7000-8000-0000000000${index.toString(16).padStart(2, "0")}`;
 const organizationOf = (id: string) => `organization ${Number.parseInt(id.slice(-2), 16) % 3}`;
 
-type Ending = "succeeded" | "failed" | "put back" | "left";
+type Ending = "succeeded" | "failed" | "put back" | "left" | "not stored";
 
 /** An owner in virtual time, and PostgreSQL as a table in memory that it reads late, and that publishers write. */
 function world({ tookMs = (() => 5) as (endpointId: string) => number, options = {} as Partial<OwnerOptions> } = {}) {
@@ -132,10 +132,10 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     const took = tookMs(id);
     await later(took);
     const ending = set.ending(delivery);
-    if (ending === "put back") {
+    if (ending === "put back" || ending === "not stored") {
       isOver();
       end();
-      return { kind: "put back", restMs: 100 };
+      return ending === "put back" ? { kind: ending, restMs: 100 } : { kind: "left", forMs: 1_000 };
     }
     const key = `${deliveryId}/${delivery.attempts}`;
     made.set(key, (made.get(key) ?? 0) + 1);
@@ -302,6 +302,17 @@ describe("a hand-over", () => {
     owner.handedOver(waiting);
     await pass(100);
     expect([[...made.values()], rows.size]).toEqual([[1, 1, 1, 1, 1], 0]);
+  });
+
+  test("regression: a delivery whose event is not stored yet is read again after a second", async () => {
+    const { owner, store, pass, made, set } = world();
+    set.ending = () => "not stored";
+    owner.handedOver(store(endpointId(1)));
+    await pass(900);
+    set.ending = () => "succeeded";
+    expect(made.size).toBe(0);
+    await pass(300);
+    expect([...made.values()]).toEqual([1]);
   });
 
   test("a hand-over is dropped if another dispatcher owns the shard", async () => {
