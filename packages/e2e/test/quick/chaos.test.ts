@@ -3,7 +3,6 @@ import { beforeAll, expect, test } from "@jest/globals";
 import { passes, TIMEOUT_MS } from "../support/chaos-run.ts";
 
 // Only a RabbitMQ of one's own can be killed, so it has to be installed even if AMQP_URL names one.
-// All in one file, so that no two of these run at the same time.
 beforeAll(askForRabbitmqServer, STACK_TIMEOUT_MS);
 
 /**
@@ -22,16 +21,6 @@ test(
     });
     expect(figures.confirmed).toBe(figures.events);
     expect(figures.succeeded).toBeGreaterThan(500);
-  },
-  TIMEOUT_MS,
-);
-
-test(
-  "every service is restarted in turn under load: no attempt fails, and each delivery comes once",
-  async () => {
-    const { figures } = await passes("--scenario", "rolling-restart", "--seconds", "10", "--rate", "80");
-    expect(figures).toMatchObject({ faults: { terminate: 6 }, failedAttempts: 0 });
-    expect(figures.succeeded).toBe(figures.requests);
   },
   TIMEOUT_MS,
 );

@@ -7,6 +7,16 @@ import { passes, run, TIMEOUT_MS } from "../../support/chaos-run.ts";
 beforeAll(askForRabbitmqServer, STACK_TIMEOUT_MS);
 
 test(
+  "every service is restarted in turn under load: no attempt fails, and each delivery comes once",
+  async () => {
+    const { figures } = await passes("--scenario", "rolling-restart", "--seconds", "10", "--rate", "80");
+    expect(figures).toMatchObject({ faults: { terminate: 6 }, failedAttempts: 0 });
+    expect(figures.succeeded).toBe(figures.requests);
+  },
+  TIMEOUT_MS,
+);
+
+test(
   "of a RabbitMQ cluster the leader is killed, and then its successor: deliveries go on within seconds, each comes once",
   async () => {
     const { figures } = await passes("--scenario", "cluster", "--seconds", "10", "--rate", "60");
