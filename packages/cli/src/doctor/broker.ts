@@ -231,6 +231,10 @@ export const inbox: Check<BrokerSubject> = {
           ),
         );
       } catch (error) {
+        if (/no exchange/.test(reasonOf(error))) {
+          const missing = `No event reaches Herald: the exchange ${names.eventsExchange} is missing.`;
+          return [...findings, fault(missing, "Restart the publishers, which make it again.")];
+        }
         // Not each service's user may look at a queue, or publish to it.
         if (![NOT_FOUND, ACCESS_REFUSED].includes(replyCodeOf(error) ?? 0)) throw error;
       }

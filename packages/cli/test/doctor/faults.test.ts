@@ -552,6 +552,16 @@ const BROKER_FAULTS: [name: string, done: VirtualHost, words: RegExp][] = [
     },
     /^fault, inbox: No event reaches the queue herald\.events\.inbox\.3: .* -> Restart the publishers/,
   ],
+  [
+    "no-exchange",
+    {
+      make: async (channel) => {
+        await declareTopology(channel, "herald");
+        await channel.deleteExchange("herald.events");
+      },
+    },
+    /^fault, inbox: .*the exchange herald\.events is missing.* -> Restart the publishers/,
+  ],
 ];
 
 /** Wrong addresses of a virtual host that has no fault. */
