@@ -1,3 +1,5 @@
+import type { Log } from "@herald/common/telemetry/log";
+
 const TICK_MS = 500;
 /** A pause of V8's collector, or another process on the processor, is shorter. */
 const STANDSTILL_MS = 1_000;
@@ -11,6 +13,7 @@ export type Standstill = ReturnType<typeof watchStandstill>;
  * time of day was set forward by 1.5 s or more, that counts as a standstill too.
  */
 export function watchStandstill(
+  log: Pick<Log, "warn">,
   monotonicMs: () => number = () => performance.now(),
   timeOfDayMs: () => number = Date.now,
 ) {
@@ -20,8 +23,10 @@ export function watchStandstill(
   function tick(): void {
     const now = { atMs: monotonicMs(), dayMs: timeOfDayMs() };
     const gapMs = Math.max(now.atMs - ticked.atMs, now.dayMs - ticked.dayMs);
-    if (gapMs >= TICK_MS + STANDSTILL_MS) endedMs = now.atMs;
     ticked = now;
+    if (gapMs < TICK_MS + STANDSTILL_MS) return;
+    endedMs = now.atMs;
+    log.warn("this process stood still: attempts that failed meanwhile are made again", { forMs: Math.round(gapMs) });
   }
 
   const timer = setInterval(tick, TICK_MS);
