@@ -26,8 +26,6 @@ export interface AdminOptions {
 export interface Admin {
   disablings: Disabling[];
   manual: History["manual"];
-  /** Calls that did not succeed; they are made again. */
-  failedCalls: () => number;
   /** From now on nothing is paused any more and no payload sent, and what is disabled is resumed at once. */
   finish(): void;
   stop(): Promise<void>;
@@ -42,7 +40,6 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const begunAt = Date.now();
   const disablings: Disabling[] = [];
   const manual: History["manual"] = [];
-  let failedCalls = 0;
   let finishing = false;
   let stopped = false;
 
@@ -56,7 +53,6 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     try {
       return await task();
     } catch {
-      failedCalls++;
       return undefined;
     }
   }
@@ -125,7 +121,6 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   return {
     disablings,
     manual,
-    failedCalls: () => failedCalls,
     finish: () => {
       finishing = true;
     },

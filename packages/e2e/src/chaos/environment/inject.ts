@@ -16,12 +16,15 @@ export interface Victims {
   pause: (durationMs: number) => Promise<void>;
 }
 
+const DISPATCHERS = ["dispatcher-1", "dispatcher-2"] as const;
+
 /** The victims of faults whose target does not name them. No other fault waits for the end of a long one. */
-const VICTIMS: Partial<Record<FaultKind, string>> = {
-  "row-lock": "locked row",
-  "long-transaction": "open transaction",
+const VICTIMS: Partial<Record<FaultKind, readonly string[]>> = {
+  "row-lock": ["locked row"],
+  "long-transaction": ["open transaction"],
   // One after the other, by whatever name.
-  "receiver-restarts": "receivers",
+  "receiver-restarts": ["receivers"],
+  frozen: DISPATCHERS,
 };
 
 /**
@@ -40,8 +43,8 @@ export function createInjector(
 
   async function inject(fault: PlannedFault): Promise<void> {
     const { kind, target } = fault;
-    const victim = VICTIMS[kind] ?? target;
-    const turn = (turns.get(victim) ?? Promise.resolve()).then(async () => {
+    const victimsOf = VICTIMS[kind] ?? [target];
+    const turn = Promise.all(victimsOf.map((victim) => turns.get(victim))).then(async () => {
       const record: InjectedFault = { kind, target, from: Date.now(), until: Number.POSITIVE_INFINITY };
       injected.push(record);
       try {
@@ -51,7 +54,7 @@ export function createInjector(
       }
       record.until = Date.now();
     });
-    turns.set(victim, turn);
+    for (const victim of victimsOf) turns.set(victim, turn);
     await turn;
   }
 
@@ -82,6 +85,9 @@ async function strike(
       return;
     case "freeze":
       await serviceOf(target, victims).freeze(durationMs);
+      return;
+    case "frozen":
+      await Promise.all(DISPATCHERS.map((each) => serviceOf(each, victims).freeze(durationMs)));
       return;
     case "clock":
       await serviceOf(target, victims).setClock(aheadMs, durationMs);

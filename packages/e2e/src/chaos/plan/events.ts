@@ -1,12 +1,12 @@
 import { EVENT_TYPES } from "@herald/contracts";
 import type { EmittedEvent } from "@herald/emitter";
-import { draw, drawOne, drawUuid, drawWeighted } from "./draw.ts";
+import { draw, drawBetween, drawOne, drawUuid, drawWeighted } from "./draw.ts";
 import type { Tenant } from "./tenants.ts";
 
 export interface PlannedEvent {
   event: EmittedEvent;
-  /** Emitted once more with the same id, as by a product service that missed the confirm. */
-  twice: boolean;
+  /** After this time it is emitted once more with the same id, as by a product service that missed the confirm; undefined for most. */
+  againAfterMs: number | undefined;
 }
 
 /** Text that does not survive being read and written again by the careless. */
@@ -27,7 +27,7 @@ export function planEvent(seed: number, index: number, tenants: readonly Tenant[
   // A type in fifty is none that Herald delivers: it must be ignored and block nothing.
   const isForeign = draw(seed, "foreign", index) < 0.02;
   return {
-    twice: draw(seed, "twice", index) < 0.03,
+    againAfterMs: draw(seed, "twice", index) < 0.1 ? drawBetween(0, 80, seed, "again", index) : undefined,
     event: {
       organizationId: drawWeighted(weights, seed, "organization", index),
       id: drawUuid(seed, "event", index),

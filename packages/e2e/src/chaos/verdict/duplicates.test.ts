@@ -6,7 +6,6 @@ describe("duplicates", () => {
   const twice = () => ({
     ...goodRun(),
     requests: [request({}), request({ at: T0 + 9_000 })],
-    deliveries: [delivery({ attemptCount: 2 })],
   });
 
   test("a duplicate that nothing explains fails the run", () => {
