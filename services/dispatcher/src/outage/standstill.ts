@@ -22,11 +22,13 @@ export function watchStandstill(
 
   function tick(): void {
     const now = { atMs: monotonicMs(), dayMs: timeOfDayMs() };
-    const gapMs = Math.max(now.atMs - ticked.atMs, now.dayMs - ticked.dayMs);
+    const byMonotonicClockMs = Math.round(now.atMs - ticked.atMs);
+    const byTimeOfDayMs = now.dayMs - ticked.dayMs;
     ticked = now;
-    if (gapMs < TICK_MS + STANDSTILL_MS) return;
+    if (Math.max(byMonotonicClockMs, byTimeOfDayMs) < TICK_MS + STANDSTILL_MS) return;
     endedMs = now.atMs;
-    log.warn("this process stood still: attempts that failed meanwhile are made again", { forMs: Math.round(gapMs) });
+    const gap = { byMonotonicClockMs, byTimeOfDayMs };
+    log.warn("this process stood still, or its clock was set: attempts that failed meanwhile are made again", gap);
   }
 
   const timer = setInterval(tick, TICK_MS);
