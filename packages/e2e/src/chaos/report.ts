@@ -74,10 +74,6 @@ export function tableOf(head: ReportHead, result: ScenarioResult): string {
     ["attempts failed", String(figures.failedAttempts)],
     ["accepted, yet exhausted", String(figures.acceptedYetExhausted)],
     ["endpoints disabled by Herald", String(figures.disabledByHerald)],
-    [
-      "under way when disabled",
-      `${figures.underWayWhenDisabled}, the latest after ${figures.latestAfterDisablingMs} ms`,
-    ],
     ["quiet after", `${(quietAfterMs / 1_000).toFixed(1)} s`],
     ["duplicates", sumOf(figures.duplicates)],
     ["requests whose results were lost", sumOf(figures.withoutAttempt)],

@@ -31,13 +31,7 @@ const VICTIMS: Partial<Record<FaultKind, readonly string[]>> = {
  * Injects planned faults, several at once where they hit different victims: what hits the same one waits for its turn, since
  * a service that is dead can't be frozen. Writes down when each really happened.
  */
-export function createInjector(
-  victims: Victims,
-  load: LoadFaults,
-): {
-  inject(fault: PlannedFault): Promise<void>;
-  injected: InjectedFault[];
-} {
+export function createInjector(victims: Victims, load: LoadFaults) {
   const injected: InjectedFault[] = [];
   const turns = new Map<string, Promise<void>>();
 

@@ -101,9 +101,9 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
     const standstills: History["standstills"] = [];
     /** The time of a line is by the service's own clock, which a fault may have set. */
     const noticeStandstill = (target: string, line: string) => {
-      const [, forMs] = /"forMs":(\d+),.*"this process stood still/.exec(line) ?? [];
+      const [, gapMs] = /"byMonotonicClockMs":(\d+),.*"this process stood still/.exec(line) ?? [];
       const until = Date.now();
-      if (forMs !== undefined) standstills.push({ kind: "stood-still", target, from: until - Number(forMs), until });
+      if (Number(gapMs) > 1_000) standstills.push({ kind: "stood-still", target, from: until - Number(gapMs), until });
     };
     // One after the other: at once they would take each other's time to get ready.
     for (const label of SERVICES) {

@@ -8,7 +8,7 @@ import {
   FAULTS_OF_NETWORK,
   SLACK_MS,
 } from "./explain.ts";
-import type { History, Index, InjectedFault, LoadedEndpoint, ReceivedRequest, StoredAttempt } from "./history.ts";
+import type { History, Index, InjectedFault, LoadedEndpoint, StoredAttempt } from "./history.ts";
 
 /**
  * Where few endpoints tell, Herald learns only after a moment that it is cut off, and a look-up that failed until then is an
@@ -62,11 +62,14 @@ export function unrecordedOf(history: History, known: Index) {
   for (const id of known.deliveryIds) {
     const delivery = known.delivery(id);
     if (!delivery) continue;
-    const requests = known.requestsOf(id);
-    const left = requests.filter((request, index) => !isResent(request, requests[index + 1]));
+    const left = [...known.requestsOf(id)];
     for (const attempt of [...delivery.attempts].sort((a, b) => a.startedAt - b.startedAt)) {
-      const index = left.findIndex(({ at }) => isWithin(attempt, at, SLACK_MS + history.stoodStillMs));
-      if (index >= 0) left.splice(index, 1);
+      const take = () => {
+        const index = left.findIndex(({ at }) => isWithin(attempt, at, SLACK_MS + history.stoodStillMs));
+        return index < 0 ? undefined : left.splice(index, 1)[0];
+      };
+      // The same attempt sends it again at once on a fresh connection.
+      if (take()?.resetWhenReused) take();
     }
     for (const request of left.filter(({ outcome }) => outcome !== "accepted")) {
       const reason = explainUnrecorded(history, request);
@@ -99,13 +102,6 @@ export function blamedOf({ deliveries, settings, stoodStillMs }: History, known:
         : [];
     }),
   );
-}
-
-const RESENT_WITHIN_MS = 1_500;
-
-/** The next one is no new attempt: it goes out at once on a fresh connection, within the same attempt. */
-function isResent(request: ReceivedRequest, next: ReceivedRequest | undefined): boolean {
-  return request.resetWhenReused && next !== undefined && next.at - request.endedAt < RESENT_WITHIN_MS;
 }
 
 /** Requests of deliveries that had been accepted before: counted by what explains them, and those that nothing explains. */

@@ -7,15 +7,13 @@ import type { History, InjectedFault, ReceivedRequest, StoredDelivery } from "./
 const PARTS_DISPATCHER = new Set(["kill", "crash-loop", "freeze", "frozen", "stood-still"]);
 /** A dispatcher puts back what timed out if it stood still within the attempt, and this may have been before the request came. */
 const STANDS_STILL = new Set(["freeze", "frozen", "stood-still"]);
-/** After these the database knows less than the receivers. */
-const FORGETS = new Set(["postgres-crashed", "postgres-failed-over", "database-restored"]);
-/** PostgreSQL ends all connections, so that a dispatcher may lose its shards before it has written a result. */
-const DATABASE_AWAY = new Set(["database-copied"]);
+/** After these the database knows less than the receivers, or a dispatcher lost its shards before it had written a result. */
+const OF_DATABASE = new Set(["postgres-crashed", "postgres-failed-over", "database-restored", "database-copied"]);
 const PARTS_FROM_DATABASE = new Set(["cut", "stall", "silent-server", "silent-client"]);
 
 function canRepeat({ kind, target, skipped }: InjectedFault): boolean {
   if (skipped !== undefined) return false;
-  if (FORGETS.has(kind) || DATABASE_AWAY.has(kind)) return true;
+  if (OF_DATABASE.has(kind)) return true;
   if (PARTS_DISPATCHER.has(kind)) return target.startsWith("dispatcher");
   return PARTS_FROM_DATABASE.has(kind) && /^dispatcher.*>postgres$/.test(target);
 }

@@ -164,7 +164,7 @@ describe("refused requests that are no attempt in the history", () => {
     const [attempt] = run.deliveries[0]?.attempts ?? [];
     Object.assign(attempt ?? {}, { startedAt: T0 - 30, durationMs: 50 });
     expect(found(run)).toEqual({});
-    expect(found(before({ ...reset, at: T0 - 1_900 }))).toHaveProperty("unrecorded");
+    expect(found(before({ ...reset, at: T0 - 310 }))).toHaveProperty("unrecorded");
   });
 });
 
@@ -204,7 +204,6 @@ describe("attempts to a disabled endpoint", () => {
   test("a request that had begun just before the disabling, or came after the resume, or went to another endpoint, is allowed", () => {
     const run = { ...goodRun(), disablings: [{ ...disabling, from: T0 - 1_000 }] };
     expect(found(run)).toEqual({});
-    expect(reconcile(run).figures).toMatchObject({ underWayWhenDisabled: 1, latestAfterDisablingMs: 1_000 });
     expect(found({ ...goodRun(), disablings: [{ ...disabling, until: T0 - 1 }] })).toEqual({});
     expect(found({ ...goodRun(), disablings: [{ ...disabling, endpointId: "another" }] })).toEqual({});
   });

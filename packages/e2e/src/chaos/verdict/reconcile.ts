@@ -54,9 +54,6 @@ export interface Figures {
   failedAttempts: number;
   /** Accepted by the receiver, and given up by Herald: the answer to the last attempt was lost with its dispatcher. */
   acceptedYetExhausted: number;
-  /** Requests that came after a disabling was known, but had begun before; and how late the latest was. */
-  underWayWhenDisabled: number;
-  latestAfterDisablingMs: number;
   disabledByHerald: number;
   faults: Record<string, number>;
 }
@@ -72,7 +69,6 @@ export function reconcile(history: History): Verdict {
   const known = indexOf(history);
   const { duplicates, unexplainedDuplicates } = repeatsOf(history, known);
   const { withoutAttempt, unrecorded } = unrecordedOf(history, known);
-  const { afterDisabling, underWayWhenDisabled, latestAfterDisablingMs } = requestsWhileDisabled(history);
   const findings: Findings = {
     lost: lostOf(history, known),
     wronglyExhausted: wronglyExhaustedOf(history, known),
@@ -80,7 +76,7 @@ export function reconcile(history: History): Verdict {
     unrecorded,
     blamed: blamedOf(history, known),
     unremembered: unrememberedOf(history),
-    afterDisabling,
+    afterDisabling: requestsWhileDisabled(history),
     forged: forgedOf(history, known),
     untimely: history.requests.flatMap(({ deliveryId, untimely }) =>
       untimely === null ? [] : [`delivery ${deliveryId}: ${untimely}`],
@@ -108,8 +104,6 @@ export function reconcile(history: History): Verdict {
       withoutAttempt,
       failedAttempts: attempts.filter(({ failureKind }) => failureKind !== null).length,
       acceptedYetExhausted: deliveries.filter(({ state, id }) => state === "exhausted" && known.isAccepted(id)).length,
-      underWayWhenDisabled,
-      latestAfterDisablingMs,
       disabledByHerald: history.disablings.filter(({ by }) => by === "herald").length,
       faults: countBy(history.faults.filter(({ skipped }) => skipped === undefined).map(({ kind }) => kind)),
     },
