@@ -50,7 +50,7 @@ export function planBehaviour(
   const refusal: Behaviour = {
     does: "answers",
     status: drawOne(REFUSALS, seed, "refusal", ...labels),
-    afterMs: draw(seed, "refuses late", ...labels) < 0.3 ? REFUSES_LATE_AFTER_MS : 0,
+    afterMs: draw(seed, "refuses late", ...labels) < 0.5 ? REFUSES_LATE_AFTER_MS : 0,
   };
   switch (character) {
     case "steady":

@@ -24,12 +24,14 @@ const TEXTS = [
 /** The nth event of a run; only the time at which it occurs is not of the plan. */
 export function planEvent(seed: number, index: number, tenants: readonly Tenant[], occurredAt: Date): PlannedEvent {
   const weights = Object.fromEntries(tenants.map(({ organizationId, weight }) => [organizationId, weight]));
+  const organizationId = drawWeighted(weights, seed, "organization", index);
+  const { twoRelays } = tenants.find((tenant) => tenant.organizationId === organizationId) as Tenant;
   // A type in fifty is none that Herald delivers: it must be ignored and block nothing.
   const isForeign = draw(seed, "foreign", index) < 0.02;
   return {
-    againAfterMs: draw(seed, "twice", index) < 0.1 ? drawBetween(0, 80, seed, "again", index) : undefined,
+    againAfterMs: twoRelays || draw(seed, "twice", index) < 0.03 ? drawBetween(0, 80, seed, "again", index) : undefined,
     event: {
-      organizationId: drawWeighted(weights, seed, "organization", index),
+      organizationId,
       id: drawUuid(seed, "event", index),
       type: isForeign ? "WorkItemRenamed" : drawOne(EVENT_TYPES, seed, "type", index),
       occurredAtUtc: occurredAt.toISOString(),

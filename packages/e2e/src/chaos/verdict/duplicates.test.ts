@@ -29,6 +29,16 @@ describe("duplicates", () => {
     }
   });
 
+  test("an outage of Herald's own network explains a duplicate of what came in it or soon after it", () => {
+    const outage = { kind: "no-route", target: "network" };
+    const soon = { ...twice(), faults: [fault({ ...outage, from: T0 - 9_000, until: T0 - 2_000 })] };
+    expect(reconcile(soon).figures.duplicates).toEqual({ "no-route": 1 });
+    for (const [from, until] of [[T0 - 20_000, T0 - 6_000] as const, [T0 + 1_000, T0 + 5_000] as const]) {
+      const apart = { ...twice(), faults: [fault({ ...outage, from, until })] };
+      expect(found(apart)).toHaveProperty("unexplainedDuplicates");
+    }
+  });
+
   test("a fault explains nothing that it did not touch: another service, another time, or because it never happened", () => {
     for (const some of [
       fault({ target: "publisher-1" }),

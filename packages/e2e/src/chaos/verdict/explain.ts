@@ -5,7 +5,7 @@ import type { History, InjectedFault, ReceivedRequest, StoredDelivery } from "./
  * (SIGTERM) is none of them: it settles what it has in flight.
  */
 const PARTS_DISPATCHER = new Set(["kill", "crash-loop", "freeze", "frozen", "stood-still"]);
-/** A dispatcher puts back what timed out if it stood still within the attempt, and this may have been before the request came. */
+/** A dispatcher that stood still within an attempt puts it back if it timed out, and may have done so before the request came. */
 const STANDS_STILL = new Set(["freeze", "frozen", "stood-still"]);
 /** After these the database knows less than the receivers, or a dispatcher lost its shards before it had written a result. */
 const OF_DATABASE = new Set(["postgres-crashed", "postgres-failed-over", "database-restored", "database-copied"]);
@@ -46,7 +46,9 @@ export function explainRepeat(
     .filter((each) => canRepeat(each) && each.from <= second.at && each.until >= beginOf(history, first, each))
     .sort((a, b) => Math.abs(a.from - first.at) - Math.abs(b.from - first.at))[0];
   if (fault) return fault.kind;
-  return cameTooLate(history, delivery, first) ? "late answer" : undefined;
+  if (cameTooLate(history, delivery, first)) return "late answer";
+  // An answer that came too late for an attempt in an outage: such an attempt is put back, and is not in the history.
+  return history.faults.find((each) => isOutageOf(history, first, each))?.kind;
 }
 
 type Timed = Pick<History, "faults" | "standstills" | "settings" | "stoodStillMs">;
@@ -55,6 +57,12 @@ type Timed = Pick<History, "faults" | "standstills" | "settings" | "stoodStillMs
 function beginOf({ settings, stoodStillMs }: Timed, { at, endedAt }: ReceivedRequest, { kind }: InjectedFault): number {
   const begunAt = STANDS_STILL.has(kind) ? Math.min(at, endedAt - settings.attemptTimeoutMs) : at;
   return begunAt - SLACK_MS - stoodStillMs;
+}
+
+/** Whether the attempt of this request may have begun in an outage of Herald's own network, which ends a moment after its fault. */
+function isOutageOf(history: Timed, request: ReceivedRequest, fault: InjectedFault): boolean {
+  if (fault.skipped !== undefined || !FAULTS_OF_NETWORK.has(fault.kind)) return false;
+  return fault.from <= request.endedAt && fault.until + ANSWER_KEPT_MS >= beginOf(history, request, fault);
 }
 
 /**
@@ -74,8 +82,8 @@ export function explainUnrecorded(history: Timed, request: ReceivedRequest): str
     const { kind, from, until } = fault;
     if (from > settledBy) return false;
     const since = beginOf(history, request, fault);
-    // What failed without an answer is put back in an outage of Herald's own network.
-    if (FAULTS_OF_NETWORK.has(kind)) return outcome === "unanswered" && until + ANSWER_KEPT_MS >= since;
+    // What failed without an answer is put back in an outage.
+    if (outcome === "unanswered" && isOutageOf(history, request, fault)) return true;
     if (!canRepeat(fault) || !(PARTS_DISPATCHER.has(kind) || until - from >= MAY_LOSE_SHARDS_MS)) return false;
     // The dead make no requests until they are started again.
     return (kind === "kill" ? from : until) >= since;
