@@ -74,10 +74,7 @@ export function unrecordedOf(history: History, known: Index) {
     for (const request of left.filter(({ outcome }) => outcome !== "accepted")) {
       const reason = explainUnrecorded(history, request);
       if (reason) explained.push(reason);
-      else
-        unrecorded.push(
-          `delivery ${id} came at ${new Date(request.at).toISOString()} and was ${request.outcome}: no attempt says so`,
-        );
+      else unrecorded.push(`delivery ${id} was ${request.outcome} at ${request.at}, and no attempt says so`);
     }
   }
   return { withoutAttempt: countBy(explained), unrecorded };
@@ -90,18 +87,17 @@ function isWithin({ startedAt, durationMs }: StoredAttempt, at: number, lateMs =
 /** Attempts that count as failed, though their receivers accepted them well in time. */
 export function blamedOf({ deliveries, settings, stoodStillMs }: History, known: Index): string[] {
   const inTimeMs = settings.attemptTimeoutMs - SLACK_MS - stoodStillMs;
-  return deliveries.flatMap(({ id, attempts }) =>
-    attempts.flatMap((attempt) => {
+  const found: string[] = [];
+  for (const { id, attempts } of deliveries) {
+    for (const attempt of attempts.filter(({ failureKind }) => failureKind !== null)) {
+      const { number, startedAt, failureKind } = attempt;
       const request = known.requestsOf(id).find(({ at }) => isWithin(attempt, at));
-      if (attempt.failureKind === null || request?.outcome !== "accepted") return [];
-      const afterMs = request.endedAt - attempt.startedAt;
-      return afterMs < inTimeMs
-        ? [
-            `delivery ${id} was accepted after ${afterMs} ms, and its attempt ${attempt.number} is ${attempt.failureKind}`,
-          ]
-        : [];
-    }),
-  );
+      const afterMs = (request?.endedAt ?? 0) - startedAt;
+      if (request?.outcome === "accepted" && afterMs < inTimeMs)
+        found.push(`delivery ${id} was accepted after ${afterMs} ms, and its attempt ${number} is ${failureKind}`);
+    }
+  }
+  return found;
 }
 
 /** Requests of deliveries that had been accepted before: counted by what explains them, and those that nothing explains. */
