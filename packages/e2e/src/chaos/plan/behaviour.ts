@@ -63,7 +63,7 @@ export function planBehaviour(
       return isOut ? refusal : soon;
     case "flaky":
       // One that is refused each time, and so uses up its attempts.
-      if (draw(seed, "poison", endpoint, delivery) < 0.02) return refusal;
+      if (draw(seed, "poison", endpoint, delivery) < 0.01) return refusal;
       return chance < 0.15 ? refusal : soon;
     case "slow":
       if (chance < 0.02) return { does: "answers-late" };
