@@ -14,8 +14,7 @@ import { type HeraldEnvironment, heraldSettings } from "@herald/e2e/herald/setti
 
 /** The servers of one run: everything real, everything its own, on this machine. */
 export interface BenchEnvironment {
-  /** PEM of the authority behind `receiverCertificate`, which is for this machine and for all of receivers.example. */
-  readonly ca: string;
+  /** For this machine and for all of receivers.example. */
   readonly receiverCertificate: KeyPair;
   /** A Herald of its own on these servers: an empty database and names of its own on the broker. */
   openHerald(name: string): Promise<BenchHerald>;
@@ -53,7 +52,6 @@ export async function openBenchEnvironment(progress: (text: string) => void): Pr
     const receiverCertificate = await authority.issue({ names: ["localhost", "127.0.0.1", "*.receivers.example"] });
     let opened = 0;
     const withCode = (code?: string): BenchEnvironment => ({
-      ca: authority.cert,
       receiverCertificate,
       async openHerald(name) {
         opened += 1;

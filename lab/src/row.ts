@@ -1,6 +1,6 @@
 import type { BenchEnvironment } from "./environment.ts";
 
-/** A figure that Herald has to reach: something measured over several rounds, next to what the machine could do at best. */
+/** A figure that Herald has to reach: something measured over several rounds. */
 export interface Row {
   /** Its name for `--only`. */
   readonly name: string;
@@ -16,7 +16,7 @@ export interface Row {
 export interface OpenRow {
   /** The conditions of the figures: how many endpoints, what the receiver does, and the like. */
   readonly conditions: string;
-  /** One measurement of each figure, and of its ceiling right beside it, so that both see the same machine. */
+  /** One measurement of each figure. */
   round(): Promise<Record<string, number>>;
   close(): Promise<void>;
 }

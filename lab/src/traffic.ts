@@ -8,7 +8,6 @@ import type { Arrivals, Behaviour, ReceiverRequest } from "./processes/receiver.
 
 /** The two ends of Herald, each a process of its own: an emitter of business events, and a receiver of their deliveries. */
 export interface Traffic {
-  readonly receiverUrl: string;
   /** One for each endpoint, so that an event is one delivery. */
   readonly organizationIds: readonly string[];
   emit: AddedEmitter["emit"];
@@ -107,7 +106,6 @@ export async function startTraffic(
     const receiver = await start("./processes/receiver.js");
     const askReceiver = <T>(request: ReceiverRequest) => receiver.ask<T>(request);
     const port = await askReceiver<number>({ type: "listen", ...environment.receiverCertificate });
-    const receiverUrl = `https://${HOST}:${port}`;
     const newAdmin = (organizationId?: string) => apiClient(`http://127.0.0.1:${api.port}`, organizationId);
     const createEndpoint = async (path: string, admin: ApiClient, host = HOST) => {
       const { endpoint } = await admin.create({ url: `https://${host}:${port}${path}` });
@@ -147,7 +145,6 @@ export async function startTraffic(
 
     const emit = (count: number, textBytes = 0) => askEmitter<void>({ type: "emit", count, textBytes });
     return {
-      receiverUrl,
       organizationIds,
       emit,
       emitEvenly: (perSecond, seconds) => askEmitter({ type: "emitEvenly", perSecond, seconds }),

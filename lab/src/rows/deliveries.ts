@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { startChild } from "@herald/e2e/child";
 import { readService } from "@herald/e2e/herald/readings";
 import { cpuSoFar, measureRate, type PostgresWork, postgresWork, untilArrived, worstToMiddle } from "../measuring.ts";
-import type { GotLoopRequest, GotLoopResult } from "../processes/got-loop.ts";
 import { BENCH_LOAD, EXACTLY_ONCE, type Row, SAMPLE_BODY } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 
@@ -10,7 +8,6 @@ const ENDPOINTS = 20;
 const WARM_UP_EVENTS = 4_000;
 /** The first of them open connections and fill the pipeline. */
 const SETTLING_MS = 2_000;
-const BARE_CONCURRENCY = 200;
 
 /** Deliveries of one dispatcher while there is always more to deliver, and everything else works on the same cores. */
 export const deliveriesRow: Row = {
@@ -18,13 +15,10 @@ export const deliveriesRow: Row = {
   title: "Sustained deliveries of one dispatcher",
   figures: {
     perSecond: { label: "deliveries", unit: "/s" },
-    bare: { label: "requests of a bare got loop", unit: "/s" },
-    ratio: { label: "deliveries to bare requests", unit: "x", bar: { atLeast: 0.95 } },
     dispatcherCpu: { label: "CPU a delivery, dispatcher", unit: "us" },
     publisherCpu: { label: "CPU a delivery, publisher", unit: "us" },
     postgresCpu: { label: "CPU a delivery, PostgreSQL", unit: "us" },
     rabbitmqCpu: { label: "CPU a delivery, RabbitMQ", unit: "us" },
-    bareCpu: { label: "CPU a request, bare got loop", unit: "us" },
     worstToMiddle: { label: "p95 of the worst organization, to the middle one's", unit: "x", bar: { atMost: 3 } },
     dispatcherMemory: { label: "resident memory, dispatcher", unit: "MiB", bar: { atMost: 130 } },
     publisherMemory: { label: "resident memory, publisher", unit: "MiB", bar: { atMost: 130 } },
@@ -36,7 +30,6 @@ export const deliveriesRow: Row = {
   },
   compared: {
     perSecond: { atLeast: 1.3 },
-    ratio: "shown",
     postgresCpu: { atMost: 0.6 },
     rabbitmqCpu: "shown",
     dispatcherCpu: "shown",
@@ -47,14 +40,13 @@ export const deliveriesRow: Row = {
   async open(environment, { seconds, progress }) {
     const running = await startHerald(environment, { name: "deliveries", endpoints: ENDPOINTS });
     const { herald, traffic, service } = running;
-    const gotLoop = await startChild(new URL("../processes/got-loop.js", import.meta.url));
     progress("Warming up");
     await traffic.emit(WARM_UP_EVENTS);
     await traffic.untilReceived(WARM_UP_EVENTS);
     const memoryOf = async (name: Parameters<typeof service>[0]) =>
       (await readService(service(name))).residentMebibytes;
     return {
-      conditions: `${ENDPOINTS} endpoints that answer at once, one delivery an event, bodies of ${SAMPLE_BODY.length} bytes, ${BARE_CONCURRENCY} bare requests in flight, ${seconds} s`,
+      conditions: `${ENDPOINTS} endpoints that answer at once, one delivery an event, bodies of ${SAMPLE_BODY.length} bytes, ${seconds} s`,
       async round() {
         await traffic.reset();
         const before = await postgresWork(herald.databaseUrl);
@@ -71,20 +63,10 @@ export const deliveriesRow: Row = {
         const emitted = await feeding;
         const { lost, repeated, ...arrived } = await untilArrived(traffic, emitted);
         const after = await postgresWork(herald.databaseUrl);
-        const bare = await gotLoop.ask<GotLoopResult>({
-          url: traffic.receiverUrl,
-          ca: environment.ca,
-          concurrency: BARE_CONCURRENCY,
-          seconds,
-          body: SAMPLE_BODY,
-        } satisfies GotLoopRequest);
         const work = (name: keyof PostgresWork) => (after[name] - before[name]) / emitted;
         return {
           perSecond,
-          bare: bare.perSecond,
-          ratio: perSecond / bare.perSecond,
           ...each,
-          bareCpu: bare.cpuMicroseconds,
           worstToMiddle: worstToMiddle(arrived),
           ...memory,
           wal: work("walBytes"),
@@ -95,10 +77,7 @@ export const deliveriesRow: Row = {
           repeated,
         };
       },
-      async close() {
-        await gotLoop.stop();
-        await running.close();
-      },
+      close: running.close,
     };
   },
 };

@@ -51,7 +51,7 @@ export async function startDispatcher(
   const parts = { queries, clock, metrics, tracing, log, signal: stopping.signal };
   const { ENDPOINT_CONCURRENCY: concurrency, DISABLE_AFTER_FAILURES: disableAfter } = config;
 
-  const standstill = watchStandstill();
+  const standstill = watchStandstill(log);
   const outage = createOutage({ ...parts, probe, standstill, others: someReceivers(parts) });
   const shards = createShards(parts, { id, isAble: () => !secrets.isKeyMissing(), outageSince: outage.since });
   const quarantine = createQuarantine(parts);

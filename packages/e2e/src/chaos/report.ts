@@ -7,6 +7,8 @@ export const MUST_NOT_BE: readonly [keyof Findings, string][] = [
   ["wronglyExhausted", "given up, and no fault of the receiver's"],
   ["tooManyAttempts", "more than five attempts"],
   ["unremembered", "attempts that the history lacks"],
+  ["unrecorded", "requests that the history lacks"],
+  ["blamed", "failed, though accepted in time"],
   ["afterDisabling", "attempts to a disabled endpoint"],
   ["forged", "wrong signature or body"],
   ["untimely", "signed with a wrong time"],
@@ -58,7 +60,10 @@ export function tableOf(head: ReportHead, result: ScenarioResult): string {
     Object.entries(counts)
       .map(([name, count]) => `${name} ${count}`)
       .join(", ");
-  const duplicates = Object.values(figures.duplicates).reduce((sum, count) => sum + count, 0);
+  const sumOf = (counts: Record<string, number>) => {
+    const sum = Object.values(counts).reduce((total, count) => total + count, 0);
+    return sum === 0 ? "0" : `${sum}: ${list(counts)}`;
+  };
   const rows: [string, string][] = [
     ["scenario, seed", `${head.scenario}, ${head.seed}`],
     ["load", `${head.rate} events/s for ${head.seconds} s`],
@@ -69,12 +74,9 @@ export function tableOf(head: ReportHead, result: ScenarioResult): string {
     ["attempts failed", String(figures.failedAttempts)],
     ["accepted, yet exhausted", String(figures.acceptedYetExhausted)],
     ["endpoints disabled by Herald", String(figures.disabledByHerald)],
-    [
-      "under way when disabled",
-      `${figures.underWayWhenDisabled}, the latest after ${figures.latestAfterDisablingMs} ms`,
-    ],
     ["quiet after", `${(quietAfterMs / 1_000).toFixed(1)} s`],
-    ["duplicates", duplicates === 0 ? "0" : `${duplicates}: ${list(figures.duplicates)}`],
+    ["duplicates", sumOf(figures.duplicates)],
+    ["requests whose results were lost", sumOf(figures.withoutAttempt)],
     ["the machine stood still for up to", `${history.stoodStillMs} ms`],
     ...MUST_NOT_BE.map(([key, name]): [string, string] => [`${name} (must be 0)`, String(findings[key].length)]),
     ...Object.entries(extra).map(([name, value]): [string, string] => [name, String(value)]),

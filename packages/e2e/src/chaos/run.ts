@@ -122,6 +122,7 @@ export async function runUnderLoad(environment: ChaosEnvironment, options: RunOp
           attempts: attempts.map(({ deliveryId, number }) => `${deliveryId}/${number}`),
         })),
       faults,
+      standstills: environment.standstills,
       ownEnds: environment.ownEnds,
       stoodStillMs: await ask.receivers<number>({ type: "stoodStillMs" }),
       leftInQueues: await countMessages(servers.amqpUrls(), [...eventQueues, rejectedQueue]),

@@ -29,6 +29,8 @@ export async function passes(...options: string[]): Promise<Report> {
       forged: 0,
       untimely: 0,
       unremembered: 0,
+      unrecorded: 0,
+      blamed: 0,
       unending: 0,
       unexplainedDuplicates: 0,
       wronglyDisabled: 0,

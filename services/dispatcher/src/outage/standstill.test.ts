@@ -7,17 +7,20 @@ afterEach(() => void jest.useRealTimers());
 /** A process whose clocks go on while its timers stand still. */
 function processOf() {
   const skipped = { monotonic: 0, day: 0 };
+  const warn = jest.fn();
   const standstill = watchStandstill(
+    { warn },
     () => performance.now() + skipped.monotonic,
     () => Date.now() + skipped.day,
   );
-  return { standstill, skipped };
+  return { standstill, skipped, warn };
 }
 
 test("a process whose timers are called in time has not stood still", () => {
-  const { standstill } = processOf();
+  const { standstill, warn } = processOf();
   jest.advanceTimersByTime(60_000);
   expect(standstill.within(60_000)).toBe(false);
+  expect(warn).not.toHaveBeenCalled();
   standstill.stop();
 });
 
@@ -26,13 +29,15 @@ test.each([
   ["slept with its machine", { monotonic: 0, day: 17_000 }],
   ["had no processor for two seconds", { monotonic: 2_000, day: 2_000 }],
 ])("a process that %s stood still, for what began before that, whichever timer is called first", (_what, skip) => {
-  const { standstill, skipped } = processOf();
+  const { standstill, skipped, warn } = processOf();
   jest.advanceTimersByTime(10_250);
   Object.assign(skipped, skip);
   expect(standstill.within(100)).toBe(true);
   jest.advanceTimersByTime(5_000);
   expect(standstill.within(6_000)).toBe(true);
   expect(standstill.within(4_000)).toBe(false);
+  const gap = { byMonotonicClockMs: 250 + skip.monotonic, byTimeOfDayMs: 250 + skip.day };
+  expect(warn.mock.calls).toEqual([[expect.stringContaining("stood still"), gap]]);
   standstill.stop();
 });
 

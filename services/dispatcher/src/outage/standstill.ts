@@ -1,3 +1,5 @@
+import type { Log } from "@herald/common/telemetry/log";
+
 const TICK_MS = 500;
 /** A pause of V8's collector, or another process on the processor, is shorter. */
 const STANDSTILL_MS = 1_000;
@@ -11,6 +13,7 @@ export type Standstill = ReturnType<typeof watchStandstill>;
  * time of day was set forward by 1.5 s or more, that counts as a standstill too.
  */
 export function watchStandstill(
+  log: Pick<Log, "warn">,
   monotonicMs: () => number = () => performance.now(),
   timeOfDayMs: () => number = Date.now,
 ) {
@@ -19,9 +22,13 @@ export function watchStandstill(
 
   function tick(): void {
     const now = { atMs: monotonicMs(), dayMs: timeOfDayMs() };
-    const gapMs = Math.max(now.atMs - ticked.atMs, now.dayMs - ticked.dayMs);
-    if (gapMs >= TICK_MS + STANDSTILL_MS) endedMs = now.atMs;
+    const byMonotonicClockMs = Math.round(now.atMs - ticked.atMs);
+    const byTimeOfDayMs = now.dayMs - ticked.dayMs;
     ticked = now;
+    if (Math.max(byMonotonicClockMs, byTimeOfDayMs) < TICK_MS + STANDSTILL_MS) return;
+    endedMs = now.atMs;
+    const gap = { byMonotonicClockMs, byTimeOfDayMs };
+    log.warn("this process stood still, or its clock was set: attempts that failed meanwhile are made again", gap);
   }
 
   const timer = setInterval(tick, TICK_MS);

@@ -22,27 +22,18 @@ export interface AdminOptions {
   pause: (durationMs: number) => Promise<void>;
 }
 
-/** The admins of the run's organizations, who look after their endpoints through the API whatever happens to it. */
-export interface Admin {
-  disablings: Disabling[];
-  manual: History["manual"];
-  /** Calls that did not succeed; they are made again. */
-  failedCalls: () => number;
-  /** From now on nothing is paused any more and no payload sent, and what is disabled is resumed at once. */
-  finish(): void;
-  stop(): Promise<void>;
-}
-
 const CALL_TIMEOUT_MS = 8_000;
 const ROUND_MS = 700;
 
-/** Starts looking after the endpoints: pauses and resumes them, resumes those that Herald disabled, delivers payloads. */
-export async function startAdmin(options: AdminOptions): Promise<Admin> {
+/**
+ * Starts the admins of the run's organizations, who look after their endpoints through the API whatever happens to it: they pause and resume them,
+ * resume those that Herald disabled, and deliver payloads.
+ */
+export async function startAdmin(options: AdminOptions) {
   const { seed, endpoints, pauses, apiUrl, pause } = options;
   const begunAt = Date.now();
   const disablings: Disabling[] = [];
   const manual: History["manual"] = [];
-  let failedCalls = 0;
   let finishing = false;
   let stopped = false;
 
@@ -56,7 +47,6 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     try {
       return await task();
     } catch {
-      failedCalls++;
       return undefined;
     }
   }
@@ -125,7 +115,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   return {
     disablings,
     manual,
-    failedCalls: () => failedCalls,
+    /** From now on nothing is paused any more and no payload sent, and what is disabled is resumed at once. */
     finish: () => {
       finishing = true;
     },

@@ -63,7 +63,7 @@ async function emitSteadily(perSecond: number): Promise<void> {
 }
 
 function emitNext(tenants: readonly Tenant[], textBytes = 0): void {
-  const { event, twice } = planEvent(plan.seed, records.length, tenants, new Date());
+  const { event, againAfterMs } = planEvent(plan.seed, records.length, tenants, new Date());
   if (textBytes > 0) event.data = { ...event.data, text: "x".repeat(textBytes) };
   const record: EmittedRecord = {
     id: event.id,
@@ -74,11 +74,14 @@ function emitNext(tenants: readonly Tenant[], textBytes = 0): void {
   };
   records.push(record);
   events.push(event);
-  for (let times = twice ? 2 : 1; times > 0; times--) emit(event, record);
+  emit(event, record);
+  if (againAfterMs !== undefined) emit(event, record, againAfterMs);
 }
 
-function emit(event: EmittedEvent, record: EmittedRecord): void {
-  const done = untilConfirmed(event, record).finally(() => emitting.delete(done));
+function emit(event: EmittedEvent, record: EmittedRecord, afterMs = 0): void {
+  const done = sleep(afterMs)
+    .then(() => untilConfirmed(event, record))
+    .finally(() => emitting.delete(done));
   emitting.add(done);
 }
 

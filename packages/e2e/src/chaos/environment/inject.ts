@@ -16,32 +16,29 @@ export interface Victims {
   pause: (durationMs: number) => Promise<void>;
 }
 
+const DISPATCHERS = ["dispatcher-1", "dispatcher-2"] as const;
+
 /** The victims of faults whose target does not name them. No other fault waits for the end of a long one. */
-const VICTIMS: Partial<Record<FaultKind, string>> = {
-  "row-lock": "locked row",
-  "long-transaction": "open transaction",
+const VICTIMS: Partial<Record<FaultKind, readonly string[]>> = {
+  "row-lock": ["locked row"],
+  "long-transaction": ["open transaction"],
   // One after the other, by whatever name.
-  "receiver-restarts": "receivers",
+  "receiver-restarts": ["receivers"],
+  frozen: DISPATCHERS,
 };
 
 /**
  * Injects planned faults, several at once where they hit different victims: what hits the same one waits for its turn, since
  * a service that is dead can't be frozen. Writes down when each really happened.
  */
-export function createInjector(
-  victims: Victims,
-  load: LoadFaults,
-): {
-  inject(fault: PlannedFault): Promise<void>;
-  injected: InjectedFault[];
-} {
+export function createInjector(victims: Victims, load: LoadFaults) {
   const injected: InjectedFault[] = [];
   const turns = new Map<string, Promise<void>>();
 
   async function inject(fault: PlannedFault): Promise<void> {
     const { kind, target } = fault;
-    const victim = VICTIMS[kind] ?? target;
-    const turn = (turns.get(victim) ?? Promise.resolve()).then(async () => {
+    const victimsOf = VICTIMS[kind] ?? [target];
+    const turn = Promise.all(victimsOf.map((victim) => turns.get(victim))).then(async () => {
       const record: InjectedFault = { kind, target, from: Date.now(), until: Number.POSITIVE_INFINITY };
       injected.push(record);
       try {
@@ -51,7 +48,7 @@ export function createInjector(
       }
       record.until = Date.now();
     });
-    turns.set(victim, turn);
+    for (const victim of victimsOf) turns.set(victim, turn);
     await turn;
   }
 
@@ -82,6 +79,9 @@ async function strike(
       return;
     case "freeze":
       await serviceOf(target, victims).freeze(durationMs);
+      return;
+    case "frozen":
+      await Promise.all(DISPATCHERS.map((each) => serviceOf(each, victims).freeze(durationMs)));
       return;
     case "clock":
       await serviceOf(target, victims).setClock(aheadMs, durationMs);

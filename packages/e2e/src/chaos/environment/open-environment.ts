@@ -27,6 +27,7 @@ export interface ChaosEnvironment<S extends Servers = Servers> {
   nameServer: NameServer;
   receiverCertificate: KeyPair;
   ownEnds: History["ownEnds"];
+  standstills: History["standstills"];
   /** The broker's URL for a client that connects over this link. */
   amqpUrlOver(link: string): string;
   /** One of the management APIs, another one each time. */
@@ -97,6 +98,13 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
     });
     const services = new Map<ServiceLabel, SupervisedService>();
     const ownEnds: History["ownEnds"] = [];
+    const standstills: History["standstills"] = [];
+    /** The time of a line is by the service's own clock, which a fault may have set. */
+    const noticeStandstill = (target: string, line: string) => {
+      const [, gapMs] = /"byMonotonicClockMs":(\d+),.*"this process stood still/.exec(line) ?? [];
+      const until = Date.now();
+      if (Number(gapMs) > 1_000) standstills.push({ kind: "stood-still", target, from: until - Number(gapMs), until });
+    };
     // One after the other: at once they would take each other's time to get ready.
     for (const label of SERVICES) {
       const log = createWriteStream(join(logFolder, `${label}.log`));
@@ -104,7 +112,10 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
         label,
         settings: settingsOf(label),
         tuning: CHAOS_TUNING,
-        onLine: (line) => log.write(`${line}\n`),
+        onLine(line) {
+          log.write(`${line}\n`);
+          noticeStandstill(label, line);
+        },
         onOwnEnd: (lastLines) => ownEnds.push({ service: label, at: Date.now(), lastLines }),
         pause,
       });
@@ -135,6 +146,7 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
       nameServer: names,
       receiverCertificate: await authority.issue({ names: ["*.receiver.test"] }),
       ownEnds,
+      standstills,
       amqpUrlOver,
       apiUrl() {
         const service = services.get(asked++ % 2 === 0 ? "management-api-1" : "management-api-2");

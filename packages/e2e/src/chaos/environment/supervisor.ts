@@ -2,31 +2,8 @@ import type { HeraldTuning } from "../../herald/in-process.ts";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../herald/processes.ts";
 import type { ServiceLabel } from "../plan/faults.ts";
 
-/** One service of the run, that is started again whenever it has ended, as an orchestrator would. */
-export interface SupervisedService {
-  readonly label: ServiceLabel;
-  /** The latest process, which may have ended. */
-  current(): ServiceProcess;
-  /** Ends it with `kill -9` and starts the next after the pause. */
-  kill(pauseMs: number): Promise<void>;
-  /** Ends it with SIGTERM and starts the next after the pause. Returns how long the end took, in milliseconds. */
-  restart(pauseMs: number): Promise<number>;
-  /** Ends it with SIGTERM. The next one starts with {@link resume}. */
-  hold(): Promise<void>;
-  /** Ends it with `kill -9`. The next one starts with {@link resume}. */
-  die(): Promise<void>;
-  resume(): Promise<void>;
-  /** Has the next process run with these settings, besides those that it has. */
-  runWith(settings: Record<string, string>): void;
-  /** Resolves when the latest process can work. */
-  ready(): Promise<void>;
-  /** Lets it stand still for the pause. */
-  freeze(durationMs: number): Promise<void>;
-  /** Its machine's clock is so much ahead for the pause. */
-  setClock(aheadMs: number, durationMs: number): Promise<void>;
-  /** Ends it for good. */
-  stop(): Promise<void>;
-}
+/** One service of the run. */
+export type SupervisedService = Awaited<ReturnType<typeof superviseService>>;
 
 export interface SupervisorOptions {
   label: ServiceLabel;
@@ -39,10 +16,12 @@ export interface SupervisorOptions {
   pause: (durationMs: number) => Promise<void>;
 }
 
-/** Starts a service and resolves when it is ready; later ones are not waited for, since what they need may be away. */
-export async function superviseService(options: SupervisorOptions): Promise<SupervisedService> {
-  const { label, tuning, onLine, onOwnEnd, pause } = options;
-  let { settings } = options;
+/**
+ * Starts a service, and again whenever it has ended, as an orchestrator would. Resolves when it is ready; later ones are not waited for, since what
+ * they need may be away.
+ */
+export async function superviseService(options: SupervisorOptions) {
+  const { label, settings, tuning, onLine, onOwnEnd, pause } = options;
   const name = label.replace(/-\d+$/, "") as ServiceName;
   /** Ended by the supervisor, or about to be. */
   const expected = new WeakSet<ServiceProcess>();
@@ -65,14 +44,17 @@ export async function superviseService(options: SupervisorOptions): Promise<Supe
 
   return {
     label,
+    /** The latest process, which may have ended. */
     current: () => current,
-    async kill(pauseMs) {
+    /** Ends it with `kill -9` and starts the next after the pause. */
+    async kill(pauseMs: number) {
       expected.add(current);
       await current.kill();
       await pause(pauseMs);
       await next();
     },
-    async restart(pauseMs) {
+    /** Ends it with SIGTERM and starts the next after the pause. Returns how long the end took, in milliseconds. */
+    async restart(pauseMs: number) {
       expected.add(current);
       const askedAt = Date.now();
       await current.stop();
@@ -81,31 +63,29 @@ export async function superviseService(options: SupervisorOptions): Promise<Supe
       await next();
       return stopMs;
     },
+    /** Ends it with SIGTERM. The next one starts with `resume`. */
     async hold() {
       expected.add(current);
       await current.stop();
     },
-    async die() {
-      expected.add(current);
-      await current.kill();
-    },
     resume: next,
-    runWith(more) {
-      settings = { ...settings, ...more };
-    },
+    /** Resolves when the latest process can work. */
     ready: () => current.ready(),
-    async freeze(durationMs) {
+    /** Lets it stand still for the pause. */
+    async freeze(durationMs: number) {
       const { pid } = current.process;
       process.kill(pid, "SIGSTOP");
       await pause(durationMs);
       process.kill(pid, "SIGCONT");
     },
-    async setClock(aheadMs, durationMs) {
+    /** Its machine's clock is this much ahead for the pause. */
+    async setClock(aheadMs: number, durationMs: number) {
       const process = current;
       process.setClock(aheadMs);
       await pause(durationMs);
       process.setClock(0);
     },
+    /** Ends it for good. */
     async stop() {
       stopped = true;
       expected.add(current);

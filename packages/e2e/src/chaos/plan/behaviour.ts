@@ -23,6 +23,8 @@ export type Behaviour =
 
 /** An attempt of such a run may take two seconds. */
 const CROWD_ANSWERS_AFTER_MS = 1_400;
+/** Long enough for everything else that is said about the delivery to come before. */
+const REFUSES_LATE_AFTER_MS = 1_000;
 const REFUSALS = [400, 401, 404, 409, 410, 422, 429, 500, 502, 503, 504] as const;
 const REDIRECTS = [301, 302, 303, 307, 308] as const;
 
@@ -45,7 +47,11 @@ export function planBehaviour(
     status: drawOne([200, 201, 202, 204], seed, "status", ...labels),
     afterMs: Math.round(drawBetween(0, 10, seed, "delay", ...labels)),
   };
-  const refusal: Behaviour = { does: "answers", status: drawOne(REFUSALS, seed, "refusal", ...labels), afterMs: 0 };
+  const refusal: Behaviour = {
+    does: "answers",
+    status: drawOne(REFUSALS, seed, "refusal", ...labels),
+    afterMs: draw(seed, "refuses late", ...labels) < 0.5 ? REFUSES_LATE_AFTER_MS : 0,
+  };
   switch (character) {
     case "steady":
     case "paused":
@@ -57,7 +63,7 @@ export function planBehaviour(
       return isOut ? refusal : soon;
     case "flaky":
       // One that is refused each time, and so uses up its attempts.
-      if (draw(seed, "poison", endpoint, delivery) < 0.02) return refusal;
+      if (draw(seed, "poison", endpoint, delivery) < 0.01) return refusal;
       return chance < 0.15 ? refusal : soon;
     case "slow":
       if (chance < 0.02) return { does: "answers-late" };

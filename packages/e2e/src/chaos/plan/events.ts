@@ -1,12 +1,12 @@
 import { EVENT_TYPES } from "@herald/contracts";
 import type { EmittedEvent } from "@herald/emitter";
-import { draw, drawOne, drawUuid, drawWeighted } from "./draw.ts";
+import { draw, drawBetween, drawOne, drawUuid, drawWeighted } from "./draw.ts";
 import type { Tenant } from "./tenants.ts";
 
 export interface PlannedEvent {
   event: EmittedEvent;
-  /** Emitted once more with the same id, as by a product service that missed the confirm. */
-  twice: boolean;
+  /** After this time it is emitted once more with the same id, as by a product service that missed the confirm; undefined for most. */
+  againAfterMs: number | undefined;
 }
 
 /** Text that does not survive being read and written again by the careless. */
@@ -24,12 +24,14 @@ const TEXTS = [
 /** The nth event of a run; only the time at which it occurs is not of the plan. */
 export function planEvent(seed: number, index: number, tenants: readonly Tenant[], occurredAt: Date): PlannedEvent {
   const weights = Object.fromEntries(tenants.map(({ organizationId, weight }) => [organizationId, weight]));
+  const organizationId = drawWeighted(weights, seed, "organization", index);
+  const { twoRelays } = tenants.find((tenant) => tenant.organizationId === organizationId) as Tenant;
   // A type in fifty is none that Herald delivers: it must be ignored and block nothing.
   const isForeign = draw(seed, "foreign", index) < 0.02;
   return {
-    twice: draw(seed, "twice", index) < 0.03,
+    againAfterMs: twoRelays || draw(seed, "twice", index) < 0.03 ? drawBetween(0, 80, seed, "again", index) : undefined,
     event: {
-      organizationId: drawWeighted(weights, seed, "organization", index),
+      organizationId,
       id: drawUuid(seed, "event", index),
       type: isForeign ? "WorkItemRenamed" : drawOne(EVENT_TYPES, seed, "type", index),
       occurredAtUtc: occurredAt.toISOString(),

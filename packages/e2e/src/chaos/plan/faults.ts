@@ -10,6 +10,8 @@ export type FaultKind =
   | "terminate"
   /** A service stands still (SIGSTOP) for the pause, as on a machine that swaps or is being moved. */
   | "freeze"
+  /** All dispatchers stand still at once, for longer than an attempt may take: no other one takes over what they had in flight. */
+  | "frozen"
   /** A service's connections to PostgreSQL or RabbitMQ break; both sides notice. What waits in a dispatcher's own queue is lost with its connection. */
   | "cut"
   /** Nothing passes in either direction for the pause, then everything does. */
@@ -90,6 +92,7 @@ const DECK: readonly ShortFault[] = [
   "slow-crowd",
   ...repeated("flood", 2),
   "large-bodies",
+  ...repeated("frozen", 3),
 ];
 const INTERVAL_MS = 1_300;
 /** The load runs alone for so long at first, and the last faults fall before its end. */
@@ -106,6 +109,8 @@ const DURATION_MS: Readonly<Record<ShortFault, readonly [low: number, high: numb
   terminate: [0, 500],
   // Up to more than three times as long as an owner lives without a heartbeat.
   freeze: [1_000, 20_000],
+  // Also shorter than an owner lives without a heartbeat: then all results still count.
+  frozen: [3_000, 9_000],
   cut: [0, 0],
   stall: [500, 12_000],
   // How long it may take the other side to notice.
@@ -189,6 +194,8 @@ function targetOf(kind: Exclude<ShortFault, "receiver-restarts">, seed: number, 
     case "resolver-dead":
     case "no-route":
       return "network";
+    case "frozen":
+      return "dispatchers";
     case "slow-crowd":
       return "receivers";
     case "flood":

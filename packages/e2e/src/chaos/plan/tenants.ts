@@ -28,6 +28,8 @@ export interface Tenant {
   organizationId: string;
   /** Share of the events, against the others' weights. */
   weight: number;
+  /** Two relays send its outbox: each event comes twice. */
+  twoRelays?: boolean;
   endpoints: { character: Character; types: readonly EventType[] }[];
 }
 
@@ -76,6 +78,12 @@ export function planTenants(seed: number): Tenant[] {
       ],
     },
     { weight: 1, endpoints: Array.from({ length: CROWD }, () => ({ character: "crowd", types: FEW })) },
+    // Each gets few enough to be healthy and without a backlog mostly, so that its events are attempted before they are stored.
+    {
+      weight: 2,
+      twoRelays: true,
+      endpoints: Array.from({ length: CROWD }, () => ({ character: "flaky", types: FEW })),
+    },
   ];
   return tenants.map((tenant, index) => ({ organizationId: drawUuid(seed, "organization", index), ...tenant }));
 }

@@ -1,7 +1,14 @@
 import type { FailureKind } from "@herald/contracts";
 import { countBy } from "../../statistics.ts";
-import { CLOCK_SLACK_MS, explainRepeat } from "./explain.ts";
-import type { History, Index, InjectedFault, LoadedEndpoint, ReceivedRequest, StoredAttempt } from "./history.ts";
+import {
+  ANSWER_KEPT_MS,
+  CLOCK_SLACK_MS,
+  explainRepeat,
+  explainUnrecorded,
+  FAULTS_OF_NETWORK,
+  SLACK_MS,
+} from "./explain.ts";
+import type { History, Index, InjectedFault, LoadedEndpoint, StoredAttempt } from "./history.ts";
 
 /**
  * Where few endpoints tell, Herald learns only after a moment that it is cut off, and a look-up that failed until then is an
@@ -39,50 +46,58 @@ export function unrememberedOf({ deliveries }: History): string[] {
 }
 
 /** Deliveries with more attempts than they may have. */
-export function tooManyOf(history: History, known: Index): string[] {
-  const { deliveries, settings } = history;
-  const { maxAttempts } = settings;
+export function tooManyOf({ deliveries, settings: { maxAttempts } }: History): string[] {
   const found: string[] = [];
   for (const { id, attemptCount, attempts } of deliveries) {
     if (attemptCount > maxAttempts) found.push(`delivery ${id} has counted ${attemptCount} attempts`);
     if (attempts.length > maxAttempts) found.push(`delivery ${id} has ${attempts.length} attempts in its history`);
   }
-  for (const id of known.deliveryIds) {
-    const requests = known.requestsOf(id);
-    const last = requests.filter((request, index) => !isResent(request, requests[index + 1]));
-    const cutOff = unrecordedOf(known.delivery(id)?.attempts ?? [], last, settings).filter((request) => {
-      const next = requests[requests.indexOf(request) + 1];
-      return next && explainRepeat(history, known.delivery(id), request, next);
-    });
-    if (last.length - cutOff.length > maxAttempts) {
-      const resent = requests.length - last.length;
-      found.push(
-        `delivery ${id} came ${requests.length} times, ${resent} of them sent again within an attempt, and ${cutOff.length} cut off`,
-      );
-    }
-  }
   return found;
 }
 
-/** Requests of no attempt in the history: an attempt that is cut off with its dispatcher is not recorded, and does not count. */
-function unrecordedOf(
-  attempts: readonly StoredAttempt[],
-  requests: readonly ReceivedRequest[],
-  { attemptTimeoutMs }: History["settings"],
-): ReceivedRequest[] {
-  const left = [...requests];
-  for (const { startedAt } of [...attempts].sort((a, b) => a.startedAt - b.startedAt)) {
-    const index = left.findIndex(({ at }) => at >= startedAt - CLOCK_SLACK_MS && at <= startedAt + attemptTimeoutMs);
-    if (index >= 0) left.splice(index, 1);
+/** Refused requests that no attempt of the history is of: counted by what took their results, and those that nothing explains. */
+export function unrecordedOf(history: History, known: Index) {
+  const explained: string[] = [];
+  const unrecorded: string[] = [];
+  for (const id of known.deliveryIds) {
+    const delivery = known.delivery(id);
+    if (!delivery) continue;
+    const left = [...known.requestsOf(id)];
+    for (const attempt of [...delivery.attempts].sort((a, b) => a.startedAt - b.startedAt)) {
+      const take = () => {
+        const index = left.findIndex(({ at }) => isWithin(attempt, at, SLACK_MS + history.stoodStillMs));
+        return index < 0 ? undefined : left.splice(index, 1)[0];
+      };
+      // The same attempt sends it again at once on a fresh connection.
+      if (take()?.resetWhenReused) take();
+    }
+    for (const request of left.filter(({ outcome }) => outcome !== "accepted")) {
+      const reason = explainUnrecorded(history, request);
+      if (reason) explained.push(reason);
+      else unrecorded.push(`delivery ${id} was ${request.outcome} at ${request.at}, and no attempt says so`);
+    }
   }
-  return left;
+  return { withoutAttempt: countBy(explained), unrecorded };
 }
 
-const RESENT_WITHIN_MS = 1_500;
+function isWithin({ startedAt, durationMs }: StoredAttempt, at: number, lateMs = 0): boolean {
+  return at >= startedAt - CLOCK_SLACK_MS && at <= startedAt + durationMs + lateMs;
+}
 
-/** The next one is no new attempt: it goes out at once on a fresh connection, within the same attempt. */
-function isResent(request: ReceivedRequest, next: ReceivedRequest | undefined): boolean {
-  return request.resetWhenReused && next !== undefined && next.at - request.endedAt < RESENT_WITHIN_MS;
+/** Attempts that count as failed, though their receivers accepted them well in time. */
+export function blamedOf({ deliveries, settings, stoodStillMs }: History, known: Index): string[] {
+  const inTimeMs = settings.attemptTimeoutMs - SLACK_MS - stoodStillMs;
+  const found: string[] = [];
+  for (const { id, attempts } of deliveries) {
+    for (const attempt of attempts.filter(({ failureKind }) => failureKind !== null)) {
+      const { number, startedAt, failureKind } = attempt;
+      const request = known.requestsOf(id).find(({ at }) => isWithin(attempt, at));
+      const afterMs = (request?.endedAt ?? 0) - startedAt;
+      if (request?.outcome === "accepted" && afterMs < inTimeMs)
+        found.push(`delivery ${id} was accepted after ${afterMs} ms, and its attempt ${number} is ${failureKind}`);
+    }
+  }
+  return found;
 }
 
 /** Requests of deliveries that had been accepted before: counted by what explains them, and those that nothing explains. */
@@ -133,10 +148,6 @@ const KINDS_OF_NETWORK: ReadonlySet<FailureKind | null> = new Set<FailureKind>([
 ]);
 /** Characters that take whatever reaches them. */
 const TAKES_ALL: ReadonlySet<string> = new Set(["steady", "paused", "restarting"]);
-const FAULTS_OF_NETWORK: ReadonlySet<string> = new Set(["resolver-dead", "no-route"]);
-/** Clocks are read a moment late, and a dispatcher keeps what it has looked up for five seconds. */
-const SLACK_MS = 250;
-const ANSWER_KEPT_MS = 5_000;
 
 /** Says whose failure an attempt is; of one that succeeded it says nothing of use. */
 export function culpritOf(

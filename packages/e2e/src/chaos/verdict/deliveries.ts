@@ -48,6 +48,7 @@ export function forgedOf(history: History, known: Index): string[] {
     if (eventId === null) continue;
     const [event, endpoint] = [known.event(eventId), known.endpoint(endpointId)];
     if (!event || !endpoint || !isMeant(event, endpoint)) found.push(`delivery ${id} is of no event for its endpoint`);
+    if (known.deliveryOf(endpointId, eventId)?.id !== id) found.push(`delivery ${id} is not the only one of its event`);
   }
   return found;
 }

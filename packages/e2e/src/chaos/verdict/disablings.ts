@@ -4,23 +4,19 @@ import type { History, Index, ReceivedNotice, StoredAttempt } from "./history.ts
 /** No attempt begins with a configuration that was read longer ago. Its request comes when it is connected. */
 const CONFIGURATION_MS = 500;
 
-/** Requests that came to an endpoint while it was disabled. */
-export function requestsWhileDisabled({ requests, disablings, settings }: History) {
-  const afterDisabling: string[] = [];
-  let underWayWhenDisabled = 0;
-  let latestAfterDisablingMs = 0;
+/** Requests that came to an endpoint while it was disabled, later than what was under way. */
+export function requestsWhileDisabled({ requests, disablings, settings }: History): string[] {
+  const found: string[] = [];
   for (const { endpointId, from, until } of disablings) {
     for (const request of requests) {
       if (request.endpointId !== endpointId || request.at <= from || request.at >= until) continue;
       const lateMs = request.at - from;
-      underWayWhenDisabled++;
-      latestAfterDisablingMs = Math.max(latestAfterDisablingMs, lateMs);
       if (lateMs > CONFIGURATION_MS + settings.attemptTimeoutMs) {
-        afterDisabling.push(`delivery ${request.deliveryId} came ${lateMs} ms after ${endpointId} was disabled`);
+        found.push(`delivery ${request.deliveryId} came ${lateMs} ms after ${endpointId} was disabled`);
       }
     }
   }
-  return { afterDisabling, underWayWhenDisabled, latestAfterDisablingMs };
+  return found;
 }
 
 /**

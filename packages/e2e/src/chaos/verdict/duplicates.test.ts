@@ -6,7 +6,6 @@ describe("duplicates", () => {
   const twice = () => ({
     ...goodRun(),
     requests: [request({}), request({ at: T0 + 9_000 })],
-    deliveries: [delivery({ attemptCount: 2 })],
   });
 
   test("a duplicate that nothing explains fails the run", () => {
@@ -27,6 +26,16 @@ describe("duplicates", () => {
       const run = { ...twice(), faults: [some] };
       expect(found(run)).toEqual({});
       expect(reconcile(run).figures.duplicates).toEqual({ [some.kind]: 1 });
+    }
+  });
+
+  test("an outage of Herald's own network explains a duplicate of what came in it or soon after it", () => {
+    const outage = { kind: "no-route", target: "network" };
+    const soon = { ...twice(), faults: [fault({ ...outage, from: T0 - 9_000, until: T0 - 2_000 })] };
+    expect(reconcile(soon).figures.duplicates).toEqual({ "no-route": 1 });
+    for (const [from, until] of [[T0 - 20_000, T0 - 6_000] as const, [T0 + 1_000, T0 + 5_000] as const]) {
+      const apart = { ...twice(), faults: [fault({ ...outage, from, until })] };
+      expect(found(apart)).toHaveProperty("unexplainedDuplicates");
     }
   });
 

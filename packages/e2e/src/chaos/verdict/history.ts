@@ -18,6 +18,8 @@ export interface History {
   disablings: Disabling[];
   notices: ReceivedNotice[];
   faults: InjectedFault[];
+  /** When dispatchers stood still for whatever reason, as they say themselves. */
+  standstills: InjectedFault[];
   /** Services that ended by themselves. */
   ownEnds: { service: string; at: number; lastLines: string[] }[];
   /** Messages that lie in a queue although nothing is going on any more. */

@@ -1,5 +1,5 @@
 import { countBy } from "../../statistics.ts";
-import { repeatsOf, tooManyOf, unrememberedOf, wronglyExhaustedOf } from "./attempts.ts";
+import { blamedOf, repeatsOf, tooManyOf, unrecordedOf, unrememberedOf, wronglyExhaustedOf } from "./attempts.ts";
 import { forgedOf, lostOf, unendingOf } from "./deliveries.ts";
 import { requestsWhileDisabled, wronglyDisabledOf } from "./disablings.ts";
 import type { History } from "./history.ts";
@@ -11,8 +11,12 @@ export interface Findings {
   lost: string[];
   /** A delivery that was given up although its receiver did not fail all of its attempts. */
   wronglyExhausted: string[];
-  /** A delivery with more attempts than it may have, counted in the database and at the receiver. */
+  /** A delivery with more attempts than it may have. Requests of no attempt are `unrecorded`, or have lost their dispatchers. */
   tooManyAttempts: string[];
+  /** A request that is no attempt in the history, though nothing happened to a dispatcher before it was to be stored. */
+  unrecorded: string[];
+  /** An attempt that counts as failed, though its receiver had accepted it well in time. */
+  blamed: string[];
   /** A delivery whose history lacks an attempt that was counted. */
   unremembered: string[];
   /** A request that came when its endpoint had been disabled for longer than a dispatcher may go by an older reading. */
@@ -44,13 +48,12 @@ export interface Figures {
   requests: number;
   /** Requests of deliveries that the receiver had accepted before, by what explains them. */
   duplicates: Record<string, number>;
+  /** Requests that are no attempt in the history, by what took their results. */
+  withoutAttempt: Record<string, number>;
   /** Attempts that count as failed, for whatever reason. */
   failedAttempts: number;
   /** Accepted by the receiver, and given up by Herald: the answer to the last attempt was lost with its dispatcher. */
   acceptedYetExhausted: number;
-  /** Requests that came after a disabling was known, but had begun before; and how late the latest was. */
-  underWayWhenDisabled: number;
-  latestAfterDisablingMs: number;
   disabledByHerald: number;
   faults: Record<string, number>;
 }
@@ -65,13 +68,15 @@ export interface Verdict {
 export function reconcile(history: History): Verdict {
   const known = indexOf(history);
   const { duplicates, unexplainedDuplicates } = repeatsOf(history, known);
-  const { afterDisabling, underWayWhenDisabled, latestAfterDisablingMs } = requestsWhileDisabled(history);
+  const { withoutAttempt, unrecorded } = unrecordedOf(history, known);
   const findings: Findings = {
     lost: lostOf(history, known),
     wronglyExhausted: wronglyExhaustedOf(history, known),
-    tooManyAttempts: tooManyOf(history, known),
+    tooManyAttempts: tooManyOf(history),
+    unrecorded,
+    blamed: blamedOf(history, known),
     unremembered: unrememberedOf(history),
-    afterDisabling,
+    afterDisabling: requestsWhileDisabled(history),
     forged: forgedOf(history, known),
     untimely: history.requests.flatMap(({ deliveryId, untimely }) =>
       untimely === null ? [] : [`delivery ${deliveryId}: ${untimely}`],
@@ -96,10 +101,9 @@ export function reconcile(history: History): Verdict {
       exhausted: deliveries.filter(({ state }) => state === "exhausted").length,
       requests: history.requests.length,
       duplicates,
+      withoutAttempt,
       failedAttempts: attempts.filter(({ failureKind }) => failureKind !== null).length,
       acceptedYetExhausted: deliveries.filter(({ state, id }) => state === "exhausted" && known.isAccepted(id)).length,
-      underWayWhenDisabled,
-      latestAfterDisablingMs,
       disabledByHerald: history.disablings.filter(({ by }) => by === "herald").length,
       faults: countBy(history.faults.filter(({ skipped }) => skipped === undefined).map(({ kind }) => kind)),
     },

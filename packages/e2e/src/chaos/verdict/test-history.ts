@@ -20,6 +20,7 @@ export function goodRun(): History {
     disablings: [],
     notices: [],
     faults: [],
+    standstills: [],
     ownEnds: [],
     stoodStillMs: 0,
     leftInQueues: { inbox: 0 },
