@@ -8,7 +8,8 @@ beforeAll(askForRabbitmqServer, STACK_TIMEOUT_MS);
 /**
  * Within fourteen seconds: PostgreSQL crashed, a receiver restarted, a dispatcher killed again and again and a publisher once, the other
  * dispatcher frozen for three times as long as an owner lives without a heartbeat, the name server dead, the clock of a machine set,
- * RabbitMQ killed, and then both dispatchers frozen at once; and all the time an endpoint's row is locked and a transaction stays open. `pnpm chaos --seed 411 --seconds 14` shows the same.
+ * RabbitMQ killed, and then both dispatchers frozen at once. All the time an endpoint's row is locked, and a transaction stays open.
+ * `pnpm chaos --seed 411 --seconds 14` shows the same.
  */
 test(
   "§4.4.10 whatever is killed, cut or frozen: nothing is lost, changed or unending, and what comes twice has a reason",
