@@ -96,25 +96,23 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
   const once = (name: string) => query(newResolver(), name);
   async function twice(name: string): Promise<LookupAddress[]> {
     const slowFromMs = nowMs() + timeoutMs;
-    const ended = new AbortController();
+    const areSilent = async () => !(await areNamesAnswered(servers));
+    let silence: Promise<boolean> | undefined;
     // Asked while the name is, and not when it has failed: by then an outage of the servers may be over.
-    const areSilent = sleep(timeoutMs, undefined, { signal: ended.signal, ref: false }).then(
-      async () => !(await areNamesAnswered(servers)),
-      () => false,
-    );
+    const asking = setTimeout(() => {
+      silence = areSilent();
+    }, timeoutMs).unref();
     try {
       return await once(name);
     } catch (error) {
-      // If they were not asked yet, they are not silent.
-      ended.abort();
-      if (UNANSWERED.includes((error as NodeJS.ErrnoException).code ?? "") && (await areSilent))
+      if (UNANSWERED.includes((error as NodeJS.ErrnoException).code ?? "") && (await (silence ?? areSilent())))
         throw Object.assign(error as Error, { code: SERVERS_SILENT });
       // After a slow failure, a second one might take the rest of the attempt: then the receiver would seem to be the slow one.
       if (!FAILED_ONCE.includes((error as NodeJS.ErrnoException).code ?? "") || nowMs() > slowFromMs) throw error;
       await sleep(AGAIN_AFTER_MS);
       return await once(name);
     } finally {
-      ended.abort();
+      clearTimeout(asking);
     }
   }
 

@@ -68,6 +68,11 @@ describe("name resolver", () => {
     await expect(resolver({ timeoutMs: 300 })("silent.example")).rejects.toMatchObject({ code });
   });
 
+  test("if no server is there, the code says that all are silent", async () => {
+    await server.die();
+    await expect(resolver()("a.example")).rejects.toMatchObject({ code: "ERR_NAME_SERVERS_SILENT" });
+  });
+
   test("regression: a server that was silent was silent also if it answers a moment after the look-up has failed", async () => {
     server.answerWith("silence");
     const failing = resolver({ timeoutMs: 1_500 })("a.example").catch((error) => {

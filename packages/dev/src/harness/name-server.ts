@@ -43,10 +43,17 @@ export interface NameServer {
   close(): Promise<void>;
 }
 
+/**
+ * A random port below those that the system gives to clients. Such a port could become the port of a client of a server that has died: then c-ares gets its
+ * own question back, and takes it for an answer without addresses (once in 12,000 questions).
+ */
+const serverPort = () => 10_000 + Math.floor(Math.random() * 20_000);
+
 export async function nameServer(script: NameScript = ["127.0.0.1"]): Promise<NameServer> {
   const questions: string[] = [];
   let current = script;
-  let socket: Socket | undefined = await listen(0);
+  let socket: Socket | undefined;
+  while (socket === undefined) socket = await listen(serverPort()).catch(() => undefined);
   const { port } = socket.address() as AddressInfo;
 
   async function listen(onPort: number): Promise<Socket> {

@@ -50,7 +50,7 @@ const FAILURES: Record<UnansweredKind, Record<string, string>> = {
     EBADQUERY: "host not found",
     EBADSTR: "host not found",
   },
-  resolver_failed: { ETIMEOUT: "DNS lookup timed out", [SERVERS_SILENT]: "DNS lookup timed out" },
+  resolver_failed: { ETIMEOUT: "DNS lookup timed out", [SERVERS_SILENT]: "name servers do not answer" },
   address_blocked: { ERR_ADDRESS_NOT_ALLOWED: "address not allowed" },
   proxy_failed: { [PROXY_FAILED]: "egress proxy failed" },
   connection_refused: { ECONNREFUSED: "connection refused" },
