@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { ARRIVAL } from "@herald/common/broker/arrival";
 import {
   networkSettings,
   secretSettings,
@@ -15,7 +16,6 @@ import { createEgressProxy } from "./attempt/egress-proxy.ts";
 import { keepOpened } from "./attempt/opened-secrets.ts";
 import { createProbe } from "./attempt/probe.ts";
 import { createSender } from "./attempt/sender.ts";
-import { REMEMBERED_MS } from "./owner/at-hand.ts";
 import { retrySchedule } from "./settle/retry-schedule.ts";
 
 /** A few megabytes of memory. */
@@ -73,7 +73,7 @@ export interface DispatcherTuning {
 export const DISPATCHER_TUNING: DispatcherTuning = {
   sweepIntervalMs: 2_000,
   ratesIntervalMs: 60_000,
-  newOwnerMs: REMEMBERED_MS,
+  newOwnerMs: ARRIVAL.newOwnerMs,
   // Together they outlast the reboot of a machine.
   pausesMs: [1_000, 5_000, 15_000, 60_000],
   bounds: {},

@@ -1,3 +1,4 @@
+import { ARRIVAL } from "@herald/common/broker/arrival";
 import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { OwnedEndpoint } from "./endpoint.ts";
 
@@ -48,12 +49,6 @@ function sizeOf({ body, bodyBytes }: Delivery): number {
 type Attempt = Pick<Delivery, "deliveryId" | "attempts">;
 
 /**
- * For this time an ended attempt is remembered, so that a second copy of it is not made. It is longer than the publisher's `FRESH_MS` (10 s), since
- * an older event is not handed over on arrival. The other five seconds are for a slow message or statement.
- */
-export const REMEMBERED_MS = 15_000;
-
-/**
  * The attempts that this process has in memory, in flight, or has ended lately. The same attempt may come twice: handed over by a publisher and read
  * from PostgreSQL, by a statement that began before the attempt was settled, or by a late message. It is made once.
  */
@@ -66,7 +61,7 @@ export function createKnownDeliveries(nowMs: () => number) {
 
   function turn(): void {
     const now = nowMs();
-    if (now - turnedAtMs < REMEMBERED_MS) return;
+    if (now - turnedAtMs < ARRIVAL.rememberedMs) return;
     turnedAtMs = now;
     endedBefore = ended;
     ended = new Set();
@@ -86,7 +81,7 @@ export function createKnownDeliveries(nowMs: () => number) {
     },
     /** The attempt was not made, or must be made again: it may come once more. */
     forget: (attempt: Attempt) => void current.delete(keyOf(attempt)),
-    /** The attempt was settled. It is remembered for at least {@link REMEMBERED_MS}. */
+    /** The attempt was settled. It is remembered for at least 15 s ({@link ARRIVAL}). */
     ended(attempt: Attempt): void {
       const key = keyOf(attempt);
       current.delete(key);

@@ -1,3 +1,4 @@
+import { ARRIVAL } from "@herald/common/broker/arrival";
 import { shardOf } from "@herald/common/database/shards";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
@@ -14,7 +15,7 @@ import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { Configuration, TimedConfiguration } from "../sql/read-configuration.ts";
 import { BEGINNING } from "../sql/read-due.ts";
 import type { EndpointWithWork } from "../sql/sweep.ts";
-import { createAtHand, createKnownDeliveries, REMEMBERED_MS } from "./at-hand.ts";
+import { createAtHand, createKnownDeliveries } from "./at-hand.ts";
 import type { BacklogDemand, BacklogPage } from "./backlog.ts";
 import { createEndpoints, type OwnedEndpoint } from "./endpoint.ts";
 import type { Quarantine } from "./quarantine.ts";
@@ -56,15 +57,6 @@ export type Owner = ReturnType<typeof createOwner>;
 
 /** PostgreSQL is asked this often whether an endpoint is disabled that failed as often as disables it. */
 const LOOK_AGAIN_MS = 1_000;
-
-/** A delivery that was handed over on arrival waits no longer than this. By then it is stored, or it could not be stored. */
-const ARRIVED_MS = 1_000;
-
-/**
- * A delivery that was handed over longer ago may have been attempted since, and be forgotten: it is read from PostgreSQL. Messages may wait as long
- * as the broker's alarms last. Less than {@link REMEMBERED_MS}, by the time of a statement and a message.
- */
-const HANDED_OVER_MS = REMEMBERED_MS - 5_000;
 
 /**
  * Attempts that begin in one turn of the event loop. A handshake takes a millisecond of CPU: so attempts under way, heartbeats, and receivers that
@@ -291,7 +283,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
   function begin(endpoint: OwnedEndpoint, permit?: Permit): boolean {
     const [delivery] = endpoint.ready;
     if (delivery === undefined) return false;
-    if (delivery.arrived && nowMs() - delivery.dueAt.getTime() > ARRIVED_MS) {
+    if (delivery.arrived && nowMs() - delivery.dueAt.getTime() > ARRIVAL.unstoredMs) {
       atHand.take(endpoint);
       leave(endpoint, delivery);
       permit?.settled();
@@ -517,7 +509,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
         if (isSame) endpoint.configuredAtMs = Math.max(endpoint.configuredAtMs, readAtMs);
         else if (stored) endpoint.configuredAtMs = Number.NEGATIVE_INFINITY;
         if (!stored && !(isSame && mayComeFirst(endpoint))) continue;
-        if (stored && nowMs() - readAtMs > HANDED_OVER_MS) {
+        if (stored && nowMs() - readAtMs > ARRIVAL.handedOverMs) {
           wantMore(endpoint);
           offered.add(endpoint);
           continue;

@@ -1,3 +1,4 @@
+import { ARRIVAL } from "@herald/common/broker/arrival";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Attempts } from "../attempt/attempt-delivery.ts";
 import { isEndpointsFailure } from "../settle/health.ts";
@@ -47,8 +48,6 @@ interface Parts {
   settle: (settlement: Settlement, endsFailures: boolean) => Promise<void>;
 }
 
-/** An event that was handed over on arrival is stored less than a second later. A retry after a shorter delay comes before it. */
-const UNSTORED_MS = 1_000;
 /** The pause before a delivery is attempted again whose attempt could not be written down. */
 const UNSETTLED_MS = 60_000;
 /** The pause before a delivery is attempted again whose attempt ended in Herald's own network. */
@@ -65,7 +64,8 @@ export function createServe(parts: Parts): (begun: Begun) => Promise<Served> {
     if (body === undefined) {
       const { deliveryId, endpointId } = delivery;
       log.info("a delivery has no body: it was erased, or its event is not stored yet", { deliveryId, endpointId });
-      return { kind: "left", forMs: UNSTORED_MS };
+      // A retry after a short delay may come before its event is stored.
+      return { kind: "left", forMs: ARRIVAL.unstoredMs };
     }
     const configuration = await begun.configuration();
     if (configuration === undefined) return { kind: "not ours" };

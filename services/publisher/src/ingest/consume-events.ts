@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { ARRIVAL } from "@herald/common/broker/arrival";
 import type { Broker, Consumer, IncomingMessage, Publisher } from "@herald/common/broker/broker";
 import { carriedHeaders } from "@herald/common/broker/carried-headers";
 import { type Names, PROBE_HEADER } from "@herald/common/broker/topology";
@@ -65,11 +66,8 @@ const BATCHES_APART = 1;
  */
 const MAX_BATCH_BYTES = 4 * 1024 ** 2;
 
-/**
- * The pending window of events that are handed over on arrival. At a usual load a third of a second is enough for an attempt and its settlement. It
- * is always less than a second: owners leave alone what is older and still not stored.
- */
-const EARLY = { most: 2_500, leastMs: 150, mostMs: 650, togetherMs: 150 };
+/** The most events at once that are handed over and not stored yet, about. */
+const MOST_EARLY = 2_500;
 
 /** Events that are handed over in one turn of the event loop. */
 const MAX_ARRIVING = 100;
@@ -151,7 +149,7 @@ export function consumeEvents(
     maxItems: 1,
     maxRunning: 1,
   });
-  const early = createEarly<Held>(together.add, EARLY);
+  const early = createEarly<Held>(together.add, { most: MOST_EARLY, ...ARRIVAL });
   /** If a batch waits for room, organizations without a running batch have another one. */
   const arriving = batchesByTurns<Held>(handOverArrived, {
     ...measures,

@@ -1,11 +1,8 @@
-export interface EarlyOptions {
+import type { ARRIVAL } from "@herald/common/broker/arrival";
+
+export interface EarlyOptions extends Pick<typeof ARRIVAL, "togetherMs" | "storedAfterMs"> {
   /** Events on their way at once, about. More than half of this number are a crowd. */
   most: number;
-  /** How long an event waits: as a rule, and at most. */
-  leastMs: number;
-  mostMs: number;
-  /** The oldest event waits this much longer, so that one statement stores more; a third of that in a crowd. */
-  togetherMs: number;
 }
 
 /** If more than 2 % of a crowd have no result in time, events wait longer before they are stored. */
@@ -20,13 +17,13 @@ const SHORTER = 0.99;
  *
  * @param goOn takes an event that has waited long enough
  */
-export function createEarly<Item>(goOn: (item: Item) => void, { most, leastMs, mostMs, togetherMs }: EarlyOptions) {
+export function createEarly<Item>(goOn: (item: Item) => void, { most, storedAfterMs, togetherMs }: EarlyOptions) {
   /** In the order of their arrival. */
   const waiting: { item: Item; sinceMs: number }[] = [];
   /** Those that wait, and those that are being stored. */
   const onTheirWay = new Set<Item>();
   const wanting: (() => void)[] = [];
-  let waitMs = leastMs;
+  let waitMs = storedAfterMs.least;
   let timer: NodeJS.Timeout | undefined;
 
   const isCrowd = () => onTheirWay.size > most / 2;
@@ -65,7 +62,7 @@ export function createEarly<Item>(goOn: (item: Item) => void, { most, leastMs, m
     /** A statement has stored `count` of them; `late` of these had no result. */
     stored({ count, late }: { count: number; late: number }): void {
       const isLate = isCrowd() && late > count * LATE_SHARE;
-      waitMs = isLate ? Math.min(mostMs, waitMs * LONGER) : Math.max(leastMs, waitMs * SHORTER);
+      waitMs = isLate ? Math.min(storedAfterMs.most, waitMs * LONGER) : Math.max(storedAfterMs.least, waitMs * SHORTER);
     },
     /** Removes those that wait, and returns them. */
     drop(): Item[] {

@@ -72,7 +72,7 @@ afterEach(() => void jest.useRealTimers());
 
 function earlyEvents({ most = 100 } = {}) {
   const gone: [number, number][] = [];
-  const options = { most, leastMs: 100, mostMs: 150, togetherMs: 90 };
+  const options = { most, storedAfterMs: { least: 100, most: 150 }, togetherMs: 90 };
   const early = createEarly<number>((item) => gone.push([item, performance.now()]), options);
   return { early, gone };
 }

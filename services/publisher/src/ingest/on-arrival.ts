@@ -1,3 +1,4 @@
+import { ARRIVAL } from "@herald/common/broker/arrival";
 import { deliveryId } from "@herald/common/database/ids";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { FanOutResult } from "../fan-out.ts";
@@ -10,20 +11,8 @@ interface Parts {
   handOver: (made: ForOwners) => void;
 }
 
-/**
- * An event that occurred longer ago may have come before, in another message. An owner remembers its attempts for 15 seconds, so within this time the
- * same event twice is one request.
- */
-const FRESH_MS = 10_000;
-
-/** An emitter's clock may be ahead by this much. */
-const AHEAD_MS = 1_000;
-
 /** An event for more endpoints than this is not attempted on arrival: the saving is small, and the possible cost is not. */
 const MAX_ENDPOINTS = 20;
-
-/** While a statement takes longer than this, PostgreSQL may be away, and results of attempts could not be stored. */
-const LATE_MS = 1_000;
 
 /**
  * Hands events over to the owners of their endpoints when they arrive, before they are stored, if nothing is unusual. Then the owner stores the
@@ -36,14 +25,14 @@ export function createOnArrival({ clock, handOver }: Parts) {
 
   function mayBegin(): boolean {
     const nowMs = clock.monotonicMs();
-    for (const { sinceMs } of running) if (nowMs - sinceMs > LATE_MS) return false;
+    for (const { sinceMs } of running) if (nowMs - sinceMs > ARRIVAL.slowMs) return false;
     return true;
   }
 
   function deliveriesOf(event: IncomingEvent): NewDelivery[] | undefined {
     const now = clock.now().getTime();
     const occurredAt = event.occurredAt.getTime();
-    if (occurredAt < now - FRESH_MS || occurredAt > now + AHEAD_MS) return undefined;
+    if (occurredAt < now - ARRIVAL.freshMs || occurredAt > now + ARRIVAL.aheadMs) return undefined;
     const endpoints = directory.endpointsOf(event)?.filter(({ createdAt }) => createdAt <= event.occurredAt);
     if (endpoints === undefined || endpoints.length > MAX_ENDPOINTS) return undefined;
     if (Buffer.byteLength(event.body) > MAX_BODY_BYTES) return undefined;
@@ -78,7 +67,7 @@ export function createOnArrival({ clock, handOver }: Parts) {
       try {
         const result = await store();
         // The statement took long, so it was repeated. Entries from statements before it may be out of date.
-        if (clock.monotonicMs() - statement.sinceMs > LATE_MS) directory.forgetAll();
+        if (clock.monotonicMs() - statement.sinceMs > ARRIVAL.slowMs) directory.forgetAll();
         directory.said(result.subscriptions);
         return result;
       } catch (error) {
@@ -91,15 +80,12 @@ export function createOnArrival({ clock, handOver }: Parts) {
   };
 }
 
-/** Entries older than this are ignored. */
-const VALID_MS = 60_000;
-
 /** Beyond this, the cache is emptied: the next events fill it again. */
 const MAX_KNOWN = 20_000;
 
 /**
  * A cache of subscriptions, filled from the answers of `storeEvents`. A change of an endpoint does not remove its entry: the owner rejects a stale
- * entry by its revision, and the statement that stores the event makes a delivery that the cache missed. An entry is valid for {@link VALID_MS}. All
+ * entry by its revision, and the statement that stores the event makes a delivery that the cache missed. An entry is valid for a minute ({@link ARRIVAL}). All
  * entries are removed if a statement was slow or failed, and if there are too many.
  */
 function createDirectory(clock: Pick<Clock, "monotonicMs">) {
@@ -124,7 +110,7 @@ function createDirectory(clock: Pick<Clock, "monotonicMs">) {
     /** Undefined if it is not known. */
     endpointsOf(event: Pick<Subscription, "organizationId" | "type">): readonly SubscribedEndpoint[] | undefined {
       const found = subscriptions.get(subscriptionKey(event));
-      return found && clock.monotonicMs() - found.saidAtMs <= VALID_MS ? found.endpoints : undefined;
+      return found && clock.monotonicMs() - found.saidAtMs <= ARRIVAL.subscriptionMs ? found.endpoints : undefined;
     },
     said(said: readonly Subscription[]): void {
       if (endpoints.size > MAX_KNOWN || subscriptions.size > MAX_KNOWN) forgetAll();
