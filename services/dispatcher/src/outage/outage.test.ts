@@ -6,8 +6,9 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { ProbeResult } from "../attempt/probe.ts";
 import { createMetrics } from "../metrics.ts";
-import { createOutage, type Fault, type Outage } from "./outage.ts";
+import { createOutage, type Outage } from "./outage.ts";
 import { createOutageSense, MIN_HOSTS, MIN_ORGANIZATIONS, type Unreached, WINDOW_MS } from "./sense.ts";
+import type { Fault } from "./undecided.ts";
 
 let clock: SteeredClock;
 let outage: Outage;

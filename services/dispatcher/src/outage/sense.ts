@@ -20,6 +20,8 @@ export const WINDOW_MS = 10_000;
 /** More than enough to decide. */
 const MAX_FAILING = 1_000;
 
+export type OutageSense = ReturnType<typeof createOutageSense>;
+
 /**
  * Decides from results of attempts and probes whether there is an outage. It has no I/O and no timers.
  *
