@@ -165,6 +165,10 @@ describe("a run of failures", () => {
     expect(run).toEqual({ failures: 1, failedAt: at(10), pausedUntil: at(1_010) });
   });
 
+  test("regression: an attempt that began before the last counted one ended does not count, however long it took", () => {
+    expect(runOf([failure(3_600_000), failure(0, { durationMs: 3_600_020 })]).failures).toBe(1);
+  });
+
   test("an attempt that begins when the last one ends overlaps it, and one that begins later follows it", () => {
     const first = afterFailure(HEALTHY, failure(0), [0]);
     expect(afterFailure(first, failure(10), [0]).failures).toBe(1);

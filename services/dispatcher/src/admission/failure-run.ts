@@ -27,15 +27,15 @@ export const HEALTHY: FailureRun = { failures: 0, failedAt: null, pausedUntil: n
  * are one failure. An attempt that began during a pause does not count: it is a probe, or its dispatcher did not know of the failure yet. A manual
  * attempt counts also then, since manual attempts do not wait for pauses.
  *
- * Also if the failure does not count, the receiver's `Retry-After` makes the pause longer. A pause that is too far ahead of the attempt is from
+ * Also if the failure does not count, the receiver's `Retry-After` makes the pause longer. A pause that is too far ahead of the attempt's end is from
  * before PostgreSQL's clock was set back, as are the run's other times: they decide nothing.
  *
  * @param pausesMs the pause after the first failure that counts, after the second, ...; the last one is that of all others
  */
 export function afterFailure(before: FailureRun, failure: Failure, pausesMs: readonly number[]): FailureRun {
-  const aheadMs = (before.pausedUntil?.getTime() ?? 0) - failure.startedAt.getTime();
-  const run = aheadMs > FARTHEST_PAUSE_MS ? { ...HEALTHY, failures: before.failures } : before;
   const endedAt = endOf(failure);
+  const aheadMs = (before.pausedUntil?.getTime() ?? 0) - endedAt.getTime();
+  const run = aheadMs > FARTHEST_PAUSE_MS ? { ...HEALTHY, failures: before.failures } : before;
   const wished = new Date(endedAt.getTime() + (failure.retryAfterMs ?? 0));
   if (!follows(run, failure)) {
     return failure.retryAfterMs === null ? run : { ...run, pausedUntil: later(run.pausedUntil, wished) };
