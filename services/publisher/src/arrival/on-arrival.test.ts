@@ -4,9 +4,9 @@ import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { expect, test } from "@jest/globals";
 import type { FanOutResult } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
+import type { IncomingEvent } from "../ingest/read-event.ts";
 import type { SubscribedEndpoint } from "../sql/store-events.ts";
 import { createOnArrival } from "./on-arrival.ts";
-import type { IncomingEvent } from "./read-event.ts";
 
 const START = new Date("2026-03-01T12:00:00.000Z");
 const endpointOf = (override: Partial<SubscribedEndpoint> = {}): SubscribedEndpoint => ({

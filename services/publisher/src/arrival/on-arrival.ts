@@ -3,8 +3,8 @@ import { deliveryId } from "@herald/common/database/ids";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { FanOutResult } from "../fan-out.ts";
 import { type ForOwners, MAX_BODY_BYTES, type NewDelivery } from "../hand-over.ts";
+import type { IncomingEvent } from "../ingest/read-event.ts";
 import { type SubscribedEndpoint, type Subscription, subscriptionKey } from "../sql/store-events.ts";
-import type { IncomingEvent } from "./read-event.ts";
 
 interface Parts {
   clock: Clock;

@@ -1,3 +1,5 @@
+import type { Held } from "./read-event.ts";
+
 export interface BatchOptions<Item> {
   /** Items that a batch may have. */
   maxItems: number;
@@ -106,3 +108,21 @@ export function batchesByTurns<Item>(run: (batch: readonly Item[]) => Promise<vo
     },
   };
 }
+
+/**
+ * Bytes of messages in a batch. Only running batches are decoded to text, of which several copies exist on the way to PostgreSQL; and events of 256
+ * KiB must not add up to a statement of a hundred megabytes.
+ */
+const MAX_BATCH_BYTES = 4 * 1024 ** 2;
+
+/**
+ * One batch at once. One more runs for organizations without a running one: beside a flood, whose statements are large, their events wait for none of
+ * them.
+ */
+export const BATCHES_BY_ORGANIZATION = {
+  maxRunning: 1,
+  maxApart: 1,
+  maxBytes: MAX_BATCH_BYTES,
+  bytesOf: ({ message }: Held) => message.content.byteLength,
+  groupOf: ({ organization }: Held) => organization,
+};

@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { ARRIVAL } from "@herald/common/broker/arrival";
 import type { Broker, Consumer, IncomingMessage, Publisher } from "@herald/common/broker/broker";
 import { carriedHeaders } from "@herald/common/broker/carried-headers";
 import { type Names, PROBE_HEADER } from "@herald/common/broker/topology";
@@ -8,15 +7,14 @@ import { repeat } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
 import { type EventTypeRules, MAX_EVENT_BYTES } from "@herald/contracts";
-import type { FanOut, FanOutItem, FanOutResult } from "../fan-out.ts";
-import { type ForOwners, MAX_BODY_BYTES } from "../hand-over.ts";
+import { createArrival } from "../arrival/arrival.ts";
+import type { FanOut, FanOutItem } from "../fan-out.ts";
+import type { ForOwners } from "../hand-over.ts";
 import type { PublisherMetrics } from "../metrics.ts";
 import type { Rejection } from "../rejections.ts";
-import { batchesByTurns } from "./batches.ts";
-import { createEarly } from "./early.ts";
+import { BATCHES_BY_ORGANIZATION, batchesByTurns } from "./batches.ts";
 import { watchFloods } from "./floods.ts";
 import { bundledIn, moveBehind } from "./move-behind.ts";
-import { createOnArrival } from "./on-arrival.ts";
 import { type Held, type Message, organizationOf } from "./read-event.ts";
 import { createStoring } from "./store-batch.ts";
 
@@ -54,28 +52,6 @@ interface Parts {
 }
 
 /**
- * Statements that run at once. One more runs for organizations without a running one: beside a flood, whose statements are large, their events wait
- * for none of them.
- */
-const BATCHES_AT_ONCE = 1;
-const BATCHES_APART = 1;
-
-/**
- * Bytes of messages in a batch. Only running batches are decoded to text, of which several copies exist on the way to PostgreSQL; and events of 256
- * KiB must not add up to a statement of a hundred megabytes.
- */
-const MAX_BATCH_BYTES = 4 * 1024 ** 2;
-
-/** The most events at once that are handed over and not stored yet, about. */
-const MOST_EARLY = 2_500;
-
-/** Events that are handed over in one turn of the event loop. */
-const MAX_ARRIVING = 100;
-
-/** The largest message that may be handed over before it is stored. A larger event is not read before its batch runs. */
-const MAX_SMALL_BYTES = MAX_BODY_BYTES + 2 * 1024;
-
-/**
  * A bundle that was delivered this often is taken apart. One of its events may crash every publisher that handles it; then the delivery limit of 20
  * removes that event alone from the queue.
  */
@@ -99,9 +75,10 @@ const HOLD_MS = 20 * 60_000;
  * delivers what it held again; to store an event twice changes nothing.
  */
 export function consumeEvents(
-  { broker, names, publisher, handOver, reportUndelivered, fanOut, clock, metrics, tracing, log }: Parts,
+  parts: Parts,
   { inboxBytes, batchSize, windowMs, eventTypes, holdMs = HOLD_MS }: ConsumeOptions,
 ): EventsConsumer {
+  const { broker, names, publisher, fanOut, clock, log } = parts;
   const { inboxQueues, behindQueues, eventQueues } = names;
   const isInbox = new Set(inboxQueues);
   const isBehind = new Set(behindQueues);
@@ -115,63 +92,30 @@ export function consumeEvents(
   const tooMuch = new WeakSet<Message>();
 
   const store = (each: Held) => (tooMuch.has(each.message) ? alone : together).add(each);
-  const onArrival = createOnArrival({ clock, handOver });
   const { read, storeBatch } = createStoring(
-    {
-      publisher,
-      names,
-      reportUndelivered,
-      handOver,
-      again: store,
-      tooMuch: ({ message }) => tooMuch.add(message),
-      metrics,
-      clock,
-      tracing,
-      log,
-    },
+    { ...parts, again: store, tooMuch: ({ message }) => tooMuch.add(message) },
     { windowMs, eventTypes },
   );
-  const measures = {
-    maxBytes: MAX_BATCH_BYTES,
-    bytesOf: ({ message }: Held) => message.content.byteLength,
-    groupOf: ({ organization }: Held) => organization,
-  };
-  const together = batchesByTurns<Held>((batch) => storeBatch(batch, (items) => storeTogether(batch, items)), {
-    ...measures,
-    maxItems: batchSize,
-    maxRunning: BATCHES_AT_ONCE,
-    maxApart: BATCHES_APART,
-  });
+  const together = batchesByTurns<Held>(
+    (batch) => storeBatch(batch, (items) => arrival.storing(batch, () => fanOut.together(items))),
+    { ...BATCHES_BY_ORGANIZATION, maxItems: batchSize },
+  );
   // It may take long, and says nothing about PostgreSQL: others are handed over on arrival meanwhile.
   const storeAlone = (items: readonly FanOutItem[]) => fanOut.alone(items[0] as FanOutItem);
   const alone = batchesByTurns<Held>((batch) => storeBatch(batch, storeAlone), {
-    ...measures,
+    ...BATCHES_BY_ORGANIZATION,
     maxItems: 1,
-    maxRunning: 1,
+    maxApart: 0,
   });
-  const early = createEarly<Held>(together.add, { most: MOST_EARLY, ...ARRIVAL });
-  /** If a batch waits for room, organizations without a running batch have another one. */
-  const arriving = batchesByTurns<Held>(handOverArrived, {
-    ...measures,
-    maxItems: MAX_ARRIVING,
-    maxRunning: BATCHES_AT_ONCE,
-    maxApart: BATCHES_APART,
-  });
-
-  const moves = moveBehind({ publisher, metrics, stay: store }, { maxItems: batchSize });
+  const arrival = createArrival({ ...parts, read, store: together.add });
+  const moves = moveBehind({ ...parts, stay: store }, { maxItems: batchSize });
 
   async function handle(message: IncomingMessage): Promise<void> {
     if (message.headers[PROBE_HEADER] !== undefined) return message.ack();
     const bundled = isBehind.has(message.queue) ? bundledIn(message) : undefined;
     if (bundled && Number(message.headers["x-delivery-count"]) >= APART_AFTER) {
-      for (const { content, headers } of bundled) {
-        await publisher.publish({
-          exchange: "",
-          routingKey: message.queue,
-          content,
-          headers: carriedHeaders(headers),
-        });
-      }
+      for (const { content, headers } of bundled)
+        await publisher.publish({ exchange: "", routingKey: message.queue, content, headers: carriedHeaders(headers) });
       return message.ack();
     }
     const events = left.get(message) ?? bundled ?? [message];
@@ -204,43 +148,14 @@ export function consumeEvents(
       };
       held.add(each);
       if (goesBehind(each)) moves.add(each);
-      else if (isFirst && message.content.byteLength <= MAX_SMALL_BYTES) arriving.add(each);
+      else if (isFirst && arrival.isSmall(each)) arrival.add(each);
       else store(each);
     });
   }
 
   function over(each: Held): void {
     held.delete(each);
-    early.over(each);
-  }
-
-  /** Hands over the events that can be, and stores the rest at once. Resolves when there is room for more. */
-  async function handOverArrived(batch: readonly Held[]): Promise<void> {
-    const arrivedAt = clock.now();
-    const arrived = batch.flatMap((each) => {
-      // The owner leaves an event alone that came more than a second ago: it should be stored by then.
-      each.arrivedAt = arrivedAt;
-      const item = read(each);
-      if (item === undefined) return [];
-      each.event = item.event;
-      return [{ each, event: item.event }];
-    });
-    const handedOver = onArrival.handOver(arrived.map(({ event }) => event));
-    for (const { each, event } of arrived) {
-      if (handedOver.has(event)) early.add(each);
-      else together.add(each);
-    }
-    await early.room();
-  }
-
-  /** Stores a batch. Deliveries of handed-over events that come back as due are late: their owner had no result yet. */
-  async function storeTogether(batch: readonly Held[], items: readonly FanOutItem[]): Promise<FanOutResult> {
-    const result = await onArrival.storing(() => fanOut.together(items));
-    const keys = new Set(batch.filter(early.has).map(({ event }) => event?.key));
-    const made = result.made.flatMap(({ deliveries }) => deliveries);
-    const late = new Set(made.map(({ event }) => event.key).filter((key) => keys.has(key)));
-    early.stored({ count: keys.size, late: late.size });
-    return result;
+    arrival.over(each);
   }
 
   /** An event from a second queue is not moved again. An event that PostgreSQL can't store in time stays apart. */
@@ -255,7 +170,7 @@ export function consumeEvents(
    * nothing.
    */
   function dropWaiting(): void {
-    for (const each of [...arriving.drop(), ...early.drop(), ...together.drop(), ...alone.drop(), ...moves.drop()]) {
+    for (const each of [...arrival.drop(), ...together.drop(), ...alone.drop(), ...moves.drop()]) {
       each.span?.end({ errorType: "channel_lost", error: "its channel has ended" });
       each.done();
     }

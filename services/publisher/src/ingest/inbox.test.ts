@@ -1,7 +1,7 @@
 import { MAX_EVENT_BYTES } from "@herald/contracts";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
-import { createEarly } from "./early.ts";
+import { createEarly } from "../arrival/early.ts";
 import { bundleEntry, unbundle } from "./move-behind.ts";
 import { type Message, organizationOf } from "./read-event.ts";
 
