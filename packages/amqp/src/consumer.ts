@@ -154,7 +154,10 @@ export function startConsumer(
           },
         }),
       );
-      await Promise.all(consumers.map(({ started }) => started));
+      const [first, ...others] = consumers.map(({ started }) => started);
+      // The broker answers for a queue behind the messages of the queues before it. If these are all that may be held, the answer is read later.
+      Promise.all(others).catch(invalidate);
+      await first;
     },
     lost: () => {
       settlements?.abandon();

@@ -90,6 +90,33 @@ describe("consumer", () => {
     expect(came).toEqual(Array.from({ length: total }, (_, number) => body(number).slice(0, 4)));
   });
 
+  test("regression: a consumer is ready although the messages of its first queue are all that it may hold", async () => {
+    const { queue, otherQueue } = environment.names;
+    // The first consumer declares the queues.
+    const { broker, consumer } = await environment.consuming();
+    await consumer.close();
+    for (let number = 0; number < 50; number++) await environment.put(queue, String(number).padEnd(65_536, "."));
+    await environment.put(otherQueue, "other");
+    const held: IncomingMessage[] = [];
+    broker.consume({
+      queue: [queue, otherQueue],
+      prefetch: 100,
+      maxBytes: 1,
+      handle: (message) => void held.push(message),
+    });
+    await broker.ready();
+    await until("some came", () => held.length > 0);
+    const came: string[] = [];
+    await until("all came, also from the other queue", () => {
+      for (const message of held.splice(0)) {
+        came.push(message.queue);
+        message.ack();
+      }
+      return came.length === 51;
+    });
+    expect(came.filter((name) => name === otherQueue)).toHaveLength(1);
+  });
+
   test("a consumer that holds as many bytes as it may can be closed, and leaves the rest to its queue", async () => {
     const { queue } = environment.names;
     const { consumer, got } = await environment.consuming({ prefetch: 100, maxBytes: 10 });
