@@ -17,7 +17,7 @@ test("an event of one's own catalogue is chosen, explained and delivered by hand
   await page.getByLabel("Endpoint URL").fill(environment.receiver.url);
   await page.getByRole("checkbox", { name: "invoice.paid" }).check();
   await page.getByRole("button", { name: "Save webhook" }).click();
-  await page.getByText("Signing secret").first().waitFor();
+  await page.getByRole("dialog", { name: "Signing secret of Billing" }).waitFor();
 
   const [webhook] = await environment.api.list();
   expect(webhook?.events).toEqual(["invoice.paid"]);
