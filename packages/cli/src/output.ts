@@ -17,9 +17,9 @@ export function oneLine(text: string): string {
  * and other ends of lines. JSON stays JSON of the same value.
  */
 export function printable(text: string): string {
-  return text.replaceAll(/(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
-    character.split("").reduce((shown, unit) => `${shown}\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`, ""),
-  );
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  // A character beyond U+FFFF is two units.
+  return text.replaceAll(/(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => character.replaceAll(/./gs, escaped));
 }
 
 export function plural(number: number, noun: string): string {

@@ -8,7 +8,7 @@ import { beforeEach, expect, test } from "@jest/globals";
 import { startPublisher } from "../src/index.ts";
 import { DAY_MS, dayOf, makeAhead, startOf } from "../src/partitions.ts";
 import { dropPartitions, readPartitions } from "../src/sql/partitions.ts";
-import { taskParts } from "./given.ts";
+import { publisherSettings, taskParts } from "./given.ts";
 
 const db = useDatabase({ partitioned: false });
 const noSignal = new AbortController().signal;
@@ -114,19 +114,7 @@ test("no partition is dropped while a long transaction reads the tables, and no 
 });
 
 const broker = useBroker();
-const start = () =>
-  startPublisher(
-    {
-      HERALD_ENV: "development",
-      DATABASE_URL: db.url,
-      AMQP_URL: broker.url,
-      BROKER_NAMESPACE: broker.namespace,
-      HTTP_HOST: "127.0.0.1",
-      OPERATIONS_PORT: "0",
-      LOG_LEVEL: "error",
-    },
-    { clock: steeredClock(new Date()) },
-  );
+const start = () => startPublisher(publisherSettings(db, broker), { clock: steeredClock(new Date()) });
 
 test("a publisher starts while a program keeps the tables locked, without partitions", async () => {
   const program = openDatabase(db.url, { poolSize: 1 });

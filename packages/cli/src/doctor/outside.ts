@@ -2,6 +2,7 @@ import { createPublicKey, type JsonWebKey } from "node:crypto";
 import { getServers } from "node:dns";
 import { Resolver } from "node:dns/promises";
 import type { Server } from "@herald/common/security/connection-fault";
+import { NO_NAME } from "@herald/common/security/name-resolver";
 import type { createEgressProxy } from "@herald/dispatcher";
 import { plural } from "../output.ts";
 import { type Check, type Finding, fault, ok, refusal, skipped, warning } from "./finding.ts";
@@ -74,8 +75,7 @@ interface WayOut {
   proxy: ReturnType<typeof createEgressProxy> | undefined;
 }
 
-/** RFC 6761: there is no such name, and name servers say so at once. That is an answer. */
-const NO_NAME = "herald.invalid";
+/** That there is no such name is an answer. */
 const ANSWERS = ["ENOTFOUND", "ENODATA"];
 const NAMES_TIMEOUT_MS = 2_000;
 

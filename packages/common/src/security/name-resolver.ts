@@ -43,7 +43,7 @@ export interface NameResolver extends Resolve {
 }
 
 /** RFC 6761: name servers say at once that there is no such name. */
-const NO_RECEIVER = "herald.invalid";
+export const NO_NAME = "herald.invalid";
 /** Name servers answer that question from their caches. */
 const ALIVE_MS = 1_000;
 /** The codes of c-ares if no server has answered, or none is there. Every other error is an answer. */
@@ -51,16 +51,27 @@ const UNANSWERED = ["ETIMEOUT", "ECONNREFUSED"];
 /** The code of a look-up without an answer if the name servers answered nothing else meanwhile either: the name has no part in it. */
 export const SERVERS_SILENT = "ERR_NAME_SERVERS_SILENT";
 
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException | undefined)?.code ?? "";
+
+/** A resolver that asks these servers; the machine's own, by its settings of now, if none are given. */
+function resolverOf(servers: readonly string[] | undefined, options: { timeout: number; tries: number }): Resolver {
+  const resolver = new Resolver(options);
+  if (servers) resolver.setServers(servers);
+  return resolver;
+}
+
 /**
  * Whether the name servers answer at all, even if they can't resolve. They are asked for a name that does not exist, so a fault in a receiver's own
  * name has no part in it. The question is not repeated: an outage may end between the two. Never rejects.
  */
 export async function areNamesAnswered(servers?: readonly string[]): Promise<boolean> {
-  // The system's settings are read again each time: an outage may end by a change of them.
-  const resolver = new Resolver({ timeout: ALIVE_MS, tries: 1 });
-  if (servers) resolver.setServers(servers);
-  const code = await resolver.resolve4(NO_RECEIVER).catch(({ code }: NodeJS.ErrnoException) => code ?? "");
-  return typeof code !== "string" || !UNANSWERED.includes(code);
+  // With a new resolver each time: an outage may end by a change of the machine's settings.
+  const resolver = resolverOf(servers, { timeout: ALIVE_MS, tries: 1 });
+  const error: unknown = await resolver.resolve4(NO_NAME).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  return !UNANSWERED.includes(codeOf(error));
 }
 
 /** RFC 6761: this name is the machine itself, whatever name servers say. */
@@ -85,30 +96,36 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
   const { nowMs = () => performance.now(), keptMs = ANSWER_KEPT_MS } = options;
   const answers = new Map<string, { addresses: Promise<LookupAddress[]>; untilMs: number }>();
   const { servers, timeoutMs = TIMEOUT_MS, tries = TRIES } = options;
-  const newResolver = () => {
-    const resolver = new Resolver({ timeout: timeoutMs, tries });
-    if (servers) resolver.setServers(servers);
-    return resolver;
-  };
+  const newResolver = () => resolverOf(servers, { timeout: timeoutMs, tries });
   // What is no address is refused now, and not at the first look-up.
   newResolver();
+
+  let silence: Promise<boolean> | undefined;
+  /** Whether the servers are silent. Look-ups that want to know at the same time share one question. */
+  function areSilent(): Promise<boolean> {
+    silence ??= areNamesAnswered(servers).then((areAnswered) => {
+      silence = undefined;
+      return !areAnswered;
+    });
+    return silence;
+  }
 
   const once = (name: string) => query(newResolver(), name);
   async function twice(name: string): Promise<LookupAddress[]> {
     const slowFromMs = nowMs() + timeoutMs;
-    const areSilent = async () => !(await areNamesAnswered(servers));
-    let silence: Promise<boolean> | undefined;
+    let wereSilent: Promise<boolean> | undefined;
     // Asked while the name is, and not when it has failed: by then an outage of the servers may be over.
     const asking = setTimeout(() => {
-      silence = areSilent();
+      wereSilent = areSilent();
     }, timeoutMs).unref();
     try {
       return await once(name);
     } catch (error) {
-      if (UNANSWERED.includes((error as NodeJS.ErrnoException).code ?? "") && (await (silence ?? areSilent())))
+      const code = codeOf(error);
+      if (UNANSWERED.includes(code) && (await (wereSilent ?? areSilent())))
         throw Object.assign(error as Error, { code: SERVERS_SILENT });
       // After a slow failure, a second one might take the rest of the attempt: then the receiver would seem to be the slow one.
-      if (!FAILED_ONCE.includes((error as NodeJS.ErrnoException).code ?? "") || nowMs() > slowFromMs) throw error;
+      if (!FAILED_ONCE.includes(code) || nowMs() > slowFromMs) throw error;
       await sleep(AGAIN_AFTER_MS);
       return await once(name);
     } finally {

@@ -1,6 +1,7 @@
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { isIP, type Socket } from "node:net";
 import type { AddressGuard } from "@herald/common/security/address-guard";
+import { NO_NAME } from "@herald/common/security/name-resolver";
 import { PROXY_FAILED } from "./failure.ts";
 import type { Target } from "./target.ts";
 
@@ -8,8 +9,7 @@ export type EgressProxy = ReturnType<typeof createEgressProxy>;
 
 /** The proxy is close; no connection within this time means that it is down. */
 const CONNECT_MS = 3_000;
-/** RFC 6761: name servers say at once that there is no such name. */
-const NO_RECEIVER = "herald.invalid:443";
+const NO_RECEIVER = `${NO_NAME}:443`;
 
 /**
  * The one way out of a network: an HTTP proxy that makes tunnels (CONNECT, RFC 9110 9.3.6).

@@ -30,6 +30,7 @@ const LOOKUP_MS = 1_000;
  * the two would be blamed on the receivers.
  */
 const TRIES = 1;
+
 export function createProbe({ addresses, servers, proxy }: ProbeOptions) {
   // Earlier answers say nothing about now.
   const resolve = createNameResolver({ servers, timeoutMs: LOOKUP_MS, tries: TRIES, keptMs: 0 });

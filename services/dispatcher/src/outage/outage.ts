@@ -89,13 +89,13 @@ export function createOutage(parts: Parts) {
   function examineSoon(): void {
     examining ??= examine().finally(() => {
       examining = undefined;
-      if (undecided.isIn(...LAYERS)) examineSoon();
+      if (!undecided.isEmpty()) examineSoon();
     });
   }
 
   /** Probes, round after round, until all results are decided and there is no outage. */
   async function examine(): Promise<void> {
-    while (!signal.aborted && (undecided.isIn(...LAYERS) || isOn())) {
+    while (!signal.aborted && (!undecided.isEmpty() || isOn())) {
       // Other attempts may decide a result meanwhile: they fail too, or one reaches a receiver. A result that is no longer doubted needs no probe.
       await sleep(probeEveryMs, undefined, { signal }).catch(() => {});
       undecided.decideUndoubted();

@@ -32,7 +32,8 @@ export function createUndecided(senses: Readonly<Record<Layer, OutageSense>>) {
   }
 
   return {
-    isIn: (...layers: readonly Layer[]) => [...undecided].some(({ layer }) => layers.includes(layer)),
+    isEmpty: () => undecided.size === 0,
+    isIn: (layer: Layer) => [...undecided].some((one) => one.layer === layer),
     verdict: (layer: Layer, unreached: Unreached, others: number) =>
       new Promise<Fault>((resolve) => void undecided.add({ layer, unreached, others, roundsLeft: ROUNDS, resolve })),
     /** A receiver was reached in a layer: failures of attempts that began before are their receivers' own. */

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { declareTopology, names as namesOf } from "@herald/common/broker/topology";
-import { machineClock } from "@herald/common/runtime/clock";
 import type { Service } from "@herald/common/service/run-service";
 import { eventually } from "@herald/dev/harness/eventually";
 import { useBroker } from "@herald/dev/harness/use-broker";
@@ -9,7 +8,8 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect, type Options } from "amqplib";
 import { startPublisher } from "../../src/index.ts";
 import { KEPT_OF_ORGANIZATION } from "../../src/rejections.ts";
-import { INBOX_TIME, validEvent } from "./use-inbox.ts";
+import { publisherSettings } from "../given.ts";
+import { INBOX_OPTIONS, INBOX_TIME, validEvent } from "./use-inbox.ts";
 
 const publishers: Service[] = [];
 let connection: ChannelModel;
@@ -75,18 +75,7 @@ test("an event that RabbitMQ takes out of the inbox is found by its id with the 
   await eventually(async () => expect(await depthOf(inboxQueue)).toBe(0));
 
   for (let count = 0; count < 2; count++) {
-    const environment = {
-      HERALD_ENV: "development",
-      DATABASE_URL: db.url,
-      AMQP_URL: broker.url,
-      BROKER_NAMESPACE: broker.namespace,
-      HTTP_HOST: "127.0.0.1",
-      OPERATIONS_PORT: "0",
-      LOG_LEVEL: "error",
-    };
-    // Notices stay in their table.
-    const options = { clock: { ...machineClock, now: () => INBOX_TIME }, tuning: { noticeIntervalMs: 86_400_000 } };
-    publishers.push(await startPublisher(environment, options));
+    publishers.push(await startPublisher(publisherSettings(db, broker), INBOX_OPTIONS));
   }
   await Promise.all(publishers.map((each) => each.ready()));
 

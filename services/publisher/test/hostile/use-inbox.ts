@@ -11,9 +11,16 @@ import { freePort } from "@herald/dev/stack/ports";
 import { afterAll, beforeAll, expect } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, type ConsumeMessage, connect, type Options } from "amqplib";
 import { startPublisher } from "../../src/index.ts";
+import { publisherSettings } from "../given.ts";
 
 /** The time of the publisher's clock in these tests, and of its valid events. */
 export const INBOX_TIME = new Date("2026-03-01T12:00:00.123Z");
+
+/** Notices stay in their table, where the tests read them. */
+export const INBOX_OPTIONS = {
+  clock: { ...machineClock, now: () => INBOX_TIME },
+  tuning: { noticeIntervalMs: 86_400_000 },
+};
 
 export const WINDOW_MS = 7 * 24 * 60 * 60_000;
 
@@ -35,19 +42,7 @@ export function useInbox(brokerOptions: TestBrokerOptions = {}) {
   beforeAll(async () => {
     const port = await freePort();
     metricsUrl = `http://127.0.0.1:${port}/metrics`;
-    service = await startPublisher(
-      {
-        HERALD_ENV: "development",
-        DATABASE_URL: db.url,
-        AMQP_URL: broker.url,
-        BROKER_NAMESPACE: broker.namespace,
-        HTTP_HOST: "127.0.0.1",
-        OPERATIONS_PORT: String(port),
-        LOG_LEVEL: "error",
-      },
-      // Notices stay in their table, where the tests read them.
-      { clock: { ...machineClock, now: () => INBOX_TIME }, tuning: { noticeIntervalMs: 86_400_000 } },
-    );
+    service = await startPublisher({ ...publisherSettings(db, broker), OPERATIONS_PORT: String(port) }, INBOX_OPTIONS);
     connection = await connect(broker.url);
     connection.on("error", () => {});
     channel = await connection.createConfirmChannel();
