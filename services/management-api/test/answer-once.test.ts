@@ -85,6 +85,15 @@ describe("a process that dies between taking a key and the answer", () => {
 });
 
 describe("work that fails", () => {
+  test("regression: a key of a process that died is free after PostgreSQL's clock was set back by an hour", async () => {
+    const now = clock.now();
+    const lockedUntil = new Date(now.getTime() + 3_600_000);
+    const taken = { ...request, targetId: randomUUID(), now, lockedUntil, forgottenAt: new Date(0) };
+    await takeIdempotencyKey(db.database.queries, taken);
+    const { answer } = await once()(request, async (target) => target);
+    expect(answer).toEqual({ id: taken.targetId, mayExist: true });
+  });
+
   test("a repetition may follow at once, and has the same id", async () => {
     let failed: Target | undefined;
     const fails = once()(request, async (target) => {

@@ -177,6 +177,22 @@ describe("the time of a catch-up", () => {
     expect(await catchUpOf(endpoint.id)).toMatchObject({ dueAt, againAt: null, priority: 1, completeTo: at.now() });
   });
 
+  test.each<[string, Mark]>([
+    ["that was asked for", {}],
+    ["whose publisher died", { dueAt: new Date(clock.now().getTime() + OPTIONS.leaseMs) }],
+    ["that is made for the second time", { againAt: new Date(clock.now().getTime() + MINUTE_MS) }],
+  ])(
+    "regression: a catch-up %s is made after PostgreSQL's clock was set back by an hour, and then rests",
+    async (_which, mark) => {
+      const at = clockAt(DAY_MS - 60 * MINUTE_MS);
+      const endpoint = await insertMarked({}, mark);
+      await insertEvents(endpoint.organizationId, 1);
+      expect(await run(at)).toBe(1);
+      const dueAt = new Date(at.now().getTime() + DAY_MS);
+      expect(await catchUpOf(endpoint.id)).toMatchObject({ dueAt, againAt: null, priority: 1 });
+    },
+  );
+
   test("the daily guard begins a day before the last pass, and not at the window's start", async () => {
     const at = clockAt(5 * DAY_MS);
     const completeTo = new Date(ROW_TIME.getTime() + 4 * DAY_MS);

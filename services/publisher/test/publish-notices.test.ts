@@ -94,6 +94,21 @@ async function insertNotice(row: Partial<Prisma.NoticeUncheckedCreateInput> = {}
   });
 }
 
+test.each([
+  ["made", 0],
+  ["taken by a publisher that died", MINUTE_MS],
+])(
+  "regression: a notice that was %s before PostgreSQL's clock was set back by an hour is published",
+  async (_how, leaseMs) => {
+    await insertNotice({ publishAt: new Date(ROW_TIME.getTime() + leaseMs) });
+    const notices = await listen("#");
+    clock.set(new Date(ROW_TIME.getTime() - HOUR_MS));
+    await run();
+    await eventually(() => expect(notices).toHaveLength(1));
+    expect(await waiting()).toEqual([]);
+  },
+);
+
 test("a notice has endpoint, reason and the attempts behind it, as its schema says", async () => {
   const { prisma } = db.database;
   const endpoint = await insertEndpoint(prisma);

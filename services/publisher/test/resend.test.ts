@@ -88,6 +88,17 @@ async function toTheEnd(endpoint: Endpoint, id: string): Promise<void> {
 const withPages = (steps: Parameters<typeof queriesAround>[2]) =>
   queriesAround(db.database.queries, "scanned as", steps);
 
+test("regression: a resend goes on after PostgreSQL's clock was set back by an hour, also one whose publisher died", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  await giveUp(endpoint, 3);
+  const startedAt = clock.now();
+  const { id } = await start(endpoint, { startedAt, dueAt: new Date(startedAt.getTime() + LEASE_MS) });
+  clock.set(new Date(startedAt.getTime() - HOUR_MS));
+  await run();
+  expect(await resendOf(id)).toMatchObject({ state: "finished" });
+  expect(await madeFor(endpoint)).toHaveLength(3);
+});
+
 describe("the deliveries of a resend", () => {
   test("a delivery that expired without an attempt is sent again as one that was exhausted, as long as it exists", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);

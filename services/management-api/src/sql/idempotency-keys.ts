@@ -1,4 +1,6 @@
+import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
+import { isOver } from "@herald/common/database/stored-times";
 
 export interface KeyToTake {
   organizationId: string;
@@ -48,7 +50,7 @@ export async function takeIdempotencyKey(queries: Queries, take: KeyToTake): Pro
         answer = null
       where known.created_at <= ${forgottenAt}::timestamptz
         or (
-          known.answer is null and known.locked_until <= ${now}::timestamptz and known.request_hash = excluded.request_hash
+          known.answer is null and ${isOver(Prisma.sql`known.locked_until`, now)} and known.request_hash = excluded.request_hash
         )
       returning target_id, locked_until
     )

@@ -1,4 +1,6 @@
+import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
+import { isOver } from "@herald/common/database/stored-times";
 import type { PageBounds, Work, WorkPage } from "./work.ts";
 
 /** An endpoint whose catch-up this process does now. */
@@ -31,7 +33,7 @@ export async function takeCatchUp(
     set due_at = ${leasedUntil}::timestamptz
     where endpoint_id = coalesce(
       (
-        select endpoint_id from catch_up where priority = 0 and due_at <= ${now}::timestamptz
+        select endpoint_id from catch_up where priority = 0 and due_at < 'infinity' and ${isOver(Prisma.sql`due_at`, now)}
         order by due_at limit 1 for update skip locked
       ),
       (
@@ -70,6 +72,7 @@ export async function backfill(
   { endpointId, leasedUntil, after }: Work & { after: string },
   { pageSize, now, renewedUntil }: PageBounds,
 ): Promise<BackfilledPage> {
+  const waits = Prisma.sql`not ${isOver(Prisma.sql`again_at`, now)}`;
   const [row] = await queries.$queryRaw<BackfilledPage[]>`
     with endpoint as materialized (
       select id, organization_id, events, enabled from webhook_endpoint where id = ${endpointId}::uuid
@@ -101,11 +104,11 @@ export async function backfill(
         due_at = case
           when not enabled then 'infinity'
           when not ended then ${renewedUntil}::timestamptz
-          when again_at > ${now}::timestamptz then again_at
+          when ${waits} then again_at
           else ${now}::timestamptz + interval '24 hours'
         end,
-        priority = case when not ended or not enabled or again_at > ${now}::timestamptz then priority else 1 end,
-        again_at = case when not enabled or again_at > ${now}::timestamptz then again_at end,
+        priority = case when not ended or not enabled or ${waits} then priority else 1 end,
+        again_at = case when not enabled or ${waits} then again_at end,
         complete_to = case when ended and enabled then ${now}::timestamptz else complete_to end
       from progress, endpoint
       where endpoint_id = ${endpointId}::uuid and due_at = ${leasedUntil}::timestamptz

@@ -1,5 +1,7 @@
+import { Prisma } from "@herald/common/database/generated/client";
 import { noticeId } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
+import { isOver } from "@herald/common/database/stored-times";
 import type { NoticeAttempt, NoticeType } from "@herald/contracts";
 
 /** States of given-up deliveries, which have a notice. */
@@ -110,7 +112,7 @@ export async function takeNotices(
       set publish_at = ${leasedUntil}::timestamptz
       where id in (
         select id from notice
-        where publish_at <= ${now}::timestamptz
+        where ${isOver(Prisma.sql`publish_at`, now)}
         order by publish_at, id
         limit ${limit}
         for update skip locked

@@ -1,5 +1,7 @@
+import { Prisma } from "@herald/common/database/generated/client";
 import { firstIdAt, lastIdAt, timeOf } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
+import { isOver } from "@herald/common/database/stored-times";
 import { neverSentAgain, wasGivenUp } from "@herald/common/history/sql/never-got";
 import type { ResendState } from "@herald/contracts";
 import type { Work } from "./work.ts";
@@ -24,7 +26,7 @@ export async function takeResend(
     set due_at = ${leasedUntil}::timestamptz
     where id = (
       select id from resend
-      where due_at <= ${now}::timestamptz
+      where ${isOver(Prisma.sql`due_at`, now)}
       order by due_at
       limit 1
       for update skip locked
