@@ -99,11 +99,11 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
     const services = new Map<ServiceLabel, SupervisedService>();
     const ownEnds: History["ownEnds"] = [];
     const standstills: History["standstills"] = [];
-    /** The time of a line is by the service's own clock, which a fault may have set. */
+    /** Also of a clock that was set: the service can't tell the two apart. The time of the line is by that clock. */
     const noticeStandstill = (target: string, line: string) => {
       const [, gapMs] = /"byMonotonicClockMs":(\d+),.*"this process stood still/.exec(line) ?? [];
       const until = Date.now();
-      if (Number(gapMs) > 1_000) standstills.push({ kind: "stood-still", target, from: until - Number(gapMs), until });
+      if (gapMs) standstills.push({ kind: "stood-still", target, from: until - Number(gapMs), until });
     };
     // One after the other: at once they would take each other's time to get ready.
     for (const label of SERVICES) {
