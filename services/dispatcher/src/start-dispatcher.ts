@@ -2,18 +2,17 @@ import type { Environment } from "@herald/common/config/read-config";
 import { openProcess, type StartOptions } from "@herald/common/service/open-process";
 import { factsOf } from "@herald/common/service/processes";
 import type { Service } from "@herald/common/service/run-service";
-import { createAttempts } from "./attempt/attempt-delivery.ts";
+import { createMakeAttempt } from "./attempt/make-attempt.ts";
+import { createQuarantine } from "./attempt/quarantine.ts";
 import { type DispatcherTuning, dispatcherSettings, FAILING_AFTER_FAILURES, readDispatcherConfig } from "./config.ts";
 import { createMetrics } from "./metrics.ts";
 import { createOutage } from "./outage/outage.ts";
 import { watchStandstill } from "./outage/standstill.ts";
-import { createReadBacklog } from "./owner/backlog.ts";
 import { createManualDeliveries } from "./owner/manual-deliveries.ts";
 import { consumeMessages } from "./owner/messages.ts";
 import { createOwner } from "./owner/owner.ts";
-import { createQuarantine } from "./owner/quarantine.ts";
+import { createReadBacklog } from "./owner/read-backlog.ts";
 import { reader } from "./owner/reader.ts";
-import { createServe } from "./owner/serve.ts";
 import { startSweep } from "./owner/sweep.ts";
 import { createHealthQueue } from "./settle/health-queue.ts";
 import { startRates } from "./settle/rates.ts";
@@ -48,60 +47,43 @@ export async function startDispatcher(
   const { queries } = service.database;
   const metrics = createMetrics(service.registry);
   const stopping = new AbortController();
-  const parts = { queries, clock, metrics, tracing, log, signal: stopping.signal };
+  const basics = { queries, clock, metrics, tracing, log, signal: stopping.signal };
   const { ENDPOINT_CONCURRENCY: concurrency, DISABLE_AFTER_FAILURES: disableAfter } = config;
 
   const standstill = watchStandstill(log);
-  const outage = createOutage({ ...parts, probe, standstill, others: someReceivers(parts) });
-  const shards = createShards(parts, { id, isAble: () => !secrets.isKeyMissing(), outageSince: outage.since });
-  const quarantine = createQuarantine(parts);
-  const health = createHealthQueue(parts, { pausesMs, failingAfter: FAILING_AFTER_FAILURES, disableAfter });
-  const rates = startRates(parts, { intervalMs: ratesIntervalMs });
-  const settlements = createSettleQueue({ ...parts, health, rates });
-  const mayBegin = () => !outage.isOn();
-  const { latestDue } = schedule;
-  const serve = createServe({
-    attempts: createAttempts({ ...parts, sender, outage, secrets, schedule }),
-    log,
-    quarantine,
-    epochOf: shards.epochOf,
-    mayBegin,
+  const outage = createOutage({ ...basics, probe, standstill, others: someReceivers(basics) });
+  const shards = createShards(basics, { id, isAble: () => !secrets.isKeyMissing(), outageSince: outage.since });
+  const health = createHealthQueue(basics, { pausesMs, failingAfter: FAILING_AFTER_FAILURES, disableAfter });
+  const rates = startRates(basics, { intervalMs: ratesIntervalMs });
+  const settlements = createSettleQueue({ ...basics, health, rates });
+  const quarantine = createQuarantine(basics);
+  const parts = { ...basics, sender, secrets, schedule, outage, shards, health, settlements, quarantine };
+  const makeAttempt = createMakeAttempt({
+    ...parts,
     // Few at once: as text they take memory beyond the budget of bytes, for a moment.
     readBody: reader(
       parts,
       { words: "bodies can't be read; they wait for PostgreSQL", maxItems: 16 },
       (deliveries: readonly Delivery[]) => readBodies(queries, deliveries),
     ),
-    settle: settlements.settle,
   });
   const owner = createOwner(
     {
-      clock,
-      metrics,
-      quarantine,
-      latestDue,
-      shards,
-      mayBegin,
+      ...parts,
+      makeAttempt,
       readBacklog: createReadBacklog(parts, { perEndpoint: concurrency }),
       readConfiguration: reader(
         parts,
         { words: "endpoints can't be read; deliveries to them wait for PostgreSQL", maxItems: 500 },
         (endpointIds: readonly string[]) => readConfiguration(queries, endpointIds, clock.now()),
       ),
-      isHealthPending: health.has,
-      isWriting: settlements.isWriting,
-      serve,
-      log,
     },
     { concurrency, ratePerSecond: config.ENDPOINT_RATE, newOwnerMs, breaker: { pausesMs, disableAfter }, bounds },
   );
-  const manual = createManualDeliveries(
-    { queries, owner, epochOf: shards.epochOf, log },
-    { concurrency: bounds.manualDeliveries },
-  );
-  const messages = consumeMessages(id, { broker, handedOver: owner.handedOver, changed: owner.changed, manual, log });
+  const manual = createManualDeliveries({ ...parts, owner }, { concurrency: bounds.manualDeliveries });
+  const messages = consumeMessages(id, { broker, owner, manual, log });
   service.localOwners.set(id, owner.handedOver);
-  const sweep = startSweep({ ...parts, owner, owned: shards.owned, latestDue }, sweepIntervalMs);
+  const sweep = startSweep({ ...parts, owner }, sweepIntervalMs);
   outage.onReturn(owner.wake);
   // Only once the time is known, since the time decides what is due.
   void service.timeKnown.then(() => {

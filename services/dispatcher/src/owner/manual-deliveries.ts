@@ -2,6 +2,7 @@ import type { Queries } from "@herald/common/database/queries";
 import { shardOf } from "@herald/common/database/shards";
 import type { Log } from "@herald/common/telemetry/log";
 import type { ManualRequest } from "@herald/contracts";
+import type { Shards } from "../shards/shards.ts";
 import { describeDeliveries } from "../sql/describe-deliveries.ts";
 import { readDueRow } from "../sql/read-due.ts";
 import type { Owner } from "./owner.ts";
@@ -45,7 +46,7 @@ export function manualCaps(concurrency: number) {
 interface Parts {
   queries: Queries;
   owner: Pick<Owner, "manual">;
-  epochOf: (shard: number) => number | undefined;
+  shards: Pick<Shards, "epochOf">;
   log: Log;
 }
 
@@ -57,7 +58,7 @@ interface Parts {
  * @returns whether a delivery was attempted, when that is settled. Never rejects: a delivery that was not is due some seconds later
  */
 export function createManualDeliveries(
-  { queries, owner, epochOf, log }: Parts,
+  { queries, owner, shards, log }: Parts,
   { concurrency }: { concurrency: number },
 ): (request: ManualRequest, traceparent: string | null) => Promise<boolean> {
   const caps = manualCaps(concurrency);
@@ -66,7 +67,7 @@ export function createManualDeliveries(
     { deliveryId, endpointId, organizationId, dueAtUtc }: ManualRequest,
     traceparent: string | null,
   ): Promise<boolean> {
-    const epoch = epochOf(shardOf(endpointId));
+    const epoch = shards.epochOf(shardOf(endpointId));
     if (epoch === undefined) return false;
     const row = await readDueRow(queries, { endpointId, deliveryId, dueAt: new Date(dueAtUtc), epoch });
     const [delivery] = row ? await describeDeliveries(queries, [row]) : [];

@@ -1,11 +1,12 @@
 import type { Broker, Consumer, IncomingMessage } from "@herald/common/broker/broker";
 import type { Log } from "@herald/common/telemetry/log";
-import { type EndpointChanged, type HandOver, isUuid, type ManualReply, type ManualRequest } from "@herald/contracts";
+import type { EndpointChanged, HandOver, ManualReply, ManualRequest } from "@herald/contracts";
+import { isHandOver, isId, isTarget, isTime, type Target } from "./hand-over.ts";
+import type { Owner } from "./owner.ts";
 
 interface Parts {
   broker: Broker;
-  handedOver: (handOver: HandOver) => void;
-  changed: (change: EndpointChanged) => void;
+  owner: Pick<Owner, "handedOver" | "changed">;
   /** Resolves with whether the delivery was attempted; never rejects. */
   manual: (request: ManualRequest, traceparent: string | null) => Promise<boolean>;
   log: Log;
@@ -19,7 +20,7 @@ const PREFETCH = 500;
  * is due. A forged one would: its deliveries are signed and sent. So hand-overs count only from the exchange to which publishers alone may write, and
  * the other messages only from the management API's.
  */
-export function consumeMessages(ownerId: string, { broker, handedOver, changed, manual, log }: Parts): Consumer {
+export function consumeMessages(ownerId: string, { broker, owner, manual, log }: Parts): Consumer {
   const { dispatchExchange, requestsExchange } = broker.names;
 
   async function answer(request: ManualRequest, message: IncomingMessage): Promise<void> {
@@ -35,37 +36,12 @@ export function consumeMessages(ownerId: string, { broker, handedOver, changed, 
       message.ack();
       const content = readJson<HandOver & EndpointChanged & ManualRequest>(message.content);
       const { exchange } = message;
-      if (exchange === dispatchExchange && isHandOver(content)) handedOver(content);
-      else if (exchange === requestsExchange && isChange(content)) changed(content);
+      if (exchange === dispatchExchange && isHandOver(content)) owner.handedOver(content);
+      else if (exchange === requestsExchange && isChange(content)) owner.changed(content);
       else if (exchange === requestsExchange && isManual(content)) void answer(content, message);
       else log.warn("a message was dropped: it can't be read, or came through a wrong exchange", { exchange });
     },
   });
-}
-
-// PostgreSQL writes ids in lower case, and the owner's maps have that text as their key.
-const isId = (value: unknown): value is string => isUuid(value) && value === value.toLowerCase();
-
-type Target = { endpointId: string; organizationId: string };
-const isTarget = (value: Partial<Target> | null) =>
-  isId(value?.endpointId) && typeof value?.organizationId === "string";
-
-function isHandOver(content: Partial<HandOver>): content is HandOver {
-  const { stored, events, deliveries, work } = content;
-  return (
-    typeof stored === "boolean" &&
-    Array.isArray(events) &&
-    events.every(isEvent) &&
-    Array.isArray(deliveries) &&
-    deliveries.every((each) => isTarget(each) && isId(each.deliveryId) && isTime(each.readAtUtc)) &&
-    Array.isArray(work) &&
-    work.every(isTarget)
-  );
-}
-
-function isEvent(event: Partial<HandOver["events"][number]> | null): boolean {
-  if (typeof event?.body !== "string" || typeof event.eventType !== "string") return false;
-  return isId(event.key) && isTime(event.receivedAtUtc);
 }
 
 function isChange(content: Partial<Target> & { kind?: string }): content is EndpointChanged {
@@ -76,10 +52,6 @@ function isManual(
   content: Partial<Target> & { kind?: string; deliveryId?: string; dueAtUtc?: string },
 ): content is ManualRequest {
   return content.kind === "manual" && isTarget(content) && isId(content.deliveryId) && isTime(content.dueAtUtc);
-}
-
-function isTime(value: unknown): value is string {
-  return typeof value === "string" && !Number.isNaN(Date.parse(value));
 }
 
 /** The fields of a message from the broker. An unreadable message loses no delivery: PostgreSQL knows what is due. */

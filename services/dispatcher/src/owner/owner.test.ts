@@ -4,14 +4,17 @@ import type { HandOver } from "@herald/contracts";
 import { type SteeredClock, steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
+import type { Attempt } from "../attempt/make-attempt.ts";
+import type { Outcome } from "../attempt/outcome.ts";
+import { createEndpoints } from "../endpoint/endpoints.ts";
+import type { BacklogPage } from "../endpoint/line.ts";
+import { createMemory } from "../endpoint/memory.ts";
 import { createMetrics } from "../metrics.ts";
 import { retrySchedule } from "../settle/retry-schedule.ts";
 import type { Delivery, DueRow } from "../sql/describe-deliveries.ts";
 import type { Configuration } from "../sql/read-configuration.ts";
-import type { BacklogDemand, BacklogPage } from "./backlog.ts";
-import { createEndpoints } from "./endpoint.ts";
 import { createOwner, type OwnerOptions } from "./owner.ts";
-import type { Begun, Served } from "./serve.ts";
+import type { BacklogDemand } from "./read-backlog.ts";
 
 const OPTIONS: OwnerOptions = {
   concurrency: 4,
@@ -38,7 +41,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
   const made = new Map<string, number>();
   /** For each first attempt, whether its delivery had waited for its receiver. */
   const waited: boolean[] = [];
-  const inFlight = new Map<string, Begun>();
+  const inFlight = new Map<string, Attempt>();
   const ofEndpoint = new Map<string, number>();
   const most = { all: 0, endpoint: 0, twice: 0, inTurn: 0 };
   /** Attempts that began in this turn of the event loop. */
@@ -102,8 +105,8 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     return { configuration, configuredAt };
   }
 
-  async function serve(begun: Begun): Promise<Served> {
-    const { delivery, over } = begun;
+  async function makeAttempt(attempt: Attempt): Promise<Outcome> {
+    const { delivery, over } = attempt;
     const { deliveryId, endpointId: id } = delivery;
     if (inFlight.has(deliveryId)) most.twice++;
     if (inTurn++ === 0) {
@@ -112,13 +115,13 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
       });
     }
     most.inTurn = Math.max(most.inTurn, inTurn);
-    inFlight.set(deliveryId, begun);
+    inFlight.set(deliveryId, attempt);
     ofEndpoint.set(id, (ofEndpoint.get(id) ?? 0) + 1);
     most.all = Math.max(most.all, inFlight.size);
     most.endpoint = Math.max(most.endpoint, ofEndpoint.get(id) ?? 0);
     const isOver = () => ofEndpoint.set(id, (ofEndpoint.get(id) ?? 0) - 1);
     const end = () => inFlight.delete(deliveryId);
-    const configuration = await begun.configuration();
+    const configuration = await attempt.configuration();
     if (configuration === undefined) {
       isOver();
       end();
@@ -127,7 +130,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     if (delivery.arrived && delivery.arrived.revision !== String(configuration.revision)) {
       isOver();
       end();
-      return { kind: "unsure" };
+      return { kind: "left", forMs: 0 };
     }
     const took = tookMs(id);
     await later(took);
@@ -139,7 +142,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     }
     const key = `${deliveryId}/${delivery.attempts}`;
     made.set(key, (made.get(key) ?? 0) + 1);
-    if (delivery.attempts === 0) waited.push(begun.waitedForReceiver);
+    if (delivery.attempts === 0) waited.push(attempt.keptWaiting);
     isOver();
     over(took);
     await later(3);
@@ -165,19 +168,18 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     {
       clock,
       metrics: createMetrics(createRegistry("test")),
-      quarantine: { has: () => false },
-      latestDue: retrySchedule([RETRY_MS]).latestDue,
+      schedule: retrySchedule([RETRY_MS]),
       shards: {
         epochOf: (shard) => (lost.has(shard) ? undefined : 1),
         ownedMs: () => set.ownedMs,
         becameIdle: (shard) => void idle.push(shard),
       },
-      mayBegin: () => true,
+      outage: { isOn: () => false },
       readBacklog,
       readConfiguration,
-      isHealthPending: () => false,
-      isWriting: () => set.isWriting,
-      serve,
+      health: { has: () => false },
+      settlements: { isWriting: () => set.isWriting },
+      makeAttempt,
       log: { error: (_line, fields) => void errors.push(fields?.endpointId) },
     },
     { ...OPTIONS, ...options },
@@ -376,7 +378,7 @@ test.each(["the message says so", "a sweep finds its new revision"])(
     const { owner, store, sweep, pass, made, edit, inFlight, clock, set } = world();
     set.ending = ({ deliveryId }) => {
       const failure = { startedAt: clock.now(), durationMs: 1, retryAfterMs: 900_000, manual: false };
-      if (made.size === 0) inFlight.get(deliveryId)?.endpoint.breaker?.failed(failure);
+      if (made.size === 0) inFlight.get(deliveryId)?.endpoint.gate.breaker.failed(failure);
       return "failed";
     };
     owner.handedOver(store(endpointId(1)));
@@ -605,18 +607,18 @@ test("regression: 10,000 failing endpoints of one organization hold up no retry 
 
 test("regression: beyond 10,000 endpoints the one without an attempt that was used longest ago is forgotten, also if it fails", () => {
   const dropped: string[] = [];
-  const endpoints = createEndpoints(
-    () => undefined,
-    ({ id }) => void dropped.push(id),
-  );
+  const clock = steeredClock(START);
+  const memory = createMemory(0, clock.monotonicMs);
+  const times = { nowMs: () => 0, isDue: () => false };
+  const endpoints = createEndpoints({ clock, memory, times, gate: OPTIONS }, ({ id }) => void dropped.push(id));
   const ids = Array.from(
     { length: 10_003 },
     (_, index) => `0190a1b2-0000-7000-8001-${String(index).padStart(12, "0")}`,
   );
   for (const id of ids) {
     const endpoint = endpoints.of(id, "organization");
-    endpoint.nextDueMs = 0;
-    if (id === ids[1]) endpoint.inFlight = 1;
+    endpoint.line.found({ dueAt: START }, { crashed: false });
+    if (id === ids[1]) endpoint.gate.begin({ manual: false });
   }
   expect([dropped, endpoints.all().length]).toEqual([[ids[0], ids[2]], 10_001]);
 });

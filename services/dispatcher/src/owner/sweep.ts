@@ -3,7 +3,9 @@ import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import { type Repetition, repeat } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
+import type { RetrySchedule } from "../settle/retry-schedule.ts";
 import type { TakenShard } from "../shards/ownership.ts";
+import type { Shards } from "../shards/shards.ts";
 import { findEndpointsWithWork } from "../sql/sweep.ts";
 import type { Owner } from "./owner.ts";
 
@@ -12,9 +14,8 @@ interface Parts {
   clock: Clock;
   log: Log;
   owner: Pick<Owner, "found">;
-  /** The shards that this dispatcher owns. */
-  owned: () => number[];
-  latestDue: (now: Date) => Date;
+  shards: Pick<Shards, "owned">;
+  schedule: Pick<RetrySchedule, "latestDue">;
 }
 
 /** Shards of one statement: an eighth of all work if Herald has a single dispatcher. */
@@ -27,13 +28,13 @@ const REST_FACTOR = 9;
 const AHEAD_MS = 10_000;
 
 /** Finds work without a message: retries of an owner before, and work whose message was lost. */
-export function startSweep({ queries, clock, log, owner, owned, latestDue }: Parts, intervalMs: number) {
+export function startSweep({ queries, clock, log, owner, shards: { owned }, schedule }: Parts, intervalMs: number) {
   /** The shards that were taken since the last sweep; true if their owner died. */
   let fresh = new Map<number, boolean>();
 
   async function look(shards: readonly number[], crashed: ReadonlySet<number>): Promise<void> {
     const now = clock.now();
-    const bounds = { dueBy: new Date(now.getTime() + AHEAD_MS), latestDue: latestDue(now) };
+    const bounds = { dueBy: new Date(now.getTime() + AHEAD_MS), latestDue: schedule.latestDue(now) };
     owner.found(await findEndpointsWithWork(queries, shards, bounds), { crashed });
   }
 

@@ -1,5 +1,5 @@
 import type { FailureKind } from "@herald/contracts";
-import { afterFailure, endOf, type FailureRun } from "../admission/failure-run.ts";
+import { afterFailure, endOf, type FailureRun } from "../endpoint/failure-run.ts";
 import type { Settlement } from "../sql/settle.ts";
 
 /** The failures in an endpoint's row. */

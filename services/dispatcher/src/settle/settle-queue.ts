@@ -36,6 +36,8 @@ const GATHER = { items: 100, forMs: 40, isAwaited: ({ settlement }: Ended) => se
 /** Everything is kept for longer: RETENTION_DAYS is at least a day more than PUBLICATION_WINDOW_DAYS. */
 const KEPT_MS = 24 * 60 * 60_000;
 
+export type SettleQueue = ReturnType<typeof createSettleQueue>;
+
 /** An attempt to be settled. */
 interface Ended {
   settlement: Settlement;

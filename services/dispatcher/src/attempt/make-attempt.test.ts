@@ -4,15 +4,14 @@ import { createRegistry } from "@herald/common/telemetry/metrics";
 import { answered } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { describe, expect, test } from "@jest/globals";
-import { createBreaker } from "../admission/breaker.ts";
-import { createAttempts } from "../attempt/attempt-delivery.ts";
+import { Endpoint } from "../endpoint/endpoint.ts";
+import { createMemory } from "../endpoint/memory.ts";
 import { createMetrics } from "../metrics.ts";
 import { retrySchedule } from "../settle/retry-schedule.ts";
 import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { Configuration } from "../sql/read-configuration.ts";
 import type { Settlement } from "../sql/settle.ts";
-import { newEndpoint } from "./endpoint.ts";
-import { createServe } from "./serve.ts";
+import { createMakeAttempt } from "./make-attempt.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
 const ID = "0190a1b2-0000-7000-8000-000000000001";
@@ -21,7 +20,7 @@ const secrets = secretBox(newSealingKeys("test").SECRET_KEYS);
 const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
 
 /** Makes one attempt, and returns what happened. */
-async function serveOne({
+async function makeOne({
   statusCode = 200,
   retryAfterMs = null as number | null,
   whose = "theirs" as "theirs" | "ours",
@@ -37,41 +36,41 @@ async function serveOne({
 } = {}) {
   const clock = steeredClock(NOW);
   const seen = { sentTo: [] as string[], settled: [] as Settlement[], calls: [] as string[] };
-  const serve = createServe({
-    attempts: createAttempts({
-      sender: {
-        async send({ url, secret }) {
-          seen.sentTo.push(`${url} ${secret}`);
-          const answer = { ...answered(statusCode === 200), statusCode, retryAfterMs };
-          return { reached: true, startedAt: NOW, durationMs: 2_500, ...answer };
-        },
-        async close() {},
+  const makeAttempt = createMakeAttempt({
+    sender: {
+      async send({ url, secret }) {
+        seen.sentTo.push(`${url} ${secret}`);
+        const answer = { ...answered(statusCode === 200), statusCode, retryAfterMs };
+        return { reached: true, startedAt: NOW, durationMs: 2_500, ...answer };
       },
-      outage: { judge: async () => whose },
-      secrets,
-      schedule: retrySchedule([60_000]),
-      clock,
-      metrics: createMetrics(createRegistry("test")),
-      log,
-    }),
+      async close() {},
+    },
+    outage: { isOn: () => false, judge: async () => whose },
+    secrets,
+    schedule: retrySchedule([60_000]),
+    clock,
+    metrics: createMetrics(createRegistry("test")),
     log,
     quarantine: {
       begin: (id) => void seen.calls.push(`quarantine of ${id} begins`),
       end: (id) => void seen.calls.push(`quarantine of ${id} ends`),
     },
-    epochOf: () => epoch ?? undefined,
-    mayBegin: () => true,
+    shards: { epochOf: () => epoch ?? undefined },
     readBody: async () => (stored === null ? undefined : Buffer.from(stored)),
-    async settle(settlement, endsFailures) {
-      if (refused) throw new Error("refused");
-      seen.settled.push(settlement);
-      if (endsFailures) seen.calls.push("ends failures");
+    settlements: {
+      async settle(settlement, endsFailures) {
+        if (refused) throw new Error("refused");
+        seen.settled.push(settlement);
+        if (endsFailures) seen.calls.push("ends failures");
+      },
     },
   });
-  const endpoint = newEndpoint(ID, "organization", undefined);
+  const memory = createMemory(0, clock.monotonicMs);
+  const gate = { concurrency: 10, ratePerSecond: undefined, breaker: { pausesMs: [1_000], disableAfter: 5 } };
+  const times = { nowMs: () => NOW.getTime(), isDue: () => true };
+  const endpoint = new Endpoint(ID, "organization", { clock, memory, times, gate });
   const pausedUntil = failures > 0 ? new Date(NOW.getTime() + 3_000) : null;
-  const breaker = createBreaker(clock, { pausesMs: [1_000], disableAfter: 5 }, { failures, pausedUntil });
-  if (isHealthKnown) endpoint.breaker = breaker;
+  if (isHealthKnown) endpoint.gate.breaker.know({ failures, pausedUntil });
   const configuration: Configuration | null = ofConfiguration && {
     url: "https://receiver.test/",
     sealedSecret: secrets.seal("secret", ID),
@@ -96,94 +95,94 @@ async function serveOne({
     createdAt: NOW,
     ...ofDelivery,
   };
-  const served = await serve({
+  const outcome = await makeAttempt({
     endpoint,
     delivery,
     manual,
-    waitedForReceiver: false,
+    keptWaiting: false,
     configuration: () => {
-      endpoint.isGone = isLost;
-      endpoint.breaker ??= breaker;
+      if (isLost) endpoint.drop();
+      endpoint.gate.breaker.know({ failures, pausedUntil });
       return configuration ?? Promise.resolve(undefined);
     },
     over: (durationMs) => void seen.calls.push(`over after ${durationMs}`),
   });
-  return { ...seen, served, isFailing: breaker.isFailing() };
+  return { ...seen, outcome, isFailing: !endpoint.gate.breaker.isHealthy() };
 }
 
 test("an attempt is sent as its endpoint is configured, and settled in the epoch in which it began", async () => {
-  const { sentTo, settled, served, calls } = await serveOne();
+  const { sentTo, settled, outcome, calls } = await makeOne();
   expect(sentTo).toEqual(["https://receiver.test/ secret"]);
   expect(settled).toMatchObject([{ epoch: EPOCH, revision: 3n, attempt: 1, nextAttemptAt: null }]);
-  expect([served, calls]).toEqual([{ kind: "settled", nextAttemptAt: null }, ["over after 2500"]]);
+  expect([outcome, calls]).toEqual([{ kind: "settled", nextAttemptAt: null }, ["over after 2500"]]);
 });
 
 test("§8/delays a retry is due its delay after the end of the attempt", async () => {
   const nextAttemptAt = new Date(NOW.getTime() + 2_500 + 60_000);
-  expect((await serveOne({ statusCode: 500 })).served).toEqual({ kind: "settled", nextAttemptAt });
+  expect((await makeOne({ statusCode: 500 })).outcome).toEqual({ kind: "settled", nextAttemptAt });
 });
 
 test("a receiver that asks for it makes the wait for the retry longer", async () => {
-  const { settled } = await serveOne({ statusCode: 429, retryAfterMs: 300_000 });
+  const { settled } = await makeOne({ statusCode: 429, retryAfterMs: 300_000 });
   expect(settled).toMatchObject([{ nextAttemptAt: new Date(NOW.getTime() + 2_500 + 300_000) }]);
 });
 
 test("the breaker knows an attempt before the receiver is free for the next one, and a success ends failures", async () => {
-  expect((await serveOne({ statusCode: 500 })).isFailing).toBe(true);
-  const { isFailing, calls } = await serveOne({ failures: 1, manual: true });
+  expect((await makeOne({ statusCode: 500 })).isFailing).toBe(true);
+  const { isFailing, calls } = await makeOne({ failures: 1, manual: true });
   expect([isFailing, calls]).toEqual([false, ["over after 2500", "ends failures"]]);
 });
 
 describe("nothing is sent", () => {
   test("nothing is sent if another dispatcher has taken the shard meanwhile", async () => {
-    const { sentTo, served } = await serveOne({ epoch: null });
-    expect([sentTo, served]).toEqual([[], { kind: "put back", restMs: 0 }]);
+    const { sentTo, outcome } = await makeOne({ epoch: null });
+    expect([sentTo, outcome]).toEqual([[], { kind: "put back", restMs: 0 }]);
   });
 
   test("nothing is sent if the shard was lost while the configuration was read, though it is owned again", async () => {
-    const { sentTo, served } = await serveOne({ isLost: true });
-    expect([sentTo, served]).toEqual([[], { kind: "put back", restMs: 0 }]);
+    const { sentTo, outcome } = await makeOne({ isLost: true });
+    expect([sentTo, outcome]).toEqual([[], { kind: "put back", restMs: 0 }]);
   });
 
   test("nothing is sent if the endpoint's health was read only now, and it rests; a manual delivery is sent", async () => {
     const resting = { isHealthKnown: false, failures: 2 };
-    expect(await serveOne(resting)).toMatchObject({ sentTo: [], served: { kind: "put back" } });
-    expect(await serveOne({ ...resting, manual: true })).toMatchObject({ served: { kind: "settled" } });
+    expect(await makeOne(resting)).toMatchObject({ sentTo: [], outcome: { kind: "put back" } });
+    expect(await makeOne({ ...resting, manual: true })).toMatchObject({ outcome: { kind: "settled" } });
   });
 
   test("nothing is sent if the endpoint is disabled or deleted", async () => {
-    expect(await serveOne({ configuration: null })).toMatchObject({ sentTo: [], served: { kind: "not ours" } });
+    expect(await makeOne({ configuration: null })).toMatchObject({ sentTo: [], outcome: { kind: "not ours" } });
   });
 
   test("nothing is sent if the body is not stored any more", async () => {
-    const { sentTo, served } = await serveOne({ delivery: { body: null }, stored: null });
-    expect([sentTo, served]).toEqual([[], { kind: "left", forMs: 1_000 }]);
+    const { sentTo, outcome } = await makeOne({ delivery: { body: null }, stored: null });
+    expect([sentTo, outcome]).toEqual([[], { kind: "left", forMs: 1_000 }]);
   });
 });
 
 test("an attempt that failed for a reason of Herald's own is put back, and nothing is recorded or counted", async () => {
-  expect(await serveOne({ statusCode: 500, whose: "ours" })).toMatchObject({
+  expect(await makeOne({ statusCode: 500, whose: "ours" })).toMatchObject({
     settled: [],
     isFailing: false,
-    served: { kind: "put back", restMs: 1_000 },
+    outcome: { kind: "put back", restMs: 1_000 },
   });
 });
 
 test("a settlement that PostgreSQL refuses leaves its delivery to PostgreSQL", async () => {
-  expect((await serveOne({ refused: true })).served).toEqual({ kind: "left", forMs: 60_000 });
+  expect((await makeOne({ refused: true })).outcome).toEqual({ kind: "left", forMs: 60_000 });
 });
 
 test("a delivery that was interrupted nineteen times is sent, and one that was twenty times is given up without an attempt", async () => {
-  expect((await serveOne({ delivery: { interruptions: 19 } })).sentTo).toHaveLength(1);
-  const { sentTo, settled, isFailing } = await serveOne({ delivery: { interruptions: 20 } });
+  expect((await makeOne({ delivery: { interruptions: 19 } })).sentTo).toHaveLength(1);
+  const { sentTo, settled, isFailing } = await makeOne({ delivery: { interruptions: 20 } });
   expect([sentTo, isFailing]).toEqual([[], false]);
   expect(settled).toMatchObject([{ failureKind: "interrupted", nextAttemptAt: null }]);
 });
 
 test("a secret that can't be opened puts its endpoint under quarantine", async () => {
-  const damaged = await serveOne({ configuration: { sealedSecret: "damaged" } });
+  const damaged = await makeOne({ configuration: { sealedSecret: "damaged" } });
   expect(damaged).toMatchObject({ sentTo: [], calls: [`quarantine of ${ID} begins`], settled: [] });
 });
 test("a secret that opens again ends the quarantine", async () => {
-  expect((await serveOne({ configuration: { quarantined: true } })).calls).toContain(`quarantine of ${ID} ends`);
+  expect((await makeOne({ configuration: { quarantined: true } })).calls).toContain(`quarantine of ${ID} ends`);
 });

@@ -31,11 +31,8 @@ const FIRST_PROBE_MS = 10;
  * An endpoint that took its deliveries until now may get a few attempts during its pauses (half-open probes). They do not count as failures, and
  * without them an endpoint that refuses one delivery in ten would mostly rest.
  */
-export function createBreaker(
-  clock: Pick<Clock, "now">,
-  { pausesMs, disableAfter }: BreakerOptions,
-  stored: StoredHealth,
-) {
+export function createBreaker(clock: Pick<Clock, "now">, { pausesMs, disableAfter }: BreakerOptions) {
+  let isKnown = false;
   let run: FailureRun = HEALTHY;
   /** The endpoint was resumed, and no attempt has succeeded since. */
   let careful = false;
@@ -45,7 +42,6 @@ export function createBreaker(
   let probing = false;
   /** Stored failures alone do not set this: an endpoint may have as many and be enabled, if the setting was lowered. */
   let isOpenForGood = false;
-  take(stored);
 
   function take({ failures, pausedUntil }: StoredHealth): void {
     // The time of the failure itself is not known; its pause does not end before it.
@@ -55,6 +51,7 @@ export function createBreaker(
     probes = failures > 1 ? 0 : MAX_PROBES;
     probing = false;
     isOpenForGood = false;
+    isKnown = true;
   }
 
   const leftMs = (untilMs: number) => {
@@ -69,8 +66,9 @@ export function createBreaker(
   }
 
   return {
-    /** How many attempts may be in flight now: none, one, or no limit of the breaker's. */
+    /** How many attempts may be in flight now: none, one, or no limit of the breaker's. If the health is not known, one attempt finds it out. */
     limit(): number {
+      if (!isKnown) return 1;
       if (run.failures === 0) return careful ? 1 : Number.POSITIVE_INFINITY;
       return isOpenForGood || waitMs() > 0 ? 0 : 1;
     },
@@ -93,19 +91,25 @@ export function createBreaker(
       const asked = failure.retryAfterMs === null ? undefined : run.pausedUntil?.getTime();
       probeAtMs = asked ?? endOf(failure).getTime() + probeMs;
     },
-    succeeded(): void {
+    /** @returns whether that ends a run of failures */
+    succeeded(): boolean {
+      const wasFailing = run.failures > 0;
       run = HEALTHY;
       isOpenForGood = false;
       careful = false;
       probing = false;
       probes = Math.min(MAX_PROBES, probes + 1);
+      return wasFailing;
     },
-    /** Whether it has failures that a success would end. */
-    isFailing: () => run.failures > 0,
+    isKnown: () => isKnown,
     /** It failed as often as disables it: nothing begins until PostgreSQL says that it is enabled. */
     isOpenForGood: () => isOpenForGood,
-    /** Whether a new breaker would do the same. */
-    isHealthy: () => run.failures === 0 && !careful && probes === MAX_PROBES,
+    /** Whether nothing is known against the endpoint. */
+    isHealthy: () => isKnown && run.failures === 0 && !careful && probes === MAX_PROBES,
+    /** Takes the health that PostgreSQL has, unless one is known. */
+    know(stored: StoredHealth): void {
+      if (!isKnown) take(stored);
+    },
     /** Takes the health that PostgreSQL has, after a change of the endpoint. */
     reset(now: StoredHealth): void {
       careful = run.failures > 0 && now.failures === 0;

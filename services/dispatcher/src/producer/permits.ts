@@ -59,3 +59,19 @@ export function createPermits(total: number) {
     },
   };
 }
+
+/** Permits that are kept for endpoints whose rows are being read. */
+export function createReservations<Taker>() {
+  const reserved = new Map<Taker, Permit[]>();
+  return {
+    add: (taker: Taker, permit: Permit) => void reserved.set(taker, [...(reserved.get(taker) ?? []), permit]),
+    countOf: (taker: Taker) => reserved.get(taker)?.length ?? 0,
+    /** Takes one of them, for an attempt. */
+    take: (taker: Taker) => reserved.get(taker)?.pop(),
+    /** Gives back those that are left. */
+    end(taker: Taker): void {
+      for (const permit of reserved.get(taker) ?? []) permit.settled();
+      reserved.delete(taker);
+    },
+  };
+}

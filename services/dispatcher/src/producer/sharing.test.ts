@@ -1,10 +1,10 @@
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
+import { createRate } from "../endpoint/rate.ts";
 import { createByteBudget } from "./byte-budget.ts";
 import { createLatencies } from "./latencies.ts";
 import { createPermits, type Permit, type Permits, SPEEDS, type Speed } from "./permits.ts";
-import { createRate } from "./rate.ts";
 import { createTurns } from "./turns.ts";
 
 beforeEach(() => void jest.useFakeTimers({ now: 0 }));
@@ -87,21 +87,17 @@ test("a bounded number of latencies is kept: the endpoint with the oldest attemp
 
 test("while another organization waits, none has more than half of the bytes; alone it may have all, and one body always fits", () => {
   const bytes = createByteBudget(100);
-  expect([bytes.take("a", 40, false), bytes.take("a", 40, false), bytes.take("a", 40, false)]).toEqual([
-    true,
-    true,
-    false,
-  ]);
-  bytes.release("a", 40);
-  expect([bytes.take("a", 20, true), bytes.take("b", 60, true), bytes.take("b", 40, true)]).toEqual([
-    false,
-    true,
-    false,
-  ]);
-  bytes.release("a", 40);
-  bytes.release("b", 60);
-  expect([bytes.take("a", 1_000, true), bytes.take("b", 1, false)]).toEqual([true, false]);
-  expect(() => bytes.release("b", 1)).toThrow("More bytes are released than were taken.");
+  const [a, a2, b] = ["a", "a", "b"].map((organizationId, index) => ({ id: String(index), organizationId }));
+  if (!a || !a2 || !b) throw new Error("there are three");
+  expect([bytes.take(a, 40), bytes.take(a2, 40), bytes.take(a, 40)]).toEqual([true, true, false]);
+  expect(bytes.release(a, 40)).toEqual([a]);
+  expect([bytes.take(b, 61), bytes.take(a, 20), bytes.take(b, 60)]).toEqual([false, false, true]);
+  expect(bytes.release(a2, 40)).toEqual([b, a]);
+  bytes.release(b, 60);
+  expect([bytes.take(a, 1_000), bytes.take(b, 1)]).toEqual([true, false]);
+  bytes.leave(b);
+  expect(bytes.release(a, 1_000)).toEqual([]);
+  expect(() => bytes.release(b, 1)).toThrow("More bytes are released than were taken.");
 });
 
 const clock = steeredClock();

@@ -3,6 +3,7 @@ import type { Queries } from "@herald/common/database/queries";
 import { shrinkingBatches } from "@herald/common/database/shrinking";
 import { batcher } from "@herald/common/runtime/batcher";
 import type { Clock } from "@herald/common/runtime/clock";
+import type { BacklogPage, Reading } from "../endpoint/line.ts";
 import type { DispatcherMetrics } from "../metrics.ts";
 import { type Delivery, type DueRow, describeDeliveries } from "../sql/describe-deliveries.ts";
 import { type Demand, markInterrupted, readDue } from "../sql/read-due.ts";
@@ -15,19 +16,7 @@ interface Parts extends ReaderParts {
 }
 
 /** A request of an owner for rows of an endpoint's backlog. */
-export interface BacklogDemand extends Demand {
-  /** The endpoint's owner before died: deliveries that may have been in flight count an interruption first. */
-  mark: boolean;
-  /** Whether the delivery is due, and the owner does not have it in memory. */
-  isWanted: (row: DueRow) => boolean;
-}
-
-export interface BacklogPage {
-  /** The rows that were read, in their order, also known ones and those that are not due yet. */
-  rows: DueRow[];
-  /** The due deliveries that were not known. */
-  deliveries: Delivery[];
-}
+export type BacklogDemand = Demand & Reading;
 
 /** Endpoints of one statement. */
 const MAX_ENDPOINTS = 250;

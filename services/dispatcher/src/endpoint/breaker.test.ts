@@ -11,7 +11,7 @@ let clock: SteeredClock;
 let breaker: Breaker;
 beforeEach(() => {
   clock = steeredClock();
-  breaker = createBreaker(clock, OPTIONS, STORED_WELL);
+  breaker = breakerWith(STORED_WELL);
 });
 
 const inSeconds = (seconds: number) => new Date(clock.now().getTime() + seconds * 1_000);
@@ -24,6 +24,12 @@ function fail(override: Partial<Failure> = {}): void {
   breaker.failed({ startedAt, durationMs: 1, retryAfterMs: null, manual: false, ...override });
 }
 
+function breakerWith(stored: StoredHealth): Breaker {
+  const created = createBreaker(clock, OPTIONS);
+  created.know(stored);
+  return created;
+}
+
 /** Passes the time until an attempt may begin. Returns how long that took. */
 function wait(): number {
   const waitMs = breaker.waitMs();
@@ -32,7 +38,7 @@ function wait(): number {
 }
 
 test("an endpoint whose stored health has failures rests until its pause is over, and has one attempt then", () => {
-  breaker = createBreaker(clock, OPTIONS, { failures: 2, pausedUntil: inSeconds(2) });
+  breaker = breakerWith({ failures: 2, pausedUntil: inSeconds(2) });
   expect([breaker.limit(), breaker.waitMs()]).toEqual([0, 2_000]);
   clock.advance(1_999);
   expect(breaker.limit()).toBe(0);
@@ -41,7 +47,7 @@ test("an endpoint whose stored health has failures rests until its pause is over
 });
 
 test.each<[string, () => void]>([
-  ["stored", () => (breaker = createBreaker(clock, OPTIONS, { failures: 1, pausedUntil: inSeconds(3_600) }))],
+  ["stored", () => (breaker = breakerWith({ failures: 1, pausedUntil: inSeconds(3_600) }))],
   [
     "known",
     () => {
@@ -84,12 +90,12 @@ test("an endpoint that was resumed has one attempt until a success", () => {
 });
 
 test("an endpoint that is enabled is asked, whatever the number of its stored failures: the setting may be new", () => {
-  breaker = createBreaker(clock, OPTIONS, { failures: 7, pausedUntil: inSeconds(-1) });
+  breaker = breakerWith({ failures: 7, pausedUntil: inSeconds(-1) });
   expect([breaker.limit(), breaker.isOpenForGood()]).toEqual([1, false]);
 });
 
 test("a success lifts the pause at once", () => {
-  breaker = createBreaker(clock, OPTIONS, { failures: 3, pausedUntil: inSeconds(4) });
+  breaker = breakerWith({ failures: 3, pausedUntil: inSeconds(4) });
   breaker.succeeded();
   expect([breaker.limit(), breaker.waitMs()]).toEqual([NO_LIMIT, 0]);
 });

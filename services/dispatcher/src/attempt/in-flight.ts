@@ -1,0 +1,80 @@
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { DispatcherMetrics, Source } from "../metrics.ts";
+import { type Permit, SLOW_MS } from "../producer/permits.ts";
+import type { Producer } from "../producer/producer.ts";
+import type { Shards } from "../shards/shards.ts";
+import type { Delivery } from "../sql/describe-deliveries.ts";
+import type { Attempt, MakeAttempt } from "./make-attempt.ts";
+import { follow, type Outcome } from "./outcome.ts";
+
+interface Parts {
+  makeAttempt: MakeAttempt;
+  configurationOf: (endpoint: Endpoint) => ReturnType<Attempt["configuration"]>;
+  metrics: Pick<DispatcherMetrics, "begin">;
+  producer: Pick<Producer, "offer" | "schedule" | "settled" | "took">;
+  shards: Pick<Shards, "becameIdle">;
+}
+
+export type InFlight = ReturnType<typeof createInFlight>;
+
+/** The attempts in flight, each from its beginning until it is settled. */
+export function createInFlight({ makeAttempt, configurationOf, metrics, producer, shards }: Parts) {
+  const ofShard = new Map<number, number>();
+  const attempts = new Set<Promise<void>>();
+
+  return {
+    /** Begins an attempt. Resolves when it is settled; never rejects. */
+    begin(endpoint: Endpoint, delivery: Delivery, permit: Permit, source: Source): Promise<Outcome> {
+      const { gate, shard } = endpoint;
+      const manual = source === "manual";
+      const offer = () => producer.offer(endpoint);
+      const counted = metrics.begin(source);
+      let isOver = false;
+      let isSlow = false;
+      gate.begin({ manual });
+      ofShard.set(shard, (ofShard.get(shard) ?? 0) + 1);
+      const slow = setTimeout(() => {
+        isSlow = true;
+        gate.slow();
+        permit.slow();
+        offer();
+        producer.schedule();
+      }, SLOW_MS);
+
+      function over(durationMs?: number): void {
+        if (isOver) return;
+        isOver = true;
+        clearTimeout(slow);
+        if (durationMs !== undefined) producer.took(endpoint, durationMs);
+        permit.ended();
+        gate.over({ wasSlow: isSlow });
+        offer();
+      }
+
+      const keptWaiting = endpoint.keptWaiting(delivery);
+      const configuration = () => configurationOf(endpoint);
+      const made = makeAttempt({ endpoint, delivery, manual, keptWaiting, configuration, over });
+      const settled = made.then((outcome) => {
+        over();
+        counted();
+        attempts.delete(settled);
+        producer.settled(endpoint, delivery, permit);
+        follow(outcome, endpoint, delivery, offer);
+        const left = (ofShard.get(shard) ?? 1) - 1;
+        if (left > 0) ofShard.set(shard, left);
+        else {
+          ofShard.delete(shard);
+          shards.becameIdle(shard);
+        }
+      });
+      attempts.add(settled);
+      return made;
+    },
+    /** Attempts of the shard that are not settled. */
+    ofShard: (shard: number) => ofShard.get(shard) ?? 0,
+    /** Resolves when nothing is in flight. */
+    async idle(): Promise<void> {
+      while (attempts.size > 0) await Promise.all(attempts);
+    },
+  };
+}

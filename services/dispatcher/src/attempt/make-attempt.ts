@@ -1,0 +1,206 @@
+import { ARRIVAL } from "@herald/common/broker/arrival";
+import type { Clock } from "@herald/common/runtime/clock";
+import type { Log } from "@herald/common/telemetry/log";
+import type { Tracing } from "@herald/common/telemetry/tracing";
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import { endOf } from "../endpoint/failure-run.ts";
+import type { DispatcherMetrics } from "../metrics.ts";
+import type { Outage } from "../outage/outage.ts";
+import { isEndpointsFailure } from "../settle/health.ts";
+import type { RetrySchedule } from "../settle/retry-schedule.ts";
+import type { SettleQueue } from "../settle/settle-queue.ts";
+import type { Shards } from "../shards/shards.ts";
+import type { Body, Delivery } from "../sql/describe-deliveries.ts";
+import type { Configuration } from "../sql/read-configuration.ts";
+import type { Settlement } from "../sql/settle.ts";
+import type { OpenedSecrets } from "./opened-secrets.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Quarantine } from "./quarantine.ts";
+import type { AttemptResult, Sender } from "./sender.ts";
+import { spanEndOf, startAttemptSpan } from "./span.ts";
+
+/** An attempt that has begun. */
+export interface Attempt {
+  endpoint: Endpoint;
+  delivery: Delivery;
+  /** Whether an admin waits for it. */
+  manual: boolean;
+  /** Whether it waited for its own receiver, or for its admin: its delay says nothing about Herald. */
+  keptWaiting: boolean;
+  /**
+   * Returns the endpoint's current configuration (SPEC 2.3); undefined if it is disabled or deleted. No attempt is made with a configuration that was
+   * read more than half a second ago: a delivery may have waited meanwhile, or PostgreSQL's answer took long.
+   */
+  configuration(): Promise<Configuration | undefined> | Configuration;
+  /** The receiver is free for the next attempt. Must be called before the result is settled. */
+  over(durationMs?: number): void;
+}
+
+/** A result, and the trace context to be stored with it. */
+interface Sent {
+  result: AttemptResult;
+  traceparent: string | null;
+}
+
+/** Makes an attempt, and settles it. Never rejects. */
+export type MakeAttempt = (attempt: Attempt) => Promise<Outcome>;
+
+interface Parts {
+  /** The body of a delivery whose body is large; undefined if it is gone, or not there yet. */
+  readBody: (delivery: Delivery) => Promise<Buffer | undefined>;
+  shards: Pick<Shards, "epochOf">;
+  secrets: Pick<OpenedSecrets, "open">;
+  quarantine: Quarantine;
+  sender: Sender;
+  outage: Pick<Outage, "isOn" | "judge">;
+  schedule: RetrySchedule;
+  settlements: Pick<SettleQueue, "settle">;
+  clock: Clock;
+  metrics: Pick<DispatcherMetrics, "attempts" | "attemptDuration" | "firstAttemptDelay">;
+  tracing?: Tracing | undefined;
+  log: Log;
+}
+
+/** After this many interrupted attempts nothing is sent any more: the delivery itself may be what crashes its dispatchers. */
+export const MAX_INTERRUPTIONS = 20;
+
+/** The pause before a delivery is attempted again whose attempt could not be written down. */
+const UNSETTLED_MS = 60_000;
+/** The pause before an endpoint's next attempt if the last one ended in Herald's own network. */
+const OUTAGE_MS = 1_000;
+/** The pause before an endpoint's next attempt if its secret can't be opened. The whole endpoint rests, else each delivery of its backlog would be tried. */
+const QUARANTINE_MS = 60_000;
+
+export function createMakeAttempt(parts: Parts): MakeAttempt {
+  const { readBody, shards, secrets, quarantine, sender, outage, schedule } = parts;
+  const { settlements, clock, metrics, tracing, log } = parts;
+
+  async function makeAttempt(attempt: Attempt): Promise<Outcome> {
+    const { endpoint, delivery, manual, over } = attempt;
+    const { breaker } = endpoint.gate;
+    const { deliveryId, arrived } = delivery;
+    const { id: endpointId, organizationId } = endpoint;
+    const wasHealthKnown = breaker.isKnown();
+    const body = delivery.body ?? (await readBody(delivery));
+    if (body === undefined) {
+      log.info("a delivery has no body: it was erased, or its event is not stored yet", { deliveryId, endpointId });
+      // A retry after a short delay may come before its event is stored.
+      return { kind: "left", forMs: ARRIVAL.unstoredMs };
+    }
+    const configuration = await attempt.configuration();
+    if (configuration === undefined) return { kind: "not ours" };
+    // It may have unsubscribed from the event: the publisher's statement decides in a moment whether there is a delivery at all.
+    if (arrived && arrived.revision !== String(configuration.revision)) return { kind: "left", forMs: 0 };
+    const epoch = shards.epochOf(endpoint.shard);
+    // While it waited for its configuration, its shard may have been lost, and be owned again: then the owner between has attempted it.
+    if (epoch === undefined || endpoint.isGone || outage.isOn()) return { kind: "put back", restMs: 0 };
+    // The health of an endpoint that is new in memory is read only now.
+    if (!wasHealthKnown && !manual) {
+      if (breaker.limit() === 0) return { kind: "put back", restMs: 0 };
+      breaker.begin();
+    }
+
+    let sent: Sent;
+    if (delivery.interruptions >= MAX_INTERRUPTIONS) sent = interrupted(delivery);
+    else {
+      const secret = openSecret(endpoint, configuration);
+      if (secret === undefined) return { kind: "put back", restMs: QUARANTINE_MS };
+      sent = await send(delivery, body, configuration.url, secret);
+      const receiver = { endpointId, organizationId, url: configuration.url };
+      if ((await outage.judge(receiver, sent.result)) === "ours") {
+        over();
+        return { kind: "put back", restMs: OUTAGE_MS };
+      }
+    }
+    const { result, traceparent } = sent;
+    // Before the receiver is free for the next attempt, which may have to wait.
+    const endsFailures = result.succeeded && breaker.succeeded();
+    if (!result.succeeded && isEndpointsFailure(result.failureKind)) breaker.failed({ ...result, manual });
+    over(result.durationMs);
+    const { revision } = configuration;
+    const settlement = settlementOf(attempt, result, { epoch, revision, traceparent });
+    await settlements.settle(settlement, endsFailures);
+    record(attempt, result);
+    return { kind: "settled", nextAttemptAt: settlement.nextAttemptAt };
+  }
+
+  function openSecret({ id: endpointId, organizationId }: Endpoint, configuration: Configuration): string | undefined {
+    try {
+      const secret = secrets.open(configuration.sealedSecret, endpointId);
+      if (configuration.quarantined) quarantine.end(endpointId);
+      configuration.quarantined = false;
+      return secret;
+    } catch (error) {
+      const fields = { endpointId, organizationId, error };
+      log.error("an endpoint's signing secret can't be opened, so nothing is sent to it", fields);
+      quarantine.begin(endpointId);
+      return undefined;
+    }
+  }
+
+  async function send(delivery: Delivery, body: Body, url: string, secret: string): Promise<Sent> {
+    const { deliveryId, eventType, traceparent } = delivery;
+    const span = tracing && startAttemptSpan(tracing, delivery, url);
+    const continued = span?.traceparent ?? traceparent ?? undefined;
+    const result = await sender.send({ deliveryId, eventType, url, secret, body, traceparent: continued }, clock);
+    span?.end(spanEndOf(result));
+    // An event's own context is stored with the event; that of a manual delivery is stored here only.
+    return { result, traceparent: span?.traceparent ?? (delivery.eventKey === null ? traceparent : null) };
+  }
+
+  /** Ends a delivery for good, without an attempt. No receiver failed it, so this does not count for its endpoint's health. */
+  function interrupted({ interruptions }: Delivery): Sent {
+    const errorSummary = `interrupted ${interruptions} times: the dispatcher ended before the result was recorded`;
+    const nothing = { succeeded: false, durationMs: 0, responseExcerpt: null, retryAfterMs: null, reached: false };
+    const result = {
+      ...nothing,
+      startedAt: clock.now(),
+      statusCode: 503,
+      errorSummary,
+      failureKind: "interrupted",
+    } as const;
+    return { result, traceparent: null };
+  }
+
+  function settlementOf(
+    { delivery, manual }: Attempt,
+    result: AttemptResult,
+    of: Pick<Settlement, "epoch" | "revision" | "traceparent">,
+  ): Settlement {
+    const { deliveryId, endpointId, attempts, arrived, organizationId, eventKey, eventType, createdAt } = delivery;
+    const { reached: _, ownFault: __, ...ended } = result;
+    const isOver = ended.succeeded || ended.failureKind === "interrupted";
+    const attempt = attempts + 1;
+    const nextAttemptAt = isOver ? null : schedule.nextAttemptAt(attempt, endOf(ended), ended.retryAfterMs);
+    const unstored = arrived && eventKey !== null ? { createdAt, organizationId, eventKey, eventType } : undefined;
+    const { handedOver } = delivery;
+    return { ...ended, ...of, deliveryId, endpointId, attempt, manual, handedOver, nextAttemptAt, unstored };
+  }
+
+  /** Counts an attempt that was settled, and logs it. */
+  function record({ delivery, keptWaiting }: Attempt, result: AttemptResult): void {
+    const { succeeded, statusCode, errorSummary, failureKind, startedAt, durationMs } = result;
+    metrics.attempts.inc({ outcome: succeeded ? "succeeded" : "failed" });
+    metrics.attemptDuration.observe(durationMs / 1_000);
+    if (delivery.attempts === 0 && !keptWaiting) {
+      metrics.firstAttemptDelay.observe((startedAt.getTime() - delivery.createdAt.getTime()) / 1_000);
+    }
+    // The history has each attempt, and the metrics count them: a tenant whose receiver is dead must not decide how much is logged.
+    if (!log.isDebug) return;
+    const { deliveryId, endpointId, organizationId, eventType, attempts, traceparent } = delivery;
+    const of = { deliveryId, endpointId, organizationId, eventType, attempt: attempts + 1, traceparent };
+    const fields = { ...of, statusCode, errorSummary, failureKind, durationMs };
+    log.debug(succeeded ? "attempt succeeded" : "attempt failed", fields);
+  }
+
+  return async (attempt) => {
+    try {
+      return await makeAttempt(attempt);
+    } catch (error) {
+      const { deliveryId, endpointId, attempts } = attempt.delivery;
+      const fields = { deliveryId, endpointId, attempt: attempts + 1, error };
+      log.error("an attempt could not be settled; its delivery comes again in a minute", fields);
+      return { kind: "left", forMs: UNSETTLED_MS };
+    }
+  };
+}

@@ -1,0 +1,37 @@
+import type { Queries } from "@herald/common/database/queries";
+import { batcher } from "@herald/common/runtime/batcher";
+import type { Clock } from "@herald/common/runtime/clock";
+import type { Log } from "@herald/common/telemetry/log";
+import { writeQuarantine } from "../sql/endpoint-health.ts";
+
+interface Parts {
+  queries: Queries;
+  clock: Clock;
+  log: Log;
+}
+
+export type Quarantine = ReturnType<typeof createQuarantine>;
+
+const MAX_BATCH = 500;
+
+/**
+ * Writes down which endpoints Herald can't serve for a reason of its own: their signing secret does not open, since a key is missing. Their rows show it
+ * to admins and operators, until a dispatcher opens the secret.
+ */
+export function createQuarantine({ queries, clock, log }: Parts) {
+  const write = (since: () => Date | null) => {
+    const batched = batcher<string, void>(
+      async (endpointIds) => {
+        await writeQuarantine(queries, endpointIds, since());
+        return endpointIds.map(() => undefined);
+      },
+      { maxItems: MAX_BATCH, maxRunning: 1 },
+    );
+    // No caller waits for the statement, and the next attempt writes it again.
+    return (endpointId: string) =>
+      void batched(endpointId).catch((error) =>
+        log.warn("whether an endpoint is quarantined can't be written down", { error }),
+      );
+  };
+  return { begin: write(() => clock.now()), end: write(() => null) };
+}

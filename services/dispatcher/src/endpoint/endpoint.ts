@@ -1,0 +1,74 @@
+import { shardOf } from "@herald/common/database/shards";
+import type { Clock } from "@herald/common/runtime/clock";
+import type { Delivery } from "../sql/describe-deliveries.ts";
+import type { TimedConfiguration } from "../sql/read-configuration.ts";
+import { Gate, type GateOptions } from "./gate.ts";
+import { KnownConfiguration } from "./known-configuration.ts";
+import { Line, type Times } from "./line.ts";
+import type { Memory } from "./memory.ts";
+
+/** A timer is never longer: a sweep finds what is due later. */
+const MAX_TIMER_MS = 60_000;
+
+/** What all endpoints of an owner share. */
+export interface Shared {
+  clock: Clock;
+  memory: Memory;
+  times: Times;
+  gate: GateOptions;
+}
+
+/**
+ * One endpoint at its owner: what waits for it, what it may have now, and its configuration. Only its parts write their state. It is lost with the
+ * shard: PostgreSQL has everything that counts.
+ */
+export class Endpoint {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly shard: number;
+  readonly line: Line;
+  readonly gate: Gate;
+  readonly configuration = new KnownConfiguration();
+  #timer: NodeJS.Timeout | undefined;
+  #isGone = false;
+
+  constructor(id: string, organizationId: string, { clock, memory, times, gate }: Shared) {
+    this.id = id;
+    this.organizationId = organizationId;
+    this.shard = shardOf(id);
+    this.line = new Line(memory, times);
+    this.gate = new Gate(clock, gate);
+  }
+
+  /** Whether its shard was lost, or it was disabled, deleted or forgotten: results still come, and no attempt begins any more. */
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  /** Takes its configuration and health, as PostgreSQL has them. */
+  take(current: TimedConfiguration): void {
+    this.gate.breaker.know(current.configuration);
+    if (this.configuration.take(current)) this.gate.reset(current.configuration);
+  }
+
+  /** Whether a delivery waited for this receiver, or for its admin: its delay says nothing about Herald. */
+  keptWaiting({ createdAt }: Delivery): boolean {
+    return this.gate.wasFullSince(createdAt) || this.configuration.wasChangedSince(createdAt);
+  }
+
+  /** Calls `wake` when a retry is due, or when what waits need not wait any more for the endpoint itself. */
+  rest(reserved: number, wake: () => void): void {
+    clearTimeout(this.#timer);
+    const waits = [this.line.untilDueMs, this.line.isEmpty ? undefined : this.gate.waits(reserved)];
+    const waitMs = Math.min(...waits.filter((ms) => ms !== undefined));
+    if (waitMs === Number.POSITIVE_INFINITY) return;
+    this.#timer = setTimeout(wake, Math.min(MAX_TIMER_MS, Math.max(1, Math.ceil(waitMs)))).unref();
+  }
+
+  /** Attempts in flight end by themselves. */
+  drop(): void {
+    this.#isGone = true;
+    clearTimeout(this.#timer);
+    this.line.drop();
+  }
+}

@@ -1,0 +1,218 @@
+import { ARRIVAL } from "@herald/common/broker/arrival";
+import type { Delivery, DueRow } from "../sql/describe-deliveries.ts";
+import { BEGINNING } from "../sql/read-due.ts";
+import type { Memory } from "./memory.ts";
+
+/** New deliveries of an endpoint that are kept at most. */
+const MAX_READY = 500;
+
+/** The time, as an owner needs it. */
+export interface Times {
+  /** The time, by PostgreSQL's clock. */
+  nowMs: () => number;
+  /** Whether a row may be attempted now: also if it is later than any retry can be, since PostgreSQL's clock was set back. */
+  isDue: (row: Pick<DueRow, "dueAt">) => boolean;
+}
+
+/** The rows of an endpoint's backlog that its line wants. */
+export interface Reading {
+  count: number;
+  /** Rows up to here are not wanted. */
+  after: Pick<DueRow, "dueAt" | "deliveryId">;
+  /** The endpoint's owner before died: deliveries that may have been in flight count an interruption first. The reader sets it to false then. */
+  mark: boolean;
+  /** Whether the delivery is due, and not in memory. */
+  isWanted: (row: DueRow) => boolean;
+}
+
+/** The answer to a {@link Reading}. */
+export interface BacklogPage {
+  /** The rows that were read, in their order, also known ones and those that are not due yet. */
+  rows: DueRow[];
+  /** The due deliveries that were not known. */
+  deliveries: Delivery[];
+}
+
+/**
+ * The deliveries of one endpoint whose attempts have not begun: those in memory, in their order, and what is known of the others, which PostgreSQL has.
+ * An endpoint that falls behind keeps a few in memory, and reads on from its cursor.
+ */
+export class Line {
+  readonly #memory: Memory;
+  readonly #times: Times;
+  readonly #ready: Delivery[] = [];
+  /** Whether PostgreSQL may have due rows that are not in memory. */
+  #hasMore = false;
+  /** All rows up to here are in memory, or have ended. */
+  #cursor: Reading["after"] = BEGINNING;
+  #isReading = false;
+  /** Rows were stored meanwhile that the reading may have missed. */
+  #again = false;
+  /** The earliest retry that is known. */
+  #nextDueMs: number | undefined;
+  /** The shard's owner before died. */
+  #mark = false;
+
+  constructor(memory: Memory, times: Times) {
+    this.#memory = memory;
+    this.#times = times;
+  }
+
+  /** Whether a delivery is in memory. */
+  get isReady(): boolean {
+    return this.#ready.length > 0;
+  }
+
+  /** Whether PostgreSQL may have due rows that are not in memory, perhaps among rows that are being read. */
+  get hasMore(): boolean {
+    return this.#hasMore;
+  }
+
+  /** Whether there are rows to read. */
+  get isUnread(): boolean {
+    return this.#hasMore && !this.#isReading;
+  }
+
+  get isEmpty(): boolean {
+    return !this.isReady && !this.isUnread;
+  }
+
+  /** Until the earliest retry that is known, in milliseconds. */
+  get untilDueMs(): number | undefined {
+    return this.#nextDueMs === undefined ? undefined : this.#nextDueMs - this.#times.nowMs();
+  }
+
+  /**
+   * The first delivery in memory that may be attempted. One whose event arrived more than a second ago, and is perhaps not stored yet, is left to
+   * PostgreSQL.
+   */
+  next(): Delivery | undefined {
+    for (;;) {
+      const [first] = this.#ready;
+      if (!first?.arrived || this.#times.nowMs() - first.dueAt.getTime() <= ARRIVAL.unstoredMs) return first;
+      this.take();
+      this.leave(first);
+    }
+  }
+
+  /** Removes the first delivery: its attempt begins. */
+  take(): void {
+    const delivery = this.#ready.shift();
+    if (delivery) this.#memory.release(delivery);
+  }
+
+  /**
+   * Takes in a delivery that a message brought.
+   *
+   * @returns `left` if it stays in PostgreSQL, since memory is full; undefined if it is known, or is read in its turn behind a backlog
+   */
+  handOver(delivery: Delivery): "kept" | "left" | undefined {
+    if (delivery.arrived === undefined) this.#memory.stored(delivery);
+    if (this.#isReading) this.#again = true;
+    if (this.#isReading || this.#hasMore || this.#memory.has(delivery)) return undefined;
+    if (this.#ready.length >= MAX_READY || !this.#memory.hasRoomFor(delivery)) {
+      this.#hasMore = true;
+      return "left";
+    }
+    this.add([delivery]);
+    return "kept";
+  }
+
+  /** Adds new deliveries at the end, whatever their number. */
+  add(deliveries: readonly Delivery[]): void {
+    for (const delivery of deliveries) {
+      this.#memory.add(delivery);
+      this.#memory.hold(delivery);
+      this.#ready.push(delivery);
+    }
+  }
+
+  /** A delivery whose attempt was not made waits again, before the others. */
+  putBack(delivery: Delivery): void {
+    this.#memory.hold(delivery);
+    this.#ready.unshift(delivery);
+  }
+
+  /** PostgreSQL has rows that are due, or will in a moment. */
+  wantMore(): void {
+    this.#hasMore = true;
+    this.#again ||= this.#isReading;
+  }
+
+  /** A delivery that was taken is left to PostgreSQL: its row is read again, if there is one. */
+  leave(delivery: Delivery): void {
+    this.#memory.forget(delivery);
+    this.wantMore();
+  }
+
+  /** A delivery that was taken is no concern of this owner any more. */
+  forget(delivery: Delivery): void {
+    this.#memory.forget(delivery);
+  }
+
+  /** The attempt of a delivery that was taken is settled. */
+  settled(delivery: Delivery, nextAttemptAt: Date | null): void {
+    this.#memory.ended(delivery);
+    if (nextAttemptAt) this.#expect(nextAttemptAt);
+    this.lookForRetries();
+  }
+
+  /** A sweep has found this row, the first of the endpoint. */
+  found(row: Pick<DueRow, "dueAt">, { crashed }: { crashed: boolean }): void {
+    this.#mark ||= crashed;
+    // The due row may be in flight already; look for others behind it instead of waiting for it.
+    if (this.#times.isDue(row)) this.wantMore();
+    else this.#expect(row.dueAt);
+    this.lookForRetries();
+    // A slow statement may have stored rows behind the cursor.
+    if (!this.#isReading) this.#cursor = BEGINNING;
+  }
+
+  lookForRetries(): void {
+    if (this.#nextDueMs === undefined || this.#nextDueMs > this.#times.nowMs()) return;
+    this.#nextDueMs = undefined;
+    this.wantMore();
+  }
+
+  /**
+   * Begins to read rows.
+   *
+   * @param inFlight attempts of the endpoint: if it reads from the beginning, the first rows may be theirs, so it reads as many more
+   */
+  beginReading(count: number, inFlight: number): Reading {
+    this.#isReading = true;
+    this.#again = false;
+    return {
+      count: count + (this.#cursor === BEGINNING ? inFlight : 0),
+      after: this.#cursor,
+      mark: this.#mark,
+      isWanted: (row) => this.#times.isDue(row) && !this.#memory.has(row),
+    };
+  }
+
+  /** Takes in the rows; undefined if they could not be read: then a sweep comes back to the endpoint. */
+  endReading({ count, mark }: Reading, page: BacklogPage | undefined): void {
+    const { rows, deliveries } = page ?? { rows: [], deliveries: [] };
+    this.#isReading = false;
+    this.#mark &&= mark;
+    const due = rows.filter(this.#times.isDue);
+    const future = rows.find((row) => !this.#times.isDue(row));
+    const isAll = due.length < count;
+    this.#hasMore = !isAll || this.#again;
+    this.#cursor = (isAll ? undefined : due.at(-1)) ?? BEGINNING;
+    if (future) this.#expect(future.dueAt);
+    this.add(deliveries.filter((delivery) => !this.#memory.has(delivery)));
+  }
+
+  /** Forgets all that waits in memory. */
+  drop(): void {
+    for (const delivery of this.#ready.splice(0)) {
+      this.#memory.forget(delivery);
+      this.#memory.release(delivery);
+    }
+  }
+
+  #expect(dueAt: Date): void {
+    this.#nextDueMs = Math.min(this.#nextDueMs ?? Number.POSITIVE_INFINITY, dueAt.getTime());
+  }
+}

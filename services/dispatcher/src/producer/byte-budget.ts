@@ -1,0 +1,41 @@
+import type { TurnTaker } from "./turns.ts";
+
+/**
+ * A budget of bytes for large bodies in memory. Organizations share it: while another one waits, none may have more than half. One body always fits
+ * into an empty budget, else a large one would never be sent. Pure.
+ */
+export function createByteBudget<Taker extends TurnTaker>(total: number) {
+  const takenBy = new Map<string, number>();
+  const waiting = new Set<Taker>();
+  let taken = 0;
+
+  return {
+    /** Takes bytes, if they are free. Else the taker waits for them. */
+    take(taker: Taker, bytes: number): boolean {
+      const { organizationId } = taker;
+      const own = takenBy.get(organizationId) ?? 0;
+      const othersWait = [...waiting].some((other) => other.organizationId !== organizationId);
+      const most = othersWait && own > 0 ? total / 2 : Number.POSITIVE_INFINITY;
+      if (taken > 0 && (taken + bytes > total || own + bytes > most)) {
+        waiting.add(taker);
+        return false;
+      }
+      taken += bytes;
+      takenBy.set(organizationId, own + bytes);
+      return true;
+    },
+    /** Gives bytes back. @returns those that waited, to try again */
+    release({ organizationId }: Taker, bytes: number): Taker[] {
+      const left = (takenBy.get(organizationId) ?? 0) - bytes;
+      if (left < 0) throw new Error("More bytes are released than were taken.");
+      taken -= bytes;
+      if (left > 0) takenBy.set(organizationId, left);
+      else takenBy.delete(organizationId);
+      const waited = [...waiting];
+      waiting.clear();
+      return waited;
+    },
+    /** The taker waits no more. */
+    leave: (taker: Taker) => void waiting.delete(taker),
+  };
+}

@@ -1,0 +1,206 @@
+import type { Log } from "@herald/common/telemetry/log";
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { Delivery } from "../sql/describe-deliveries.ts";
+import { createByteBudget } from "./byte-budget.ts";
+import { createLatencies } from "./latencies.ts";
+import { createPermits, createReservations, type Permit, SPEEDS, type Speed } from "./permits.ts";
+import { createTurns } from "./turns.ts";
+
+interface Parts {
+  /** Whether attempts to endpoints of this shard may begin: there is no outage, and this dispatcher owns it. */
+  mayBegin: (shard: number) => boolean;
+  /**
+   * Reads rows into the endpoint's line: one for each permit that is reserved. `ahead`: some more may be read, so that they are in memory when the first
+   * attempts end.
+   */
+  read: (endpoint: Endpoint, reserved: number, options: { ahead: boolean }) => Promise<void>;
+  /** Begins the attempt of the delivery, which the line holds no more. */
+  attempt: (endpoint: Endpoint, delivery: Delivery, permit: Permit) => void;
+  /** An endpoint that rested may have work again. */
+  woke: (endpoint: Endpoint) => void;
+  log: Pick<Log, "error">;
+}
+
+export interface ProducerBounds {
+  /** Attempts at once. */
+  inFlight: number;
+  /** Bytes of the bodies of attempts at once, of those that are read only for their attempt. */
+  bodiesBytes: number;
+}
+
+/**
+ * Attempts that begin in one turn of the event loop. A handshake takes a millisecond of CPU: so attempts under way, heartbeats, and receivers that
+ * answer at once get on before more attempts begin.
+ */
+const BEGIN_IN_TURN = 16;
+
+export type Producer = ReturnType<typeof createProducer>;
+
+/**
+ * Decides which attempt begins next. An endpoint waits for its turn while it has work and {@link Parts.mayBegin}, and its own gate leaves room. Then it
+ * takes turns with the endpoints of its organization and of its speed, for permits, and for bytes if its next body is large. An endpoint whose work is
+ * in PostgreSQL reserves permits first, and its rows are read for them.
+ */
+export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bounds: ProducerBounds) {
+  const permits = createPermits(bounds.inFlight);
+  const latencies = createLatencies();
+  const bytes = createByteBudget<Endpoint>(bounds.bodiesBytes);
+  const turns = {
+    answering: createTurns<Endpoint>(),
+    quick: createTurns<Endpoint>(),
+    slow: createTurns<Endpoint>(),
+  };
+  const reserved = createReservations<Endpoint>();
+  /** Endpoints whose rows were read, and that have permits for them. */
+  const withRows = createTurns<Endpoint>();
+  let isScheduled = false;
+  /** Attempts that have begun in this turn of the event loop. */
+  let begun = 0;
+
+  /** An endpoint with a hanging attempt counts as slow. */
+  const speedOf = ({ id, gate }: Endpoint): Speed => (gate.isSlow ? "slow" : latencies.speedOf(id));
+
+  /** Attempts that may begin to the endpoint now. */
+  const roomOf = (endpoint: Endpoint) =>
+    !endpoint.isGone && mayBegin(endpoint.shard) ? endpoint.gate.room(reserved.countOf(endpoint)) : 0;
+
+  /** Lets an endpoint wait for its turn, if it has work and room; else sets its timer. */
+  function offer(endpoint: Endpoint): void {
+    const { line, gate, isGone } = endpoint;
+    if (isGone) return;
+    const room = line.isEmpty ? 0 : roomOf(endpoint);
+    if (room === 0) {
+      rest(endpoint);
+      return;
+    }
+    // Do not read rows for a few free places while a quick attempt is in flight: when it ends or becomes slow, one statement reads more of them.
+    const isFresh = reserved.countOf(endpoint) === 0;
+    if (!line.isReady && isFresh && gate.endsSoon && 2 * room < gate.limit) return;
+    turns[speedOf(endpoint)].add(endpoint);
+    schedule();
+  }
+
+  /** It is offered again later. */
+  const rest = (endpoint: Endpoint) => endpoint.rest(reserved.countOf(endpoint), () => woke(endpoint));
+
+  function schedule(): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    // After this turn of the event loop, so that one statement serves all endpoints that have work by then.
+    setImmediate(run);
+  }
+
+  /** Gives turns until no permit is free for a waiting endpoint, or enough attempts have begun. Endpoints of each speed take turns as well. */
+  function run(): void {
+    isScheduled = false;
+    begun = 0;
+    const wanting = new Set<Endpoint>();
+    for (let isOver = false; !isOver; ) {
+      if (begun >= BEGIN_IN_TURN) {
+        schedule();
+        break;
+      }
+      isOver = true;
+      const endpoint = withRows.next();
+      if (endpoint !== undefined) {
+        isOver = false;
+        beginOfRows(endpoint);
+      }
+      for (const speed of SPEEDS) {
+        if (!permits.mayTake(speed)) continue;
+        const endpoint = turns[speed].next();
+        if (endpoint === undefined) continue;
+        isOver = false;
+        // Its speed may have changed while it waited.
+        if (speedOf(endpoint) === speed) takeTurn(endpoint, wanting);
+        else offer(endpoint);
+      }
+    }
+    for (const endpoint of wanting) void readRows(endpoint);
+  }
+
+  function takeTurn(endpoint: Endpoint, wanting: Set<Endpoint>): void {
+    const { line } = endpoint;
+    if (roomOf(endpoint) === 0) {
+      rest(endpoint);
+      return;
+    }
+    const delivery = line.next();
+    if (delivery !== undefined) {
+      if (!begin(endpoint, delivery)) return;
+    } else if (line.isUnread) {
+      reserved.add(endpoint, permits.take(speedOf(endpoint)));
+      wanting.add(endpoint);
+    }
+    offer(endpoint);
+  }
+
+  async function readRows(endpoint: Endpoint): Promise<void> {
+    try {
+      await read(endpoint, reserved.countOf(endpoint), { ahead: speedOf(endpoint) !== "slow" });
+      if (endpoint.isGone) return;
+      withRows.add(endpoint);
+      schedule();
+    } catch (error) {
+      // An error in one endpoint ends neither the process nor the work of the others.
+      const { id: endpointId } = endpoint;
+      log.error("an endpoint's deliveries can't be handled now; a sweep comes back to them", { endpointId, error });
+      reserved.end(endpoint);
+    }
+  }
+
+  /** Begins an attempt of an endpoint whose rows were read, with a permit that is reserved for it. */
+  function beginOfRows(endpoint: Endpoint): void {
+    const permit = reserved.take(endpoint);
+    const delivery = endpoint.line.next();
+    const isBegun = permit && delivery && roomOf(endpoint) > 0 && begin(endpoint, delivery, permit);
+    if (isBegun && reserved.countOf(endpoint) > 0) {
+      withRows.add(endpoint);
+      return;
+    }
+    if (!isBegun) permit?.settled();
+    reserved.end(endpoint);
+    offer(endpoint);
+  }
+
+  /** Begins the attempt of the line's next delivery. @returns false if the endpoint waits for bytes: then the permit is not used */
+  function begin(endpoint: Endpoint, delivery: Delivery, permit?: Permit): boolean {
+    if (!takeBytes(endpoint, delivery)) return false;
+    endpoint.line.take();
+    begun++;
+    attempt(endpoint, delivery, permit ?? permits.take(speedOf(endpoint)));
+    return true;
+  }
+
+  /** Small bodies came with their rows, and are bounded by the number of attempts. */
+  const takeBytes = (endpoint: Endpoint, { body, bodyBytes }: Delivery) =>
+    body !== null || bytes.take(endpoint, bodyBytes);
+
+  return {
+    offer,
+    /** Takes a permit for a delivery that does not wait for its turn; undefined if none is free. */
+    permitAtOnce(endpoint: Endpoint, delivery: Delivery): Permit | undefined {
+      if (!mayBegin(endpoint.shard) || !permits.mayTake("answering") || !takeBytes(endpoint, delivery))
+        return undefined;
+      begun++;
+      return permits.take(speedOf(endpoint));
+    },
+    /** The attempt's receiver is free again. */
+    took: (endpoint: Endpoint, durationMs: number) => latencies.took(endpoint.id, durationMs),
+    /** The attempt of this delivery is settled, or was not made. */
+    settled(endpoint: Endpoint, { body, bodyBytes }: Delivery, permit: Permit): void {
+      permit.settled();
+      schedule();
+      if (body === null) for (const waited of bytes.release(endpoint, bodyBytes)) offer(waited);
+    },
+    /** An attempt has changed its permit. */
+    schedule,
+    /** The endpoint is gone. */
+    forget(endpoint: Endpoint): void {
+      for (const speed of SPEEDS) turns[speed].remove(endpoint);
+      withRows.remove(endpoint);
+      bytes.leave(endpoint);
+      reserved.end(endpoint);
+    },
+  };
+}
