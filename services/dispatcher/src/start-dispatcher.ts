@@ -52,7 +52,12 @@ export async function startDispatcher(
 
   const standstill = watchStandstill(log);
   const outage = createOutage({ ...basics, probe, standstill, others: someReceivers(basics) });
-  const shards = createShards(basics, { id, isAble: () => !secrets.isKeyMissing(), outageSince: outage.since });
+  const shards = createShards(basics, {
+    id,
+    isAble: () => !secrets.isKeyMissing(),
+    outageSince: outage.since,
+    newOwnerMs,
+  });
   const health = createHealthQueue(basics, { pausesMs, failingAfter: FAILING_AFTER_FAILURES, disableAfter });
   const rates = startRates(basics, { intervalMs: ratesIntervalMs });
   const settlements = createSettleQueue({ ...basics, health, rates });

@@ -16,6 +16,7 @@ const beat = (id: string, override: Partial<Heartbeat> = {}) =>
     aliveMs: ALIVE_MS,
     able: true,
     outageSince: null,
+    newOwnerMs: 0,
     wanting: true,
     place: null,
     ...override,
@@ -34,6 +35,20 @@ beforeEach(async () => {
 });
 
 describe("a heartbeat", () => {
+  test("a new owner attempts nothing on arrival for a while, and its next heartbeats do not prolong that", async () => {
+    const id = randomUUID();
+    const earliest = Date.now();
+    await beat(id, { newOwnerMs: 15_000 });
+    const onArrivalFrom = async () =>
+      (await db.database.prisma.shard.findUniqueOrThrow({ where: { id: 7 } })).onArrivalFrom?.getTime() ?? 0;
+    const from = await onArrivalFrom();
+    // PostgreSQL's clock is this machine's.
+    expect(from).toBeGreaterThanOrEqual(earliest + 14_900);
+    expect(from).toBeLessThanOrEqual(Date.now() + 15_100);
+    await beat(id, { newOwnerMs: 15_000 });
+    expect(await onArrivalFrom()).toBe(from);
+  });
+
   test("a heartbeat of a dispatcher that is alone takes everything at once", async () => {
     const { owned, taken, fair } = await beat(randomUUID());
     expect([owned.length, taken.length, fair]).toEqual([0, 256, 256]);
@@ -142,7 +157,7 @@ describe("a dispatcher that starts after another one", () => {
     shards = createShards(
       // biome-ignore lint/suspicious/noExplicitAny: a log that says nothing.
       { queries: db.database.queries, metrics: createMetrics(createRegistry("test")), log: log as any },
-      { id: randomUUID(), isAble: () => true, outageSince: () => null },
+      { id: randomUUID(), isAble: () => true, outageSince: () => null, newOwnerMs: 0 },
     );
     const onTaken = (shards: readonly TakenShard[]) => void taken.push(...shards);
     shards.start({ inFlightOf: () => 0, onTaken, onLost: () => {}, onReturn: () => {} });

@@ -210,7 +210,16 @@ test("an organization that has a bucket to itself is stored in whole batches, an
 const subscriptionOf = (organizationId: string): Subscription => ({
   organizationId,
   type: "WorkItemCompleted",
-  endpoints: [{ id: randomUUID(), revision: "1", readAt: clock.now(), createdAt: new Date(0), owner: "a dispatcher" }],
+  endpoints: [
+    {
+      id: randomUUID(),
+      revision: "1",
+      readAt: clock.now(),
+      createdAt: new Date(0),
+      owner: "a dispatcher",
+      isReady: true,
+    },
+  ],
 });
 
 test("regression: while and after an event takes long that is stored alone, others are handed over on arrival", async () => {

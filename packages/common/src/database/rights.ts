@@ -74,7 +74,7 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     "update (consecutive_failures, failure_run, failed_at, paused_until, failing_told, failing_told_at, enabled, disabled_reason, disabled_at, quarantined_at, revision, updated_at) on webhook_endpoint",
     "select, insert, update, delete on process",
     "select on shard",
-    "update (owner, epoch) on shard",
+    "update (owner, epoch, on_arrival_from) on shard",
     "select, insert, delete on due",
     "update (due_at, attempts, interruptions) on due",
     `update (${OUTCOME}) on delivery`,

@@ -140,5 +140,5 @@ export function insertResend(
 
 /** Makes a dispatcher, by the id of its process, the owner of all shards; null takes them from every dispatcher. */
 export async function ownShards(prisma: PrismaClient, owner: string | null): Promise<void> {
-  await prisma.shard.updateMany({ data: { owner } });
+  await prisma.shard.updateMany({ data: { owner, onArrivalFrom: new Date(0) } });
 }

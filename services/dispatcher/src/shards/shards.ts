@@ -74,6 +74,8 @@ export interface ShardsOptions {
   isAble: () => boolean;
   /** Since when it reaches no receiver at all; null while it does. */
   outageSince: () => Date | null;
+  /** It attempts nothing on arrival in a shard that it has taken less than this long ago. */
+  newOwnerMs: number;
 }
 
 /** The part that makes the attempts of the shards. */
@@ -97,7 +99,7 @@ const END_TIMEOUT_MS = 1_000;
 
 /** The shards that this dispatcher owns: see ownership.ts. */
 export function createShards({ queries, metrics, log }: Parts, options: ShardsOptions) {
-  const { id, isAble, outageSince } = options;
+  const { id, isAble, outageSince, newOwnerMs } = options;
   const ownership = createOwnership();
   // The machine's real time, also in tests that set the clock: other dispatchers compare with PostgreSQL's clock, which tests do not set.
   const elapsedMs = () => performance.now();
@@ -126,7 +128,8 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
     const sentMs = elapsedMs();
     const since = outageSince();
     const able = !isEnding && isAble() && since === null;
-    const own = { id, aliveMs: ALIVE_MS, able, outageSince: since, wanting: !isEnding, place: presence.place };
+    const { place } = presence;
+    const own = { id, aliveMs: ALIVE_MS, able, outageSince: since, newOwnerMs, wanting: !isEnding, place };
     const answer = await heartbeat(queries, own);
     const answeredMs = elapsedMs();
     const hadLapsed = isBegun && ownership.hasLapsed(answeredMs);

@@ -10,6 +10,8 @@ export interface Heartbeat {
   able: boolean;
   /** Since when it reaches no receiver at all; null while it does. */
   outageSince: Date | null;
+  /** It attempts nothing on arrival in a shard that it has taken less than this long ago. */
+  newOwnerMs: number;
   /** Whether it wants shards; false while it ends. */
   wanting: boolean;
   /** Where it runs; null if no dispatcher there could tell whether it lives. */
@@ -40,7 +42,7 @@ export interface HeartbeatAnswer {
  */
 export async function heartbeat(
   queries: Queries,
-  { id, aliveMs, able, outageSince, wanting, place }: Heartbeat,
+  { id, aliveMs, able, outageSince, newOwnerMs, wanting, place }: Heartbeat,
 ): Promise<HeartbeatAnswer> {
   const [answer] = await queries.$queryRaw<HeartbeatAnswer[]>`
     with own as (
@@ -78,7 +80,8 @@ export async function heartbeat(
       limit greatest(0, (select fair from share) - (select count(*) from owned))
       for update of shard skip locked
     ), taken as (
-      update shard set owner = ${id}::uuid, epoch = shard.epoch + 1
+      update shard set owner = ${id}::uuid, epoch = shard.epoch + 1,
+        on_arrival_from = now() + ${newOwnerMs}::float8 * interval '1 millisecond'
       from wanted where shard.id = wanted.id
       returning shard.id, shard.epoch, wanted.crashed
     ), removed as (

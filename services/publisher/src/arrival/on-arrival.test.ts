@@ -15,6 +15,7 @@ const endpointOf = (override: Partial<SubscribedEndpoint> = {}): SubscribedEndpo
   readAt: START,
   createdAt: new Date(START.getTime() - 60_000),
   owner: "owner-1",
+  isReady: true,
   ...override,
 });
 
@@ -98,6 +99,7 @@ test.each<[string, { endpoints?: SubscribedEndpoint[]; event?: Partial<IncomingE
   ["an event of an emitter whose clock is ahead", { event: { occurredAt: new Date(START.getTime() + 1_001) } }],
   ["a large body", { event: { body: "x".repeat(8 * 1024 + 1) } }],
   ["an endpoint without an owner", { endpoints: [endpointOf(), endpointOf({ owner: null })] }],
+  ["an endpoint that fails, or whose owner is new", { endpoints: [endpointOf(), endpointOf({ isReady: false })] }],
   ["many endpoints", { endpoints: Array.from({ length: 21 }, () => endpointOf()) }],
 ])("an unusual event is stored first: %s", async (_name, { endpoints = [endpointOf()], event = {} }) => {
   const { arrives, eventOf, stored, handedOver } = world();

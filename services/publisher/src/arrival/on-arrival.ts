@@ -36,7 +36,7 @@ export function createOnArrival({ clock, handOver }: Parts) {
     const endpoints = directory.endpointsOf(event)?.filter(({ createdAt }) => createdAt <= event.occurredAt);
     if (endpoints === undefined || endpoints.length > MAX_ENDPOINTS) return undefined;
     if (Buffer.byteLength(event.body) > MAX_BODY_BYTES) return undefined;
-    if (endpoints.some(({ owner }) => owner === null)) return undefined;
+    if (endpoints.some(({ owner, isReady }) => owner === null || !isReady)) return undefined;
     return endpoints.map(({ id: endpointId, revision, readAt, owner }) => ({
       id: deliveryId(event.key, endpointId),
       endpointId,

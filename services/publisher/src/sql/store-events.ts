@@ -39,6 +39,8 @@ export interface SubscribedEndpoint {
   createdAt: Date;
   /** The dispatcher that owns its shard; null if none does. */
   owner: string | null;
+  /** Whether its owner would attempt an event on arrival: the endpoint does not fail, and its owner is not new. */
+  isReady: boolean;
 }
 
 interface Row {
@@ -47,7 +49,8 @@ interface Row {
   /** New deliveries with the keys of their events, unless there are more than {@link MAX_HANDED_OVER}. */
   deliveries: { id: string; endpointId: string; key: string }[];
   /** The endpoints of the pages. */
-  endpoints: (EndpointWithWork & Pick<NewDelivery, "revision"> & { createdAt: number; types: string[] })[];
+  endpoints: (EndpointWithWork &
+    Pick<NewDelivery, "revision"> & { createdAt: number; types: string[]; isReady: boolean })[];
   /** The keys of events that had been stored before. */
   repeated: string[];
   unfinished: { position: number; afterEndpointId: string }[];
@@ -128,11 +131,11 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
       ) as earlier on true
     ), page as materialized (
       select known.position, known.organization_id, known.key, known.type, known.max_endpoints, known.is_new, known.received_at,
-        endpoint.id as endpoint_id, endpoint.revision, endpoint.created_at, endpoint.number,
+        endpoint.id as endpoint_id, endpoint.revision, endpoint.created_at, endpoint.failures, endpoint.number,
         delivery_id(known.key, endpoint.id) as id
       from known
       cross join lateral (
-        select id, revision, created_at, row_number() over (order by id) as number
+        select id, revision, created_at, consecutive_failures as failures, row_number() over (order by id) as number
         from webhook_endpoint
         where organization_id = known.organization_id
           and id > known.after_endpoint_id
@@ -155,7 +158,7 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
       select endpoint_id, created_at, id from fanned_out
       on conflict do nothing
     ), endpoint as (
-      select endpoint_id, organization_id, max(revision) as revision, max(created_at) as created_at, array_agg(distinct type) as types
+      select endpoint_id, organization_id, max(revision) as revision, max(created_at) as created_at, max(failures) as failures, array_agg(distinct type) as types
       from page
       group by endpoint_id, organization_id
     ), unfinished as (
@@ -174,7 +177,8 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
       (
         select coalesce(json_agg(json_build_object(
           'endpointId', endpoint_id, 'organizationId', organization_id, 'revision', revision::text, 'owner', owner,
-          'createdAt', extract(epoch from created_at) * 1000, 'types', types
+          'createdAt', extract(epoch from created_at) * 1000, 'types', types,
+          'isReady', failures = 0 and coalesce(on_arrival_from <= now(), false)
         )), '[]')
         from endpoint join shard on shard.id = shard_of(endpoint_id)
       ) as "endpoints",
@@ -229,8 +233,8 @@ function subscriptionsOf(
     const { organizationId, type, key } = event;
     if (!known.has(key)) found.set(subscriptionKey(event), { organizationId, type, endpoints: [] });
   }
-  for (const { endpointId: id, organizationId, revision, createdAt, owner, types } of endpoints) {
-    const endpoint = { id, revision, readAt, createdAt: new Date(createdAt), owner };
+  for (const { endpointId: id, organizationId, revision, createdAt, owner, isReady, types } of endpoints) {
+    const endpoint = { id, revision, readAt, createdAt: new Date(createdAt), owner, isReady };
     for (const type of types) found.get(subscriptionKey({ organizationId, type }))?.endpoints.push(endpoint);
   }
   return [...found.values()];
