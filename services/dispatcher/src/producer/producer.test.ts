@@ -181,3 +181,16 @@ test("an endpoint whose rows are in PostgreSQL is read once for all of its free 
   await turn();
   expect([inFlight.length, reads()]).toEqual([CONCURRENCY, 1]);
 });
+
+test("permits that were reserved for rows which are not there are free again", async () => {
+  const { endpoints, inFlight, store, hand, end, turn } = world();
+  for (let round = 0; round < 20; round++) {
+    for (const endpoint of endpoints) store(endpoint, 1);
+    await turn();
+    await turn();
+    while (inFlight.length > 0) end(0);
+  }
+  for (const endpoint of endpoints) hand(endpoint, CONCURRENCY);
+  await turn();
+  expect(inFlight.length).toBe(IN_FLIGHT);
+});
