@@ -113,8 +113,7 @@ export function startConsumer(
   let settlements: Settlements | undefined;
   /** Ends the pauses of messages whose next try on this channel is not wanted any more. */
   let retries = new AbortController();
-  /** How many calls of handlers have failed since one last worked. */
-  let handlerFailures = 0;
+  const handler = watchHandler(log, queue);
   let consumers: QueueConsumer[] = [];
   let closing = false;
   /** While consumers are cancelled, one after the other: messages that go back to their queues afterwards. */
@@ -202,10 +201,10 @@ export function startConsumer(
     for (let failures = 1; own.isUnsettled(delivery); failures++) {
       try {
         await handle(message);
-        handlerWorked();
+        handler.worked();
         return;
       } catch (error) {
-        handlerFailed(error);
+        handler.failed(error);
       }
       const pauseMs = backoffMs(failures, RETRY_BACKOFF);
       if (channelEnd.aborted || performance.now() + pauseMs > giveBackAt) break;
@@ -213,18 +212,6 @@ export function startConsumer(
       if (channelEnd.aborted) break;
     }
     message.requeue();
-  }
-
-  function handlerFailed(error: unknown): void {
-    handlerFailures++;
-    if (handlerFailures > 1) log.debug("broker: a handler still fails", { queue, error });
-    else log.error("broker: a handler failed; it gets its message again after a pause", { queue, error });
-  }
-
-  function handlerWorked(): void {
-    if (handlerFailures === 0) return;
-    log.info("broker: a handler works again", { queue, failures: handlerFailures });
-    handlerFailures = 0;
   }
 
   function incoming(delivery: ConsumeMessage, from: string, own: Settlements): IncomingMessage {
@@ -259,6 +246,22 @@ export function startConsumer(
     close: (options = {}) => {
       drainTimeoutMs = options.drainTimeoutMs ?? drainTimeoutMs;
       return channel.close();
+    },
+  };
+}
+
+/** Logs the first failure of a handler, and that it works again. */
+function watchHandler(log: BrokerLog, queue: string) {
+  let failures = 0;
+  return {
+    failed(error: unknown): void {
+      failures++;
+      if (failures > 1) log.debug("broker: a handler still fails", { queue, error });
+      else log.error("broker: a handler failed; it gets its message again after a pause", { queue, error });
+    },
+    worked(): void {
+      if (failures > 0) log.info("broker: a handler works again", { queue, failures });
+      failures = 0;
     },
   };
 }

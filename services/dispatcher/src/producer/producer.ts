@@ -36,6 +36,21 @@ const BEGIN_IN_TURN = 16;
 
 export type Producer = ReturnType<typeof createProducer>;
 
+const newTurns = createTurns<Endpoint>;
+
+/** Returns a function that has `run` called once in the next turn of the event loop, however often it is called. */
+function onceSoon(run: () => void): () => void {
+  let isScheduled = false;
+  const now = () => {
+    isScheduled = false;
+    run();
+  };
+  return () => {
+    if (!isScheduled) setImmediate(now);
+    isScheduled = true;
+  };
+}
+
 /**
  * Decides which attempt begins next. An endpoint waits for its turn while it has work and {@link Parts.mayBegin}, and its own gate leaves room. Then it
  * takes turns with the endpoints of its organization and of its speed, for permits, and for bytes if its next body is large. An endpoint whose work is
@@ -45,15 +60,10 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
   const permits = createPermits(bounds.inFlight);
   const latencies = createLatencies();
   const bytes = createByteBudget<Endpoint>(bounds.bodiesBytes);
-  const turns = {
-    answering: createTurns<Endpoint>(),
-    quick: createTurns<Endpoint>(),
-    slow: createTurns<Endpoint>(),
-  };
+  const turns = { answering: newTurns(), quick: newTurns(), slow: newTurns() };
   const reserved = createReservations<Endpoint>();
   /** Endpoints whose rows were read, and that have permits for them. */
-  const withRows = createTurns<Endpoint>();
-  let isScheduled = false;
+  const withRows = newTurns();
   /** Attempts that have begun in this turn of the event loop. */
   let begun = 0;
 
@@ -83,16 +93,11 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
   /** It is offered again later. */
   const rest = (endpoint: Endpoint) => endpoint.rest(reserved.countOf(endpoint), () => woke(endpoint));
 
-  function schedule(): void {
-    if (isScheduled) return;
-    isScheduled = true;
-    // After this turn of the event loop, so that one statement serves all endpoints that have work by then.
-    setImmediate(run);
-  }
+  // After this turn of the event loop, so that one statement serves all endpoints that have work by then.
+  const schedule = onceSoon(run);
 
   /** Gives turns until no permit is free for a waiting endpoint, or enough attempts have begun. Endpoints of each speed take turns as well. */
   function run(): void {
-    isScheduled = false;
     begun = 0;
     const wanting = new Set<Endpoint>();
     for (let isOver = false; !isOver; ) {
@@ -100,12 +105,9 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
         schedule();
         break;
       }
-      isOver = true;
-      const endpoint = withRows.next();
-      if (endpoint !== undefined) {
-        isOver = false;
-        beginOfRows(endpoint);
-      }
+      const hasRows = withRows.next();
+      isOver = hasRows === undefined;
+      if (hasRows) beginOfRows(hasRows);
       for (const speed of SPEEDS) {
         if (!permits.mayTake(speed)) continue;
         const endpoint = turns[speed].next();
@@ -143,8 +145,7 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
       schedule();
     } catch (error) {
       // An error in one endpoint ends neither the process nor the work of the others.
-      const { id: endpointId } = endpoint;
-      log.error("an endpoint's deliveries can't be handled now; a sweep comes back to them", { endpointId, error });
+      log.error("an endpoint's rows can't be read; a sweep comes back to them", { endpointId: endpoint.id, error });
       reserved.end(endpoint);
     }
   }
