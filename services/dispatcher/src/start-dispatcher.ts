@@ -2,6 +2,7 @@ import type { Environment } from "@herald/common/config/read-config";
 import { openProcess, type StartOptions } from "@herald/common/service/open-process";
 import { factsOf } from "@herald/common/service/processes";
 import type { Service } from "@herald/common/service/run-service";
+import { startFailureLog } from "./attempt/failure-log.ts";
 import { createMakeAttempt } from "./attempt/make-attempt.ts";
 import { createQuarantine } from "./attempt/quarantine.ts";
 import { type DispatcherTuning, dispatcherSettings, FAILING_AFTER_FAILURES, readDispatcherConfig } from "./config.ts";
@@ -62,7 +63,8 @@ export async function startDispatcher(
   const rates = startRates(basics, { intervalMs: ratesIntervalMs });
   const settlements = createSettleQueue({ ...basics, health, rates });
   const quarantine = createQuarantine(basics);
-  const parts = { ...basics, sender, secrets, schedule, outage, shards, health, settlements, quarantine };
+  const failures = startFailureLog(log);
+  const parts = { ...basics, sender, secrets, schedule, outage, shards, health, settlements, quarantine, failures };
   const makeAttempt = createMakeAttempt({
     ...parts,
     // Few at once: as text they take memory beyond the budget of bytes, for a moment.
@@ -111,6 +113,7 @@ export async function startDispatcher(
       await Promise.all([shards.end(), health.drained(), rates.stop()]);
       clearTimeout(timeout);
       standstill.stop();
+      failures.stop();
       stopping.abort();
       await sender.close();
       await service.close();

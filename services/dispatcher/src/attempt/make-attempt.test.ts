@@ -57,6 +57,7 @@ async function makeOne({
     },
     shards: { epochOf: () => epoch ?? undefined },
     readBody: async () => (stored === null ? undefined : Buffer.from(stored)),
+    failures: { count: (url, { errorSummary }) => void seen.calls.push(`${errorSummary}: ${url}`) },
     settlements: {
       async settle(settlement, endsFailures) {
         if (refused) throw new Error("refused");

@@ -13,6 +13,7 @@ import type { Shards } from "../shards/shards.ts";
 import type { Body, Delivery } from "../sql/describe-deliveries.ts";
 import type { Configuration } from "../sql/read-configuration.ts";
 import type { Settlement } from "../sql/settle.ts";
+import type { FailureLog } from "./failure-log.ts";
 import type { OpenedSecrets } from "./opened-secrets.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Quarantine } from "./quarantine.ts";
@@ -56,6 +57,7 @@ interface Parts {
   schedule: RetrySchedule;
   settlements: Pick<SettleQueue, "settle">;
   clock: Clock;
+  failures: Pick<FailureLog, "count">;
   metrics: Pick<DispatcherMetrics, "attempts" | "attemptDuration" | "firstAttemptDelay">;
   tracing?: Tracing | undefined;
   log: Log;
@@ -73,7 +75,7 @@ const QUARANTINE_MS = 60_000;
 
 export function createMakeAttempt(parts: Parts): MakeAttempt {
   const { readBody, shards, secrets, quarantine, sender, outage, schedule } = parts;
-  const { settlements, clock, metrics, tracing, log } = parts;
+  const { settlements, failures, clock, metrics, tracing, log } = parts;
 
   async function makeAttempt(attempt: Attempt): Promise<Outcome> {
     const { endpoint, delivery, manual, over } = attempt;
@@ -120,6 +122,7 @@ export function createMakeAttempt(parts: Parts): MakeAttempt {
     const { revision } = configuration;
     const settlement = settlementOf(attempt, result, { epoch, revision, traceparent });
     await settlements.settle(settlement, endsFailures);
+    if (!result.succeeded) failures.count(configuration.url, result);
     record(attempt, result);
     return { kind: "settled", nextAttemptAt: settlement.nextAttemptAt };
   }
@@ -185,7 +188,6 @@ export function createMakeAttempt(parts: Parts): MakeAttempt {
     if (delivery.attempts === 0 && !keptWaiting) {
       metrics.firstAttemptDelay.observe((startedAt.getTime() - delivery.createdAt.getTime()) / 1_000);
     }
-    // The history has each attempt, and the metrics count them: a tenant whose receiver is dead must not decide how much is logged.
     if (!log.isDebug) return;
     const { deliveryId, endpointId, organizationId, eventType, attempts, traceparent } = delivery;
     const of = { deliveryId, endpointId, organizationId, eventType, attempt: attempts + 1, traceparent };

@@ -82,11 +82,13 @@ export function createHealthQueue({ queries, clock, metrics, log, signal }: Part
       line.unsure = undefined;
       if (!written) throw new RowTakenError();
     }
-    results.splice(0, step.used);
+    const lastError = results.splice(0, step.used).at(-1)?.errorSummary;
     if (!step.disabled) return;
     metrics.endpointsDisabled.inc();
     const consecutiveFailures = step.failureRun.length;
-    log.warn("endpoint disabled after consecutive failures", { endpointId, consecutiveFailures });
+    const { organizationId } = before;
+    const fields = { organizationId, endpointId, consecutiveFailures, lastError };
+    log.warn("an endpoint was disabled after failures in a row", fields);
   }
 
   return {

@@ -27,6 +27,7 @@ function results(outcomes: string, from = 0): HealthResult[] {
     durationMs: 10,
     retryAfterMs: null,
     manual: false,
+    errorSummary: outcome === "S" ? null : "receiver answered 500",
   }));
 }
 

@@ -41,7 +41,15 @@ export interface Thresholds {
 /** The part of a settled attempt that matters for its endpoint's health. */
 export type HealthResult = Pick<
   Settlement,
-  "deliveryId" | "attempt" | "revision" | "succeeded" | "startedAt" | "durationMs" | "retryAfterMs" | "manual"
+  | "deliveryId"
+  | "attempt"
+  | "revision"
+  | "succeeded"
+  | "startedAt"
+  | "durationMs"
+  | "retryAfterMs"
+  | "manual"
+  | "errorSummary"
 >;
 
 /**

@@ -3,10 +3,13 @@ import type { Queries } from "@herald/common/database/queries";
 import { changeId, settingsOf } from "@herald/common/database/update-endpoint";
 import type { Health, HealthStep } from "../settle/health.ts";
 
-/** An endpoint's stored health; undefined if the endpoint is deleted. Locks nothing. Walks webhook_endpoint_pkey. */
-export async function readHealth(queries: Queries, endpointId: string): Promise<Health | undefined> {
-  const [health] = await queries.$queryRaw<Health[]>`
-    select revision, enabled, failure_run as "failureRun", failed_at as "failedAt", paused_until as "pausedUntil",
+/** An endpoint's stored health, and whose it is; undefined if the endpoint is deleted. Locks nothing. Walks webhook_endpoint_pkey. */
+export async function readHealth(
+  queries: Queries,
+  endpointId: string,
+): Promise<(Health & { organizationId: string }) | undefined> {
+  const [health] = await queries.$queryRaw<(Health & { organizationId: string })[]>`
+    select organization_id as "organizationId", revision, enabled, failure_run as "failureRun", failed_at as "failedAt", paused_until as "pausedUntil",
       failing_told as "failingTold", failing_told_at as "failingToldAt"
     from webhook_endpoint where id = ${endpointId}::uuid`;
   return health;
