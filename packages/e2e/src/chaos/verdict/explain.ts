@@ -23,8 +23,10 @@ export const FAULTS_OF_NETWORK: ReadonlySet<string> = new Set(["resolver-dead", 
 export const ANSWER_KEPT_MS = 5_000;
 /** Others take the shards of a dispatcher that was not heard of for six seconds. Its last heartbeat may be two seconds old. */
 const MAY_LOSE_SHARDS_MS = 4_000;
-/** From an attempt's end until its result is stored, if PostgreSQL can be reached. */
+/** From an answer until its result is stored, if PostgreSQL can be reached, on a machine that is not busy. */
 const SETTLED_WITHIN_MS = 1_000;
+/** On a busy machine an answer is read late, gathered with others, and written: each may wait as long as the run itself once stood still. */
+const WAITS_UNTIL_SETTLED = 3;
 
 /** A fault's effects begin a moment before what the run saw of them, and clocks are read a moment late. */
 export const SLACK_MS = 250;
@@ -73,10 +75,11 @@ export function explainUnrecorded(history: Timed, request: ReceivedRequest): str
   const { endedAt, outcome } = request;
   const { faults, standstills, stoodStillMs } = history;
   const happened = [...faults, ...standstills].filter(({ skipped }) => skipped === undefined);
-  let settledBy = endedAt + SETTLED_WITHIN_MS + stoodStillMs;
+  const withinMs = SETTLED_WITHIN_MS + WAITS_UNTIL_SETTLED * stoodStillMs;
+  let settledBy = endedAt + withinMs;
   for (const fault of happened) {
     const delays = canRepeat(fault) && fault.from <= settledBy && fault.until >= endedAt;
-    if (delays) settledBy = Math.max(settledBy, fault.until + SETTLED_WITHIN_MS + stoodStillMs);
+    if (delays) settledBy = Math.max(settledBy, fault.until + withinMs);
   }
   return happened.find((fault) => {
     const { kind, from, until } = fault;
