@@ -1,6 +1,6 @@
 import type { Clock } from "@herald/common/runtime/clock";
+import { afterFailure, endOf, type Failure, type FailureRun, HEALTHY } from "../settle/failure-run.ts";
 import { FARTHEST_PAUSE_MS } from "../settle/retry-schedule.ts";
-import { afterFailure, endOf, type Failure, type FailureRun, HEALTHY } from "./failure-run.ts";
 
 /** An endpoint's health in PostgreSQL. */
 export interface StoredHealth {

@@ -1,6 +1,6 @@
 import type { FailureKind } from "@herald/contracts";
-import { afterFailure, endOf, type FailureRun } from "../endpoint/failure-run.ts";
 import type { Settlement } from "../sql/settle.ts";
+import { afterFailure, endOf, type FailureRun } from "./failure-run.ts";
 
 /** The failures in an endpoint's row. */
 interface StoredRun {

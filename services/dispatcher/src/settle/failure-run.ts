@@ -1,4 +1,4 @@
-import { FARTHEST_PAUSE_MS } from "../settle/retry-schedule.ts";
+import { FARTHEST_PAUSE_MS } from "./retry-schedule.ts";
 
 /** An endpoint's failures since its last success, as far as they decide about the next one. */
 export interface FailureRun {
