@@ -41,8 +41,8 @@ export type Reply = (request: MessageProperties, content: Buffer) => void;
 export interface ConsumerOptions {
   /** One queue, or several that share the consumer's channel. */
   queue: string | readonly string[];
-  /** How many messages of each queue may be unsettled at once; a function if queues differ. Quorum queues are at their best from about 250. */
-  prefetch: number | ((queue: string) => number);
+  /** How many messages of each queue may be unsettled at once. Quorum queues are at their best from about 250. */
+  prefetch: number;
   /**
    * How many bytes of unsettled messages it may hold, since a prefetch counts messages and no bytes. While it holds more, its connection is not
    * read, so the connection has to be its own. It may go past this by what one read brings, some 64 KiB, and a message.
@@ -108,7 +108,6 @@ export function startConsumer(
   { log, reply }: ConsumerContext,
 ): Consumer {
   const queues = typeof wanted === "string" ? [wanted] : wanted;
-  const prefetchOf = typeof prefetch === "number" ? () => prefetch : prefetch;
   const queue = queues.length === 1 ? `${queues[0]}` : `${queues[0]} and ${queues.length - 1} others`;
   let settlements: Settlements | undefined;
   /** Ends the pauses of messages whose next try on this channel is not wanted any more. */
@@ -127,7 +126,7 @@ export function startConsumer(
       if (closing) return;
       const own = settleOn(fresh, {
         // They are sent long before the broker has used up the prefetch, so that the broker never waits for them.
-        enough: Math.min(ENOUGH_ACKS, Math.ceil(Math.max(...queues.map(prefetchOf)) / 2)),
+        enough: Math.min(ENOUGH_ACKS, Math.ceil(prefetch / 2)),
         // A consumer that ends reads on, since the broker's answer comes behind the messages.
         ...(maxBytes !== undefined && { onBytes: (bytes) => scope.connection.rest(!closing && bytes > maxBytes) }),
       });
@@ -138,7 +137,7 @@ export function startConsumer(
       setMaxListeners(0, signal);
       consumers = queues.map((name) =>
         consumeQueue(fresh, name, {
-          prefetch: prefetchOf(name),
+          prefetch,
           got(delivery) {
             if (!delivery) return invalidate(new Error(`the broker cancelled the consumer: ${name} is gone`));
             if (!closing) {

@@ -41,19 +41,6 @@ describe("consumer", () => {
     expect(await environment.take(otherQueue)).toEqual(["b2"]);
   });
 
-  test("a consumer's queues may have a prefetch each", async () => {
-    const { queue, otherQueue } = environment.names;
-    const prefetch = (name: string) => (name === queue ? 2 : 1);
-    const { consumer, got } = await environment.consuming({ queue: [queue, otherQueue], prefetch });
-    for (const text of ["a1", "a2", "a3"]) await environment.put(queue, text);
-    for (const text of ["b1", "b2"]) await environment.put(otherQueue, text);
-    await until("as many came as may", () => got.messages.length === 3);
-    await consumer.close({ drainTimeoutMs: 0 });
-    expect(got.texts().sort()).toEqual(["a1", "a2", "b1"]);
-    await until("all are in their queue again", async () => (await environment.waitingIn(queue)) === 3);
-    await until("all are in the other one again", async () => (await environment.waitingIn(otherQueue)) === 2);
-  });
-
   test("regression: a consumer holds no more bytes than it may, whatever its prefetch, and its connection stays open", async () => {
     const { queue } = environment.names;
     const [size, maxBytes, total] = [16 * 1_024, 256 * 1_024, 200];

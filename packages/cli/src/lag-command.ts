@@ -11,8 +11,7 @@ export const lagCommand: Command = {
   summary: "says how far behind Herald is",
   help: `  --json   one JSON object instead of a table
 
-Shows how many messages wait in RabbitMQ's queues and for how many consumers; one in a queue whose name ends with "behind" is a bundle of up to
-250 events of a flood. And what PostgreSQL knows: deliveries that are due and since when, those of them that wait for Herald and those that wait for their own receiver, deliveries that wait for their retry or with a disabled
+Shows how many messages wait in RabbitMQ's queues and for how many consumers. And what PostgreSQL knows: deliveries that are due and since when, those of them that wait for Herald and those that wait for their own receiver, deliveries that wait for their retry or with a disabled
 endpoint, dispatchers and the shards without an owner, notices to publish, endpoints to catch up, the days ahead that have partitions, and
 the age of the oldest transaction, which keeps dead rows from being vacuumed.
 Counts of deliveries end at ${COUNTED_AT_MOST}.

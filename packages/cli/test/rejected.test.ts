@@ -6,9 +6,8 @@ import { type ChannelModel, type ConfirmChannel, connect } from "amqplib";
 import { callHerald, objectsIn, runHerald } from "./run-herald.ts";
 
 const broker = useBroker();
-const { rejectedQueue, inboxQueues, behindQueues } = names(broker.namespace);
+const { rejectedQueue, inboxQueues } = names(broker.namespace);
 const inboxQueue = inboxQueues[0] as string;
-const behindQueue = behindQueues[0] as string;
 
 let connection: ChannelModel;
 let channel: ConfirmChannel;
@@ -21,7 +20,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await channel.purgeQueue(rejectedQueue);
   await channel.purgeQueue(inboxQueue);
-  await channel.purgeQueue(behindQueue);
   await connection.close();
 });
 
@@ -122,19 +120,6 @@ describe("rejected replay", () => {
     });
     await expectDepth(inboxQueue, 30);
     await expectDepth(rejectedQueue, 0);
-  });
-
-  test("rejected replay puts a bundle that came back too often into a second queue, as a bundle", async () => {
-    // As the broker moves a message at its delivery limit: with its properties.
-    const options = { headers: { "x-first-death-reason": "delivery_limit" }, type: "bundle", persistent: true };
-    channel.sendToQueue(rejectedQueue, Buffer.from([0, 0, 255, 1]), options);
-    await channel.waitForConfirms();
-    expect(await run("replay", "--all")).toMatchObject({ code: 0, stdout: "Replayed 1 event.\n" });
-    await expectDepth(rejectedQueue, 0);
-    await expectDepth(inboxQueue, 0);
-    await expectDepth(behindQueue, 1);
-    const replayed = await channel.get(behindQueue, { noAck: true });
-    expect(replayed).toMatchObject({ content: Buffer.from([0, 0, 255, 1]), properties: { type: "bundle" } });
   });
 
   test("rejected replay does nothing if one of the ids is unknown", async () => {

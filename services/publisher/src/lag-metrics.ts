@@ -98,7 +98,7 @@ export function exportLag(
   }));
   ofQueues(
     "herald_queue_messages",
-    "Messages that wait in a queue for a consumer. Moved events of a flood wait in bundles of up to 250 each.",
+    "Messages that wait in a queue for a consumer.",
     (queues) => mapValues(queues, (depths) => depths.reduce((sum, { messages }) => sum + messages, 0)),
     "queue",
   );

@@ -12,7 +12,7 @@ export function createMetrics(registry: Registry) {
   const metrics = {
     events: new Counter({
       name: "herald_events_total",
-      help: "Business events taken from the broker, by result. Events of a flood that were moved are counted again.",
+      help: "Business events taken from the broker, by result.",
       labelNames: ["result"] as const,
       registers,
     }),
@@ -82,7 +82,7 @@ export function createMetrics(registry: Registry) {
       registers,
     }),
   };
-  startAtZero(metrics.events, "result", ["received", "stale", "ignored", "rejected", "behind"]);
+  startAtZero(metrics.events, "result", ["received", "stale", "ignored", "rejected"]);
   startAtZero(metrics.handedOver, "result", ["sent", "dropped"]);
   startAtZero(metrics.erased, "kind", ["partition", "change", "resend", "undelivered", "rate"]);
   startAtZero(metrics.taskFailures, "task", TASKS);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
-import { type Broker, connectBroker, NotSentError, type Publisher } from "@herald/common/broker/broker";
+import { type Broker, connectBroker } from "@herald/common/broker/broker";
 import { declareTopology, names as namesOf, PROBE_HEADER } from "@herald/common/broker/topology";
 import { catalogueRules } from "@herald/common/config/event-types";
 import type { Log } from "@herald/common/telemetry/log";
@@ -13,7 +13,7 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect } from "amqplib";
 import type { FanOut, FanOutItem, FanOutOutcome, FanOutResult } from "../src/fan-out.ts";
 import { consumeEvents, type EventsConsumer } from "../src/ingest/consume-events.ts";
-import { bundleEntry } from "../src/ingest/move-behind.ts";
+import { STAY_MS } from "../src/ingest/floods.ts";
 import { createMetrics } from "../src/metrics.ts";
 import type { Subscription } from "../src/sql/store-events.ts";
 import { SILENT } from "./given.ts";
@@ -22,21 +22,24 @@ const place = useBroker();
 const HOLD_MS = 2_000;
 const BATCH_SIZE = 10;
 const FLOOD = 2_000;
+/** Events of a flood before it is turned: more than a publisher may hold of a queue. */
+const FIRST = 700;
 const warnings: object[] = [];
-const log: Log = { ...SILENT, warn: (_message, fields = {}) => void warnings.push(fields) };
+const told: string[] = [];
+const log: Log = {
+  ...SILENT,
+  warn: (_message, fields = {}) => void warnings.push(fields),
+  info: (message) => void told.push(message),
+};
 
 let clock = steeredClock();
-let names = namesOf(place.namespace);
+let namespace = place.namespace;
+let names = namesOf(namespace);
 let connection: ChannelModel;
 let channel: ConfirmChannel;
 let broker: Broker;
 let consumer: EventsConsumer;
 let registry: Registry;
-/** The second queues take nothing, as if they were full. */
-let isBehindFull: boolean;
-let refused: number;
-/** The routing keys of published messages. */
-let published: string[];
 /** PostgreSQL in this test: statements that end when the test ends them. */
 let statements: { items: readonly FanOutItem[]; end(): void }[];
 let isThere: boolean;
@@ -53,16 +56,18 @@ beforeEach(async () => {
   isThere = false;
   subscriptions = [];
   handedOver = 0;
-  registry = new Registry();
-  isBehindFull = false;
-  refused = 0;
   warnings.length = 0;
-  published = [];
-  const namespace = `${place.namespace}-${randomUUID()}`;
+  told.length = 0;
+  namespace = `${place.namespace}-${randomUUID()}`;
   names = namesOf(namespace);
   connection = await connect(place.url);
   channel = await connection.createConfirmChannel();
   await declareTopology(channel, namespace);
+  await startConsuming();
+});
+
+async function startConsuming(): Promise<void> {
+  registry = new Registry();
   broker = connectBroker({ url: place.url, namespace, name: "consume test", log });
   const together: FanOut["together"] = async (items) => {
     await new Promise<void>((resolve) => {
@@ -75,18 +80,11 @@ beforeEach(async () => {
     });
     return { outcomes, made: [], deliveryCount: 0, subscriptions };
   };
-  const publisher = broker.publisher();
-  const publish: Publisher["publish"] = async (message) => {
-    published.push(message.routingKey);
-    if (!isBehindFull || !names.behindQueues.includes(message.routingKey)) return await publisher.publish(message);
-    refused++;
-    throw new NotSentError("refused", "it is full", { what: message.routingKey, messageId: undefined });
-  };
   consumer = consumeEvents(
     {
       broker,
       names,
-      publisher: { ...publisher, publish },
+      publisher: broker.publisher(),
       handOver: ({ stored, deliveries }) => {
         if (!stored) handedOver += deliveries.length;
       },
@@ -106,12 +104,17 @@ beforeEach(async () => {
     },
   );
   await broker.ready();
-});
+}
+
+/** The process ends, and leaves what it holds to the broker. */
+async function endConsuming(): Promise<void> {
+  await consumer.close({ drainTimeoutMs: 0 });
+  await broker.close();
+}
 
 afterEach(async () => {
   returnPostgres();
-  await consumer.close({ drainTimeoutMs: 0 });
-  await broker.close();
+  await endConsuming();
   await connection.close();
 });
 
@@ -174,37 +177,48 @@ test("an event of a quiet organization has a statement at once, however many eve
   expect(statements[1]?.items.map(({ event }) => event.organizationId)).toEqual(["quiet"]);
 });
 
-test("a flood goes behind, so that events of others after it get past it, and all of it is stored once", async () => {
-  await emit("neighbour", "WorkItemCompleted.a.0", 1);
-  await emit("flood", "WorkItemCompleted.a.0", FLOOD);
-  await emit("neighbour", "WorkItemCompleted.a.0", 10);
-  // A quarter: by then there are free places for all the last events, which stay.
-  await storeUntil("a quarter has gone behind", async () => (await counted("behind")) >= FLOOD / 4);
-  // PostgreSQL stores nothing from now on: only what makes way lets the last ones through.
-  const [inboxQueue = "", behindQueue = ""] = [names.inboxQueues[10], names.behindQueues[10]];
-  await until("the neighbour's events are reached", async () => (await depthOf([inboxQueue])) === 0);
-  // In bundles of as many events as a batch may have.
-  expect(await depthOf([behindQueue])).toBeGreaterThan(0);
+const [inboxQueue, behindQueue] = [() => names.inboxQueues[10] as string, () => names.behindQueues[10] as string];
+const isTurned = () => told.at(-1) === "a flood of events goes to the second queue of its bucket";
+
+test("a flood goes to the second queue, so that events of others after it get past it, and all of it is stored once", async () => {
+  await emit("flood", "WorkItemCompleted.a.0", FIRST);
+  await until("it is turned", isTurned);
+  await emit("flood", "WorkItemCompleted.a.0", FLOOD - FIRST);
+  await emit("neighbour", "WorkItemCompleted.a.1", 10);
+  await storeUntil("the neighbour's events are reached", async () => (await depthOf([inboxQueue()])) === 0);
+  expect(stored().length).toBeLessThan(FIRST);
+  expect(await depthOf([behindQueue()])).toBeGreaterThan(FLOOD - 2 * FIRST);
 
   returnPostgres();
-  await until("all are stored", () => stored().length >= FLOOD + 11);
+  await until("all are stored", () => stored().length >= FLOOD + 10);
   await until("none is left", async () => (await waiting()) === 0);
-  const organizations = stored().map(({ organizationId }) => organizationId);
-  expect(organizations.lastIndexOf("neighbour")).toBeLessThan(FLOOD / 2);
-  expect(new Set(stored().map(({ id }) => id)).size).toBe(FLOOD + 11);
-  // Moved events were not moved again.
-  expect(await counted("behind")).toBeLessThan(FLOOD);
-  expect(await counted("received")).toBe(FLOOD + 11);
+  expect(new Set(stored().map(({ id }) => id)).size).toBe(FLOOD + 10);
+  await until("all are acknowledged", async () => (await counted("received")) === FLOOD + 10);
 });
 
-test("an organization that has a bucket to itself is stored in whole batches, and nothing of it is moved", async () => {
-  await emit("flood", "WorkItemCompleted.a.0", FLOOD);
-  await emit("elsewhere", "WorkItemCompleted.b.0", 1);
-  await until("a batch is being stored", () => statements.length > 0);
+test("a flood stays turned if its publisher ends, another one stores all of it, and turns it back a minute after its end", async () => {
+  await emit("flood", "WorkItemCompleted.a.0", FLOOD / 2);
+  await until("it is turned", isTurned);
+  await endConsuming();
+  const inFirst = await depthOf([inboxQueue()]);
+  // The next publisher declares the topology, as each channel does.
+  await declareTopology(channel, namespace);
+  await emit("flood", "WorkItemCompleted.a.0", FLOOD / 2);
+  await emit("neighbour", "WorkItemCompleted.a.1", 10);
+  expect(await depthOf([inboxQueue()])).toBe(inFirst + 10);
+  expect(await depthOf([behindQueue()])).toBe(FLOOD - inFirst);
+
   returnPostgres();
-  await until("all are stored", () => stored().length >= FLOOD + 1);
-  expect(await counted("behind")).toBe(0);
-  expect(statements.filter(({ items }) => items.length === BATCH_SIZE).length).toBeGreaterThan(FLOOD / BATCH_SIZE / 2);
+  await startConsuming();
+  await until("all are stored", async () => new Set(stored().map(({ id }) => id)).size === FLOOD + 10);
+  await until("none is left", async () => (await waiting()) === 0);
+  clock.advance(STAY_MS);
+  await until("it is turned back", () => told.at(-1)?.includes("first queue of their bucket again") === true);
+  await endConsuming();
+  await emit("flood", "WorkItemCompleted.a.0", 5);
+  expect(await depthOf([inboxQueue()])).toBe(5);
+  expect(await depthOf([behindQueue()])).toBe(0);
+  await startConsuming();
 });
 
 const subscriptionOf = (organizationId: string): Subscription => ({
@@ -272,34 +286,6 @@ test("events that are handed over on arrival and not stored are bounded: the oth
   expect(handedOver).toBe(7 * 450);
 });
 
-test("a bundle that is redelivered again and again is taken apart, so that one of its events alone may reach the delivery limit", async () => {
-  const behindQueue = names.behindQueues[10] as string;
-  const events = [eventOf("a"), eventOf("b")];
-  const entries = events.map((event) => bundleEntry({ content: Buffer.from(JSON.stringify(event)), headers: {} }));
-  const options = { persistent: true, type: "bundle", headers: { "x-delivery-count": 10 } };
-  channel.sendToQueue(behindQueue, Buffer.concat(entries), options);
-  returnPostgres();
-  await until("its events are stored", () => stored().length === 2);
-  expect(published).toEqual([behindQueue, behindQueue]);
-  expect(
-    stored()
-      .map(({ id }) => id)
-      .sort(),
-  ).toEqual(events.map(({ id }) => id).sort());
-});
-
-test("an event of a bundle that breaks the contract is rejected alone, and bytes that are no bundle are rejected whole", async () => {
-  const behindQueue = names.behindQueues[10] as string;
-  const good = bundleEntry({ content: Buffer.from(JSON.stringify(eventOf("a"))), headers: {} });
-  const bad = bundleEntry({ content: Buffer.from("{"), headers: { traceparent: "t" } });
-  channel.sendToQueue(behindQueue, Buffer.concat([good, bad]), { persistent: true, type: "bundle" });
-  channel.sendToQueue(behindQueue, Buffer.from("no bundle"), { persistent: true, type: "bundle" });
-  returnPostgres();
-  await until("the good one is stored", () => stored().length === 1);
-  await until("the others are rejected", async () => (await depthOf([names.rejectedQueue])) === 2);
-  await until("none is left", async () => (await waiting()) === 0);
-});
-
 test("a message by which the doctor tries the way to an inbox queue is dropped", async () => {
   returnPostgres();
   channel.publish(names.eventsExchange, "doctor.a", Buffer.from("probe"), { headers: { [PROBE_HEADER]: "doctor" } });
@@ -307,18 +293,6 @@ test("a message by which the doctor tries the way to an inbox queue is dropped",
   await until("the event behind it is stored", () => stored().length === 1);
   await until("none is left", async () => (await waiting()) === 0);
   expect(await depthOf([names.rejectedQueue])).toBe(0);
-});
-
-test("events that can't go behind are stored in their turn", async () => {
-  isBehindFull = true;
-  await emit("neighbour", "WorkItemCompleted.a.0", 1);
-  await emit("flood", "WorkItemCompleted.a.0", FLOOD);
-  await storeUntil("something should go behind", () => refused > 0);
-  returnPostgres();
-  await until("all are stored", () => stored().length >= FLOOD + 1);
-  await until("none is left", async () => (await waiting()) === 0);
-  expect(new Set(stored().map(({ id }) => id)).size).toBe(FLOOD + 1);
-  expect(await counted("behind")).toBe(0);
 });
 
 test("regression: a rejected event's reason is cut in the log, however long the name of its field is", async () => {

@@ -84,10 +84,7 @@ Counts of deliveries end at ${COUNTED_AT_MOST}.
 
 type State = Pick<Lag, "stoppedSince" | "shardsStopped" | "shardsOwned" | "shardsUnowned" | "due" | "scheduled"> & {
   dispatchers: LivingDispatcher[];
-  /**
-   * The number of messages that wait in the inbox queues. If one organization floods a queue, publishers move its events in bundles: one bundle of
-   * up to 250 events counts as one message.
-   */
+  /** The number of messages that wait in the inbox queues. */
   inbox: number;
 };
 

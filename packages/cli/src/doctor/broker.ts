@@ -226,7 +226,7 @@ export const inbox: Check<BrokerSubject> = {
         if (await reaches(subject, queue, consumerCount > 0)) continue;
         findings.push(
           fault(
-            `No event reaches the queue ${queue}: its binding to ${names.eventsExchange} is missing.`,
+            `No event reaches the queue ${queue}: a binding between ${names.eventsExchange} and the queue is missing.`,
             "Restart the publishers, which bind it again.",
           ),
         );

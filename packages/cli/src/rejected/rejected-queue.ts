@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { carriedHeaders } from "@herald/common/broker/carried-headers";
-import { BUNDLE, type Names } from "@herald/common/broker/topology";
-import type { ChannelModel, ConfirmChannel, GetMessage, Options } from "amqplib";
+import type { Names } from "@herald/common/broker/topology";
+import type { ChannelModel, ConfirmChannel, GetMessage } from "amqplib";
 import { depthOf } from "../connections.ts";
 
 /** A message that this process holds. One that is neither replayed nor discarded goes back to its queue at the end. */
@@ -57,11 +57,8 @@ function hold(channel: ConfirmChannel, names: Names, got: GetMessage): HeldMessa
   return {
     ...message,
     async replay() {
-      // Any queue of its kind does: whose event it is stands in the body, where that can be read at all. Only bundles of events have a
-      // type, and publishers read them from the second queues alone.
-      const { type } = got.properties;
-      const [queue] = type === BUNDLE ? names.behindQueues : names.inboxQueues;
-      await publish(channel, queue as string, message, type && { type });
+      // Any inbox queue does: whose event it is stands in the body, where that can be read at all.
+      await publish(channel, names.inboxQueues[0] as string, message);
       channel.ack(got);
     },
     discard: () => channel.ack(got),
@@ -69,12 +66,7 @@ function hold(channel: ConfirmChannel, names: Names, got: GetMessage): HeldMessa
 }
 
 /** @throws where the broker did not take it */
-function publish(
-  channel: ConfirmChannel,
-  queue: string,
-  message: RejectedMessage,
-  options?: Options.Publish,
-): Promise<void> {
+function publish(channel: ConfirmChannel, queue: string, message: RejectedMessage): Promise<void> {
   return new Promise((resolve, reject) => {
     let returned = false;
     const onReturn = () => {
@@ -92,7 +84,6 @@ function publish(
       {
         headers: originalHeaders(message),
         contentType: "application/json",
-        ...options,
         persistent: true,
         mandatory: true,
       },

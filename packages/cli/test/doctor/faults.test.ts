@@ -547,7 +547,7 @@ const BROKER_FAULTS: [name: string, done: VirtualHost, words: RegExp][] = [
     {
       make: async (channel) => {
         await declareTopology(channel, "herald");
-        await channel.unbindQueue("herald.events.inbox.3", "herald.events", "*.3.#");
+        await channel.unbindQueue("herald.events.inbox.3", "herald.events.inbox", "*.3.#");
       },
     },
     /^fault, inbox: No event reaches the queue herald\.events\.inbox\.3: .* -> Restart the publishers/,

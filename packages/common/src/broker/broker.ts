@@ -179,18 +179,29 @@ export function partOfBroker(broker: Broker): Broker {
 
 export type Inspector = ReturnType<typeof startInspector>;
 
-/** Looks at queues from outside. An inspector has a channel of its own: the broker closes the channel on which a missing queue is asked for. */
+/**
+ * Looks at queues from outside, and binds them. Each function throws if the broker is away, or there is no such queue. An inspector has a channel of its
+ * own: the broker closes the channel on which a missing queue is asked for.
+ */
 export function startInspector(scope: BrokerScope) {
   const channel = maintainChannel(scope, { purpose: "inspector", open: scope.connection.openChannel });
+  function on(queue: string): Channel {
+    const open = channel.current();
+    if (open === undefined) throw new Error(`The broker can't be asked about the queue ${queue}: no channel.`);
+    return open;
+  }
   return {
-    /** @throws if the broker is away, or there is no such queue */
     depthOf: async (queue: string) => {
-      const open = channel.current();
-      if (open === undefined) throw new Error(`The broker can't be asked about the queue ${queue}: no channel.`);
-      const { messageCount, consumerCount } = await open.checkQueue(queue);
+      const { messageCount, consumerCount } = await on(queue).checkQueue(queue);
       // Messages that a consumer holds are not counted.
       return { messages: messageCount, consumers: consumerCount };
     },
+    /** Does nothing if the queue is bound so already. */
+    bind: async (queue: string, exchange: string, key: string) =>
+      void (await on(queue).bindQueue(queue, exchange, key)),
+    /** Does nothing if the queue is not bound so. */
+    unbind: async (queue: string, exchange: string, key: string) =>
+      void (await on(queue).unbindQueue(queue, exchange, key)),
     close: channel.close,
   };
 }

@@ -3,6 +3,7 @@ import type { Channel, Options } from "amqplib";
 /**
  * An event's routing key has three words: its type, with hyphens for dots, and the first two hexadecimal digits of its organization's hash, as in
  * "order-paid.3.f". The first digit is the bucket. So a flood of one organization fills only the queues of one bucket.
+ * The second digit divides the bucket into sixteenths: publishers turn a flooding one to the second queue of the bucket.
  */
 const BUCKETS: readonly string[] = [..."0123456789abcdef"];
 
@@ -15,15 +16,22 @@ export type Names = ReturnType<typeof names>;
  */
 export function names(namespace: string) {
   const inboxQueues: readonly string[] = BUCKETS.map((bucket) => inboxQueueOf(namespace, bucket));
-  const behindQueues: readonly string[] = inboxQueues.map(behindQueueOf);
+  const behindQueues: readonly string[] = inboxQueues.map((queue) => `${queue}.behind`);
   const deadLetterQueue = `${namespace}.events.dead-letters`;
   const eventQueues: readonly string[] = [...inboxQueues, ...behindQueues, deadLetterQueue];
   return {
-    /** Topic exchange to which product services publish business events. The routing key begins with the type and the organization's bucket. */
+    /** Topic exchange to which product services publish business events. It passes all of them on to the exchange of floods. */
     eventsExchange: `${namespace}.events`,
+    /**
+     * Topic exchange that takes the events of turned sixteenths to the second queues. It has a binding for each of these and no other one, and passes
+     * all other events on to the inbox exchange. Internal: no contract.
+     */
+    floodsExchange: `${namespace}.events.floods`,
+    /** Topic exchange that takes events to the inbox queues by their bucket. Its bindings never change. Internal: no contract. */
+    inboxExchange: `${namespace}.events.inbox`,
     /** The business events, for the publisher: a queue for each bucket of organizations, in the order of the buckets. Internal: no contract. */
     inboxQueues,
-    /** The second queue of each bucket, in the order of `inboxQueues`: publishers move a flood's events there. */
+    /** The second queue of each bucket, in the order of `inboxQueues`: for floods. */
     behindQueues,
     /** Where RabbitMQ moves an event that expired in the inbox, or came back too often: a publisher rejects it, with a notice. */
     deadLetterQueue,
@@ -46,14 +54,6 @@ export function names(namespace: string) {
 function inboxQueueOf(namespace: string, bucket: string): string {
   return `${namespace}.events.inbox.${bucket}`;
 }
-
-/** The second queue of the bucket of an inbox queue. Nothing binds it to an exchange. */
-export function behindQueueOf(inboxQueue: string): string {
-  return `${inboxQueue}.behind`;
-}
-
-/** The AMQP type of a message in a second queue that is a bundle of events, not a single one. */
-export const BUNDLE = "bundle";
 
 /** The header of a message that is no event: `herald doctor` sends it through the inbox, and a publisher drops it. */
 export const PROBE_HEADER = "x-herald-probe";
@@ -93,18 +93,23 @@ export async function declareTopology(channel: Channel, namespace: string, side?
 }
 
 async function declareEvents(channel: Channel, namespace: string, own: Names): Promise<void> {
-  await channel.assertExchange(own.eventsExchange, "topic", { durable: true });
+  const { eventsExchange, floodsExchange, inboxExchange } = own;
   await channel.assertExchange(own.noticesExchange, "topic", { durable: true });
   await channel.assertQueue(own.rejectedQueue, rejectedQueue());
   await channel.assertQueue(own.deadLetterQueue, eventQueue(own.rejectedQueue));
+  await channel.assertExchange(inboxExchange, "topic", { durable: true });
   for (const bucket of BUCKETS) {
     const queue = inboxQueueOf(namespace, bucket);
     await channel.assertQueue(queue, eventQueue(own.deadLetterQueue));
-    await channel.assertQueue(behindQueueOf(queue), eventQueue(own.deadLetterQueue));
-    await channel.bindQueue(queue, own.eventsExchange, `*.${bucket}.#`);
+    await channel.bindQueue(queue, inboxExchange, `*.${bucket}.#`);
     // An emitter that knows no buckets names the type alone.
-    if (bucket === BUCKETS[0]) await channel.bindQueue(queue, own.eventsExchange, "*");
+    if (bucket === BUCKETS[0]) await channel.bindQueue(queue, inboxExchange, "*");
   }
+  for (const queue of own.behindQueues) await channel.assertQueue(queue, eventQueue(own.deadLetterQueue));
+  // The floods' exchange is not the one that emitters publish to: a queue that an operator binds there, to read along, would take Herald's events away.
+  await channel.assertExchange(floodsExchange, "topic", { durable: true, alternateExchange: inboxExchange });
+  await channel.assertExchange(eventsExchange, "topic", { durable: true });
+  await channel.bindExchange(floodsExchange, eventsExchange, "#");
 }
 
 /** The queue of a dispatcher, by the id of its process. */

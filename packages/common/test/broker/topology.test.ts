@@ -36,6 +36,45 @@ describe("Herald's topology", () => {
     for (const queue of environment.names.inboxQueues) expect(await environment.waitingIn(queue)).toBe(0);
   });
 
+  test("Herald's topology takes a turned sixteenth to the second queue alone, also after it is declared again, and leaves its neighbours", async () => {
+    const { eventsExchange, behindQueues, eventQueues } = environment.names;
+    const [inboxQueue, behindQueue] = [environment.inboxQueue, behindQueues[0] as string];
+    const inspector = environment.connect().inspector();
+    const emit = async (...keys: string[]) => {
+      for (const key of keys) environment.channel.publish(eventsExchange, key, Buffer.from(key), { mandatory: true });
+      await environment.channel.waitForConfirms();
+    };
+    await declareTopology(environment.channel, environment.namespace);
+    await until("it is turned", () =>
+      inspector.bind(behindQueue, environment.names.floodsExchange, "*.0.7").then(
+        () => true,
+        () => false,
+      ),
+    );
+    await declareTopology(environment.channel, environment.namespace);
+    await emit("RiskCreated.0.7", "RiskCreated.0.6", "RiskCreated.0", "RiskCreated");
+    expect(await environment.take(behindQueue)).toEqual(["RiskCreated.0.7"]);
+    expect(await environment.take(inboxQueue)).toEqual(["RiskCreated.0.6", "RiskCreated.0", "RiskCreated"]);
+
+    // Each step may be repeated: of two publishers that take it, one may be late.
+    for (let time = 0; time < 2; time++) await inspector.bind(behindQueue, environment.names.floodsExchange, "*.0.7");
+    for (let time = 0; time < 2; time++) await inspector.unbind(behindQueue, environment.names.floodsExchange, "*.0.7");
+    await emit("RiskCreated.0.7");
+    expect(await environment.take(inboxQueue)).toEqual(["RiskCreated.0.7"]);
+    for (const queue of eventQueues) expect(await environment.waitingIn(queue)).toBe(0);
+  });
+
+  test("a queue that an operator binds to the exchange of events, to read along, takes none of them away", async () => {
+    await declareTopology(environment.channel, environment.namespace);
+    const { eventsExchange } = environment.names;
+    const { queue } = await environment.channel.assertQueue("", { exclusive: true });
+    await environment.channel.bindQueue(queue, eventsExchange, "#");
+    environment.channel.publish(eventsExchange, "RiskCreated.0.7", Buffer.from("event"));
+    await environment.channel.waitForConfirms();
+    expect(await environment.take(queue)).toEqual(["event"]);
+    expect(await environment.take(environment.inboxQueue)).toEqual(["event"]);
+  });
+
   test("Herald's topology moves an event that comes back too often to the queue of dead letters, and from there to the rejected queue, whole", async () => {
     const broker = environment.connect();
     const got = inbox();

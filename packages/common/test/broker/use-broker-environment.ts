@@ -12,10 +12,13 @@ export type BrokerEnvironment = ClientEnvironment<Broker> & {
 /** @param brokerUrl asked before each test */
 export function useBrokerEnvironment(brokerUrl: () => string): BrokerEnvironment {
   const environment = useClientEnvironment(brokerUrl, connectBroker, (namespace) => {
-    const { eventsExchange, noticesExchange, dispatchExchange, requestsExchange, ...queues } = names(namespace);
+    const own = names(namespace);
+    const queues = [...own.eventQueues, own.rejectedQueue];
     return {
-      queues: Object.values(queues).flat(),
-      exchanges: [eventsExchange, noticesExchange, dispatchExchange, requestsExchange],
+      queues,
+      exchanges: Object.values(own)
+        .flat()
+        .filter((name) => !queues.includes(name)),
     };
   });
   return Object.defineProperties(environment, {

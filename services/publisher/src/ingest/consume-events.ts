@@ -1,12 +1,11 @@
 import { once } from "node:events";
 import type { Broker, Consumer, IncomingMessage, Publisher } from "@herald/common/broker/broker";
-import { carriedHeaders } from "@herald/common/broker/carried-headers";
 import { type Names, PROBE_HEADER } from "@herald/common/broker/topology";
 import type { Clock } from "@herald/common/runtime/clock";
 import { repeat } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
-import { type EventTypeRules, MAX_EVENT_BYTES } from "@herald/contracts";
+import type { EventTypeRules } from "@herald/contracts";
 import { createArrival } from "../arrival/arrival.ts";
 import type { FanOut, FanOutItem } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
@@ -14,8 +13,7 @@ import type { PublisherMetrics } from "../metrics.ts";
 import type { Rejection } from "../rejections.ts";
 import { BATCHES_BY_ORGANIZATION, batchesByTurns } from "./batches.ts";
 import { watchFloods } from "./floods.ts";
-import { bundledIn, moveBehind } from "./move-behind.ts";
-import { type Held, type Message, organizationOf } from "./read-event.ts";
+import { type Held, organizationOf } from "./read-event.ts";
 import { createStoring } from "./store-batch.ts";
 
 export interface ConsumeOptions {
@@ -52,44 +50,36 @@ interface Parts {
 }
 
 /**
- * A bundle that was delivered this often is taken apart. One of its events may crash every publisher that handles it; then the delivery limit of 20
- * removes that event alone from the queue.
- */
-const APART_AFTER = 10;
-
-/**
- * For an inbox queue. An event that is handed over on arrival is held for up to 300 ms if there is no crowd, so one busy queue has some 2,000 events
- * a second.
+ * Messages of a queue that this process may hold. An event that is handed over on arrival is held for up to 300 ms if there is no crowd, so one busy
+ * queue has some 2,000 events a second.
  */
 const PREFETCH = 500;
 
-/** For the second queue of a bucket, whose messages are whole batches of events: one is being stored, and one waits. */
-const BEHIND_PREFETCH = 2;
+/** How often to look for floods that have ended; one that begins is looked at at once. */
+const LOOK_MS = 1_000;
 
 /** RabbitMQ closes a channel that holds a message for 30 minutes. */
 const HOLD_MS = 20 * 60_000;
 
 /**
- * Takes business events from the inbox queues. A message is acknowledged when its event (every event of a bundle) is stored with all its deliveries,
- * or is in the rejected queue with its notice in PostgreSQL, or was moved to the second queue, or needs no work. If the process dies, the broker
- * delivers what it held again; to store an event twice changes nothing.
+ * Takes business events from the inbox queues. A message is acknowledged when its event is stored with all its deliveries, or is in the
+ * rejected queue with its notice in PostgreSQL, or needs no work. If the process dies, the broker delivers what it held again; to store an event
+ * twice changes nothing.
  */
 export function consumeEvents(
   parts: Parts,
   { inboxBytes, batchSize, windowMs, eventTypes, holdMs = HOLD_MS }: ConsumeOptions,
 ): EventsConsumer {
-  const { broker, names, publisher, fanOut, clock, log } = parts;
-  const { inboxQueues, behindQueues, eventQueues } = names;
-  const isInbox = new Set(inboxQueues);
-  const isBehind = new Set(behindQueues);
+  const { broker, names, fanOut, clock, log } = parts;
+  const { eventQueues, deadLetterQueue } = names;
   const inspector = broker.inspector();
-  const floods = watchFloods({ inspector, clock, log });
+  const floods = watchFloods({ ...parts, inspector }, { most: PREFETCH / 2, mostBytes: inboxBytes / 2 });
   /** The events that this process holds, in the order of their arrival. */
   const held = new Set<Held>();
-  /** The unfinished events of a bundle whose other events are done. */
-  const left = new WeakMap<IncomingMessage, Message[]>();
+  /** Messages whose event could not be stored at the last try. */
+  const failed = new WeakSet<IncomingMessage>();
   /** Events that PostgreSQL could not store in time. They are tried again after a pause, and are kept from the others. */
-  const tooMuch = new WeakSet<Message>();
+  const tooMuch = new WeakSet<IncomingMessage>();
 
   const store = (each: Held) => (tooMuch.has(each.message) ? alone : together).add(each);
   const { read, storeBatch } = createStoring(
@@ -108,61 +98,39 @@ export function consumeEvents(
     maxApart: 0,
   });
   const arrival = createArrival({ ...parts, read, store: together.add });
-  const moves = moveBehind({ ...parts, stay: store }, { maxItems: batchSize });
-
-  async function handle(message: IncomingMessage): Promise<void> {
-    if (message.headers[PROBE_HEADER] !== undefined) return message.ack();
-    const bundled = isBehind.has(message.queue) ? bundledIn(message) : undefined;
-    if (bundled && Number(message.headers["x-delivery-count"]) >= APART_AFTER) {
-      for (const { content, headers } of bundled)
-        await publisher.publish({ exchange: "", routingKey: message.queue, content, headers: carriedHeaders(headers) });
-      return message.ack();
-    }
-    const events = left.get(message) ?? bundled ?? [message];
-    // An event that may have come before is stored first.
-    const isFirst = isInbox.has(message.queue) && !message.redelivered && !left.has(message);
-    const results = await Promise.allSettled(events.map((event) => take(event, message.queue, isFirst)));
-    const failed = events.filter((_, index) => results[index]?.status === "rejected");
-    if (failed.length === 0) return message.ack();
-    left.set(message, failed);
-    throw results.find((result) => result.status === "rejected")?.reason;
-  }
 
   /** Resolves when the work on the event is done. @throws if it can't be stored now */
-  function take(message: Message, queue: string, isFirst: boolean): Promise<void> {
-    return new Promise((resolve, reject) => {
+  async function handle(message: IncomingMessage): Promise<void> {
+    if (message.headers[PROBE_HEADER] !== undefined) return message.ack();
+    // An event that may have come before is stored first.
+    const isFirst = message.queue !== deadLetterQueue && !message.redelivered && !failed.has(message);
+    await new Promise<void>((resolve, reject) => {
       const each: Held = {
         message,
-        queue,
         organization: organizationOf(message.content),
         arrivedAt: clock.now(),
         arrivedAtMs: clock.monotonicMs(),
         done: () => {
           over(each);
+          message.ack();
           resolve();
         },
         failed: (error) => {
           over(each);
+          failed.add(message);
           reject(error);
         },
       };
       held.add(each);
-      if (goesBehind(each)) moves.add(each);
-      else if (isFirst && arrival.isSmall(each)) arrival.add(each);
+      if (floods.came(each)) looking.wake();
+      if (isFirst && arrival.isSmall(each)) arrival.add(each);
       else store(each);
     });
   }
 
   function over(each: Held): void {
-    held.delete(each);
+    if (held.delete(each)) floods.over(each);
     arrival.over(each);
-  }
-
-  /** An event from a second queue is not moved again. An event that PostgreSQL can't store in time stays apart. */
-  function goesBehind({ message, organization, queue }: Held): boolean {
-    if (tooMuch.has(message) || !isInbox.has(queue)) return false;
-    if (message.content.byteLength > MAX_EVENT_BYTES) return false;
-    return floods.goesBehind(queue, organization);
   }
 
   /**
@@ -170,16 +138,18 @@ export function consumeEvents(
    * nothing.
    */
   function dropWaiting(): void {
-    for (const each of [...arrival.drop(), ...together.drop(), ...alone.drop(), ...moves.drop()]) {
+    for (const each of [...arrival.drop(), ...together.drop(), ...alone.drop()]) {
       each.span?.end({ errorType: "channel_lost", error: "its channel has ended" });
       each.done();
     }
   }
 
+  // If the broker is away, nothing arrives either.
+  const looking = repeat(floods.look, { intervalMs: LOOK_MS, onFailure: () => undefined });
   const consume = () =>
     broker.consumeEvents({
       queue: eventQueues,
-      prefetch: (queue) => (isBehind.has(queue) ? BEHIND_PREFETCH : PREFETCH),
+      prefetch: PREFETCH,
       maxBytes: inboxBytes,
       handle,
       lost: dropWaiting,
@@ -216,6 +186,7 @@ export function consumeEvents(
     async close(options) {
       await watching.stop();
       await consumer.close(options);
+      await looking.stop();
       await inspector.close();
     },
   };

@@ -1,107 +1,150 @@
+import { names as namesOf } from "@herald/common/broker/topology";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { FLOOD, LOOK_EVERY, NEIGHBOUR_MS, STAY_MS, watchFloods } from "./floods.ts";
+import { STAY_MS, watchFloods } from "./floods.ts";
+import type { Held } from "./read-event.ts";
 
-const QUEUE = "herald.events.inbox.a";
-const OTHER_QUEUE = "herald.events.inbox.b";
+const MOST = 250;
+const MOST_BYTES = 1_000_000;
+const names = namesOf("herald");
+const INBOX = "herald.events.inbox.a";
+const BEHIND = "herald.events.inbox.a.behind";
 
 let nowMs: number;
+/** The broker's bindings of the exchange of floods: queue and key. */
+let bindings: Set<string>;
 let depths: Record<string, number>;
-let looks: string[];
+let logged: object[];
 let isAway: boolean;
 let floods: ReturnType<typeof watchFloods>;
 
-beforeEach(() => {
-  nowMs = 5 * NEIGHBOUR_MS;
-  depths = {};
-  looks = [];
-  isAway = false;
-  floods = watchFloods({
-    inspector: {
-      depthOf: async (queue) => {
-        looks.push(queue);
-        if (isAway) throw new Error("no channel");
-        return { messages: depths[queue] ?? 0, consumers: 1 };
+function publisher(): ReturnType<typeof watchFloods> {
+  const answer = <T>(value: T): Promise<T> =>
+    isAway ? Promise.reject(new Error("no channel")) : Promise.resolve(value);
+  return watchFloods(
+    {
+      inspector: {
+        bind: (queue, exchange, key) => answer(void bindings.add(`${exchange} ${key} ${queue}`)),
+        unbind: (queue, exchange, key) => answer(void bindings.delete(`${exchange} ${key} ${queue}`)),
+        depthOf: (queue) => answer({ messages: depths[queue] ?? 0, consumers: 1 }),
+        close: async () => {},
       },
+      names,
+      clock: { monotonicMs: () => nowMs },
+      log: { info: (_message, fields = {}) => void logged.push(fields) },
     },
-    clock: { monotonicMs: () => nowMs },
-    log: { info() {} },
-  });
-});
-
-/** Messages arrive, and what is asked for is answered. Returns how many of them go behind. */
-async function arrive(organization: string, count = LOOK_EVERY, queue = QUEUE): Promise<number> {
-  let behind = 0;
-  for (let each = 0; each < count; each++) if (floods.goesBehind(queue, organization)) behind++;
-  await new Promise((resolve) => setImmediate(resolve));
-  return behind;
+    { most: MOST, mostBytes: MOST_BYTES },
+  );
 }
 
+beforeEach(() => {
+  nowMs = 5 * STAY_MS;
+  bindings = new Set();
+  depths = {};
+  logged = [];
+  isAway = false;
+  floods = publisher();
+});
+
+const event = (routingKey: string, { queue = INBOX, bytes = 300 } = {}) =>
+  ({ message: { routingKey, queue, content: Buffer.alloc(bytes) }, organization: "acme" }) as Held;
+
+/** Events arrive and are held. Returns them, and whether one of them began a flood. */
+function arrive(routingKey: string, count: number, options?: Parameters<typeof event>[1], to = floods) {
+  const held = Array.from({ length: count }, () => event(routingKey, options));
+  const begins = held.map((each) => to.came(each));
+  return { held, begun: begins.includes(true) };
+}
+
+const turned = (digits: string, queue = BEHIND) => `herald.events.floods *.${digits} ${queue}`;
+
 describe("floods", () => {
-  test("an organization that has most of a queue in which hundreds wait goes behind its neighbours, and they don't", async () => {
-    await arrive("neighbour", 1);
-    depths[QUEUE] = FLOOD;
-    await arrive("flooder");
-    expect(await arrive("flooder", 10)).toBe(10);
-    expect(await arrive("neighbour", 10)).toBe(0);
-    expect(await arrive("flooder", 10, OTHER_QUEUE)).toBe(0);
+  test("a sixteenth that has half of what may be held of a queue is turned at once, and no other one is", async () => {
+    arrive("RiskCreated.a.6", MOST - 1);
+    expect(arrive("RiskCreated.a.7", MOST - 1).begun).toBe(false);
+    expect(arrive("order-paid.a.7", 1).begun).toBe(true);
+    expect(arrive("order-paid.a.7", 1).begun).toBe(false);
+    await floods.look();
+    expect([...bindings]).toEqual([turned("a.7")]);
+    expect(logged).toEqual([{ organizationId: "acme", queue: BEHIND }]);
   });
 
-  test("a burst stays in its queue, and costs no look before it has many messages", async () => {
-    await arrive("neighbour", 1);
-    depths[QUEUE] = FLOOD - 1;
-    await arrive("bursting", LOOK_EVERY - 2);
-    expect(looks).toEqual([]);
-    await arrive("bursting", 4 * LOOK_EVERY);
-    expect(await arrive("bursting")).toBe(0);
-    expect(new Set(looks)).toEqual(new Set([QUEUE]));
-  });
-
-  test("an organization that is alone in its queue stays there, until others come", async () => {
-    depths[QUEUE] = 100 * FLOOD;
-    await arrive("alone");
-    expect(await arrive("alone")).toBe(0);
-    await arrive("neighbour", 1);
-    await arrive("alone");
-    expect(await arrive("alone")).toBe(LOOK_EVERY);
-  });
-
-  test("an organization that emitted long ago is no neighbour", async () => {
-    await arrive("neighbour", 1);
-    nowMs += NEIGHBOUR_MS;
-    depths[QUEUE] = 100 * FLOOD;
-    await arrive("alone", 2 * LOOK_EVERY);
-    expect(await arrive("alone")).toBe(0);
-  });
-
-  test("organizations that share a queue stay, however many messages wait", async () => {
-    depths[QUEUE] = 100 * FLOOD;
-    for (let each = 0; each < 10 * LOOK_EVERY; each++) {
-      expect(floods.goesBehind(QUEUE, each % 3 === 0 ? "a" : "b")).toBe(false);
+  test("events that were stored do not count, so that a busy organization without a backlog stays", async () => {
+    for (let each = 0; each < 10; each++) {
+      const { held } = arrive("RiskCreated.a.7", MOST / 2);
+      for (const one of held) floods.over(one);
     }
-    expect(looks).toEqual([]);
+    await floods.look();
+    expect(bindings.size).toBe(0);
   });
 
-  test("a flood goes behind while hundreds wait, and for a second after, however many still wait behind", async () => {
-    await arrive("neighbour", 1);
-    depths[QUEUE] = FLOOD;
-    await arrive("flooder");
+  test("few large events are a flood too", async () => {
+    expect(arrive("RiskCreated.a.7", 4, { bytes: MOST_BYTES / 4 }).begun).toBe(true);
+    await floods.look();
+    expect([...bindings]).toEqual([turned("a.7")]);
+  });
+
+  test.each(["RiskCreated", "RiskCreated.a", "RiskCreated.a.7.x", "RiskCreated.a.#", "RiskCreated.a.*", "", INBOX])(
+    "events with the routing key %p, which names no sixteenth, stay in their queue",
+    async (key) => {
+      expect(arrive(key, 2 * MOST).begun).toBe(false);
+      await floods.look();
+      expect(bindings.size).toBe(0);
+    },
+  );
+
+  test("a sixteenth is turned back a minute after its last flood, and not while events wait in the second queue", async () => {
+    const { held } = arrive("RiskCreated.a.7", MOST);
+    await floods.look();
+    nowMs += 10 * STAY_MS;
+    await floods.look();
+    for (const each of held) floods.over(each);
     nowMs += STAY_MS - 1;
-    expect(await arrive("flooder")).toBe(LOOK_EVERY);
-    depths = { [QUEUE]: FLOOD - 1, [`${QUEUE}.behind`]: FLOOD };
-    nowMs += STAY_MS - 1;
-    expect(await arrive("flooder")).toBe(LOOK_EVERY);
+    await floods.look();
+    expect([...bindings]).toEqual([turned("a.7")]);
     nowMs += 1;
-    expect(await arrive("flooder")).toBe(0);
+    depths[BEHIND] = 1;
+    await floods.look();
+    expect([...bindings]).toEqual([turned("a.7")]);
+    depths = {};
+    await floods.look();
+    expect(bindings.size).toBe(0);
   });
 
-  test("while the broker can't be asked nothing changes, and then it is asked again", async () => {
-    await arrive("neighbour", 1);
-    depths[QUEUE] = FLOOD;
+  test("a publisher turns back what another one turned, which died, and learns of it by an event from the second queue", async () => {
+    arrive("RiskCreated.a.7", MOST);
+    await floods.look();
+    const other = publisher();
+    arrive("RiskCreated.a.7", 1, { queue: BEHIND }, other);
+    nowMs += STAY_MS - 1;
+    await other.look();
+    expect([...bindings]).toEqual([turned("a.7")]);
+    nowMs += 1;
+    await other.look();
+    expect(bindings.size).toBe(0);
+  });
+
+  test("a flood is turned again if another publisher, which has no part of it, has turned it back", async () => {
+    arrive("RiskCreated.a.7", MOST);
+    await floods.look();
+    bindings.clear();
+    await floods.look();
+    expect([...bindings]).toEqual([turned("a.7")]);
+    expect(logged).toHaveLength(1);
+  });
+
+  test("while the broker is away nothing changes, and then a flood is turned, and turned back", async () => {
     isAway = true;
-    await arrive("flooder");
-    expect(await arrive("flooder")).toBe(0);
+    const { held } = arrive("RiskCreated.a.7", MOST);
+    await expect(floods.look()).rejects.toThrow("no channel");
     isAway = false;
-    await arrive("flooder");
-    expect(await arrive("flooder", 1)).toBe(1);
+    await floods.look();
+    expect([...bindings]).toEqual([turned("a.7")]);
+    for (const each of held) floods.over(each);
+    nowMs += STAY_MS;
+    isAway = true;
+    await expect(floods.look()).rejects.toThrow("no channel");
+    isAway = false;
+    await floods.look();
+    expect(bindings.size).toBe(0);
   });
 });

@@ -1,116 +1,97 @@
 import type { Inspector } from "@herald/common/broker/broker";
+import type { Names } from "@herald/common/broker/topology";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
+import type { Held } from "./read-event.ts";
 
 interface Parts {
-  inspector: Pick<Inspector, "depthOf">;
+  inspector: Inspector;
+  names: Pick<Names, "behindQueues" | "floodsExchange">;
   clock: Pick<Clock, "monotonicMs">;
   log: Pick<Log, "info">;
 }
 
-/** A queue is looked at after this many of its messages. Fewer say too little about whose messages wait behind them. */
-export const LOOK_EVERY = 64;
-
-/** The share of these messages that one organization has in a flood. */
-const MOST = 3 / 4;
-
-/**
- * Messages that wait in the queue during a flood. Moving an event costs an extra trip through the broker, so a smaller backlog, which is stored in a
- * few tenths of a second, stays. With what the process holds, an organization may emit some 1,000 events at once.
- */
-export const FLOOD = 500;
-
-/** A flood lasts this long after the last look that found many waiting messages, so that it does not begin and end with each look. */
-export const STAY_MS = 1_000;
-
-/** An organization counts as a neighbour for this long after its last event. */
-export const NEIGHBOUR_MS = 60 * 60_000;
-
-interface Bucket {
-  /** The messages since the last look: all of them, and those of each organization. */
-  seen: number;
-  seenOf: Map<string, number>;
-  /** The two organizations that were seen last, the latest first, and when. */
-  latest: { organization: string; atMs: number }[];
-  /** The organizations whose messages go behind, and until when. */
-  floods: Map<string, number>;
-  looking: boolean;
+export interface FloodOptions {
+  /** A sixteenth of a bucket has a flood if this process holds this many of its events. */
+  most: number;
+  /** The same, in bytes: of large events the process holds fewer. */
+  mostBytes: number;
 }
 
+/** A sixteenth stays turned for this long after its last flood: the next flood of the same organization delays no neighbour. */
+export const STAY_MS = 60_000;
+
+/** A routing key as emitters make it. Its last two digits are the bucket and the sixteenth of the bucket. */
+const KEY = /^[^.]*\.([0-9a-f]\.[0-9a-f])$/;
+
 /**
- * Decides which messages of the inbox go behind: to the second queue of their bucket, so that the messages after them are reached.
+ * Turns the floods of organizations to the second queues of their buckets.
  *
- * A flood is an organization that has most of a queue's messages, while hundreds more wait in the queue and neighbours have used it lately. A queue
- * keeps the order of arrival, so the last messages that came out of it tell whose messages wait in it. An organization that is alone delays no other,
- * and none of its events is moved: it has whole batches.
- *
- * From then on all of its messages go behind, while hundreds wait in the queue and for a second after, however many wait in the second queue: events
- * that come slowly make bundles of few events each, which fill no batch.
+ * A queue keeps the order of arrival, and a publisher holds a bounded number of its messages. So an organization that has most of these delays its
+ * neighbours. From then on the broker itself takes the events of the organization's sixteenth of the bucket to the second queue, by one binding. The
+ * binding is all the state that there is: one statement to the broker makes it or removes it, both can be repeated, and until a publisher does so the
+ * broker keeps it. Which of two publishers does it, or whether one dies between two steps, does not matter.
  */
-export function watchFloods({ inspector, clock, log }: Parts) {
-  const buckets = new Map<string, Bucket>();
+export function watchFloods({ inspector, names, clock, log }: Parts, { most, mostBytes }: FloodOptions) {
+  const { behindQueues, floodsExchange } = names;
+  /** What this process holds of each sixteenth, by the two digits of the routing key: "a.7". */
+  const shares = new Map<string, { count: number; bytes: number; organization: string }>();
+  /** The sixteenths that are turned as far as this process knows, and when it last held a flood of them, or learned of them. */
+  const turned = new Map<string, number>();
 
-  function bucketOf(queue: string): Bucket {
-    let bucket = buckets.get(queue);
-    if (bucket === undefined) {
-      bucket = { seen: 0, seenOf: new Map(), latest: [], floods: new Map(), looking: false };
-      buckets.set(queue, bucket);
-    }
-    return bucket;
+  const digitsOf = ({ message }: Held) => KEY.exec(message.routingKey)?.[1];
+  const behindQueueOf = (digits: string) => behindQueues[Number.parseInt(digits, 16)] as string;
+
+  function isFlood(digits: string): boolean {
+    const { count, bytes } = shares.get(digits) ?? { count: 0, bytes: 0 };
+    return count >= most || bytes >= mostBytes;
   }
 
-  function note(bucket: Bucket, organization: string): void {
-    const other = bucket.latest.find((each) => each.organization !== organization);
-    const latest = { organization, atMs: clock.monotonicMs() };
-    bucket.latest = other ? [latest, other] : [latest];
-    bucket.seen++;
-    bucket.seenOf.set(organization, (bucket.seenOf.get(organization) ?? 0) + 1);
+  async function turn(digits: string): Promise<void> {
+    const queue = behindQueueOf(digits);
+    // Again with each look, in case another publisher has turned it back.
+    await inspector.bind(queue, floodsExchange, `*.${digits}`);
+    const organizationId = shares.get(digits)?.organization;
+    if (!turned.has(digits))
+      log.info("a flood of events goes to the second queue of its bucket", { organizationId, queue });
+    turned.set(digits, clock.monotonicMs());
   }
 
-  /** The organization that has most of the messages since the last look, if others have used the queue lately. */
-  function suspectOf({ seen, seenOf, latest }: Bucket): string | undefined {
-    const sinceMs = clock.monotonicMs() - NEIGHBOUR_MS;
-    for (const [organization, count] of seenOf) {
-      const hasNeighbours = latest.some((each) => each.organization !== organization && each.atMs > sinceMs);
-      if (count >= MOST * seen && hasNeighbours) return organization;
-    }
-    return undefined;
-  }
-
-  async function look(queue: string, { floods }: Bucket, suspect: string | undefined): Promise<void> {
-    const { messages: waiting } = await inspector.depthOf(queue);
-    const nowMs = clock.monotonicMs();
-    for (const [organization, untilMs] of floods) {
-      if (untilMs <= nowMs) floods.delete(organization);
-      else if (waiting >= FLOOD) floods.set(organization, nowMs + STAY_MS);
-    }
-    if (suspect === undefined || waiting < FLOOD || floods.has(suspect)) return;
-    floods.set(suspect, nowMs + STAY_MS);
-    log.info("a flood of events goes behind those of other organizations", { organizationId: suspect, queue, waiting });
-  }
-
-  function mayLook(queue: string, bucket: Bucket): void {
-    if (bucket.seen < LOOK_EVERY) return;
-    const suspect = suspectOf(bucket);
-    bucket.seen = 0;
-    bucket.seenOf.clear();
-    if (bucket.looking || (suspect === undefined && bucket.floods.size === 0)) return;
-    bucket.looking = true;
-    look(queue, bucket, suspect)
-      // The broker is away, and nothing arrives either.
-      .catch(() => undefined)
-      .finally(() => {
-        bucket.looking = false;
-      });
+  async function turnBack(digits: string): Promise<void> {
+    const queue = behindQueueOf(digits);
+    // Later events would pass those that still wait there.
+    if ((await inspector.depthOf(queue)).messages > 0) return;
+    await inspector.unbind(queue, floodsExchange, `*.${digits}`);
+    turned.delete(digits);
+    log.info("events go to the first queue of their bucket again", { queue, sixteenth: digits });
   }
 
   return {
-    /** Must be called once for each message of an inbox queue, when it arrives. */
-    goesBehind(queue: string, organization: string): boolean {
-      const bucket = bucketOf(queue);
-      note(bucket, organization);
-      mayLook(queue, bucket);
-      return (bucket.floods.get(organization) ?? 0) > clock.monotonicMs();
+    /** Must be called for each event that this process holds from now on. Returns whether a flood has begun: then `look` is due. */
+    came(held: Held): boolean {
+      const digits = digitsOf(held);
+      if (digits === undefined) return false;
+      const was = isFlood(digits);
+      const { count, bytes } = shares.get(digits) ?? { count: 0, bytes: 0 };
+      const { message, organization } = held;
+      shares.set(digits, { count: count + 1, bytes: bytes + message.content.byteLength, organization });
+      // Another publisher has turned it, which may be gone.
+      if (message.queue === behindQueueOf(digits) && !turned.has(digits)) turned.set(digits, clock.monotonicMs());
+      return isFlood(digits) && !was;
+    },
+    /** Must be called once for each of these events when the process no longer holds it. */
+    over(held: Held): void {
+      const digits = digitsOf(held);
+      const share = digits && shares.get(digits);
+      if (!share) return;
+      share.count--;
+      share.bytes -= held.message.content.byteLength;
+      if (share.count === 0) shares.delete(digits);
+    },
+    /** Turns what floods, and turns back what no longer does. @throws if the broker is away */
+    async look(): Promise<void> {
+      for (const digits of shares.keys()) if (isFlood(digits)) await turn(digits);
+      for (const [digits, atMs] of turned) if (clock.monotonicMs() - atMs >= STAY_MS) await turnBack(digits);
     },
   };
 }

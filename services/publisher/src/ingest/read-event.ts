@@ -1,20 +1,11 @@
+import type { IncomingMessage } from "@herald/common/broker/broker";
 import { eventKey } from "@herald/common/database/ids";
 import type { TraceSpan } from "@herald/common/telemetry/tracing";
 import { type BusinessEvent, type Judgement, type JudgeOptions, judgeEvent, MAX_EVENT_BYTES } from "@herald/contracts";
 
-/** An event as the broker has it. */
-export interface Message {
-  content: Buffer;
-  headers: Readonly<Record<string, unknown>>;
-  /** Its AMQP properties; an event of a bundle has none. */
-  properties?: { type?: unknown };
-}
-
 /** An event, from its arrival until its message is settled. Of a large event only the bytes are kept until its batch runs. */
 export interface Held {
-  message: Message;
-  /** The queue that it came from. */
-  queue: string;
+  message: IncomingMessage;
   /** Whose turn it is, by {@link organizationOf}: the event is judged later. */
   organization: string;
   arrivedAt: Date;
@@ -24,7 +15,7 @@ export interface Held {
   /** Set if the event has more endpoints than a page: the endpoints up to this one have their deliveries. */
   afterEndpointId?: string;
   span?: TraceSpan | undefined;
-  /** Ends the work on the event. Its message is acknowledged when all events of the message are done. */
+  /** Ends the work on the event, and acknowledges its message. */
   done(): void;
   /** The event can't be stored now: the consumer gets its message again after a pause. */
   failed(error: unknown): void;

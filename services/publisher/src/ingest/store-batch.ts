@@ -1,6 +1,6 @@
 import type { Publisher } from "@herald/common/broker/broker";
 import { carriedHeaders } from "@herald/common/broker/carried-headers";
-import { BUNDLE, type Names } from "@herald/common/broker/topology";
+import type { Names } from "@herald/common/broker/topology";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import { readTraceparent, type TraceSpan, type Tracing } from "@herald/common/telemetry/tracing";
@@ -64,7 +64,7 @@ export function createStoring(
 
   function judged(held: Held): IncomingEvent | undefined {
     const { message, arrivedAt: now } = held;
-    if (held.queue === deadLetterQueue) {
+    if (message.queue === deadLetterQueue) {
       // RabbitMQ puts its own entry first. Other headers of this kind may come from the emitter.
       const [death] = [message.headers["x-death"]].flat() as ({ reason?: unknown } | undefined)[];
       reject(held, DEAD_BY.get(death?.reason) ?? "RabbitMQ took it out of the inbox");
@@ -87,7 +87,7 @@ export function createStoring(
       return undefined;
     }
     const { event } = reading;
-    held.span ??= tracing && startSpan(tracing, event, { exchange: eventsExchange, queue: held.queue });
+    held.span ??= tracing && startSpan(tracing, event, { exchange: eventsExchange, queue: message.queue });
     // The event is stored with the span's trace context, so that its attempts, however late, refer to its fan-out.
     return { ...event, traceparent: held.span?.traceparent ?? event.traceparent };
   }
@@ -135,7 +135,7 @@ export function createStoring(
     reason: string,
     { cause = "rejected", noticeReason = reason }: { cause?: UndeliveredCause; noticeReason?: string } = {},
   ): void {
-    const { content, headers, properties } = held.message;
+    const { content, headers } = held.message;
     // A reason may quote the name of a field, which can have any length.
     const shown = harmless(reason.slice(0, MAX_REASON_CHARACTERS));
     log.warn("an event can't be taken and was set aside", { queue: rejectedQueue, reason: shown });
@@ -144,8 +144,6 @@ export function createStoring(
       routingKey: rejectedQueue,
       content,
       headers: { ...carriedHeaders(headers), "x-herald-reason": shown },
-      // A dead bundle stays one, so that it can be replayed.
-      ...(held.queue === deadLetterQueue && properties?.type === BUNDLE && { type: BUNDLE }),
     };
     // The notice comes first: it is tried again while PostgreSQL is away, and must not leave a copy each time.
     reportUndelivered(rejectionOf(content, cause, noticeReason))

@@ -28,8 +28,9 @@ test("the page about one machine gives the same rights", async () => {
 
 const ownerQueue = ownerQueueOf("herald", "0190a1b2-0000-7000-8000-0000000000aa");
 const all = [...new Set(Object.values(names("herald")).flat()), ownerQueue];
-const { eventsExchange, eventQueues, rejectedQueue, noticesExchange, dispatchExchange, requestsExchange } =
+const { eventsExchange, floodsExchange, inboxExchange, eventQueues, rejectedQueue, noticesExchange, ...toDispatchers } =
   names("herald");
+const { dispatchExchange, requestsExchange } = toDispatchers;
 /** Whoever may write to it may put a message into any queue. */
 const DEFAULT_EXCHANGE = "amq.default";
 const others = ["product.notices", "heraldx", "amq.topic", "other.events"];
@@ -65,7 +66,7 @@ test("the broker user of publishers reads events, and that of dispatchers makes,
   // To bind a queue it takes the right to write to it.
   for (const what of ["configure", "write", "read"] as const) expect(may("dispatcher", what, ownerQueue)).toBe(true);
 
-  const events = [eventsExchange, ...eventQueues, rejectedQueue];
+  const events = [eventsExchange, floodsExchange, inboxExchange, ...eventQueues, rejectedQueue];
   for (const name of [...all, ...others]) {
     expect([name, may("publisher", "read", name)]).toEqual([name, events.includes(name)]);
     const isOfDispatchers = !events.includes(name) && name !== noticesExchange && all.includes(name);
