@@ -5,7 +5,7 @@ import type { Clock } from "@herald/common/runtime/clock";
 import { retry } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import type { ForOwners } from "./hand-over.ts";
-import type { IncomingEvent } from "./ingest/read-event.ts";
+import type { IncomingEvent } from "./inbox/read-event.ts";
 import {
   type EventPage,
   FIRST_ENDPOINT,

@@ -7,7 +7,7 @@ import { Registry } from "@herald/common/telemetry/metrics";
 import type { HandOver } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
 import { type ForOwners, handOver, type NewDelivery } from "./hand-over.ts";
-import type { IncomingEvent } from "./ingest/read-event.ts";
+import type { IncomingEvent } from "./inbox/read-event.ts";
 import { createMetrics } from "./metrics.ts";
 
 type SentMessage = Parameters<Sender["send"]>[0];

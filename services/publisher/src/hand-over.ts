@@ -2,7 +2,7 @@ import type { Sender } from "@herald/common/broker/broker";
 import type { Names } from "@herald/common/broker/topology";
 import type { LocalOwners } from "@herald/common/service/open-process";
 import type { HandOver } from "@herald/contracts";
-import type { IncomingEvent } from "./ingest/read-event.ts";
+import type { IncomingEvent } from "./inbox/read-event.ts";
 import type { PublisherMetrics } from "./metrics.ts";
 
 /** A new delivery, of an event whose body is the stored one, or will be. */

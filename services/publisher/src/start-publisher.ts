@@ -9,7 +9,7 @@ import { createCatchUp } from "./catch-up.ts";
 import { ERASED_ROWS, PUBLISHER_TUNING, type PublisherTuning, publisherSettings } from "./config.ts";
 import { createFanOut } from "./fan-out.ts";
 import { type ForOwners, handOver as handOverTo } from "./hand-over.ts";
-import { consumeEvents, type EventsConsumer } from "./ingest/consume-events.ts";
+import { consumeEvents, type EventsConsumer } from "./inbox/consume-events.ts";
 import { exportHeldEvents, exportLag } from "./lag-metrics.ts";
 import { createMetrics, type TASKS } from "./metrics.ts";
 import { DAY_MS, makeAhead } from "./partitions.ts";

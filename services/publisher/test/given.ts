@@ -8,7 +8,7 @@ import { Registry } from "@herald/common/telemetry/metrics";
 import { ROW_TIME } from "@herald/dev/harness/rows";
 import type { TestBroker } from "@herald/dev/harness/use-broker";
 import type { TestDatabase } from "@herald/dev/harness/use-database";
-import type { IncomingEvent } from "../src/ingest/read-event.ts";
+import type { IncomingEvent } from "../src/inbox/read-event.ts";
 import { createMetrics } from "../src/metrics.ts";
 import type { TaskParts } from "../src/task.ts";
 

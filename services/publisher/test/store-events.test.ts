@@ -10,7 +10,7 @@ import { insertEndpoint, ownShards } from "@herald/dev/harness/rows";
 import { lockWaiters, useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, expect, test } from "@jest/globals";
 import { createFanOut, type FanOut, type FanOutItem } from "../src/fan-out.ts";
-import type { IncomingEvent } from "../src/ingest/read-event.ts";
+import type { IncomingEvent } from "../src/inbox/read-event.ts";
 import { insertRejections, insertUndelivered } from "../src/sql/insert-undelivered.ts";
 import { makePartitions } from "../src/sql/partitions.ts";
 import { FIRST_ENDPOINT, type StoredEvents, storeEvents } from "../src/sql/store-events.ts";

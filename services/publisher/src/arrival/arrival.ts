@@ -2,22 +2,22 @@ import { ARRIVAL } from "@herald/common/broker/arrival";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { FanOutItem, FanOutResult } from "../fan-out.ts";
 import { type ForOwners, MAX_BODY_BYTES } from "../hand-over.ts";
-import { BATCHES_BY_ORGANIZATION, batchesByTurns } from "../ingest/batches.ts";
-import type { Held } from "../ingest/read-event.ts";
-import { createEarly } from "./early.ts";
+import { BATCHES_BY_ORGANIZATION, batchesByTurns } from "../inbox/batches.ts";
+import type { InboxMessage } from "../inbox/read-event.ts";
 import { createOnArrival } from "./on-arrival.ts";
+import { createPendingWindow } from "./pending-window.ts";
 
 interface Parts {
   clock: Clock;
   handOver: (made: ForOwners) => void;
   /** Reads and judges an event; undefined if it is not to be stored. */
-  read: (held: Held) => FanOutItem | undefined;
+  read: (incoming: InboxMessage) => FanOutItem | undefined;
   /** Stores an event together with others. */
-  store: (held: Held) => void;
+  store: (incoming: InboxMessage) => void;
 }
 
 /** The most events at once that are handed over and not stored yet, about. */
-const MOST_EARLY = 2_500;
+const MOST_PENDING = 2_500;
 
 /** Events that are handed over in one turn of the event loop. */
 const MAX_ARRIVING = 100;
@@ -27,16 +27,19 @@ const MAX_SMALL_BYTES = MAX_BODY_BYTES + 2 * 1024;
 
 /**
  * Takes events when they arrive, and has owners attempt them before they are stored, if nothing is unusual (on-arrival.ts). Each such event waits for
- * its results (early.ts), and is stored then.
+ * its results (pending-window.ts), and is stored then.
  */
 export function createArrival({ clock, handOver, read, store }: Parts) {
   const onArrival = createOnArrival({ clock, handOver });
-  const early = createEarly<Held>(store, { most: MOST_EARLY, ...ARRIVAL });
+  const pending = createPendingWindow<InboxMessage>(store, { most: MOST_PENDING, ...ARRIVAL });
   /** If a batch waits for room, organizations without a running batch have another one. */
-  const arriving = batchesByTurns<Held>(handOverArrived, { ...BATCHES_BY_ORGANIZATION, maxItems: MAX_ARRIVING });
+  const arriving = batchesByTurns<InboxMessage>(handOverArrived, {
+    ...BATCHES_BY_ORGANIZATION,
+    maxItems: MAX_ARRIVING,
+  });
 
   /** Hands over the events that can be, and stores the rest at once. Resolves when there is room for more. */
-  async function handOverArrived(batch: readonly Held[]): Promise<void> {
+  async function handOverArrived(batch: readonly InboxMessage[]): Promise<void> {
     const arrivedAt = clock.now();
     const arrived = batch.flatMap((each) => {
       // The owner leaves an event alone that came more than a second ago: it should be stored by then.
@@ -48,27 +51,27 @@ export function createArrival({ clock, handOver, read, store }: Parts) {
     });
     const handedOver = onArrival.handOver(arrived.map(({ event }) => event));
     for (const { each, event } of arrived) {
-      if (handedOver.has(event)) early.add(each);
+      if (handedOver.has(event)) pending.add(each);
       else store(each);
     }
-    await early.room();
+    await pending.room();
   }
 
   return {
-    isSmall: ({ message }: Held) => message.content.byteLength <= MAX_SMALL_BYTES,
-    add: (held: Held) => arriving.add(held),
+    isSmall: ({ message }: InboxMessage) => message.content.byteLength <= MAX_SMALL_BYTES,
+    add: (incoming: InboxMessage) => arriving.add(incoming),
     /** The event is stored, or comes again. */
-    over: early.over,
+    over: pending.over,
     /** Runs the statement of a batch. Deliveries of handed-over events that it makes due are late: their owner had no result yet. */
-    async storing(batch: readonly Held[], statement: () => Promise<FanOutResult>): Promise<FanOutResult> {
+    async storing(batch: readonly InboxMessage[], statement: () => Promise<FanOutResult>): Promise<FanOutResult> {
       const result = await onArrival.storing(statement);
-      const keys = new Set(batch.filter(early.has).map(({ event }) => event?.key));
+      const keys = new Set(batch.filter(pending.has).map(({ event }) => event?.key));
       const made = result.made.flatMap(({ deliveries }) => deliveries);
       const late = new Set(made.map(({ event }) => event.key).filter((key) => keys.has(key)));
-      early.stored({ count: keys.size, late: late.size });
+      pending.stored({ count: keys.size, late: late.size });
       return result;
     },
     /** Removes the events that wait, and returns them. */
-    drop: () => [...arriving.drop(), ...early.drop()],
+    drop: () => [...arriving.drop(), ...pending.drop()],
   };
 }

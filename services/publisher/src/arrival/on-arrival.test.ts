@@ -4,7 +4,7 @@ import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { expect, test } from "@jest/globals";
 import type { FanOutResult } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
-import type { IncomingEvent } from "../ingest/read-event.ts";
+import type { IncomingEvent } from "../inbox/read-event.ts";
 import type { SubscribedEndpoint } from "../sql/store-events.ts";
 import { createOnArrival } from "./on-arrival.ts";
 

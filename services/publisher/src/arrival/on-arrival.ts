@@ -3,7 +3,7 @@ import { deliveryId } from "@herald/common/database/ids";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { FanOutResult } from "../fan-out.ts";
 import { type ForOwners, MAX_BODY_BYTES, type NewDelivery } from "../hand-over.ts";
-import type { IncomingEvent } from "../ingest/read-event.ts";
+import type { IncomingEvent } from "../inbox/read-event.ts";
 import { type SubscribedEndpoint, type Subscription, subscriptionKey } from "../sql/store-events.ts";
 
 interface Parts {
@@ -19,7 +19,7 @@ const MAX_ENDPOINTS = 20;
  * delivery with its result, and the publisher the event, a moment later and many at once. See ADR 46.
  */
 export function createOnArrival({ clock, handOver }: Parts) {
-  const directory = createDirectory(clock);
+  const subscribed = createSubscriptionCache(clock);
   /** When the statements under way began. */
   const running = new Set<{ sinceMs: number }>();
 
@@ -33,7 +33,7 @@ export function createOnArrival({ clock, handOver }: Parts) {
     const now = clock.now().getTime();
     const occurredAt = event.occurredAt.getTime();
     if (occurredAt < now - ARRIVAL.freshMs || occurredAt > now + ARRIVAL.aheadMs) return undefined;
-    const endpoints = directory.endpointsOf(event)?.filter(({ createdAt }) => createdAt <= event.occurredAt);
+    const endpoints = subscribed.endpointsOf(event)?.filter(({ createdAt }) => createdAt <= event.occurredAt);
     if (endpoints === undefined || endpoints.length > MAX_ENDPOINTS) return undefined;
     if (Buffer.byteLength(event.body) > MAX_BODY_BYTES) return undefined;
     if (endpoints.some(({ owner, isReady }) => owner === null || !isReady)) return undefined;
@@ -67,11 +67,11 @@ export function createOnArrival({ clock, handOver }: Parts) {
       try {
         const result = await store();
         // The statement took long, so it was repeated. Entries from statements before it may be out of date.
-        if (clock.monotonicMs() - statement.sinceMs > ARRIVAL.slowMs) directory.forgetAll();
-        directory.said(result.subscriptions);
+        if (clock.monotonicMs() - statement.sinceMs > ARRIVAL.slowMs) subscribed.forgetAll();
+        subscribed.learn(result.subscriptions);
         return result;
       } catch (error) {
-        directory.forgetAll();
+        subscribed.forgetAll();
         throw error;
       } finally {
         running.delete(statement);
@@ -88,9 +88,9 @@ const MAX_KNOWN = 20_000;
  * entry by its revision, and the statement that stores the event makes a delivery that the cache missed. An entry is valid for a minute ({@link ARRIVAL}). All
  * entries are removed if a statement was slow or failed, and if there are too many.
  */
-function createDirectory(clock: Pick<Clock, "monotonicMs">) {
+function createSubscriptionCache(clock: Pick<Clock, "monotonicMs">) {
   const endpoints = new Map<string, SubscribedEndpoint>();
-  const subscriptions = new Map<string, { endpoints: SubscribedEndpoint[]; saidAtMs: number }>();
+  const subscriptions = new Map<string, { endpoints: SubscribedEndpoint[]; readAtMs: number }>();
 
   /** PostgreSQL was away: it may come back in an earlier state, and all entries with it. */
   function forgetAll(): void {
@@ -110,13 +110,13 @@ function createDirectory(clock: Pick<Clock, "monotonicMs">) {
     /** Undefined if it is not known. */
     endpointsOf(event: Pick<Subscription, "organizationId" | "type">): readonly SubscribedEndpoint[] | undefined {
       const found = subscriptions.get(subscriptionKey(event));
-      return found && clock.monotonicMs() - found.saidAtMs <= ARRIVAL.subscriptionMs ? found.endpoints : undefined;
+      return found && clock.monotonicMs() - found.readAtMs <= ARRIVAL.subscriptionMs ? found.endpoints : undefined;
     },
-    said(said: readonly Subscription[]): void {
+    learn(read: readonly Subscription[]): void {
       if (endpoints.size > MAX_KNOWN || subscriptions.size > MAX_KNOWN) forgetAll();
-      for (const subscription of said) {
-        const saidAtMs = clock.monotonicMs();
-        subscriptions.set(subscriptionKey(subscription), { endpoints: subscription.endpoints.map(known), saidAtMs });
+      for (const subscription of read) {
+        const readAtMs = clock.monotonicMs();
+        subscriptions.set(subscriptionKey(subscription), { endpoints: subscription.endpoints.map(known), readAtMs });
       }
     },
     forgetAll,

@@ -1,6 +1,6 @@
 import { nullable, type Queries } from "@herald/common/database/queries";
 import type { EndpointWithWork, ForOwners, NewDelivery } from "../hand-over.ts";
-import type { IncomingEvent } from "../ingest/read-event.ts";
+import type { IncomingEvent } from "../inbox/read-event.ts";
 
 /** An event, and the endpoints that this page is for: at most `maxEndpoints`, with ids after `afterEndpointId`. */
 export interface EventPage {

@@ -17,7 +17,7 @@ import { BEGINNING, markInterrupted, readDue } from "@herald/dispatcher/sql/read
 import { deleteEndpointRow } from "@herald/management-api/sql/delete-endpoint";
 import { createCatchUp } from "@herald/publisher/catch-up";
 import { createFanOut, type FanOut } from "@herald/publisher/fan-out";
-import type { IncomingEvent } from "@herald/publisher/ingest/read-event";
+import type { IncomingEvent } from "@herald/publisher/inbox/read-event";
 import { createMetrics as publisherMetrics } from "@herald/publisher/metrics";
 import { DISABLE_AFTER, type ModelEvent, PAUSES, PER_ENDPOINT } from "./model.ts";
 

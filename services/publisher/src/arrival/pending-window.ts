@@ -1,11 +1,11 @@
 import type { ARRIVAL } from "@herald/common/broker/arrival";
 
-export interface EarlyOptions extends Pick<typeof ARRIVAL, "togetherMs" | "storedAfterMs"> {
-  /** Events on their way at once, about. More than half of this number are a crowd. */
+export interface PendingWindowOptions extends Pick<typeof ARRIVAL, "togetherMs" | "storedAfterMs"> {
+  /** Pending events at once, about. The window fills from half of this number on. */
   most: number;
 }
 
-/** If more than 2 % of a crowd have no result in time, events wait longer before they are stored. */
+/** If the window fills and more than 2 % have no result in time, events wait longer before they are stored. */
 const LATE_SHARE = 0.02;
 const LONGER = 1.1;
 const SHORTER = 0.99;
@@ -17,26 +17,29 @@ const SHORTER = 0.99;
  *
  * @param goOn takes an event that has waited long enough
  */
-export function createEarly<Item>(goOn: (item: Item) => void, { most, storedAfterMs, togetherMs }: EarlyOptions) {
+export function createPendingWindow<Item>(
+  goOn: (item: Item) => void,
+  { most, storedAfterMs, togetherMs }: PendingWindowOptions,
+) {
   /** In the order of their arrival. */
   const waiting: { item: Item; sinceMs: number }[] = [];
   /** Those that wait, and those that are being stored. */
-  const onTheirWay = new Set<Item>();
+  const pending = new Set<Item>();
   const wanting: (() => void)[] = [];
   let waitMs = storedAfterMs.least;
   let timer: NodeJS.Timeout | undefined;
 
-  const isCrowd = () => onTheirWay.size > most / 2;
+  const isFilling = () => pending.size > most / 2;
 
   function setTimer(): void {
     clearTimeout(timer);
     const [oldest] = waiting;
     if (oldest === undefined) return;
-    const endMs = oldest.sinceMs + waitMs + (isCrowd() ? togetherMs / 3 : togetherMs);
-    timer = setTimeout(ripen, Math.max(0, endMs - performance.now()));
+    const endMs = oldest.sinceMs + waitMs + (isFilling() ? togetherMs / 3 : togetherMs);
+    timer = setTimeout(release, Math.max(0, endMs - performance.now()));
   }
 
-  function ripen(): void {
+  function release(): void {
     const now = performance.now();
     const young = waiting.findIndex(({ sinceMs }) => now - sinceMs < waitMs);
     for (const { item } of waiting.splice(0, young === -1 ? waiting.length : Math.max(1, young))) goOn(item);
@@ -45,23 +48,23 @@ export function createEarly<Item>(goOn: (item: Item) => void, { most, storedAfte
 
   return {
     add(item: Item): void {
-      onTheirWay.add(item);
+      pending.add(item);
       waiting.push({ item, sinceMs: performance.now() });
       if (waiting.length === 1) setTimer();
     },
-    has: (item: Item) => onTheirWay.has(item),
+    has: (item: Item) => pending.has(item),
     /** The event is stored, or comes again. */
     over(item: Item): void {
-      onTheirWay.delete(item);
-      if (onTheirWay.size < most) for (const resolve of wanting.splice(0)) resolve();
+      pending.delete(item);
+      if (pending.size < most) for (const resolve of wanting.splice(0)) resolve();
     },
     /** Resolves when more may be handed over. */
     async room(): Promise<void> {
-      if (onTheirWay.size >= most) await new Promise<void>((resolve) => wanting.push(resolve));
+      if (pending.size >= most) await new Promise<void>((resolve) => wanting.push(resolve));
     },
     /** A statement has stored `count` of them; `late` of these had no result. */
     stored({ count, late }: { count: number; late: number }): void {
-      const isLate = isCrowd() && late > count * LATE_SHARE;
+      const isLate = isFilling() && late > count * LATE_SHARE;
       waitMs = isLate ? Math.min(storedAfterMs.most, waitMs * LONGER) : Math.max(storedAfterMs.least, waitMs * SHORTER);
     },
     /** Removes those that wait, and returns them. */

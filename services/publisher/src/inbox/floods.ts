@@ -2,7 +2,7 @@ import type { Inspector } from "@herald/common/broker/broker";
 import type { Names } from "@herald/common/broker/topology";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
-import type { Held } from "./read-event.ts";
+import type { InboxMessage } from "./read-event.ts";
 
 interface Parts {
   inspector: Inspector;
@@ -39,7 +39,7 @@ export function watchFloods({ inspector, names, clock, log }: Parts, { most, mos
   /** The sixteenths that are turned as far as this process knows, and when it last held a flood of them, or learned of them. */
   const turned = new Map<string, number>();
 
-  const digitsOf = ({ message }: Held) => KEY.exec(message.routingKey)?.[1];
+  const digitsOf = ({ message }: InboxMessage) => KEY.exec(message.routingKey)?.[1];
   const behindQueueOf = (digits: string) => behindQueues[Number.parseInt(digits, 16)] as string;
 
   function isFlood(digits: string): boolean {
@@ -68,24 +68,24 @@ export function watchFloods({ inspector, names, clock, log }: Parts, { most, mos
 
   return {
     /** Must be called for each event that this process holds from now on. Returns whether a flood has begun: then `look` is due. */
-    came(held: Held): boolean {
-      const digits = digitsOf(held);
+    came(incoming: InboxMessage): boolean {
+      const digits = digitsOf(incoming);
       if (digits === undefined) return false;
       const was = isFlood(digits);
       const { count, bytes } = shares.get(digits) ?? { count: 0, bytes: 0 };
-      const { message, organization } = held;
+      const { message, organization } = incoming;
       shares.set(digits, { count: count + 1, bytes: bytes + message.content.byteLength, organization });
       // Another publisher has turned it, which may be gone.
       if (message.queue === behindQueueOf(digits) && !turned.has(digits)) turned.set(digits, clock.monotonicMs());
       return isFlood(digits) && !was;
     },
     /** Must be called once for each of these events when the process no longer holds it. */
-    over(held: Held): void {
-      const digits = digitsOf(held);
+    over(incoming: InboxMessage): void {
+      const digits = digitsOf(incoming);
       const share = digits && shares.get(digits);
       if (!share) return;
       share.count--;
-      share.bytes -= held.message.content.byteLength;
+      share.bytes -= incoming.message.content.byteLength;
       if (share.count === 0) shares.delete(digits);
     },
     /** Turns what floods, and turns back what no longer does. @throws if the broker is away */

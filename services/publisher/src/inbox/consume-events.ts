@@ -13,7 +13,7 @@ import type { PublisherMetrics } from "../metrics.ts";
 import type { Rejection } from "../rejections.ts";
 import { BATCHES_BY_ORGANIZATION, batchesByTurns } from "./batches.ts";
 import { watchFloods } from "./floods.ts";
-import { type Held, organizationOf } from "./read-event.ts";
+import { type InboxMessage, organizationOf } from "./read-event.ts";
 import { createStoring } from "./store-batch.ts";
 
 export interface ConsumeOptions {
@@ -50,7 +50,7 @@ interface Parts {
 }
 
 /**
- * Messages of a queue that this process may hold. An event that is handed over on arrival is held for up to 300 ms if there is no crowd, so one busy
+ * Messages of a queue that this process may hold. An event that is handed over on arrival is held for up to 300 ms while the pending window does not fill, so one busy
  * queue has some 2,000 events a second.
  */
 const PREFETCH = 500;
@@ -75,24 +75,24 @@ export function consumeEvents(
   const inspector = broker.inspector();
   const floods = watchFloods({ ...parts, inspector }, { most: PREFETCH / 2, mostBytes: inboxBytes / 2 });
   /** The events that this process holds, in the order of their arrival. */
-  const held = new Set<Held>();
+  const held = new Set<InboxMessage>();
   /** Messages whose event could not be stored at the last try. */
   const failed = new WeakSet<IncomingMessage>();
   /** Events that PostgreSQL could not store in time. They are tried again after a pause, and are kept from the others. */
-  const tooMuch = new WeakSet<IncomingMessage>();
+  const oversized = new WeakSet<IncomingMessage>();
 
-  const store = (each: Held) => (tooMuch.has(each.message) ? alone : together).add(each);
+  const store = (each: InboxMessage) => (oversized.has(each.message) ? alone : together).add(each);
   const { read, storeBatch } = createStoring(
-    { ...parts, again: store, tooMuch: ({ message }) => tooMuch.add(message) },
+    { ...parts, again: store, oversized: ({ message }) => oversized.add(message) },
     { windowMs, eventTypes },
   );
-  const together = batchesByTurns<Held>(
+  const together = batchesByTurns<InboxMessage>(
     (batch) => storeBatch(batch, (items) => arrival.storing(batch, () => fanOut.together(items))),
     { ...BATCHES_BY_ORGANIZATION, maxItems: batchSize },
   );
   // It may take long, and says nothing about PostgreSQL: others are handed over on arrival meanwhile.
   const storeAlone = (items: readonly FanOutItem[]) => fanOut.alone(items[0] as FanOutItem);
-  const alone = batchesByTurns<Held>((batch) => storeBatch(batch, storeAlone), {
+  const alone = batchesByTurns<InboxMessage>((batch) => storeBatch(batch, storeAlone), {
     ...BATCHES_BY_ORGANIZATION,
     maxItems: 1,
     maxApart: 0,
@@ -105,7 +105,7 @@ export function consumeEvents(
     // An event that may have come before is stored first.
     const isFirst = message.queue !== deadLetterQueue && !message.redelivered && !failed.has(message);
     await new Promise<void>((resolve, reject) => {
-      const each: Held = {
+      const each: InboxMessage = {
         message,
         organization: organizationOf(message.content),
         arrivedAt: clock.now(),
@@ -128,7 +128,7 @@ export function consumeEvents(
     });
   }
 
-  function over(each: Held): void {
+  function over(each: InboxMessage): void {
     if (held.delete(each)) floods.over(each);
     arrival.over(each);
   }

@@ -9,7 +9,7 @@ import type { FanOutItem, FanOutOutcome, FanOutResult } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
 import type { PublisherMetrics } from "../metrics.ts";
 import { harmless, type Rejection, rejectionOf } from "../rejections.ts";
-import { type Held, type IncomingEvent, readEvent } from "./read-event.ts";
+import { type InboxMessage, type IncomingEvent, readEvent } from "./read-event.ts";
 
 interface Parts {
   publisher: Publisher;
@@ -19,9 +19,9 @@ interface Parts {
   /** Hands new deliveries over to the owners of their endpoints. */
   handOver: (made: ForOwners) => void;
   /** Takes an event again that has more endpoints than a page. */
-  again: (held: Held) => void;
+  again: (incoming: InboxMessage) => void;
   /** Receives an event that PostgreSQL could not store in time, even alone. */
-  tooMuch: (held: Held) => void;
+  oversized: (incoming: InboxMessage) => void;
   metrics: PublisherMetrics;
   clock: Pick<Clock, "machineAheadMs">;
   tracing: Tracing | undefined;
@@ -49,80 +49,80 @@ type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
 
 /** @param options how far back events are delivered, and of which types */
 export function createStoring(
-  { publisher, names, reportUndelivered, handOver, again, tooMuch, metrics, clock, tracing, log }: Parts,
+  { publisher, names, reportUndelivered, handOver, again, oversized, metrics, clock, tracing, log }: Parts,
   { windowMs, eventTypes }: Required<Pick<JudgeOptions, "windowMs" | "eventTypes">>,
 ) {
   const { eventsExchange, deadLetterQueue, rejectedQueue } = names;
 
   /** Reads the event of a message; undefined if there is nothing to store: then the message is settled here. */
-  function read(held: Held): FanOutItem | undefined {
-    const event = held.event ?? judged(held);
+  function read(incoming: InboxMessage): FanOutItem | undefined {
+    const event = incoming.event ?? judged(incoming);
     if (event === undefined) return undefined;
-    const { afterEndpointId } = held;
+    const { afterEndpointId } = incoming;
     return afterEndpointId === undefined ? { event } : { event, afterEndpointId };
   }
 
-  function judged(held: Held): IncomingEvent | undefined {
-    const { message, arrivedAt: now } = held;
+  function judged(incoming: InboxMessage): IncomingEvent | undefined {
+    const { message, arrivedAt: now } = incoming;
     if (message.queue === deadLetterQueue) {
       // RabbitMQ puts its own entry first. Other headers of this kind may come from the emitter.
       const [death] = [message.headers["x-death"]].flat() as ({ reason?: unknown } | undefined)[];
-      reject(held, DEAD_BY.get(death?.reason) ?? "RabbitMQ took it out of the inbox");
+      reject(incoming, DEAD_BY.get(death?.reason) ?? "RabbitMQ took it out of the inbox");
       return undefined;
     }
     // While PostgreSQL's clock is wrong by hours, its time alone would reject every event.
     const aheadMs = clock.machineAheadMs?.() ?? 0;
-    const traceparent = traceparentOf(held);
+    const traceparent = traceparentOf(incoming);
     const reading = readEvent(message.content, { traceparent, now, aheadMs, windowMs, eventTypes });
     if (reading.kind === "rejected") {
-      reject(held, reading.reason, { cause: reading.isInFuture ? "in_future" : "rejected" });
+      reject(incoming, reading.reason, { cause: reading.isInFuture ? "in_future" : "rejected" });
       return undefined;
     }
     if (reading.kind !== "event") {
       const { kind } = reading;
       const { cause, reason } = SAID_OF[kind];
       reportUndelivered(rejectionOf(message.content, cause, reason))
-        .then(() => finish(held, kind))
-        .catch(held.failed);
+        .then(() => finish(incoming, kind))
+        .catch(incoming.failed);
       return undefined;
     }
     const { event } = reading;
-    held.span ??= tracing && startSpan(tracing, event, { exchange: eventsExchange, queue: message.queue });
+    incoming.span ??= tracing && startSpan(tracing, event, { exchange: eventsExchange, queue: message.queue });
     // The event is stored with the span's trace context, so that its attempts, however late, refer to its fan-out.
-    return { ...event, traceparent: held.span?.traceparent ?? event.traceparent };
+    return { ...event, traceparent: incoming.span?.traceparent ?? event.traceparent };
   }
 
-  function settle(held: Held, outcome: FanOutOutcome): void {
+  function settle(incoming: InboxMessage, outcome: FanOutOutcome): void {
     switch (outcome.kind) {
       case "stored":
-        held.span?.end();
-        finish(held, "received");
+        incoming.span?.end();
+        finish(incoming, "received");
         break;
       case "unfinished":
         // The next page of the event comes after the events that arrived meanwhile.
-        held.afterEndpointId = outcome.afterEndpointId;
-        again(held);
+        incoming.afterEndpointId = outcome.afterEndpointId;
+        again(incoming);
         break;
       case "unstorable":
-        held.span?.end({ errorType: "unstorable" });
+        incoming.span?.end({ errorType: "unstorable" });
         // PostgreSQL's message may quote the event, so it stays with the event's copy.
-        reject(held, outcome.reason, { noticeReason: "it can't be stored; the queue of rejected events says why" });
+        reject(incoming, outcome.reason, { noticeReason: "it can't be stored; the queue of rejected events says why" });
         break;
       case "too much":
-        tooMuch(held);
-        fail(held, outcome.error);
+        oversized(incoming);
+        fail(incoming, outcome.error);
         break;
     }
   }
 
-  function finish(held: Held, result: "received" | "stale" | "ignored" | "rejected"): void {
+  function finish(incoming: InboxMessage, result: "received" | "stale" | "ignored" | "rejected"): void {
     metrics.events.inc({ result });
-    held.done();
+    incoming.done();
   }
 
-  function fail(held: Held, error: unknown): void {
-    held.span?.end({ errorType: kindOf(error), error: (error as Error).message });
-    held.failed(error);
+  function fail(incoming: InboxMessage, error: unknown): void {
+    incoming.span?.end({ errorType: kindOf(error), error: (error as Error).message });
+    incoming.failed(error);
   }
 
   /**
@@ -131,11 +131,11 @@ export function createStoring(
    * @param noticeReason the reason in notice and search
    */
   function reject(
-    held: Held,
+    incoming: InboxMessage,
     reason: string,
     { cause = "rejected", noticeReason = reason }: { cause?: UndeliveredCause; noticeReason?: string } = {},
   ): void {
-    const { content, headers } = held.message;
+    const { content, headers } = incoming.message;
     // A reason may quote the name of a field, which can have any length.
     const shown = harmless(reason.slice(0, MAX_REASON_CHARACTERS));
     log.warn("an event can't be taken and was set aside", { queue: rejectedQueue, reason: shown });
@@ -148,16 +148,16 @@ export function createStoring(
     // The notice comes first: it is tried again while PostgreSQL is away, and must not leave a copy each time.
     reportUndelivered(rejectionOf(content, cause, noticeReason))
       .then(() => publisher.publish(copy))
-      .then(() => finish(held, "rejected"))
-      .catch(held.failed);
+      .then(() => finish(incoming, "rejected"))
+      .catch(incoming.failed);
   }
 
   /** Fans out the events of a batch, and settles each. Never throws: an event that can't be stored now has `failed`. */
-  async function storeBatch(batch: readonly Held[], fanOutPages: FanOutPages): Promise<void> {
-    const events: { held: Held; item: FanOutItem }[] = [];
-    for (const held of batch) {
-      const item = read(held);
-      if (item) events.push({ held, item });
+  async function storeBatch(batch: readonly InboxMessage[], fanOutPages: FanOutPages): Promise<void> {
+    const events: { incoming: InboxMessage; item: FanOutItem }[] = [];
+    for (const incoming of batch) {
+      const item = read(incoming);
+      if (item) events.push({ incoming, item });
     }
     if (events.length === 0) return;
     try {
@@ -165,9 +165,9 @@ export function createStoring(
       metrics.batchSize.observe(events.length);
       metrics.deliveries.inc(deliveryCount);
       for (const each of made) handOver(each);
-      for (const [index, { held }] of events.entries()) settle(held, outcomes[index] as FanOutOutcome);
+      for (const [index, { incoming }] of events.entries()) settle(incoming, outcomes[index] as FanOutOutcome);
     } catch (error) {
-      for (const { held } of events) fail(held, error);
+      for (const { incoming } of events) fail(incoming, error);
     }
   }
 
@@ -203,7 +203,7 @@ function kindOf(error: unknown): string {
 }
 
 /** The emitter's W3C trace context; null if there is none or it is not valid. */
-function traceparentOf({ message }: Held): string | null {
+function traceparentOf({ message }: InboxMessage): string | null {
   const value = message.headers.traceparent;
   return typeof value === "string" && readTraceparent(value) ? value : null;
 }

@@ -1,7 +1,7 @@
 import { names as namesOf } from "@herald/common/broker/topology";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { STAY_MS, watchFloods } from "./floods.ts";
-import type { Held } from "./read-event.ts";
+import type { InboxMessage } from "./read-event.ts";
 
 const MOST = 250;
 const MOST_BYTES = 1_000_000;
@@ -46,13 +46,13 @@ beforeEach(() => {
 });
 
 const event = (routingKey: string, { queue = INBOX, bytes = 300 } = {}) =>
-  ({ message: { routingKey, queue, content: Buffer.alloc(bytes) }, organization: "acme" }) as Held;
+  ({ message: { routingKey, queue, content: Buffer.alloc(bytes) }, organization: "acme" }) as InboxMessage;
 
 /** Events arrive and are held. Returns them, and whether one of them began a flood. */
 function arrive(routingKey: string, count: number, options?: Parameters<typeof event>[1], to = floods) {
-  const held = Array.from({ length: count }, () => event(routingKey, options));
-  const begins = held.map((each) => to.came(each));
-  return { held, begun: begins.includes(true) };
+  const incoming = Array.from({ length: count }, () => event(routingKey, options));
+  const begins = incoming.map((each) => to.came(each));
+  return { incoming, begun: begins.includes(true) };
 }
 
 const turned = (digits: string, queue = BEHIND) => `herald.events.floods *.${digits} ${queue}`;
@@ -70,8 +70,8 @@ describe("floods", () => {
 
   test("events that were stored do not count, so that a busy organization without a backlog stays", async () => {
     for (let each = 0; each < 10; each++) {
-      const { held } = arrive("RiskCreated.a.7", MOST / 2);
-      for (const one of held) floods.over(one);
+      const { incoming } = arrive("RiskCreated.a.7", MOST / 2);
+      for (const one of incoming) floods.over(one);
     }
     await floods.look();
     expect(bindings.size).toBe(0);
@@ -93,11 +93,11 @@ describe("floods", () => {
   );
 
   test("a sixteenth is turned back a minute after its last flood, and not while events wait in the second queue", async () => {
-    const { held } = arrive("RiskCreated.a.7", MOST);
+    const { incoming } = arrive("RiskCreated.a.7", MOST);
     await floods.look();
     nowMs += 10 * STAY_MS;
     await floods.look();
-    for (const each of held) floods.over(each);
+    for (const each of incoming) floods.over(each);
     nowMs += STAY_MS - 1;
     await floods.look();
     expect([...bindings]).toEqual([turned("a.7")]);
@@ -134,12 +134,12 @@ describe("floods", () => {
 
   test("while the broker is away nothing changes, and then a flood is turned, and turned back", async () => {
     isAway = true;
-    const { held } = arrive("RiskCreated.a.7", MOST);
+    const { incoming } = arrive("RiskCreated.a.7", MOST);
     await expect(floods.look()).rejects.toThrow("no channel");
     isAway = false;
     await floods.look();
     expect([...bindings]).toEqual([turned("a.7")]);
-    for (const each of held) floods.over(each);
+    for (const each of incoming) floods.over(each);
     nowMs += STAY_MS;
     isAway = true;
     await expect(floods.look()).rejects.toThrow("no channel");

@@ -4,7 +4,7 @@ import type { TraceSpan } from "@herald/common/telemetry/tracing";
 import { type BusinessEvent, type Judgement, type JudgeOptions, judgeEvent, MAX_EVENT_BYTES } from "@herald/contracts";
 
 /** An event, from its arrival until its message is settled. Of a large event only the bytes are kept until its batch runs. */
-export interface Held {
+export interface InboxMessage {
   message: IncomingMessage;
   /** Whose turn it is, by {@link organizationOf}: the event is judged later. */
   organization: string;

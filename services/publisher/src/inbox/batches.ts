@@ -1,4 +1,4 @@
-import type { Held } from "./read-event.ts";
+import type { InboxMessage } from "./read-event.ts";
 
 export interface BatchOptions<Item> {
   /** Items that a batch may have. */
@@ -123,6 +123,6 @@ export const BATCHES_BY_ORGANIZATION = {
   maxRunning: 1,
   maxApart: 1,
   maxBytes: MAX_BATCH_BYTES,
-  bytesOf: ({ message }: Held) => message.content.byteLength,
-  groupOf: ({ organization }: Held) => organization,
+  bytesOf: ({ message }: InboxMessage) => message.content.byteLength,
+  groupOf: ({ organization }: InboxMessage) => organization,
 };
