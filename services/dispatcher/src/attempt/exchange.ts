@@ -142,7 +142,8 @@ export function exchange(
 
     const stream = client.stream(target.url, { request: send });
     stream.end();
-    let timer = setTimeout(() => fail({ code: TIMED_OUT, message: "" }), timeoutMs);
+    // This process may have been busy until now. What has come meanwhile is read in this turn of the event loop, after its timers.
+    let timer = setTimeout(() => setImmediate(timeIsUp), timeoutMs);
 
     stream.on("response", (response: IncomingMessage) => {
       clearTimeout(timer);
@@ -173,6 +174,9 @@ export function exchange(
     function settle(): void {
       clearTimeout(timer);
       if (answer) resolve(answer);
+    }
+    function timeIsUp(): void {
+      if (answer === undefined) fail({ code: TIMED_OUT, message: "" });
     }
     /** The rest of the body is not worth the connection. */
     function cutOff(): void {
