@@ -141,7 +141,7 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
 
 const empty = { name: "", url: "", events: [], enabled: true };
 
-export function NewWebhook() {
+export default function NewWebhook() {
   const block = useManageBlock();
   const form = useWebhookForm(empty, block === null);
   const reveal = useRevealSecret();
