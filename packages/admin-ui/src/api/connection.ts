@@ -8,8 +8,8 @@ export interface Connection {
   lastAnswerAt: number | null;
   /** A request has been waiting for longer than `SLOW_AFTER_MS`. */
   slow: boolean;
-  /** The API said 401: the session is missing or over. */
-  sessionLost: boolean;
+  /** It is lost after a 401, and another one if it is of another organization than this page is about. */
+  session: "alive" | "lost" | "another";
   signInUrl: string | null;
   /** How far the server's clock is ahead of this one, in ms. */
   clockSkewMs: number;
@@ -23,7 +23,7 @@ let current: Connection = {
   downSince: null,
   lastAnswerAt: null,
   slow: false,
-  sessionLost: false,
+  session: "alive",
   signInUrl: null,
   clockSkewMs: 0,
 };
@@ -97,6 +97,6 @@ export function didNotAnswer(): void {
   change({ downSince: current.downSince ?? Date.now() });
 }
 
-export function sessionIs(state: "lost" | "alive", signInUrl: string | null = null): void {
-  change({ sessionLost: state === "lost", signInUrl: state === "lost" ? (signInUrl ?? current.signInUrl) : null });
+export function sessionIs(session: Connection["session"], signInUrl: string | null = null): void {
+  change({ session, signInUrl: session === "lost" ? (signInUrl ?? current.signInUrl) : null });
 }

@@ -6,7 +6,7 @@ import { sessionQuery } from "../api/queries.ts";
 import { classNames } from "../common/class-names.ts";
 import { Icon } from "../common/display/Icon.tsx";
 import { Notice } from "../common/feedback/Notice.tsx";
-import { RefetchButton } from "../common/form/Button.tsx";
+import { Button, RefetchButton } from "../common/form/Button.tsx";
 import controls from "../common/form/form.module.css";
 import { product } from "../common/product.ts";
 import shared from "../common/shared.module.css";
@@ -113,7 +113,7 @@ function ConnectionBanner() {
 }
 
 function Words({ connection }: { connection: Connection }) {
-  const { downSince, lastAnswerAt, sessionLost, signInUrl, slow } = connection;
+  const { downSince, lastAnswerAt, session, signInUrl, slow } = connection;
   if (downSince !== null) {
     return (
       <Notice
@@ -134,7 +134,7 @@ function Words({ connection }: { connection: Connection }) {
       </Notice>
     );
   }
-  if (sessionLost) {
+  if (session === "lost") {
     return (
       <Notice tone="care" icon="lock" title="Your session has ended." actions={<RefetchButton>Try now</RefetchButton>}>
         <p>
@@ -150,6 +150,18 @@ function Words({ connection }: { connection: Connection }) {
           )}{" "}
           then carry on here: nothing on this page is lost.
         </p>
+      </Notice>
+    );
+  }
+  if (session === "another") {
+    return (
+      <Notice
+        tone="care"
+        icon="lock"
+        title="You are signed in for another organization now."
+        actions={<Button onClick={() => location.reload()}>Load its page</Button>}
+      >
+        <p>This page is about the one before. To save something here, sign in for that one again in another tab.</p>
       </Notice>
     );
   }
