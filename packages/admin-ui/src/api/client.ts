@@ -1,5 +1,5 @@
 import type { FieldProblem, Problem, SessionInfo } from "@herald/contracts";
-import { answered, didNotAnswer, keepQuietFor, sessionIs, watchRequest } from "./connection.ts";
+import { answered, didNotAnswer, keepQuietFor, sessionIs } from "./connection.ts";
 
 const pagePath = "/administration/integrations/";
 
@@ -105,7 +105,6 @@ export async function call<T>(path: string, { method = "GET", body, signal, keys
   const key = keys && (keys.get(request) ?? crypto.getRandomValues(new BigUint64Array(2)).join("-"));
   if (key) keys?.set(request, key);
   const timeout = AbortSignal.timeout(method === "GET" ? READ_TIMEOUT_MS : WRITE_TIMEOUT_MS);
-  const done = watchRequest();
   try {
     const response = await fetch(addressesFrom(document.baseURI).api + path, {
       method,
@@ -132,8 +131,6 @@ export async function call<T>(path: string, { method = "GET", body, signal, keys
     if (isRefusedRead) keepQuietFor(failure.retryAfterSeconds ?? 1);
     if (failure instanceof ApiUnreachable) didNotAnswer();
     throw failure;
-  } finally {
-    done();
   }
 }
 

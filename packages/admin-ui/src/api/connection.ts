@@ -6,8 +6,6 @@ export interface Connection {
   downSince: number | null;
   /** When the API last answered, in ms since the epoch. */
   lastAnswerAt: number | null;
-  /** A request has been waiting for longer than `SLOW_AFTER_MS`. */
-  slow: boolean;
   /** It is lost after a 401, and another one if it is of another organization than this page is about. */
   session: "alive" | "lost" | "another";
   signInUrl: string | null;
@@ -15,19 +13,16 @@ export interface Connection {
   clockSkewMs: number;
 }
 
-const SLOW_AFTER_MS = 3_000;
 /** The Date header counts whole seconds; a smaller difference says nothing. */
 const SKEW_THAT_COUNTS_MS = 2_000;
 
 let current: Connection = {
   downSince: null,
   lastAnswerAt: null,
-  slow: false,
   session: "alive",
   signInUrl: null,
   clockSkewMs: 0,
 };
-let slowRequests = 0;
 const listeners = new Set<() => void>();
 
 function change(next: Partial<Connection>): void {
@@ -66,22 +61,6 @@ export function keepQuietFor(seconds: number): void {
 /** For how many ms the page should ask for nothing. */
 export function quietMs(): number {
   return Math.max(0, quietUntilMs - Date.now());
-}
-
-/** Marks the connection as slow while a request waits for long. Call the returned function when the request has ended. */
-export function watchRequest(): () => void {
-  let counted = false;
-  const timer = setTimeout(() => {
-    counted = true;
-    slowRequests += 1;
-    change({ slow: true });
-  }, SLOW_AFTER_MS);
-  return () => {
-    clearTimeout(timer);
-    if (!counted) return;
-    slowRequests -= 1;
-    if (slowRequests === 0) change({ slow: false });
-  };
 }
 
 export function answered(serverDate: string | null): void {

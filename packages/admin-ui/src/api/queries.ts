@@ -230,10 +230,12 @@ export const eventQuery = (key: string) =>
     refetchInterval: every(ALL_PAGES_MS),
   });
 
-export const createWebhook = (body: SaveWebhookRequest, keys: Keys) =>
+type Settings = Omit<SaveWebhookRequest, "events"> & { events: readonly string[] };
+
+export const createWebhook = (body: Settings, keys: Keys) =>
   call<SaveWebhookResponse>("/webhooks", { method: "POST", body, keys });
 
-export const saveWebhook = (id: string, body: SaveWebhookRequest, keys: Keys) =>
+export const saveWebhook = (id: string, body: Settings, keys: Keys) =>
   call<SaveWebhookResponse>(`/webhooks/${id}`, { method: "PUT", body, keys });
 
 export const deleteWebhook = (id: string, version: string) =>

@@ -1,7 +1,8 @@
 import { useEffect, useState } from "react";
 import type { Keys } from "../api/client.ts";
 
-const unsaved = new Map<string, unknown>();
+/** What forms hold that is not saved, by their names. */
+export const unsaved = new Map<string, unknown>();
 
 // Unit tests have no window.
 globalThis.addEventListener?.("beforeunload", (event) => {
@@ -15,12 +16,7 @@ export function useUnsaved<T>(form: string): Partial<T> {
 
 /** Keeps what a form holds while other parts of the page are shown; null if nothing would get lost. The browser asks before it leaves the page. */
 export function useKept(form: string, value: object | null): void {
-  useEffect(() => (value === null ? giveUp(form) : void unsaved.set(form, value)));
-}
-
-/** Gives up what a form holds. */
-export function giveUp(form: string): void {
-  unsaved.delete(form);
+  useEffect(() => (value === null ? void unsaved.delete(form) : void unsaved.set(form, value)));
 }
 
 /** The idempotency keys of a form. @param before those that it had when it was last shown */

@@ -3,20 +3,18 @@ import { useLocation } from "wouter";
 import { Button } from "../form/Button.tsx";
 import { EmptyState, Skeleton } from "./LoadError.tsx";
 
-interface Named {
+interface Props {
   /** As in "the chart". */
   what: string;
   /** 1 if it is the whole page. */
   level?: 1 | 2;
-}
-
-interface BoundaryProps extends Named {
-  onFailed?: () => void;
+  /** Called before another try can be made. */
+  onFailed?: () => unknown;
   children: ReactNode;
 }
 
 /** Confines a failure to one part of the page. In the part's place it says so, and offers another try. */
-export class Boundary extends Component<BoundaryProps, { failed: boolean }> {
+export class Boundary extends Component<Props, { failed: boolean }> {
   static getDerivedStateFromError = () => ({ failed: true });
   override state = { failed: false };
   again = () => this.setState({ failed: false });
@@ -30,7 +28,7 @@ export class Boundary extends Component<BoundaryProps, { failed: boolean }> {
   }
 }
 
-function Failed({ what, level = 2, again }: Named & { again: () => void }) {
+function Failed({ what, level = 2, again }: Omit<Props, "onFailed" | "children"> & { again: () => void }) {
   const [place] = useLocation();
   const [failedAt] = useState(place);
   useEffect(() => {
@@ -64,12 +62,10 @@ const loads: (() => Promise<unknown>)[] = [];
 /** A part of the page whose code is a file of its own. */
 export function part<P extends object>(what: string, load: () => Promise<{ default: ComponentType<P> }>, level?: 1) {
   loads.push(load);
-  let Loaded = lazy(load);
+  const newest = { Loaded: lazy(load) };
   // React keeps the failure of a lazy component for good, so the next try needs a new one.
-  const renew = () => {
-    Loaded = lazy(load);
-  };
-  const Newest = (props: P) => <Loaded {...props} />;
+  const renew = () => Object.assign(newest, { Loaded: lazy(load) });
+  const Newest = (props: P) => <newest.Loaded {...props} />;
   return (props: P) => (
     <Boundary what={what} {...(level && { level })} onFailed={renew}>
       <Suspense fallback={<Skeleton rows={4} what={what} />}>

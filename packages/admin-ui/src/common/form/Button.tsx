@@ -62,7 +62,7 @@ export function Button({
   );
 }
 
-type ButtonLinkProps = Look & { href: string; onClick?: () => void; children: ReactNode };
+type ButtonLinkProps = Look & { href: string; onClick?: () => unknown; children: ReactNode };
 
 /** A link that looks like a button, for what leads to another place. */
 export function ButtonLink({ kind = "secondary", icon, children, ...link }: ButtonLinkProps) {

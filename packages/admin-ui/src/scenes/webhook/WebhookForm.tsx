@@ -12,7 +12,7 @@ import { Switch } from "../../common/form/Field.tsx";
 import { PageHead, Panel, usePageTitle } from "../../common/page/Page.tsx";
 import { useManageBlock } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
-import { giveUp, useKept, useKeys, useUnsaved } from "../../common/unsaved.ts";
+import { unsaved, useKept, useKeys, useUnsaved } from "../../common/unsaved.ts";
 import { ConflictNotice, SaveProblem } from "./ConflictNotice.tsx";
 import { type Conflict, type Draft, mergeEdits, sameDraft } from "./edits.ts";
 import { useRevealSecret } from "./RevealedSecret.tsx";
@@ -53,11 +53,7 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   }
 
   const save = useMutation({
-    mutationFn: () => {
-      const { name, url, enabled, events } = form.draft;
-      const { version } = base;
-      return saveWebhook(webhook.id, { name, url, enabled, rotateSecret, events: [...events], version }, keys);
-    },
+    mutationFn: () => saveWebhook(webhook.id, { ...form.draft, rotateSecret, version: base.version }, keys),
     onSuccess: ({ endpoint, signingSecret }) => {
       if (rotateSecret) reveal({ webhookName: endpoint.name, secret: signingSecret, replaces: true });
       setConflicts([]);
@@ -147,10 +143,7 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   );
 }
 
-function isConflict(error: unknown): boolean {
-  return error instanceof ApiProblem && error.problem.code === "version_conflict";
-}
-
+const isConflict = (error: unknown) => error instanceof ApiProblem && error.problem.code === "version_conflict";
 const empty: Draft = { name: "", url: "", events: [], enabled: true };
 const NEW = "new";
 
@@ -164,13 +157,12 @@ export default function NewWebhook() {
   const client = useQueryClient();
   const [, go] = useLocation();
   const create = useMutation({
-    mutationFn: () =>
-      createWebhook({ ...form.draft, events: [...form.draft.events], rotateSecret: false, version: null }, keys),
+    mutationFn: () => createWebhook({ ...form.draft, rotateSecret: false, version: null }, keys),
     onSuccess: async ({ endpoint, signingSecret }) => {
       announce(`${endpoint.name} is saved.`);
       reveal({ webhookName: endpoint.name, secret: signingSecret, replaces: false });
       go(`/webhooks/${endpoint.id}`, { replace: true });
-      giveUp(NEW);
+      unsaved.delete(NEW);
       await client.invalidateQueries({ queryKey: ["overview"] });
     },
     onError: form.refuse,
@@ -202,7 +194,7 @@ export default function NewWebhook() {
             <Button kind="primary" type="submit" busy={create.isPending} disabledReason={block}>
               Save webhook
             </Button>
-            <ButtonLink href="/" onClick={() => giveUp(NEW)}>
+            <ButtonLink href="/" onClick={() => unsaved.delete(NEW)}>
               Cancel
             </ButtonLink>
           </div>

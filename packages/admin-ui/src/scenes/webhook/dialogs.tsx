@@ -10,7 +10,7 @@ import { folded } from "../../common/formats.ts";
 import { Confirmation } from "../../common/overlay/Dialog.tsx";
 import { useManageBlock, useSession } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
-import { giveUp, useKeys } from "../../common/unsaved.ts";
+import { unsaved, useKeys } from "../../common/unsaved.ts";
 import { resumeWords } from "./words.ts";
 
 interface DialogProps {
@@ -105,7 +105,7 @@ export function DeleteDialog({ webhook, onClose }: DialogProps) {
     mutationFn: () => deleteWebhook(webhook.id, webhook.version),
     onSuccess: async () => {
       go("/");
-      giveUp(`settings/${webhook.id}`);
+      unsaved.delete(`settings/${webhook.id}`);
       announce(`${webhook.name} is deleted.`);
       client.removeQueries({ queryKey: ["webhook", webhook.id] });
       client.removeQueries({ queryKey: ["deliveries", webhook.id] });
