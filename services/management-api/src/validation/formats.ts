@@ -93,7 +93,7 @@ function jsonFault(error: unknown): string {
 /** Characters that show as nothing, and change how the rest shows or hide text in it: direction marks, zero-width spaces, tags, fillers. */
 const INVISIBLE = /(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}/u;
 
-/** Where they are in their place: in emoji and flags, and behind symbols, ideographs and Mongolian letters that have variants. */
+/** Sequences in which such a character is in its place: emoji and flags, and variants of symbols, ideographs and Mongolian letters. */
 const IN_PLACE = new RegExp(
   "\\p{RGI_Emoji}|[\\p{Emoji}--\\p{ASCII}][\\ufe0e\\ufe0f]" +
     "|\\p{Unified_Ideograph}[\\ufe00-\\ufe02\\u{e0100}-\\u{e01ef}]|\\p{Script=Mongolian}[\\u180b-\\u180d\\u180f]",
