@@ -8,7 +8,6 @@ interface Props {
   what: string;
   /** 1 if it is the whole page. */
   level?: 1 | 2;
-  /** Called before another try can be made. */
   onFailed?: () => unknown;
   children: ReactNode;
 }

@@ -53,8 +53,9 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   }
 
   const save = useMutation({
-    mutationFn: () => saveWebhook(webhook.id, { ...form.draft, rotateSecret, version: base.version }, keys),
-    onSuccess: ({ endpoint, signingSecret }) => {
+    mutationFn: (rotateSecret: boolean) =>
+      saveWebhook(webhook.id, { ...form.draft, rotateSecret, version: base.version }, keys),
+    onSuccess: ({ endpoint, signingSecret }, rotateSecret) => {
       if (rotateSecret) reveal({ webhookName: endpoint.name, secret: signingSecret, replaces: true });
       setConflicts([]);
       setRotateSecret(false);
@@ -76,7 +77,7 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (block === null && dirty && !save.isPending) save.mutate();
+    if (block === null && dirty && !save.isPending) save.mutate(rotateSecret);
   };
   return (
     <Panel title="Settings" padded narrow>
