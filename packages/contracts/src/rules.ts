@@ -39,8 +39,7 @@ export function isTime(value: unknown): value is string {
 
 /** A time that {@link isTime} accepts, in UTC with `Z`. It keeps all digits of its seconds. */
 export function toUtcTime(time: string): string {
-  const fraction = /\.\d+/.exec(time)?.[0] ?? "";
-  return `${new Date(time).toISOString().slice(0, 19)}${fraction}Z`;
+  return `${new Date(time).toISOString().slice(0, 19)}${/\.\d+/.exec(time)?.[0] ?? ""}Z`;
 }
 
 /** A name as it is stored, so that names that look alike are alike: one Unicode form, single spaces, none at the ends. */

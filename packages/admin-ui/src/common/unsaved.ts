@@ -4,8 +4,7 @@ import type { Keys } from "../api/client.ts";
 /** What forms hold that is not saved, by their names. */
 export const unsaved = new Map<string, unknown>();
 
-// Unit tests have no window.
-globalThis.addEventListener?.("beforeunload", (event) => {
+globalThis.window?.addEventListener("beforeunload", (event) => {
   if (unsaved.size > 0) event.preventDefault();
 });
 

@@ -58,16 +58,18 @@ function Failed({ what, level = 2, again }: Omit<Props, "onFailed" | "children">
 
 const loads: (() => Promise<unknown>)[] = [];
 
-/** A part of the page whose code is a file of its own. */
-export function part<P extends object>(what: string, load: () => Promise<{ default: ComponentType<P> }>, level?: 1) {
+type Load<P> = () => Promise<{ default: ComponentType<P> }>;
+
+/** A part of the page whose code is a file of its own. @param rows of the picture in its place: one that is taller moves what is below */
+export function part<P extends object>(what: string, load: Load<P>, level: 1 | 2 = 2, rows = 4) {
   loads.push(load);
   const newest = { Loaded: lazy(load) };
   // React keeps the failure of a lazy component for good, so the next try needs a new one.
   const renew = () => Object.assign(newest, { Loaded: lazy(load) });
   const Newest = (props: P) => <newest.Loaded {...props} />;
   return (props: P) => (
-    <Boundary what={what} {...(level && { level })} onFailed={renew}>
-      <Suspense fallback={<Skeleton rows={4} what={what} />}>
+    <Boundary what={what} level={level} onFailed={renew}>
+      <Suspense fallback={<Skeleton rows={rows} what={what} />}>
         <Newest {...props} />
       </Suspense>
     </Boundary>

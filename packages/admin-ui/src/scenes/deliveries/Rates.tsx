@@ -12,7 +12,7 @@ import shared from "../../common/shared.module.css";
 import css from "./deliveries.module.css";
 import { about, attemptsInWords, type Bar, beginning, successRate, type Unit } from "./words.ts";
 
-const AttemptChart = part("the chart", () => import("./AttemptChart.tsx"));
+const AttemptChart = part("the chart", () => import("./AttemptChart.tsx"), 2, 2);
 
 const HOUR_MS = 3_600_000;
 const PERIODS = [1, 7, 30].map((days) => ({ value: `${days}`, words: days === 1 ? "1 day" : `${days} days` }));
