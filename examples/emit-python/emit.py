@@ -27,7 +27,7 @@ def new_event(organization_id, type, entity_type, entity_id, data):
         "organizationId": organization_id,
         "id": str(uuid.uuid4()),
         "type": type,
-        "occurredAtUtc": datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "occurredAtUtc": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
         "entityType": entity_type,
         "entityId": entity_id,
         "data": data,

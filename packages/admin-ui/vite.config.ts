@@ -20,6 +20,8 @@ export default defineConfig(({ command }) => ({
     target: ["chrome123", "firefox121", "safari17.5"],
     // A data: URL for a small asset would be one more thing for the CSP to allow.
     assetsInlineLimit: 0,
+    // A stylesheet of a part that fails to load would not be asked for again.
+    cssCodeSplit: false,
     reportCompressedSize: false,
     // How long a plugin took says more about the machine than about the build.
     rolldownOptions: { checks: { pluginTimings: false } },

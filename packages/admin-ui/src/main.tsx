@@ -1,7 +1,7 @@
 import "./app/global.css";
 import { isUuid } from "@herald/contracts";
 import { QueryClient, QueryClientProvider, useQuery } from "@tanstack/react-query";
-import { lazy, type ReactNode, StrictMode, Suspense } from "react";
+import { type ReactNode, StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Route, Router, Switch } from "wouter";
 import { addressesFrom } from "./api/client.ts";
@@ -9,22 +9,22 @@ import { filtersFromSearch } from "./api/filters.ts";
 import { deliveriesQuery, overviewQuery, sessionQuery, webhookQuery } from "./api/queries.ts";
 import { Shell } from "./app/Shell.tsx";
 import { applyStoredTheme } from "./app/theme.tsx";
-import { NotAllowed, NotFound, NotLoaded, Skeleton } from "./common/feedback/LoadError.tsx";
+import { surviveTranslation } from "./app/translation.ts";
+import { NotAllowed, NotFound, NotLoaded } from "./common/feedback/LoadError.tsx";
+import { Boundary, loadParts, part } from "./common/feedback/Part.tsx";
 import { Hint } from "./common/overlay/Hint.tsx";
 import { applyAccent } from "./common/product.ts";
 import { SessionContext } from "./common/session.tsx";
 import { RevealedSecret } from "./scenes/webhook/RevealedSecret.tsx";
 import { WebhookList } from "./scenes/webhook/WebhookList.tsx";
 
-const AllChanges = lazy(async () => ({ default: (await import("./scenes/changes/Changes.tsx")).AllChanges }));
-const AllDeliveries = lazy(async () => ({
-  default: (await import("./scenes/deliveries/Deliveries.tsx")).AllDeliveries,
-}));
-const Events = lazy(() => import("./scenes/events/Events.tsx"));
-const NewWebhook = lazy(async () => ({ default: (await import("./scenes/webhook/WebhookForm.tsx")).NewWebhook }));
-const EventPage = lazy(() => import("./scenes/events/EventPage.tsx"));
-const Search = lazy(() => import("./scenes/events/Search.tsx"));
-const WebhookPage = lazy(() => import("./scenes/webhook/WebhookPage.tsx"));
+const AllChanges = part("the changes", () => import("./scenes/changes/Changes.tsx"), 1);
+const AllDeliveries = part("the deliveries", () => import("./scenes/deliveries/Deliveries.tsx"), 1);
+const Events = part("the events", () => import("./scenes/events/Events.tsx"), 1);
+const NewWebhook = part("the form", () => import("./scenes/webhook/WebhookForm.tsx"), 1);
+const EventPage = part("the event", () => import("./scenes/events/EventPage.tsx"), 1);
+const Search = part("the search", () => import("./scenes/events/Search.tsx"), 1);
+const WebhookPage = part("the webhook", () => import("./scenes/webhook/WebhookPage.tsx"), 1);
 
 const client = new QueryClient({
   defaultOptions: {
@@ -33,6 +33,9 @@ const client = new QueryClient({
     mutations: { retry: false, networkMode: "always" },
   },
 });
+
+/** By then the first scene has its code and its data. */
+const LOAD_PARTS_AFTER_MS = 2_000;
 
 const { router } = addressesFrom(document.baseURI);
 
@@ -45,7 +48,7 @@ function App() {
         <Shell>
           <SessionGate>
             <RevealedSecret>
-              <Suspense fallback={<Skeleton rows={6} what="the page" />}>
+              <Boundary what="this page" level={1}>
                 <Switch>
                   <Route path="/" component={WebhookList} />
                   <Route path="/search" component={Search} />
@@ -59,7 +62,7 @@ function App() {
                   </Route>
                   <Route component={NotFound} />
                 </Switch>
-              </Suspense>
+              </Boundary>
             </RevealedSecret>
           </SessionGate>
         </Shell>
@@ -88,11 +91,13 @@ function prefetch(client: QueryClient, place: string, search: string): void {
   if (!isUuid(id)) return;
   void client.prefetchQuery(webhookQuery(id));
   void client.prefetchInfiniteQuery(deliveriesQuery(id, filtersFromSearch(new URLSearchParams(search), "webhook")));
-  void import("./scenes/webhook/WebhookPage.tsx");
+  void import("./scenes/webhook/WebhookPage.tsx").catch(() => {});
 }
 
 applyStoredTheme();
 applyAccent();
+surviveTranslation();
+addEventListener("load", () => setTimeout(loadParts, LOAD_PARTS_AFTER_MS));
 
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html has no element with the id root");

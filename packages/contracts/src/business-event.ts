@@ -26,13 +26,12 @@ const data = object("Event-specific details; not a snapshot of the entity.", {
 const uuid = (description: string) =>
   text(description, { format: "uuid", pattern: "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" });
 
-/** `isUtcTime`: the format adds that the day exists. */
-const utcTime = (description: string) =>
-  text(description, {
-    format: "date-time",
-    pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?Z$",
-    not: { pattern: "^0000" },
-  });
+const TIME = "[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?";
+const OFFSET = "(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])";
+
+/** `isTime`: the format adds that the day exists. */
+const time = (description: string, zone: string) =>
+  text(description, { format: "date-time", pattern: `^${TIME}${zone}$`, not: { pattern: "^0000" } });
 
 /**
  * An event as a product service publishes it (SPEC 2.4): the fields that receivers get, and its organization. Fields beyond these
@@ -49,8 +48,9 @@ export const businessEventSchema = Type.Object(
         maxLength: 128,
       }),
     ),
-    occurredAtUtc: utcTime(
-      "When the event happened, not when it is sent: ISO 8601 with `Z`. Part of what an event is: with organization and id, it must stay the same when the event is sent again.",
+    occurredAtUtc: time(
+      "When the event happened, not when it is sent: ISO 8601 with `Z` or an offset; receivers get it with `Z`. Part of what an event is: with organization and id, it must stay the same when the event is sent again.",
+      OFFSET,
     ),
     entityType: text("The kind of entity, e.g. `WorkItem`.", { minLength: 1, maxLength: 128 }),
     entityId: uuid("The entity."),
@@ -88,7 +88,7 @@ export const eventPayloadSchema = Type.Object(
   {
     id,
     type: eventType,
-    occurredAtUtc: utcTime("When the event happened, not when it was sent: ISO 8601 with `Z`."),
+    occurredAtUtc: time("When the event happened, not when it was sent: ISO 8601 with `Z`.", "Z"),
     ...fields,
   },
   { $id: "urn:herald:schemas:event-payload" },

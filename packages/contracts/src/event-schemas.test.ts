@@ -68,6 +68,9 @@ describe("what the schema of an emitter's event takes", () => {
     ],
     ["a time without milliseconds", time("2026-01-31T12:00:00Z")],
     ["a time to the nanosecond", time("2026-01-31T11:59:59.123456789Z")],
+    ["UTC as PostgreSQL and Python write it", time("2026-01-31T11:59:59.578284+00:00")],
+    ["a time with an offset", time("2026-01-31T17:44:59.5+05:45")],
+    ["a time with an offset to the west", time("2026-01-30T23:59:59-12:00")],
   ])("publishers take too: %s", (_what, text) => {
     expect(verdicts(text)).toEqual({ schema: true, publisher: true });
   });
@@ -80,7 +83,12 @@ describe("what the schema of an emitter's event refuses", () => {
     "2026-01-31 12:00:00Z",
     "2026-01-31t12:00:00z",
     "2026-01-31T12:00:00",
-    "2026-01-31T12:00:00+00:00",
+    "2026-01-31T12:00:00+0000",
+    "2026-01-31T12:00:00+00",
+    "2026-01-31T12:00:00+24:00",
+    "2026-01-31T12:00:00+00:60",
+    "2026-01-31T12:00:00Z+00:00",
+    "2026-02-30T12:00:00+01:00",
     "2026-01-31T12:00Z",
     "2026-01-31T24:00:00Z",
     "2026-01-31T12:60:00Z",

@@ -46,11 +46,11 @@ export {
   ID_PREFIX,
   isOrganizationId,
   isTime,
-  isUtcTime,
   isUuid,
   MAX_EVENT_BYTES,
   ORGANIZATION_ID_RULE,
   RECENT_DELIVERIES,
+  storedName,
 } from "./rules.ts";
 export type { ApiLimits, EventTypeInfo, PageProduct, SessionInfo } from "./session.ts";
 export {

@@ -28,6 +28,15 @@ test("an event that keeps the contract is judged to be one, with its text as it 
   });
 });
 
+test("§2.4/fields an event whose time has an offset is one, with its time in UTC", () => {
+  const occurredAtUtc = "2025-11-20T16:00:00.000001+01:00";
+  expect(judge({ ...event, occurredAtUtc })).toMatchObject({
+    kind: "event",
+    event: { occurredAtUtc: "2025-11-20T15:00:00.000001Z" },
+    occurredAt: new Date(event.occurredAtUtc),
+  });
+});
+
 test("a rejected event has the first reason, with the place as a JSON pointer", () => {
   expect(judge({ ...event, id: "7", entityId: "8" })).toEqual({ kind: "rejected", reason: "/id must be a UUID" });
   expect(judge([event])).toEqual({ kind: "rejected", reason: "the event must be an object" });

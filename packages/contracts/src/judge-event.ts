@@ -1,6 +1,6 @@
 import type { BusinessEvent } from "./business-event.ts";
 import { isEventType } from "./event-types.ts";
-import { isOrganizationId, isUtcTime, isUuid, MAX_EVENT_BYTES, ORGANIZATION_ID_RULE } from "./rules.ts";
+import { isOrganizationId, isTime, isUuid, MAX_EVENT_BYTES, ORGANIZATION_ID_RULE, toUtcTime } from "./rules.ts";
 
 // Decides what Herald does with an event, in one place: by publishers as it arrives, by emitters before it leaves, and by
 // `herald events check`. It loads nothing, so that it also runs where TypeBox's modules can't be loaded. A test holds it
@@ -18,6 +18,7 @@ export interface EventFault {
 export type Judgement =
   | {
       kind: "event";
+      /** Its time is in UTC. */
       event: BusinessEvent;
       /** The event as its emitter wrote it. */
       text: string;
@@ -93,7 +94,7 @@ export function judgeEvent(
     return { kind: "rejected", reason, isInFuture: true };
   }
   if (futureMs < -windowMs) return { kind: "stale" };
-  return { kind: "event", event, text, occurredAt };
+  return { kind: "event", event: { ...event, occurredAtUtc: toUtcTime(event.occurredAtUtc) }, text, occurredAt };
 }
 
 /** Everything for which the fields of an event are rejected, whatever its type; nothing of its time or its size. Pure. */
@@ -107,7 +108,7 @@ export function eventFaults(event: unknown): EventFault[] {
   expect(isOrganizationId(organizationId), "organizationId", ORGANIZATION_ID_RULE);
   expect(isUuid(id), "id", "must be a UUID");
   expect(isText(type), "type", `must be text of 1 to ${MAX_CHARACTERS} characters`);
-  expect(isUtcTime(occurredAtUtc), "occurredAtUtc", "must be an ISO 8601 time in UTC, as 2026-01-31T12:00:00.000Z");
+  expect(isTime(occurredAtUtc), "occurredAtUtc", "must be a time with Z or an offset, as 2026-01-31T12:00:00.000Z");
   expect(isText(entityType), "entityType", `must be text of 1 to ${MAX_CHARACTERS} characters`);
   expect(isUuid(entityId), "entityId", "must be a UUID");
   expect(isObject(data), "data", "must be an object");

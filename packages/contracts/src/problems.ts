@@ -28,6 +28,7 @@ export const PROBLEM_CODES = [
   "permission_missing",
   "entitlement_missing",
   "origin_mismatch",
+  "organization_mismatch",
   "webhook_not_found",
   "delivery_not_found",
   "resend_not_found",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { isOrganizationId, isTime, isUtcTime, isUuid } from "./rules.ts";
+import { isOrganizationId, isTime, isUuid, storedName, toUtcTime } from "./rules.ts";
 
 /** Not fast-check's own "binary": that makes a table of all of Unicode, which takes longer than the tests. */
 const anyCharacter = fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code));
@@ -10,9 +10,9 @@ const anyUnits = fc
   .array(fc.oneof(fc.integer({ min: 0xd7ff, max: 0xe000 }), fc.integer({ min: 0, max: 0xff })), { maxLength: 200 })
   .map((units) => String.fromCharCode(...units));
 
-test("nothing but text is an organization id, a UUID or a UTC time", () => {
+test("nothing but text is an organization id, a UUID or a time", () => {
   for (const value of [undefined, null, 7, true, {}, [], ["acme"], new String("acme"), new Date()]) {
-    expect([isOrganizationId(value), isUuid(value), isUtcTime(value)]).toEqual([false, false, false]);
+    expect([isOrganizationId(value), isUuid(value), isTime(value)]).toEqual([false, false, false]);
   }
 });
 
@@ -59,7 +59,7 @@ describe("UTC times", () => {
     fc.assert(
       fc.property(dates, (date) => {
         const text = date.toISOString();
-        return isUtcTime(text) && isUtcTime(text.replace(/\.\d+/, "")) && isUtcTime(text.replace("Z", "000000Z"));
+        return isTime(text) && isTime(text.replace(/\.\d+/, "")) && isTime(text.replace("Z", "000000Z"));
       }),
     );
   });
@@ -76,7 +76,7 @@ describe("UTC times", () => {
         const lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
         const exists = day >= 1 && day <= (lengths[month - 1] ?? 0);
         const digits = (value: number, length: number) => String(value).padStart(length, "0");
-        expect(isUtcTime(`${digits(year, 4)}-${digits(month, 2)}-${digits(day, 2)}T12:00:00Z`)).toBe(exists);
+        expect(isTime(`${digits(year, 4)}-${digits(month, 2)}-${digits(day, 2)}T12:00:00Z`)).toBe(exists);
       }),
       { numRuns: 500 },
     );
@@ -114,6 +114,18 @@ describe("times with an offset", () => {
     ["a number", 1_772_366_400_000],
   ])("%s is no time", (_title, value) => expect(isTime(value)).toBe(false));
 
+  test.each([
+    ["2026-03-01T12:00:00Z", "2026-03-01T12:00:00Z"],
+    ["2026-03-01T12:00:00.123456789Z", "2026-03-01T12:00:00.123456789Z"],
+    ["2026-11-26T11:04:56.578284+00:00", "2026-11-26T11:04:56.578284Z"],
+    ["2026-03-01T00:30:00.5+05:45", "2026-02-28T18:45:00.5Z"],
+    ["2026-12-31T23:59:59-01:00", "2027-01-01T00:59:59Z"],
+    ["0001-01-01T00:00:00-00:00", "0001-01-01T00:00:00Z"],
+  ])("%s is %s in UTC, with the same digits of its second", (time, utc) => {
+    expect(toUtcTime(time)).toBe(utc);
+    expect(/Z$/.test(utc) && isTime(utc)).toBe(true);
+  });
+
   test("a UTC time is a time, and PostgreSQL can hold what a time says in UTC", () => {
     const offsets = fc.tuple(
       fc.constantFrom("+", "-"),
@@ -133,5 +145,22 @@ describe("times with an offset", () => {
         return isTime(utc) && (!isTime(text) || /^\d{4}-/.test(new Date(text).toISOString()));
       }),
     );
+  });
+});
+
+describe("names as they are stored", () => {
+  test.each([
+    ["a name in its usual form", "Café Zürich", "Café Zürich"],
+    ["letters and accents apart, as macOS writes file names", "Cafe\u0301 Zu\u0308rich", "Café Zürich"],
+    ["Hangul in parts", "\u1112\u1161\u11ab", "한"],
+    ["spaces at its ends", "  padded  ", "padded"],
+    ["several spaces", "a  b   c", "a b c"],
+    ["spaces of other widths", "\u00a0a\u2003\u3000b\u202f", "a b"],
+    ["nothing but spaces", " \u2003", ""],
+    ["letters of full width, which look different", "ＡＢ", "ＡＢ"],
+    ["a line break, which is refused and not mended", "a\nb\n", "a\nb\n"],
+  ])("%s", (_title, name, stored) => {
+    expect(storedName(name)).toBe(stored);
+    expect(storedName(stored)).toBe(stored);
   });
 });

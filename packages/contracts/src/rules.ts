@@ -6,8 +6,8 @@ export const ORGANIZATION_ID_RULE = "must be 1 to 128 characters, without contro
 
 const organizationId = /^[^\p{Cc}\p{Cs}]{1,128}$/u;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const utcTime = /^(?!0000)\d{4}-\d\d-(\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?Z$/;
-const offset = /[+-](?:[01]\d|2[0-3]):[0-5]\d$/;
+const time =
+  /^((?!0000)\d{4}-\d\d-(\d\d))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
 /**
  * An organization id: 1 to 128 characters (Unicode code points), no control characters, no half of a surrogate pair. UTF-8
@@ -27,22 +27,27 @@ export function isUuid(value: unknown): value is string {
 export const ID_PREFIX = /^(?:-?[0-9A-Fa-f]){8,32}$/;
 
 /**
- * A time in UTC as ISO 8601 with `Z`, to the nanosecond at most, of the years 1 to 9999: PostgreSQL and every receiver
- * can hold it. The day exists, which JavaScript does not check: it takes February 30 for March 2.
- */
-export function isUtcTime(value: unknown): value is string {
-  const day = typeof value === "string" ? utcTime.exec(value)?.[1] : undefined;
-  return day !== undefined && new Date(value as string).getUTCDate() === Number(day);
-}
-
-/**
- * A time as RFC 3339 writes it, with `Z` or an offset. What holds for {@link isUtcTime} holds for the time as it is written,
- * and for the same time in UTC: an offset can move a time out of the years that PostgreSQL and JavaScript can write.
+ * A time as RFC 3339 writes it, with `Z` or an offset, to the nanosecond at most, of the years 1 to 9999: PostgreSQL and every receiver
+ * can hold it, and the same time in UTC. The day exists, which JavaScript does not check: it takes February 30 for March 2.
  */
 export function isTime(value: unknown): value is string {
-  if (typeof value !== "string" || !isUtcTime(value.replace(offset, "Z"))) return false;
-  const year = new Date(value).getUTCFullYear();
+  const [, day, date] = (typeof value === "string" && time.exec(value)) || [];
+  if (day === undefined || new Date(day).getUTCDate() !== Number(date)) return false;
+  const year = new Date(value as string).getUTCFullYear();
   return year >= 1 && year <= 9999;
+}
+
+/** A time that {@link isTime} accepts, in UTC with `Z`. It keeps all digits of its seconds. */
+export function toUtcTime(time: string): string {
+  return `${new Date(time).toISOString().slice(0, 19)}${/\.\d+/.exec(time)?.[0] ?? ""}Z`;
+}
+
+/** A name as it is stored, so that names that look alike are alike: one Unicode form, single spaces, none at the ends. */
+export function storedName(name: string): string {
+  return name
+    .normalize("NFC")
+    .replace(/\p{Zs}+/gu, " ")
+    .replace(/^ | $/g, "");
 }
 
 /** Sizes and counts that the management API refuses to go beyond, if its settings say nothing else. */

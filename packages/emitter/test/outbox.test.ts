@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { judgeEvent } from "@herald/contracts";
 import { startEndingPostgres } from "@herald/dev/harness/ending-postgres";
 import { eventually } from "@herald/dev/harness/eventually";
 import { useBroker } from "@herald/dev/harness/use-broker";
@@ -15,6 +17,7 @@ import {
   outboxTable,
   type Relay,
   type RelayOptions,
+  RowsSetAsideError,
   readOutboxLag,
   replayOutbox,
   startRelay,
@@ -186,12 +189,13 @@ test("an event that the broker does not take stays in the outbox until the broke
   expect(await arrivedIds()).toHaveLength(2);
 });
 
-test("a row that is no event stays with the reason, and does not hold up other events", async () => {
+test("a row that is no event stays with the reason, is reported, and does not hold up other events", async () => {
+  const failures: Error[] = [];
   await rowsOf("insert into herald_outbox (event) values ($1), ('not JSON')", [
     JSON.stringify({ ...anEvent(), data: { changes: { "a\u0000'b": 7 } } }),
   ]);
   await transaction([anEvent()], "commit");
-  start();
+  start({ onFailure: (error) => failures.push(error) });
   await eventually(async () => {
     const rows = await rowsOf("select refused from herald_outbox order by number");
     expect(rows).toEqual([
@@ -201,6 +205,10 @@ test("a row that is no event stays with the reason, and does not hold up other e
     ]);
   });
   expect(await arrivedIds()).toHaveLength(1);
+  expect(failures).toEqual([expect.any(RowsSetAsideError)]);
+  expect(failures[0]?.message).toMatch(
+    /^2 rows of the outbox can't be sent and were set aside, row \d+ since .* must be/,
+  );
 });
 
 test("a relay survives the loss of its database connection", async () => {
@@ -320,6 +328,27 @@ test("an event that commits late, behind those of a bucket that is held, is sent
   });
   expect(await arrivedIds()).toEqual([late.id]);
 });
+
+test.each(["UTC", "Asia/Kathmandu", "America/St_Johns"])(
+  "the SQL of docs/emitting-events.md emits an event that happens now, by a connection whose time zone is %s",
+  async (zone) => {
+    const text = await readFile(new URL("../../../docs/emitting-events.md", import.meta.url), "utf8");
+    const insert = /^insert into herald_outbox .*?;$/ms.exec(text)?.[0] ?? "";
+    await within(async (client) => {
+      await client.query(`set local timezone = '${zone}'`);
+      await client.query("set local datestyle = 'German'");
+      await client.query(insert);
+    });
+    start();
+    await waitUntilSent();
+    const { content } = (await channel.get(queue, { noAck: true })) || {};
+    const now = new Date();
+    expect(judgeEvent(content ?? Buffer.of(), { now, windowMs: 60_000 })).toMatchObject({
+      kind: "event",
+      event: { type: "WorkItemCompleted", occurredAtUtc: expect.stringMatching(/Z$/) },
+    });
+  },
+);
 
 test("an event is sent as another program wrote it, with numbers that JavaScript can't hold", async () => {
   const json = JSON.stringify(anEvent()).replace(/"data":.*/, '"data":{"cost":1.10, "big":12345678901234567890}}');

@@ -119,6 +119,7 @@ export const operations = {
       description: "The endpoint as it is now, and its secret if it is new.",
       schema: "SaveWebhookResponse",
     },
+    takesIdempotencyKey: true,
     problems: ["version_conflict"],
   },
   deleteWebhook: {

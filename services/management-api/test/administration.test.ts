@@ -104,6 +104,21 @@ describe("the page's session", () => {
     ]);
   });
 
+  test("a token that is too long for a cookie is said to be, and works in several", async () => {
+    const groups = Array.from({ length: 400 }, (_, index) => `group-${index}`);
+    const value = await token({ modules: ["administration", ...groups] });
+    const refused = await signIn({ token: value });
+    expect([refused.status, refused.headers.get("set-cookie")]).toEqual([401, null]);
+    expect(await refused.json()).toMatchObject({
+      detail: expect.stringMatching(/^The token has \d+ characters, and browsers take no cookie of more than 4,096/),
+    });
+    const parts = (value.match(/.{1,3500}/g) ?? []).map((part, index) => `herald_session.${index}=${part}`);
+    const headers = { ...sameOrigin(), Cookie: `other=1; ${parts.join("; ")}` };
+    expect((await request(`${API_PREFIX}/session`, { headers })).status).toBe(200);
+    const signedOut = await request("/administration/session", { method: "DELETE", headers });
+    expect(signedOut.headers.getSetCookie()).toHaveLength(1 + parts.length);
+  });
+
   test("a bad token, no token, or a token from another site gets no cookie", async () => {
     for (const [body, headers, status] of [
       [{ token: await token({ expiresInS: -60 }) }, sameOrigin(), 401],

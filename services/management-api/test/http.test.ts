@@ -21,12 +21,23 @@ describe("bodies", () => {
     "application/json; charset=utf-8",
     'application/json;charset="UTF-8"',
     "Application/JSON",
+    "application/json; charset=utf8",
+    "application/json;charset=UTF8",
+    "application/json\t; charset=utf-8",
+    "application/json;",
+    "application/json; odata.metadata=none",
+    'application/json; profile="a; charset=latin1"',
   ])("a body of type %s is read", async (type) => expect((await post(type, valid)).status).toBe(200));
 
   test.each([
     "text/plain",
     "application/x-www-form-urlencoded",
     "application/json; charset=utf-16",
+    "application/json; charset=latin1",
+    "application/json; charset=none",
+    'application/json; charset="utf-8; charset=utf-16"',
+    "application/json, text/plain",
+    "json",
     "application/jsonp",
   ])("a body of type %s is a 415", async (type) => {
     const { status, body } = await post(type, valid);

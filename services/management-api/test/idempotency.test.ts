@@ -64,6 +64,28 @@ describe("a request that comes again with its idempotency key", () => {
     expect(await deliveryCount(endpoint.id)).toBe(1);
   });
 
+  test("an edit that comes again is no conflict, and has the answer of the first one without its new secret", async () => {
+    const { endpoint } = await create(client);
+    const key = newKey();
+    const edit = () =>
+      client
+        .put(`/webhooks/${endpoint.id}`, settings({ name: "Edited", rotateSecret: true, version: endpoint.version }))
+        .set("Idempotency-Key", key);
+    const { body: first } = await edit().expect(200);
+    const { body: again } = await edit().expect(200);
+    expect(first.signingSecret).toEqual(expect.any(String));
+    expect(again).toEqual({ ...first, signingSecret: null });
+    expect(again.endpoint.version).not.toBe(endpoint.version);
+  });
+
+  test("a request whose members come in another order is the same one", async () => {
+    const key = newKey();
+    const { body: first } = await createWith(key).expect(200);
+    const turned = Object.fromEntries(Object.entries(settings()).reverse());
+    const { body: again } = await client.post("/webhooks", turned).set("Idempotency-Key", key).expect(200);
+    expect(again.endpoint).toEqual(first.endpoint);
+  });
+
   test("an answer is kept for 24 hours; then the key is free for any request", async () => {
     const key = newKey();
     const { body: first } = await createWith(key).expect(200);

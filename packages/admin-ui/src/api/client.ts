@@ -1,5 +1,5 @@
-import type { FieldProblem, Problem } from "@herald/contracts";
-import { answered, didNotAnswer, keepQuietFor, sessionIs, watchRequest } from "./connection.ts";
+import type { FieldProblem, Problem, SessionInfo } from "@herald/contracts";
+import { answered, didNotAnswer, keepQuietFor, sessionIs } from "./connection.ts";
 
 const pagePath = "/administration/integrations/";
 
@@ -51,21 +51,13 @@ export async function errorFromResponse(response: Response): Promise<ApiProblem 
     return new ApiUnreachable(`It answered ${response.status}.`);
   }
   const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
-  const problem = isProblem ? await readProblem(response) : null;
+  const problem: Problem | null = isProblem ? await response.json().catch(() => null) : null;
   return new ApiProblem(problem ?? unexplained(response.status), Number.isFinite(retryAfter) ? retryAfter : null);
 }
 
 function unexplained(status: number): SaidProblem {
   const title = `The API answered ${status} and did not say why.`;
   return { type: "about:blank", title, status, code: "unexplained", detail: title, requestId: "" };
-}
-
-async function readProblem(response: Response): Promise<Problem | null> {
-  try {
-    return (await response.json()) as Problem;
-  } catch {
-    return null;
-  }
 }
 
 /** The complaints about one field of a request body, by its JSON pointer; those about its items count as its own. */
@@ -79,10 +71,25 @@ const WRITE_TIMEOUT_MS = 45_000;
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";
 
+/** The idempotency keys of a form, by its requests. A request that was not answered keeps its key: sent again, it is done once. */
+export type Keys = Map<string, string>;
+
 interface Call {
   method?: Method;
   body?: unknown;
   signal?: AbortSignal | undefined;
+  /** Of the form that makes this change. */
+  keys?: Keys;
+}
+
+let organization: string | null = null;
+
+/** The page is about the organization of its first session, for good. The API refuses what it asks by the session of another one. */
+export function assertAbout({ organizationId }: SessionInfo): void {
+  organization ??= organizationId;
+  if (organizationId === organization) return;
+  sessionIs("another");
+  throw new Error("The session is of another organization.");
 }
 
 /**
@@ -91,20 +98,32 @@ interface Call {
  * @returns the parsed answer; undefined if there is none (204).
  * @throws {ApiProblem} the API said no. {ApiUnreachable} nothing answered. An AbortError if `signal` asked for it.
  */
-export async function call<T>(path: string, { method = "GET", body, signal }: Call = {}): Promise<T> {
+export async function call<T>(path: string, { method = "GET", body, signal, keys }: Call = {}): Promise<T> {
+  const text = body === undefined ? null : JSON.stringify(body);
+  const request = `${method} ${path} ${text}`;
+  // Also without HTTPS, where browsers have no randomUUID.
+  const key = keys && (keys.get(request) ?? crypto.getRandomValues(new BigUint64Array(2)).join("-"));
+  if (key) keys?.set(request, key);
   const timeout = AbortSignal.timeout(method === "GET" ? READ_TIMEOUT_MS : WRITE_TIMEOUT_MS);
-  const done = watchRequest();
   try {
     const response = await fetch(addressesFrom(document.baseURI).api + path, {
       method,
-      headers: body === undefined ? { accept: "application/json" } : jsonHeaders,
-      body: body === undefined ? null : JSON.stringify(body),
+      headers: {
+        accept: "application/json",
+        ...(text !== null && { "content-type": "application/json" }),
+        // A header takes no other characters than ASCII has.
+        ...(organization !== null && { "herald-organization": encodeURIComponent(organization) }),
+        ...(key && { "idempotency-key": key }),
+      },
+      body: text,
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
       credentials: "same-origin",
       redirect: "error",
       cache: "no-store",
     });
-    return await read<T>(response);
+    const answer = await read<T>(response);
+    keys?.delete(request);
+    return answer;
   } catch (error) {
     if (signal?.aborted) throw error;
     const failure = asUnreachable(error, timeout);
@@ -112,12 +131,8 @@ export async function call<T>(path: string, { method = "GET", body, signal }: Ca
     if (isRefusedRead) keepQuietFor(failure.retryAfterSeconds ?? 1);
     if (failure instanceof ApiUnreachable) didNotAnswer();
     throw failure;
-  } finally {
-    done();
   }
 }
-
-const jsonHeaders = { accept: "application/json", "content-type": "application/json" };
 
 async function read<T>(response: Response): Promise<T> {
   if (response.ok) {
@@ -130,6 +145,7 @@ async function read<T>(response: Response): Promise<T> {
   if (error instanceof ApiUnreachable) throw error;
   answered(response.headers.get("date"));
   if (error.status === 401) sessionIs("lost", error.problem.signInUrl ?? null);
+  if (error.problem.code === "organization_mismatch") sessionIs("another");
   throw error;
 }
 

@@ -6,28 +6,23 @@ export interface Connection {
   downSince: number | null;
   /** When the API last answered, in ms since the epoch. */
   lastAnswerAt: number | null;
-  /** A request has been waiting for longer than `SLOW_AFTER_MS`. */
-  slow: boolean;
-  /** The API said 401: the session is missing or over. */
-  sessionLost: boolean;
+  /** It is lost after a 401, and another one if it is of another organization than this page is about. */
+  session: "alive" | "lost" | "another";
   signInUrl: string | null;
   /** How far the server's clock is ahead of this one, in ms. */
   clockSkewMs: number;
 }
 
-const SLOW_AFTER_MS = 3_000;
 /** The Date header counts whole seconds; a smaller difference says nothing. */
 const SKEW_THAT_COUNTS_MS = 2_000;
 
 let current: Connection = {
   downSince: null,
   lastAnswerAt: null,
-  slow: false,
-  sessionLost: false,
+  session: "alive",
   signInUrl: null,
   clockSkewMs: 0,
 };
-let slowRequests = 0;
 const listeners = new Set<() => void>();
 
 function change(next: Partial<Connection>): void {
@@ -68,22 +63,6 @@ export function quietMs(): number {
   return Math.max(0, quietUntilMs - Date.now());
 }
 
-/** Marks the connection as slow while a request waits for long. Call the returned function when the request has ended. */
-export function watchRequest(): () => void {
-  let counted = false;
-  const timer = setTimeout(() => {
-    counted = true;
-    slowRequests += 1;
-    change({ slow: true });
-  }, SLOW_AFTER_MS);
-  return () => {
-    clearTimeout(timer);
-    if (!counted) return;
-    slowRequests -= 1;
-    if (slowRequests === 0) change({ slow: false });
-  };
-}
-
 export function answered(serverDate: string | null): void {
   const skew = serverDate === null ? 0 : Date.parse(serverDate) + 500 - Date.now();
   change({
@@ -97,6 +76,6 @@ export function didNotAnswer(): void {
   change({ downSince: current.downSince ?? Date.now() });
 }
 
-export function sessionIs(state: "lost" | "alive", signInUrl: string | null = null): void {
-  change({ sessionLost: state === "lost", signInUrl: state === "lost" ? (signInUrl ?? current.signInUrl) : null });
+export function sessionIs(session: Connection["session"], signInUrl: string | null = null): void {
+  change({ session, signInUrl: session === "lost" ? (signInUrl ?? current.signInUrl) : null });
 }

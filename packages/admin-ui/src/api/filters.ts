@@ -170,7 +170,9 @@ type Parameters = Partial<Record<NonNullable<Filter["parameter"]>, readonly stri
 
 /** The filters as the API's parameters. A period counts back from `now`. */
 export function parametersOf(filters: Filters, now: number = Date.now()): Parameters {
-  const { period: [period = ""] = [], from: [from] = [], to: [to] = [] } = filters;
+  const { period: [period = ""] = [], from: [first] = [], to: [last] = [] } = filters;
+  // Two days in the wrong order mean the time between them. The bar keeps them as they are, since a year is typed digit by digit.
+  const [from, to] = first && last ? [first, last].sort() : [first, last];
   const parameters: Parameters = isPeriod(period)
     ? { from: beginningOf(period, now) }
     : { ...(from && { from: midnight(from, 0) }), ...(to && { to: midnight(to, 1) }) };

@@ -19,15 +19,9 @@ import type {
   StartResendRequest,
   WebhookDeliverySummary,
 } from "@herald/contracts";
-import {
-  type InfiniteData,
-  infiniteQueryOptions,
-  keepPreviousData,
-  type QueryClient,
-  queryOptions,
-} from "@tanstack/react-query";
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { hasEnded } from "../common/display/status.ts";
-import { call } from "./client.ts";
+import { ApiProblem, assertAbout, call, type Keys } from "./client.ts";
 import { connectionNow, quietMs } from "./connection.ts";
 import { type Filters, parametersOf, queryOf, resendFilter } from "./filters.ts";
 
@@ -44,12 +38,13 @@ const PAGE_SIZE = 50;
 
 /**
  * An interval of `ms`; of a few seconds while the API doesn't answer or the session is over, to notice a change; and no
- * shorter than an API asks for that was asked too much.
+ * shorter than an API asks for that was asked too much. None after a 400: the same request would get the same answer.
  */
-function every(ms: number): () => number {
-  return () => {
-    const { downSince, sessionLost } = connectionNow();
-    return Math.max(downSince !== null || sessionLost ? RECOVERY_MS : ms, quietMs());
+function every(ms: number): (query: { state: { error: unknown } }) => number | false {
+  return ({ state: { error } }) => {
+    if (error instanceof ApiProblem && error.status === 400) return false;
+    const { downSince, session } = connectionNow();
+    return Math.max(downSince !== null || session !== "alive" ? RECOVERY_MS : ms, quietMs());
   };
 }
 
@@ -61,7 +56,11 @@ const parts = {
 
 export const sessionQuery = queryOptions({
   queryKey: ["session"],
-  queryFn: ({ signal }) => call<SessionInfo>("/session", { signal }),
+  queryFn: async ({ signal }) => {
+    const session = await call<SessionInfo>("/session", { signal });
+    assertAbout(session);
+    return session;
+  },
   staleTime: 30_000,
   refetchInterval: every(60_000),
 });
@@ -81,7 +80,7 @@ export const overviewQuery = queryOptions({
     return overview;
   },
   // The overview is the API's most expensive query. If it takes long, it is asked less often, so that open pages are no load.
-  refetchInterval: () => every(Math.max(LIVE_MS, OVERVIEW_PAUSE * overviewTookMs))(),
+  refetchInterval: (query) => every(Math.max(LIVE_MS, OVERVIEW_PAUSE * overviewTookMs))(query),
 });
 
 export const webhookQuery = (id: string) =>
@@ -120,7 +119,7 @@ export const deliveriesQuery = (id: string | null, filters: Filters) =>
     // Many pages are loaded one after the other, so they are refreshed rarely; `newestDeliveriesQuery` refreshes the first one.
     refetchInterval: (query) => {
       const pages = query.state.data?.pages.length ?? 1;
-      return every(pages > 1 ? ALL_PAGES_MS * pages : listMs(id))();
+      return every(pages > 1 ? ALL_PAGES_MS * pages : listMs(id))(query);
     },
   });
 
@@ -139,7 +138,7 @@ export const deliveryQuery = (id: string, deliveryId: string) =>
     queryFn: ({ signal }) => call<DeliveryDetails>(`/webhooks/${id}/deliveries/${deliveryId}`, { signal }),
     refetchInterval: (query) => {
       const outcome = query.state.data?.outcome;
-      return outcome !== undefined && hasEnded(outcome) ? false : every(LIVE_MS)();
+      return outcome !== undefined && hasEnded(outcome) ? false : every(LIVE_MS)(query);
     },
   });
 
@@ -182,7 +181,7 @@ export const resendsQuery = (id: string) =>
       const isUnderWay = query.state.data?.resends.some(
         ({ state, unfinished }) => state === "running" || unfinished > 0,
       );
-      return every(isUnderWay ? LIVE_MS : ALL_PAGES_MS)();
+      return every(isUnderWay ? LIVE_MS : ALL_PAGES_MS)(query);
     },
   });
 
@@ -196,7 +195,7 @@ export const eventsQuery = (filters: Filters) =>
     },
     ...parts,
     placeholderData: keepPreviousData,
-    refetchInterval: (query) => every(ALL_PAGES_MS * (query.state.data?.pages.length ?? 1))(),
+    refetchInterval: (query) => every(ALL_PAGES_MS * (query.state.data?.pages.length ?? 1))(query),
   });
 
 /** Finds an id: that of an event, of a delivery, or of an entity, whose events may have more parts. */
@@ -231,32 +230,22 @@ export const eventQuery = (key: string) =>
     refetchInterval: every(ALL_PAGES_MS),
   });
 
-/** A delivery's row from any loaded list, to show until its details are loaded. */
-export function listedDelivery(client: QueryClient, deliveryId: string) {
-  const lists = client.getQueriesData<InfiniteData<DeliveryPage>>({ queryKey: ["deliveries"] });
-  for (const [, data] of lists) {
-    for (const page of data?.pages ?? []) {
-      const found = page.deliveries.find((delivery) => delivery.id === deliveryId);
-      if (found) return found;
-    }
-  }
-  return undefined;
-}
+type Settings = Omit<SaveWebhookRequest, "events"> & { events: readonly string[] };
 
-export const createWebhook = (body: SaveWebhookRequest) =>
-  call<SaveWebhookResponse>("/webhooks", { method: "POST", body });
+export const createWebhook = (body: Settings, keys: Keys) =>
+  call<SaveWebhookResponse>("/webhooks", { method: "POST", body, keys });
 
-export const saveWebhook = (id: string, body: SaveWebhookRequest) =>
-  call<SaveWebhookResponse>(`/webhooks/${id}`, { method: "PUT", body });
+export const saveWebhook = (id: string, body: Settings, keys: Keys) =>
+  call<SaveWebhookResponse>(`/webhooks/${id}`, { method: "PUT", body, keys });
 
 export const deleteWebhook = (id: string, version: string) =>
   call<void>(`/webhooks/${id}`, { method: "DELETE", body: { version } });
 
-export const deliverManually = (id: string, body: DeliverRequest) =>
-  call<WebhookDeliverySummary>(`/webhooks/${id}/deliver`, { method: "POST", body });
+export const deliverManually = (id: string, body: DeliverRequest, keys: Keys) =>
+  call<WebhookDeliverySummary>(`/webhooks/${id}/deliver`, { method: "POST", body, keys });
 
-export const startResend = (id: string, filter: StartResendRequest) =>
-  call<Resend>(`/webhooks/${id}/resends`, { method: "POST", body: filter });
+export const startResend = (id: string, body: StartResendRequest, keys: Keys) =>
+  call<Resend>(`/webhooks/${id}/resends`, { method: "POST", body, keys });
 
 export const stopResend = (id: string, resendId: string) =>
   call<Resend>(`/webhooks/${id}/resends/${resendId}/stop`, { method: "POST" });

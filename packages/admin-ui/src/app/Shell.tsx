@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { type FormEvent, type ReactNode, useEffect, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { type Connection, useConnection } from "../api/connection.ts";
 import { sessionQuery } from "../api/queries.ts";
 import { classNames } from "../common/class-names.ts";
 import { Icon } from "../common/display/Icon.tsx";
 import { Notice } from "../common/feedback/Notice.tsx";
-import { RefetchButton } from "../common/form/Button.tsx";
+import { Button, RefetchButton } from "../common/form/Button.tsx";
 import controls from "../common/form/form.module.css";
 import { product } from "../common/product.ts";
 import shared from "../common/shared.module.css";
@@ -57,16 +57,6 @@ function SearchBox() {
   const sought = location === "/search" ? (search.get("q") ?? "") : "";
   const [text, setText] = useState(sought);
   useEffect(() => setText(sought), [sought]);
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    const jump = (event: KeyboardEvent): void => {
-      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-      event.preventDefault();
-      field.current?.select();
-    };
-    document.addEventListener("keydown", jump);
-    return () => document.removeEventListener("keydown", jump);
-  }, []);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (text.trim() !== "") go(`/search?q=${encodeURIComponent(text.trim())}`);
@@ -76,10 +66,7 @@ function SearchBox() {
       <form className={css.box} onSubmit={submit}>
         <Icon name="search" />
         <input
-          ref={field}
           className={controls.input}
-          aria-keyshortcuts="/"
-          data-hint="Press / to come here"
           type="search"
           aria-label="Find an event, entity, delivery or webhook"
           placeholder="Find by id, name or URL"
@@ -93,13 +80,6 @@ function SearchBox() {
   );
 }
 
-/** In a text "/" is a letter like any other, and an open dialog keeps the focus. */
-function isTyping(target: EventTarget | null): boolean {
-  return (
-    target instanceof Element && target.closest("input, textarea, select, [contenteditable], [role=dialog]") !== null
-  );
-}
-
 /** Says what is wrong with the connection to the API, above the page. The region is always there, so that it is read out. */
 function ConnectionBanner() {
   const connection = useConnection();
@@ -107,13 +87,13 @@ function ConnectionBanner() {
   const { data: session } = useQuery({ ...sessionQuery, enabled: false });
   return (
     <div className={css.banner} role="status">
-      {session || connection.slow ? <Words connection={connection} /> : null}
+      {session ? <Words connection={connection} /> : null}
     </div>
   );
 }
 
 function Words({ connection }: { connection: Connection }) {
-  const { downSince, lastAnswerAt, sessionLost, signInUrl, slow } = connection;
+  const { downSince, lastAnswerAt, session, signInUrl } = connection;
   if (downSince !== null) {
     return (
       <Notice
@@ -134,7 +114,7 @@ function Words({ connection }: { connection: Connection }) {
       </Notice>
     );
   }
-  if (sessionLost) {
+  if (session === "lost") {
     return (
       <Notice tone="care" icon="lock" title="Your session has ended." actions={<RefetchButton>Try now</RefetchButton>}>
         <p>
@@ -153,9 +133,19 @@ function Words({ connection }: { connection: Connection }) {
       </Notice>
     );
   }
-  return slow ? (
-    <Notice tone="plain" icon="clock" title={`${product.name}'s API is slow: still waiting for its answer.`} />
-  ) : null;
+  if (session === "another") {
+    return (
+      <Notice
+        tone="care"
+        icon="lock"
+        title="You are signed in for another organization now."
+        actions={<Button onClick={() => location.reload()}>Load its page</Button>}
+      >
+        <p>This page is about the one before. To save something here, sign in for that one again in another tab.</p>
+      </Notice>
+    );
+  }
+  return null;
 }
 
 function iso(timeMs: number): string {

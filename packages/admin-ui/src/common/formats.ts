@@ -1,3 +1,5 @@
+import { storedName } from "@herald/contracts";
+
 type Formats = ReturnType<typeof formatsFor>;
 
 /**
@@ -81,6 +83,11 @@ export function duration(lengthMs: number, { decimal, number }: Formats = format
   if (lengthMs < SECOND) return `${Math.round(lengthMs)} ms`;
   const seconds = lengthMs / SECOND;
   return `${seconds < 9.95 ? decimal(seconds) : number(Math.round(seconds))} s`;
+}
+
+/** A text as one compares it with what a person types: letters of any case and width, single spaces. */
+export function folded(text: string): string {
+  return storedName(text.normalize("NFKC")).toLocaleLowerCase();
 }
 
 /** "1 delivery", "1,000 deliveries" */

@@ -96,23 +96,6 @@ test("an API that is down from the start has a state of its own, and so has a ga
   await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
 });
 
-test("a slow API is called slow, and its answer still arrives", async () => {
-  const page = await environment.signIn();
-  let answer = () => {};
-  const answered = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
-  await page.route("**/webhooks/overview", async (route) => {
-    await answered;
-    await route.continue();
-  });
-  await page.reload();
-  await page.getByText("Loading the webhooks…").waitFor({ state: "attached" });
-  await page.getByText("Herald's API is slow").waitFor();
-  answer();
-  await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
-});
-
 test("after too many requests the page names the time to wait", async () => {
   const { endpoint } = await environment.api.create({ name: "Billing mirror", url: environment.receiver.url });
   const page = await environment.signIn(`/webhooks/${endpoint.id}/settings`);

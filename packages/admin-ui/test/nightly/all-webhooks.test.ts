@@ -96,17 +96,13 @@ test("a deleted webhook stays in the changes of all webhooks", async () => {
   await change.getByText("Deleted").waitFor();
 });
 
-test("a slash goes to the search, which finds events by the first digits of an id", async () => {
+test("the search finds events by the first digits of an id", async () => {
   const page = await environment.signIn();
   await page.getByRole("link", { name: "Billing" }).waitFor();
-  await page.keyboard.press("/");
-  await page.keyboard.type("4711beef");
+  await page.getByRole("searchbox").fill("4711beef");
   await page.keyboard.press("Enter");
   await page.getByRole("listitem").filter({ hasText: "Radar" }).getByText("Exhausted").waitFor();
   expect(page.url()).toContain("/search?q=4711beef");
-  await page.keyboard.press("/");
-  await page.keyboard.type("a/b");
-  expect(await page.getByRole("searchbox").inputValue()).toBe("a/b");
 });
 
 test("a row is one line, and nothing overflows, down to 320 px", async () => {

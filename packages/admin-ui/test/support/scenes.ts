@@ -88,7 +88,7 @@ async function storeResend(environment: TestEnvironment, id: string): Promise<vo
     state: "exhausted",
     ...attempted,
   });
-  await insertResend(prisma, endpoint, { startedAt: now, total: 1_000, dueAt: new Date(now.getTime() + 3_600_000) });
+  await insertResend(prisma, endpoint, { startedAt: now, total: 1_000, dueAt: new Date(now.getTime() + 30 * 60_000) });
 }
 
 function scenesOf(population: () => Population, eventKey: () => string): Scene[] {

@@ -7,7 +7,7 @@ import { createLog } from "@herald/common/telemetry/log";
 import { Counter, createRegistry, Gauge, type Registry } from "@herald/common/telemetry/metrics";
 import { startOperationsServer } from "@herald/common/telemetry/operations-server";
 import { createEmitter } from "@herald/emitter";
-import { COUNTED_AT_MOST, type OutboxLag, readOutboxLag, startRelay } from "@herald/emitter/outbox";
+import { COUNTED_AT_MOST, type OutboxLag, RowsSetAsideError, readOutboxLag, startRelay } from "@herald/emitter/outbox";
 import { openOutboxPool, pingOutbox } from "./outbox-database.ts";
 import type { relaySettings } from "./relay-settings.ts";
 
@@ -98,9 +98,9 @@ export async function startRelayService(config: Config<typeof relaySettings>): P
     onBatch: ({ sent, refused }) => {
       metrics.sent.inc(sent);
       metrics.refused.inc(refused);
-      if (refused > 0) log.warn("rows of the outbox can't be sent and were set aside", { table, rows: refused });
     },
     onFailure: (error) => {
+      if (error instanceof RowsSetAsideError) return log.warn("rows of the outbox were set aside", { table, error });
       metrics.failures.inc();
       log.warn("events of the outbox could not be sent; they are tried again", { error });
     },

@@ -77,7 +77,8 @@ test("§2.4/time a retry says when the event occurred, and in its header when th
   // Ahead of Herald's clock by less than the hour that an emitter's clock may be, and finer than a clock of milliseconds.
   const ahead = new Date(clock.now().getTime() + 30 * 60_000).toISOString();
   const occurredAtUtc = ahead.replace(/\.\d+Z$/, ".123456789Z");
-  await emitter.emit(environment.event({ occurredAtUtc }));
+  // As PostgreSQL writes UTC.
+  await emitter.emit(environment.event({ occurredAtUtc: occurredAtUtc.replace("Z", "+00:00") }));
   await receiver.received(1);
   await environment.settled();
   await environment.advanceToNextAttempts(endpoint.id);

@@ -1,12 +1,13 @@
 import type { Emitter } from "../emitter.ts";
-import { type Row, readRow, type Sendable, type SentRows, sendRows } from "./rows.ts";
+import { type Row, RowsSetAsideError, readRow, type Sendable, type SentRows, sendRows } from "./rows.ts";
 import type { LockedOutbox } from "./store.ts";
 
 interface Parts {
   emitter: Pick<Emitter, "emitJson">;
   batchSize: number;
   monotonicMs: () => number;
-  onBatch?: (batch: { sent: number; refused: number }) => void;
+  onBatch: ((batch: { sent: number; refused: number }) => void) | undefined;
+  onFailure: ((error: Error) => void) | undefined;
 }
 
 /** The result of a batch. */
@@ -43,7 +44,7 @@ const TIMES_PASSED_OVER = 10;
  * waiting row, and batches of other buckets pass over its rows. So it delays no other bucket, however many of its rows stand in front.
  * One row of it is tried each second; when the broker takes that, the bucket's rows are sent from there on.
  */
-export function outboxBatches({ emitter, batchSize, monotonicMs, onBatch }: Parts): {
+export function outboxBatches({ emitter, batchSize, monotonicMs, onBatch, onFailure }: Parts): {
   /** A batch of the buckets that are not held, and then one of each that is to be tried. */
   next(): ((outbox: LockedOutbox) => Promise<BatchResult>)[];
 } {
@@ -119,6 +120,9 @@ export function outboxBatches({ emitter, batchSize, monotonicMs, onBatch }: Part
     await outbox.markSent(result.sent);
     await outbox.setAside(broken);
     onBatch?.({ sent: result.sent.length, refused: broken.length });
+    const [first] = broken;
+    const words = `${broken.length} rows of the outbox can't be sent and were set aside, row ${first?.number} since ${first?.reason}`;
+    if (first) onFailure?.(new RowsSetAsideError(words));
     return result;
   }
 

@@ -15,5 +15,6 @@ export {
   replayOutbox,
   startRelay,
 } from "./relay.ts";
+export { RowsSetAsideError } from "./rows.ts";
 export { DEFAULT_OUTBOX_TABLE, outboxTable } from "./statements.ts";
 export { COUNTED_AT_MOST, type OutboxLag, type Pool, type PoolClient } from "./store.ts";

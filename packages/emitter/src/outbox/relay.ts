@@ -15,7 +15,7 @@ export interface RelayOptions {
   pollIntervalMs?: number;
   /** For how many days rows are kept after the broker has confirmed them, so that they can be replayed; 7 if absent. */
   keepDays?: number;
-  /** The database or the broker failed; the relay tries again by itself, a second later. For a log. */
+  /** The database or the broker failed, and the relay tries again a second later; or rows were set aside (`RowsSetAsideError`). For a log. */
   onFailure?: (error: Error) => void;
   /** Called with the result of each batch. For metrics. */
   onBatch?: (batch: { sent: number; refused: number }) => void;
@@ -50,7 +50,7 @@ export function startRelay(options: RelayOptions): Relay {
   const { pollIntervalMs = 250, batchSize = 200, keepDays = 7, onFailure, onBatch } = options;
   const { monotonicMs = () => performance.now() } = options;
   const store = outboxStore(options.pool, options.table ?? DEFAULT_OUTBOX_TABLE);
-  const batches = outboxBatches({ emitter: options.emitter, batchSize, monotonicMs, ...(onBatch && { onBatch }) });
+  const batches = outboxBatches({ emitter: options.emitter, batchSize, monotonicMs, onBatch, onFailure });
   let nextEraseMs = monotonicMs();
   let isClosing = false;
   let isWoken = false;

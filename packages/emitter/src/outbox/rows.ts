@@ -21,6 +21,11 @@ export interface Sendable {
 /** A row after it was read: an event, or the reason why it is none. */
 export type RowReading = { kind: "event"; sendable: Sendable } | { kind: "refused"; number: string; reason: string };
 
+/** Rows were set aside, since they are no events for Herald. Each has its reason in the column `refused`. */
+export class RowsSetAsideError extends Error {
+  override readonly name = "RowsSetAsideError";
+}
+
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 const MAX_REASON_CHARACTERS = 1_000;
 

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { PageProduct } from "@herald/contracts";
+import { parseCookie } from "cookie";
 import { type RequestHandler, Router } from "express";
 import { assertSameOrigin } from "../authentication/credentials.ts";
 import type { VerifyToken } from "../authentication/verify-token.ts";
@@ -127,11 +128,14 @@ const MAX_BODY_BYTES = 16 * 1024;
  */
 export function sessionRoutes(config: ManagementApiConfig, verifyToken: VerifyToken): Router {
   const router = Router({ caseSensitive: true });
+  const name = config.AUTH_COOKIE_NAME;
   const cookie = { httpOnly: true, secure: true, sameSite: "strict", path: config.BASE_PATH || "/" } as const;
 
   router.delete("/administration/session", (request, response) => {
     assertSameOrigin(request, config.PUBLIC_ORIGIN);
-    response.clearCookie(config.AUTH_COOKIE_NAME, cookie).status(204).end();
+    const parts = Object.keys(parseCookie(request.headers.cookie ?? "")).filter((each) => each.startsWith(`${name}.`));
+    for (const each of [name, ...parts]) response.clearCookie(each, cookie);
+    response.status(204).end();
   });
   if (config.HERALD_ENV !== "development") return router;
 
@@ -142,7 +146,10 @@ export function sessionRoutes(config: ManagementApiConfig, verifyToken: VerifyTo
     const body = (await readJson(request, MAX_BODY_BYTES)) as { token?: unknown } | null;
     if (typeof body?.token !== "string") throw new ProblemError("authentication_required");
     const { exp = 0 } = await verifyToken(body.token);
-    response.cookie(config.AUTH_COOKIE_NAME, body.token, { ...cookie, expires: new Date(exp * 1_000) });
+    const detail = `The token has ${body.token.length} characters, and browsers take no cookie of more than 4,096 bytes.`;
+    // The rest is for name and attributes.
+    if (body.token.length > 3_800) throw new ProblemError("token_invalid", { detail });
+    response.cookie(name, body.token, { ...cookie, expires: new Date(exp * 1_000) });
     response.status(204).end();
   });
   return router;

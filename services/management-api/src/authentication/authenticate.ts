@@ -2,7 +2,7 @@ import type { Request } from "express";
 import { ProblemError } from "../problems/problem-error.ts";
 import { type Access, type Missing, missingFor, permissionsFor } from "./access.ts";
 import { type Caller, callerOf } from "./caller.ts";
-import { assertSameOrigin, findCredentials } from "./credentials.ts";
+import { assertMeantFor, assertSameOrigin, findCredentials } from "./credentials.ts";
 import { type AuthenticationConfig, claimsOf } from "./settings.ts";
 import type { VerifyToken } from "./verify-token.ts";
 
@@ -35,7 +35,9 @@ export function authenticator(
     }
     const caller = callerOf(await verifyToken(credentials.token), claims);
     if (credentials.kind === "cookie") assertSameOrigin(request, config.PUBLIC_ORIGIN);
-    if (access !== null) assertNothingMissing(missingFor(access, caller, config.AUTH_REQUIRED_MODULE), access);
+    if (access === null) return caller;
+    assertMeantFor(caller.organizationId, request.get("Herald-Organization"));
+    assertNothingMissing(missingFor(access, caller, config.AUTH_REQUIRED_MODULE), access);
     return caller;
   };
 }

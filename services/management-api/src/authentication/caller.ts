@@ -1,4 +1,4 @@
-import { isOrganizationId } from "@herald/contracts";
+import { isOrganizationId, storedName } from "@herald/contracts";
 import type { JWTPayload } from "jose";
 import { hasInvisible } from "../validation/formats.ts";
 import type { Claims } from "./settings.ts";
@@ -27,8 +27,8 @@ const MAX_NAME = 200;
 
 /** A name is shown to others and stored: nothing that hides, turns round or breaks what stands beside it. */
 function nameOf(claim: unknown): string | null {
-  const name = textOf(claim);
-  if (name === null || name.length > MAX_NAME) return null;
+  const name = storedName(textOf(claim) ?? "");
+  if (name.length > MAX_NAME) return null;
   return /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(name) || hasInvisible(name) || !/[\p{L}\p{N}]/u.test(name) ? null : name;
 }
 

@@ -13,6 +13,11 @@ describe("§5.1 credentials of a request", () => {
     [{ cookie: `a=1; session=${JWT}; b=2` }, { kind: "cookie", token: JWT }],
     [{ cookie: "other=1" }, { kind: "none" }],
     [{ cookie: "session=" }, { kind: "none" }],
+    // A token that is too long for one cookie.
+    [{ cookie: "session.1=b.ccc; a=1; session.0=aaa.bb" }, { kind: "cookie", token: "aaa.bbb.ccc" }],
+    [{ cookie: "session.0=aaa; session.2=ccc" }, { kind: "cookie", token: "aaa" }],
+    [{ cookie: `session.0=old; session=${JWT}` }, { kind: "cookie", token: JWT }],
+    [{ cookie: "session.1=bbb" }, { kind: "none" }],
     // The header was put there on purpose, the cookie by the browser.
     [
       { authorization: `Bearer ${JWT}`, cookie: "session=x.y.z" },

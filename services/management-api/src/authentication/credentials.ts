@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import querystring from "node:querystring";
 import { parseCookie } from "cookie";
 import type { Request } from "express";
 import { ProblemError } from "../problems/problem-error.ts";
@@ -31,10 +32,23 @@ export function findCredentials(headers: IncomingHttpHeaders, cookieName: string
     if (token !== undefined && JWT.test(token)) return { kind: "bearer", token };
     return { kind: "api-key", header: "Authorization" };
   }
-  const cookie = headers.cookie === undefined ? undefined : parseCookie(headers.cookie)[cookieName];
+  const cookie = headers.cookie === undefined ? "" : tokenIn(parseCookie(headers.cookie), cookieName);
   if (cookie) return { kind: "cookie", token: cookie };
   const header = API_KEY_HEADERS.find((name) => headers[name] !== undefined);
   return header === undefined ? { kind: "none" } : { kind: "api-key", header };
+}
+
+/** The token in a cookie; or in `name.0`, `name.1` and so on, since browsers take no cookie of more than 4 KiB. */
+function tokenIn(cookies: Readonly<Record<string, string | undefined>>, name: string): string {
+  let token = cookies[name] ?? "";
+  if (token === "") for (let part = 0; cookies[`${name}.${part}`]; part++) token += cookies[`${name}.${part}`];
+  return token;
+}
+
+/** Refuses a request that is meant for another organization than the token's. @param meant percent-encoded */
+export function assertMeantFor(organizationId: string | null, meant: string | undefined): void {
+  if (meant !== undefined && querystring.unescape(meant) !== organizationId)
+    throw new ProblemError("organization_mismatch");
 }
 
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);

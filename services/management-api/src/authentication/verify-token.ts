@@ -13,7 +13,7 @@ import type { AuthenticationConfig } from "./settings.ts";
 export type VerifyToken = (token: string) => Promise<JWTPayload>;
 
 /** How far the clocks of the token's issuer and of PostgreSQL may be apart. */
-const CLOCK_TOLERANCE_S = 5;
+const CLOCK_TOLERANCE_S = 30;
 const KEY_SERVER_RETRY_S = 5;
 
 /** @throws ConfigError if the configured key can't be read */
@@ -105,22 +105,29 @@ function problemOf(error: unknown): unknown {
   }
   if (error instanceof errors.JWTExpired) return new ProblemError("token_expired");
   if (error instanceof errors.JOSEError || error instanceof TypeError) {
-    return new ProblemError("token_invalid", { detail: `${whyInvalid(error)} Sign in again and use the new token.` });
+    // The next token has the same claims.
+    const isOfIssuer = error instanceof errors.JWTClaimValidationFailed;
+    const remedy = isOfIssuer
+      ? "Use a token for this API, or correct its issuer."
+      : "Sign in again and use the new token.";
+    return new ProblemError("token_invalid", { detail: `${whyInvalid(error)} ${remedy}` });
   }
   return error;
 }
 
 function whyInvalid(error: Error): string {
   if (error instanceof errors.JWTClaimValidationFailed) {
+    if (error.reason === "missing") return `The token has no claim ${error.claim}.`;
+    if (error.reason === "invalid") return `The token's claim ${error.claim} is of a wrong type.`;
     if (error.claim === "aud") return "The token was made for another audience.";
     if (error.claim === "iss") return "The token was made by another issuer.";
-    if (error.claim === "nbf") return "The token isn't valid yet.";
+    if (error.claim === "nbf") return `The token begins more than ${CLOCK_TOLERANCE_S} s from now.`;
     if (error.claim === "exp") return "The token ends more than 31 days from now.";
     if (error.claim === "typ")
       return "This is an ID token, or the token's typ is not that of an access token (at+jwt, JWT, Bearer or none).";
     if (error.claim === "cnf")
       return "The token is bound to a key of its holder (cnf): Herald takes bearer tokens only.";
-    return `The token's claim ${error.claim} is missing or not valid.`;
+    return `The token's claim ${error.claim} is not valid.`;
   }
   if (error instanceof errors.JWSSignatureVerificationFailed) return "The token's signature doesn't match.";
   if (error instanceof errors.JWKSNoMatchingKey) return "The token is signed with a key that isn't accepted.";

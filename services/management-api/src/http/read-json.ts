@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
+import { MIMEType } from "node:util";
 import getRawBody, { type RawBodyError } from "raw-body";
 import { ProblemError } from "../problems/problem-error.ts";
 
@@ -36,13 +37,16 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
-const JSON_TYPE = /^application\/json *(;|$)/i;
-const CHARSET = /; *charset *= *"?([^;"\s]+)/i;
-
+/** Reads the type and its charset as browsers do (WHATWG MIME Sniffing, Encoding): UTF-8 has other names too, such as `utf8`. */
 function isJson({ headers }: IncomingMessage): boolean {
-  const type = headers["content-type"] ?? "";
   if ((headers["content-encoding"] ?? "identity").toLowerCase() !== "identity") return false;
-  return JSON_TYPE.test(type) && (CHARSET.exec(type)?.[1] ?? "utf-8").toLowerCase() === "utf-8";
+  try {
+    const { essence, params } = new MIMEType(headers["content-type"] ?? "");
+    return essence === "application/json" && new TextDecoder(params.get("charset") ?? "utf-8").encoding === "utf-8";
+  } catch {
+    // It is no type, or the charset is unknown.
+    return false;
+  }
 }
 
 function malformed(what: string, cause?: unknown): ProblemError {

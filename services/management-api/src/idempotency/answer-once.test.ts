@@ -33,9 +33,18 @@ describe("requests with one idempotency key", () => {
   });
 
   test.each([
+    ["of the body", { a: 1, b: { c: [1, { d: 2, e: 3 }], f: null } }, { b: { f: null, c: [1, { e: 3, d: 2 }] }, a: 1 }],
+    ["with the names of numbers", { 10: 1, 9: 2, b: 3 }, { b: 3, 9: 2, 10: 1 }],
+    ["with a name that JavaScript knows", JSON.parse('{"__proto__":1,"a":2}'), JSON.parse('{"a":2,"__proto__":1}')],
+  ])("members %s have no order", (_title, body, other) => {
+    expect(requestHash({ ...request, body: other })).toEqual(requestHash({ ...request, body }));
+  });
+
+  test.each([
     ["operation", { operation: "createWebhook" }],
     ["address", { params: { id: "b" } }],
     ["body", { body: { a: 2 } }],
+    ["member in the body", { body: JSON.parse('{"a":1,"__proto__":1}') }],
   ])("requests with another %s are different", (_what, change) => {
     expect(requestHash({ ...request, ...change })).not.toEqual(requestHash(request));
   });

@@ -153,5 +153,11 @@ export function ownKey(subject: string, key: string): string {
 }
 
 function sha256(value: unknown): Buffer {
-  return createHash("sha256").update(JSON.stringify(value)).digest();
+  return createHash("sha256").update(JSON.stringify(value, sortMembers)).digest();
+}
+
+/** The members of an object have no order: two texts of one JSON value give one hash. */
+function sortMembers(_name: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
 }

@@ -108,7 +108,8 @@ export function openApiDocument({
         "Webhook endpoints of an organization: list, create, edit, pause, delete, deliver by hand, and see what became of " +
         "each delivery. Every error is a problem document (RFC 9457) with a stable `code`. Unknown query parameters " +
         "and unknown fields of a body are refused, but for fields of an endpoint's settings, of its deletion and of a manual delivery; " +
-        "clients should ignore fields that they don't know.",
+        "clients should ignore fields that they don't know. A request may name the organization that it is meant for in the header " +
+        "`Herald-Organization`, as percent-encoded UTF-8: with a token of another organization it is refused.",
       contact: { name: "The operator of this service" },
       license: { name: "All rights reserved", identifier: "LicenseRef-UNLICENSED" },
     },

@@ -101,6 +101,7 @@ const ALWAYS: ProblemCode[] = [
 const WITH_BODY: ProblemCode[] = ["malformed_json", "body_too_large", "unsupported_media_type"];
 const WITH_KEY: ProblemCode[] = ["idempotency_key_invalid", "idempotency_in_progress", "idempotency_key_reused"];
 const WITH_ACCESS: ProblemCode[] = [
+  "organization_mismatch",
   "organization_missing",
   "subscription_inactive",
   "module_missing",

@@ -115,6 +115,12 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
     when: "A change that is authenticated by cookie without an `Origin` header that matches.",
     action: "Send it from the admin page itself, or use a bearer token.",
   },
+  organization_mismatch: {
+    status: 403,
+    title: "The request is meant for another organization",
+    when: "The header `Herald-Organization` names another organization than the token does. The admin page sends the header: in another tab, its user may have signed in for another organization.",
+    action: "Sign in for the organization that is meant, or reload the page.",
+  },
   webhook_not_found: {
     status: 404,
     title: "There is no such endpoint",

@@ -90,19 +90,28 @@ function jsonFault(error: unknown): string {
   return position ? `there is a mistake ${position}.` : "it ends too early, or isn't JSON at all.";
 }
 
+/** Characters that show as nothing, and change how the rest shows or hide text in it: direction marks, zero-width spaces, tags, fillers. */
+const INVISIBLE = /(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}/u;
+
+/** Sequences in which such a character is in its place: emoji and flags, and variants of symbols, ideographs and Mongolian letters. */
+const IN_PLACE = new RegExp(
+  "\\p{RGI_Emoji}|[\\p{Emoji}--\\p{ASCII}][\\ufe0e\\ufe0f]" +
+    "|\\p{Unified_Ideograph}[\\ufe00-\\ufe02\\u{e0100}-\\u{e01ef}]|\\p{Script=Mongolian}[\\u180b-\\u180d\\u180f]",
+  "gv",
+);
+
 /**
- * Characters that show as nothing, and change how the rest shows or hide text in it: direction marks, zero-width spaces, tags.
  * The two joiners stay where they join: emoji, Persian and many scripts of India are written with them. Beside a Latin, Greek or
  * Cyrillic letter, a digit, a space or an end they join nothing.
  */
-const INVISIBLE = /(?=\p{Cf})(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}/u;
 const JOINS_NOTHING =
   /(?:^|[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Nd}\s\u200c\u200d])[\u200c\u200d]|[\u200c\u200d](?:$|[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Nd}\s])/u;
 
-/** Blanks that no keyboard has, at an end. Unicode counts the blank of Braille as a symbol. */
-const ODD_BLANK_AT_END = /^[^\S ]|^\u2800|[^\S ]$|\u2800$/u;
+/** The blank of Braille at an end. Unicode counts it as a symbol. */
+const BLANK_AT_END = /^\u2800|\u2800$/;
 
-/** Whether a name looks like another one, since it has invisible characters. */
+/** Whether a stored name looks like another one, since it has invisible characters. */
 export function hasInvisible(text: string): boolean {
-  return INVISIBLE.test(text) || JOINS_NOTHING.test(text) || ODD_BLANK_AT_END.test(text);
+  const rest = text.replace(IN_PLACE, "☺");
+  return INVISIBLE.test(rest) || JOINS_NOTHING.test(rest) || BLANK_AT_END.test(rest);
 }

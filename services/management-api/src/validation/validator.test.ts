@@ -25,7 +25,7 @@ describe("§7 what is said of a body", () => {
     [{ name: 7 }, "This must be a string, but is a number."],
     [{ name: null }, "This must be a string, but is null."],
     [{ name: "" }, "This must not be empty."],
-    [{ name: "  " }, "The name is blank: give the endpoint a name."],
+    [{ name: "  " }, "This must not be empty."],
     [{ name: "🚀".repeat(201) }, "This has 201 characters; 200 is the most."],
     [{ enabled: [] }, "This must be a boolean, but is an array."],
     [{ events: {} }, "This must be an array, but is an object."],
@@ -173,6 +173,19 @@ describe("names", () => {
     "क्‍ष",
     " a b ",
     "\u2803\u2800\u2803",
+    "Billing\u00a0",
+    "\u3000Billing",
+    // Emoji of several characters, and symbols as text or emoji.
+    "❤\ufe0f\u200d🔥",
+    "☺\ufe0e",
+    "1\ufe0f\u20e3",
+    "🏳\u200d🌈",
+    // The flags of England and Scotland.
+    "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
+    "🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
+    // Variants of an ideograph and of a Mongolian letter.
+    "葛\u{e0100}城",
+    "ᠠ\u180bᠡ",
   ])("the name %j is taken", (name) => expect(codeOf(name)).toBeUndefined());
 
   test.each([
@@ -196,9 +209,16 @@ describe("names", () => {
     ["a byte order mark", "\ufeffBilling"],
     ["the blank of Braille at its end", "Billing\u2800"],
     ["the blank of Braille at its beginning", "\u2800Billing"],
-    ["a blank that is not the keyboard's at its end", "Billing\u00a0"],
-    ["a wide blank at its beginning", "\u3000Billing"],
     ["tags", "Billing\u{e0041}"],
+    ["the flag of no region", "🏴\u{e0067}\u{e0062}\u{e0061}\u{e0062}\u{e0063}\u{e007f}"],
+    ["a selector of a variant that no letter has", "Pay\ufe0froll"],
+    ["a selector of a digit", "1\ufe0f"],
+    ["a selector of an ideograph's variant beside a letter", "a\u{e0100}b"],
+    ["two selectors, which can hold any text", "葛\u{e0100}\u{e0101}城"],
+    ["a joiner of graphemes", "a\u034fb"],
+    ["a filler of Hangul in a word", "Pay\u3164roll"],
+    ["a filler in a syllable", "한\u115f국"],
+    ["a vowel of Khmer that does not show", "x\u17b4"],
   ])("a name that can pass for another one is refused: %s", (_title, name) =>
     expect(codeOf(name)).toBe("invisible_characters"),
   );
@@ -207,4 +227,10 @@ describe("names", () => {
     "the name %j is refused for its control characters",
     (name) => expect(codeOf(name)).toBe("control_characters"),
   );
+
+  test("a name is written as it is stored before it is judged", () => {
+    const body = { ...valid, name: "  Cafe\u0301\u00a0\u2003Zürich " };
+    expect(validator.body("CreateWebhookRequest", body)).toEqual([]);
+    expect(body.name).toBe("Café Zürich");
+  });
 });

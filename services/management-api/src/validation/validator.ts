@@ -1,4 +1,4 @@
-import { type FieldProblem, isUuid } from "@herald/contracts";
+import { type FieldProblem, isUuid, storedName } from "@herald/contracts";
 import type { Schema, SchemaName } from "@herald/contracts/schemas";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -14,8 +14,10 @@ export function apiValidator(schemas: Record<SchemaName, Schema>, formats: Recor
   for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, (text) => format(text) === null);
   ajv.addSchema({ $id: "herald", components: { schemas } });
 
-  /** Finds every bad field of a body, by the schema of that name. Fills in defaults. */
+  /** Finds every bad field of a body, by the schema of that name. Fills in defaults, and writes a name as it is stored. */
   function validate(name: SchemaName, value: unknown): FoundProblem[] {
+    const fields = value as { name?: unknown } | null;
+    if (typeof fields?.name === "string") fields.name = storedName(fields.name);
     const check = ajv.getSchema(`herald#/components/schemas/${name}`) as ValidateFunction;
     return check(value) ? [] : problemsOf(check.errors ?? [], formats);
   }

@@ -56,6 +56,20 @@ const callers: Record<string, CallerKind> = {
     headers: bearer({ entitlements: [] }),
     outcome: { session: "ok", view: "ok", manage: "ok", save: "403 entitlement_missing" },
   },
+  "a token of another organization than the request is meant for": {
+    headers: async (organizationId) => ({
+      ...(await bearer({})(organizationId)),
+      "Herald-Organization": encodeURIComponent(`another than ${organizationId} 🚀`),
+    }),
+    outcome: notAllowed("403 organization_mismatch"),
+  },
+  "a token of the organization that the request is meant for": {
+    headers: async (organizationId) => ({
+      ...(await bearer({})(organizationId)),
+      "Herald-Organization": encodeURIComponent(organizationId),
+    }),
+    outcome: everywhere("ok"),
+  },
   "no organization": { headers: bearer({ organizationId: null }), outcome: notAllowed("403 organization_missing") },
   "another organization": {
     headers: bearer({ organizationId: "elsewhere" }),

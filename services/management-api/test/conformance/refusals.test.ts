@@ -71,7 +71,7 @@ describe("§7 each cause has one status on the five routes", () => {
     expect(conflicts).toEqual([
       ["listWebhooks", [], false],
       ["createWebhook", [], true],
-      ["editWebhook", ["version_conflict"], false],
+      ["editWebhook", ["version_conflict"], true],
       ["deleteWebhook", ["version_conflict"], false],
       ["deliverManually", [], true],
     ]);

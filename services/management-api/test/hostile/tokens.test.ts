@@ -228,6 +228,41 @@ test("§5.1 a token that isn't forged passes, so the table of forgeries can fail
   expect(fetched).toBe(0);
 });
 
+describe("§5.4 §7/401 a refused token is told from others by the reason that is so", () => {
+  test.each([
+    ["no end", { exp: undefined }, /has no claim exp/],
+    ["an end that is text", { exp: "9999999999" }, /claim exp is of a wrong type/],
+    ["an end that is null", { exp: null }, /claim exp is of a wrong type/],
+    [
+      "an end in two months",
+      { exp: now + 60 * 24 * 3_600 },
+      /ends more than 31 days from now\. Use a token for this API, or correct its issuer/,
+    ],
+    ["a beginning that is text", { nbf: "tomorrow" }, /claim nbf is of a wrong type/],
+    ["a beginning in a minute", { nbf: now + 61 }, /begins more than 30 s from now/],
+    ["no subject", { sub: undefined }, /has no claim sub/],
+    ["a subject that is a number", { sub: 7 }, /claim sub is not valid/],
+    ["no issuer", { iss: undefined }, /has no claim iss/],
+    ["another issuer", { iss: "another" }, /made by another issuer\. Use a token/],
+    ["no audience", { aud: undefined }, /has no claim aud/],
+    ["another audience", { aud: "another" }, /made for another audience\. Use a token/],
+    ["a bound key", { cnf: {} }, /is bound to a key/],
+    ["a nonce", { nonce: "n" }, /is an ID token/],
+  ])("%s", async (_title, override, reason) => {
+    const made = token({ alg: "RS256", kid: "rsa" }, rs256, claims(override));
+    await expect(verifiers["a public key"](made)).rejects.toMatchObject({
+      facts: { detail: expect.stringMatching(reason) },
+    });
+  });
+
+  test.each([
+    ["begins in 29 s", { nbf: now + 29 }],
+    ["ended 20 s ago", { exp: now - 20 }],
+  ])("a clock that is a little wrong does not matter: a token that %s passes", async (_title, override) => {
+    await verifiers["a public key"](token({ alg: "RS256", kid: "rsa" }, rs256, claims(override)));
+  });
+});
+
 function verifier(settings: Record<string, string>): VerifyToken {
   const places = {
     HERALD_ENV: "development",

@@ -14,7 +14,8 @@ import { reasonOf } from "./Notice.tsx";
  */
 export function LoadError({ error, what, level = 1 }: { error: unknown; what: string; level?: 1 | 2 }) {
   if (error instanceof ApiProblem && error.status === 401) return <SignedOut signInUrl={error.problem.signInUrl} />;
-  if (error instanceof ApiProblem && error.status === 403) return <NotAllowed missing={error.problem.missing ?? []} />;
+  const { missing } = error instanceof ApiProblem ? error.problem : {};
+  if (missing) return <NotAllowed missing={missing} />;
   if (error instanceof ApiProblem && error.status === 404) {
     return (
       <EmptyState
@@ -27,15 +28,16 @@ export function LoadError({ error, what, level = 1 }: { error: unknown; what: st
       </EmptyState>
     );
   }
+  const isWrong = error instanceof ApiProblem && error.status === 400;
   return (
     <EmptyState
       icon={error instanceof ApiUnreachable ? "offline" : "alert"}
       title={`Could not load ${what}`}
       level={level}
-      action={<RefetchButton>Try again</RefetchButton>}
+      action={isWrong ? null : <RefetchButton>Try again</RefetchButton>}
     >
       <p>{reasonOf(error)}</p>
-      <p>The page asks again every few seconds.</p>
+      <p>{isWrong ? "Change or clear the filter." : "The page asks again every few seconds."}</p>
     </EmptyState>
   );
 }

@@ -1,6 +1,7 @@
 import type { EndpointDetails, EndpointOverview } from "@herald/contracts";
 import type { ReactNode } from "react";
 import { ApiProblem, ApiUnreachable } from "../../api/client.ts";
+import { FILTERS } from "../../api/filters.ts";
 import { classNames } from "../class-names.ts";
 import { Icon, type IconName } from "../display/Icon.tsx";
 import { product } from "../product.ts";
@@ -39,19 +40,28 @@ export function Notice({ tone, title, icon = icons[tone], children, actions, urg
   );
 }
 
-/** Why a request failed, in the API's words if it gave any. */
-export function ProblemNotice({ error, what }: { error: unknown; what: string }) {
+const isUnderWay = ({ problem }: ApiProblem) => problem.code === "idempotency_in_progress";
+
+/** Why a change failed. Without an answer, or after a fault of the server, it may have been made. @param done as in "saved" */
+export function ChangeProblem({ error, done }: { error: unknown; done: string }) {
+  const isUnknown = !(error instanceof ApiProblem) || error.status >= 500 || isUnderWay(error);
   return (
-    <Notice tone="bad" title={what} urgent>
+    <Notice tone="bad" title={`It ${isUnknown ? "is not known whether it was" : "was not"} ${done}.`} urgent>
       <p>{reasonOf(error)}</p>
+      {isUnknown ? <p>Try again: if it was {done}, that is not done a second time.</p> : null}
     </Notice>
   );
 }
 
-/** Why what is shown could not be refreshed. The API being out of reach, and a session's end, are said for the whole page. */
+/** Why what is shown could not be refreshed. The API being out of reach, and a session's end or change, are said for the whole page. */
 export function RefreshProblem({ error, what }: { error: unknown; what: string }) {
   if (!(error instanceof ApiProblem) || error.status === 401) return null;
-  return <ProblemNotice error={error} what={`Could not refresh ${what}.`} />;
+  if (error.problem.code === "organization_mismatch") return null;
+  return (
+    <Notice tone="bad" title={`Could not refresh ${what}.`} urgent>
+      <p>{reasonOf(error)}</p>
+    </Notice>
+  );
 }
 
 /** Why something failed, in the API's words if it gave any. */
@@ -59,10 +69,21 @@ export function reasonOf(error: unknown): string {
   if (error instanceof ApiProblem) {
     const wait = error.retryAfterSeconds ? ` Try again in ${error.retryAfterSeconds} s.` : "";
     const support = error.problem.requestId ? ` (Request ${error.problem.requestId}.)` : "";
-    return `${error.message}${wait}${error.status >= 500 ? support : ""}`;
+    const fields = error.problem.errors
+      ?.map(({ parameter, detail }) => (parameter ? `${labelOf(parameter)}: ${detail}` : detail))
+      .join(" ");
+    const words = isUnderWay(error) ? "It is still under way." : (fields ?? error.message);
+    return `${words}${wait}${error.status >= 500 ? support : ""}`;
   }
   if (error instanceof ApiUnreachable) return `${product.name}'s API can't be reached. ${error.message}`;
   return error instanceof Error ? error.message : String(error);
+}
+
+/** The name of a query parameter beside its control. */
+function labelOf(parameter: string): string {
+  // In the list of events, the event's type is called so.
+  const wanted = parameter === "type" ? "eventType" : parameter;
+  return Object.entries(FILTERS).find(([name, { parameter: own = name }]) => own === wanted)?.[1].label ?? parameter;
 }
 
 /** Says that Herald sends nothing, and that no receiver fails. The region is always there, so that its words are read out. */

@@ -62,10 +62,12 @@ export function Button({
   );
 }
 
+type ButtonLinkProps = Look & { href: string; onClick?: () => unknown; children: ReactNode };
+
 /** A link that looks like a button, for what leads to another place. */
-export function ButtonLink({ kind = "secondary", icon, children, href }: Look & { href: string; children: ReactNode }) {
+export function ButtonLink({ kind = "secondary", icon, children, ...link }: ButtonLinkProps) {
   return (
-    <Link href={href} className={classNames(css.button, css[kind])}>
+    <Link {...link} className={classNames(css.button, css[kind])}>
       <Face icon={icon} iconOnly={false}>
         {children}
       </Face>

@@ -2,7 +2,7 @@ import { Dialog as Radix } from "radix-ui";
 import { type FormEvent, type ReactNode, useId, useState } from "react";
 import { classNames } from "../class-names.ts";
 import type { IconName } from "../display/Icon.tsx";
-import { ProblemNotice } from "../feedback/Notice.tsx";
+import { ChangeProblem } from "../feedback/Notice.tsx";
 import { Button } from "../form/Button.tsx";
 import shared from "../shared.module.css";
 import css from "./overlay.module.css";
@@ -86,8 +86,8 @@ interface ConfirmationProps {
   /** Why it can't be done yet. */
   block?: string | null;
   mutation: { error: unknown; isPending: boolean };
-  /** The title of the notice after a failure. */
-  failed: string;
+  /** What it does, as in "deleted". */
+  done: string;
   onConfirm: () => void;
   onClose: () => void;
   children: ReactNode;
@@ -95,7 +95,7 @@ interface ConfirmationProps {
 
 /** Explains something before it is done. */
 export function Confirmation({ title, verb, icon, danger = false, block = null, ...rest }: ConfirmationProps) {
-  const { mutation, failed, onConfirm, onClose, children } = rest;
+  const { mutation, done, onConfirm, onClose, children } = rest;
   const form = useId();
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -122,7 +122,7 @@ export function Confirmation({ title, verb, icon, danger = false, block = null, 
       }
     >
       <form id={form} className={css.question} onSubmit={submit}>
-        {mutation.error ? <ProblemNotice error={mutation.error} what={failed} /> : null}
+        {mutation.error ? <ChangeProblem error={mutation.error} done={done} /> : null}
         {children}
       </form>
     </Dialog>

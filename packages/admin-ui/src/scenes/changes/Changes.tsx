@@ -80,7 +80,7 @@ function Value({ field: { before, after } }: { field: ChangedField }) {
 }
 
 /** The changes of all of the organization's webhooks. */
-export function AllChanges() {
+export default function AllChanges() {
   return (
     <OrganizationPage
       title="Changes"

@@ -62,7 +62,7 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
 }
 
 /** The deliveries to all webhooks, newest first and live. One of them opens in its webhook's page. */
-export function AllDeliveries() {
+export default function AllDeliveries() {
   const search = useSearch();
   const filters = useFilters("deliveries");
   const query = useInfiniteQuery(deliveriesQuery(null, filters));

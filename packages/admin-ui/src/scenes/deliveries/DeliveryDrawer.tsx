@@ -1,8 +1,8 @@
-import type { DeliveryAttemptInfo, DeliveryDetails, DeliveryListItem, EndpointDetails } from "@herald/contracts";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import type { DeliveryAttemptInfo, DeliveryDetails, EndpointDetails } from "@herald/contracts";
+import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { Link } from "wouter";
-import { deliveryQuery, listedDelivery } from "../../api/queries.ts";
+import { deliveryQuery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
 import { Code, CopiedId, Copy } from "../../common/display/Code.tsx";
@@ -29,24 +29,22 @@ interface Props {
 
 /** One delivery in full. It has its own address, so that a link to it can be shared. */
 export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
-  const client = useQueryClient();
   const { data: delivery, error } = useQuery(deliveryQuery(webhook.id, deliveryId));
-  const known = delivery ?? listedDelivery(client, deliveryId);
-  const title = known ? `${known.eventType} delivery` : "Delivery";
+  const title = delivery ? `${delivery.eventType} delivery` : "Delivery";
   usePageTitle(`${title} · ${webhook.name}`, 1);
   useOutcomeAnnounced(delivery);
   return (
     <Dialog
       shape="drawer"
       title={title}
-      aside={known ? <OutcomeBadge outcome={known.outcome} /> : null}
+      aside={delivery ? <OutcomeBadge outcome={delivery.outcome} /> : null}
       onClose={onClose}
       actions={delivery ? <Actions webhook={webhook} delivery={delivery} /> : null}
     >
       <div className={shared.loose}>
-        {known ? <Summary webhookId={webhook.id} delivery={known} details={delivery} /> : null}
         {delivery ? (
           <>
+            <Summary webhookId={webhook.id} delivery={delivery} />
             <Attempts delivery={delivery} />
             <section className={shared.column} aria-labelledby="delivery-body">
               <div className={shared.row}>
@@ -67,16 +65,9 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
   );
 }
 
-interface SummaryProps {
-  webhookId: string;
-  delivery: DeliveryListItem;
-  details: DeliveryDetails | undefined;
-}
-
-function Summary({ webhookId, delivery, details }: SummaryProps) {
+function Summary({ webhookId, delivery }: { webhookId: string; delivery: DeliveryDetails }) {
   const { limits } = useSession();
-  const { resendOf = null, author = null } = details ?? {};
-  const { id, outcome, businessEventId, entityId, createdAtUtc } = delivery;
+  const { id, outcome, businessEventId, entityId, createdAtUtc, resendOf, author } = delivery;
   const goesOn = delivery.inFlight || outcome === "parked" || delivery.nextAttemptAtUtc !== null;
   return (
     <Facts

@@ -2,10 +2,10 @@ import type { DeliverRequest, EndpointDetails, EventTypeInfo, WebhookDeliverySum
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useSearch } from "wouter";
-import { ApiProblem, problemsOf } from "../../api/client.ts";
+import { ApiProblem, type Keys, problemsOf } from "../../api/client.ts";
 import { deliverManually, deliveryQuery, eventTypesQuery } from "../../api/queries.ts";
 import { NotLoaded } from "../../common/feedback/LoadError.tsx";
-import { Notice, ProblemNotice } from "../../common/feedback/Notice.tsx";
+import { ChangeProblem, Notice } from "../../common/feedback/Notice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { Field, Select } from "../../common/form/Field.tsx";
 import controls from "../../common/form/form.module.css";
@@ -13,6 +13,7 @@ import { formats } from "../../common/formats.ts";
 import { Panel, usePageTitle } from "../../common/page/Page.tsx";
 import { useManageBlock, useSession } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
+import { useKept, useKeys, useUnsaved } from "../../common/unsaved.ts";
 import css from "./deliveries.module.css";
 import { checkJson } from "./json-error.ts";
 import { resultWords } from "./words.ts";
@@ -67,16 +68,24 @@ export function ManualForm({ webhook, samples, start }: Props) {
   const sampleOf = (type: string): string => samples.find(({ name }) => name === type)?.sample ?? "{}";
   const choices = samples.map(({ name }) => name).filter((type) => webhook.events.includes(type));
   const first = start && choices.includes(start.eventType) ? start.eventType : (choices[0] ?? "");
-  const [eventType, setEventType] = useState(first);
+  const place = `manual/${webhook.id}/${start?.payloadJson}`;
+  const before = useUnsaved<DeliverRequest & { keys: Keys }>(place);
+  const [eventType, setEventType] = useState(before.eventType ?? first);
   // Kept apart from the text area, which would turn each CRLF into an LF: an unedited body is sent unchanged.
-  const [payloadJson, setPayloadJson] = useState(start?.payloadJson ?? sampleOf(first));
-  const [edited, setEdited] = useState(start !== null);
+  const [payloadJson, setPayloadJson] = useState(before.payloadJson ?? start?.payloadJson ?? sampleOf(first));
+  const [edited, setEdited] = useState(start !== null || before.payloadJson !== undefined);
+  /** The text is also elsewhere. */
+  const [kept, setKept] = useState(start?.payloadJson);
+  const keys = useKeys(before.keys);
+  const wouldBeLost = keys.size > 0 || (edited && payloadJson !== kept);
+  useKept(place, wouldBeLost ? { eventType, payloadJson, keys } : null);
   const check = checkJson(payloadJson, limits.payloadBytes);
   const block = useBlock(webhook, check.problem);
 
   const client = useQueryClient();
   const send = useMutation({
-    mutationFn: () => deliverManually(webhook.id, { eventType, payloadJson }),
+    mutationFn: (body: DeliverRequest) => deliverManually(webhook.id, body, keys),
+    onSuccess: (_summary, body) => setKept(body.payloadJson),
     onSettled: () => {
       void client.invalidateQueries({ queryKey: ["deliveries", webhook.id] });
       void client.invalidateQueries({ queryKey: ["webhook", webhook.id] });
@@ -84,7 +93,7 @@ export function ManualForm({ webhook, samples, start }: Props) {
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (block === null && !send.isPending) send.mutate();
+    if (block === null && !send.isPending) send.mutate({ eventType, payloadJson });
   };
   const choose = (type: string): void => {
     setEventType(type);
@@ -159,7 +168,7 @@ export function ManualForm({ webhook, samples, start }: Props) {
         {block ? <span className={shared.softSmall}>{block}</span> : null}
       </div>
       <div className={shared.region} role="status">
-        {send.error ? <ProblemNotice error={send.error} what="It was not sent." /> : null}
+        {send.error ? <ChangeProblem error={send.error} done="sent" /> : null}
         {send.data && !send.isPending ? <Result webhook={webhook} summary={send.data} /> : null}
       </div>
     </form>

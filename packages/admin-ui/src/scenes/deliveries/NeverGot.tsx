@@ -5,7 +5,7 @@ import { isNarrowed } from "../../api/filters.ts";
 import { type PreviewOfResend, resendPreviewQuery, resendsQuery, startResend, stopResend } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
 import { EmptyState, LoadError, NotLoaded } from "../../common/feedback/LoadError.tsx";
-import { announce, ProblemNotice, RefreshProblem } from "../../common/feedback/Notice.tsx";
+import { announce, ChangeProblem, RefreshProblem } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { formats } from "../../common/formats.ts";
 import { Confirmation } from "../../common/overlay/Dialog.tsx";
@@ -15,6 +15,7 @@ import { Panel, Stack } from "../../common/page/Page.tsx";
 import { useManageBlock } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
 import { Time } from "../../common/Time.tsx";
+import { useKeys } from "../../common/unsaved.ts";
 import css from "./deliveries.module.css";
 import { deliveriesIn, progressWords, sizeIn, stateWords } from "./words.ts";
 
@@ -102,9 +103,10 @@ interface Props {
 /** Says what sending again does, before it is done. */
 function StartDialog({ webhook, preview, onClose }: Props) {
   const client = useQueryClient();
+  const keys = useKeys();
   const start = useMutation({
     // The request has the filter of the preview, whose period counts back from the time of the preview.
-    mutationFn: () => startResend(webhook.id, preview.filter),
+    mutationFn: () => startResend(webhook.id, preview.filter, keys),
     onSuccess: async ({ total }) => {
       await client.invalidateQueries({ queryKey: ["resends", webhook.id] });
       void client.invalidateQueries({ queryKey: ["resend-preview", webhook.id] });
@@ -119,7 +121,7 @@ function StartDialog({ webhook, preview, onClose }: Props) {
       verb="Send again"
       icon="send"
       mutation={start}
-      failed="Nothing was sent again."
+      done="sent again"
       onConfirm={() => start.mutate()}
       onClose={onClose}
     >
@@ -172,7 +174,7 @@ function Row({ id, resend }: { id: string; resend: Resend }) {
           </Button>
         ) : null}
       </div>
-      {stop.error ? <ProblemNotice error={stop.error} what="It was not stopped." /> : null}
+      {stop.error ? <ChangeProblem error={stop.error} done="stopped" /> : null}
       {isRunning ? (
         <progress className={css.progress} max={resend.total} value={resend.sent} aria-label="Deliveries sent again" />
       ) : null}

@@ -1,9 +1,10 @@
 import type { EndpointRates } from "@herald/contracts";
 import { useQuery } from "@tanstack/react-query";
-import { lazy, Suspense, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { ratesQuery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
 import { LoadError, Skeleton } from "../../common/feedback/LoadError.tsx";
+import { part } from "../../common/feedback/Part.tsx";
 import { Choices } from "../../common/form/Field.tsx";
 import { formats } from "../../common/formats.ts";
 import { Facts, Panel } from "../../common/page/Page.tsx";
@@ -11,7 +12,7 @@ import shared from "../../common/shared.module.css";
 import css from "./deliveries.module.css";
 import { about, attemptsInWords, type Bar, beginning, successRate, type Unit } from "./words.ts";
 
-const AttemptChart = lazy(() => import("./AttemptChart.tsx"));
+const AttemptChart = part("the chart", () => import("./AttemptChart.tsx"), 2, 2);
 
 const HOUR_MS = 3_600_000;
 const PERIODS = [1, 7, 30].map((days) => ({ value: `${days}`, words: days === 1 ? "1 day" : `${days} days` }));
@@ -67,10 +68,8 @@ function Period({ rates: { endUtc, periods, hours, days }, many }: { rates: Endp
           }}
         />
       </div>
-      <div className={css.chart}>
-        <Suspense fallback={<div className={css.chartSpace} />}>
-          <AttemptChart points={points} unit={unit} words={words} />
-        </Suspense>
+      <div className={classNames(css.chart, css.chartSpace)}>
+        <AttemptChart points={points} unit={unit} words={words} />
       </div>
       <Numbers points={points} unit={unit} />
     </div>

@@ -33,7 +33,7 @@ test("a webhook's rates are said in words and numbers, and its hours as a table"
   expect(said(3).replace(/\s+/g, " ").trim()).toBe(
     "Success rate and response time Period 1 day 7 days 30 days " +
       "Success rate 66.6 % Half took at most 50 ms (p50) 95 % took at most about 1.3 s (p95) " +
-      "Show the chart as a table Hour from Succeeded Failed 2:00 PM 2 1",
+      "Loading the chart… Show the chart as a table Hour from Succeeded Failed 2:00 PM 2 1",
   );
 });
 

@@ -1,11 +1,11 @@
 import type { DeliveryListItem, EndpointDetails } from "@herald/contracts";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { lazy, Suspense } from "react";
 import { useSearchParams } from "wouter";
 import { deliveriesQuery, deliveryQuery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
 import { outcomeWords } from "../../common/display/status.ts";
-import { NotLoaded, Skeleton } from "../../common/feedback/LoadError.tsx";
+import { NotLoaded } from "../../common/feedback/LoadError.tsx";
+import { part } from "../../common/feedback/Part.tsx";
 import { Field, Select } from "../../common/form/Field.tsx";
 import { ago } from "../../common/formats.ts";
 import { Panel, usePageTitle } from "../../common/page/Page.tsx";
@@ -15,7 +15,7 @@ import { useTicking } from "../../common/Time.tsx";
 import css from "./Signature.module.css";
 import { SignatureCheck } from "./SignatureCheck.tsx";
 
-const ReceiverCode = lazy(() => import("./ReceiverCode.tsx"));
+const ReceiverCode = part("the code", () => import("./ReceiverCode.tsx"));
 
 /** For one attempt the signed message and the header that follows from it; and code that checks them. */
 export default function Signature({ webhook }: { webhook: EndpointDetails }) {
@@ -50,9 +50,7 @@ export default function Signature({ webhook }: { webhook: EndpointDetails }) {
           </>
         )}
       </Panel>
-      <Suspense fallback={<Skeleton rows={4} what="the code" />}>
-        <ReceiverCode />
-      </Suspense>
+      <ReceiverCode />
     </>
   );
 }

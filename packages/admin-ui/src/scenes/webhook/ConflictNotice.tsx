@@ -1,6 +1,6 @@
 import { ApiProblem } from "../../api/client.ts";
 import { classNames } from "../../common/class-names.ts";
-import { Notice, ProblemNotice } from "../../common/feedback/Notice.tsx";
+import { ChangeProblem, Notice } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import shared from "../../common/shared.module.css";
 import { type Conflict, type DraftField, fieldNames } from "./edits.ts";
@@ -11,17 +11,14 @@ export function SaveProblem({ error }: { error: unknown }) {
   if (!error) return null;
   if (error instanceof ApiProblem && error.status === 400 && error.problem.errors?.length) {
     const count = error.problem.errors.length;
+    const words = count === 1 ? "One thing needs correcting; it is" : `${count} things need correcting; they are`;
     return (
       <Notice tone="bad" title="It was not saved." urgent>
-        <p>
-          {count === 1
-            ? "One thing needs correcting; it is marked above."
-            : `${count} things need correcting; they are marked above.`}
-        </p>
+        <p>{words} marked above.</p>
       </Notice>
     );
   }
-  return <ProblemNotice error={error} what="It was not saved." />;
+  return <ChangeProblem error={error} done="saved" />;
 }
 
 interface Props {

@@ -7,11 +7,13 @@ import { Dialog } from "../../common/overlay/Dialog.tsx";
 import overlay from "../../common/overlay/overlay.module.css";
 import { product } from "../../common/product.ts";
 import shared from "../../common/shared.module.css";
+import { useKept } from "../../common/unsaved.ts";
 import css from "./webhook.module.css";
 
 interface Revealed {
   webhookName: string;
-  secret: string;
+  /** Null if the answer that had it was lost. */
+  secret: string | null;
   /** It replaces an older one, which is not valid any more. */
   replaces: boolean;
 }
@@ -25,16 +27,32 @@ export function useRevealSecret(): (revealed: Revealed) => void {
 
 export function RevealedSecret({ children }: { children: ReactNode }) {
   const [revealed, setRevealed] = useState<Revealed | null>(null);
+  useKept("secret", revealed?.secret ? revealed : null);
   return (
     <RevealContext value={setRevealed}>
       {children}
-      {revealed ? <SecretDialog {...revealed} onClose={() => setRevealed(null)} /> : null}
+      {revealed ? <SecretDialog revealed={revealed} onClose={() => setRevealed(null)} /> : null}
     </RevealContext>
   );
 }
 
-function SecretDialog({ webhookName, secret, replaces, onClose }: Revealed & { onClose: () => void }) {
+function SecretDialog({ revealed, onClose }: { revealed: Revealed; onClose: () => void }) {
+  const { webhookName, secret, replaces } = revealed;
   const [copied, setCopied] = useState(false);
+  if (secret === null) {
+    const actions = <Button onClick={onClose}>I will replace it</Button>;
+    return (
+      <Dialog
+        title={`${webhookName} is saved, and its new secret is lost`}
+        mustAnswer
+        onClose={onClose}
+        actions={actions}
+      >
+        The answer that had the signing secret did not arrive, and {product.name} shows a secret only once. Replace it
+        under Settings, and give your receiver the new one. Until then it rejects what is sent.
+      </Dialog>
+    );
+  }
   return (
     <Dialog
       title={`Signing secret of ${webhookName}`}

@@ -8,7 +8,6 @@ import { Skeleton } from "../../common/feedback/LoadError.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { Problems, Switch, TextField } from "../../common/form/Field.tsx";
 import controls from "../../common/form/form.module.css";
-import { useSession } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
 import type { WebhookForm } from "./use-webhook-form.ts";
 import css from "./webhook.module.css";
@@ -16,23 +15,14 @@ import css from "./webhook.module.css";
 /** The controls that a webhook is made of, by the names that SPEC 1 gives them. */
 export function WebhookFields({ form, readOnly }: { form: WebhookForm; readOnly: boolean }) {
   const { draft, change: onChange, leave: onLeave, problems: problemsOf } = form;
-  const { limits } = useSession();
   const events = useQuery(eventTypesQuery);
   const problemId = useId();
-  const characters = [...draft.name].length;
   return (
     <>
       <TextField
         label="Name"
         hint="How you and your colleagues recognize it."
         problems={problemsOf("name")}
-        aside={
-          characters > limits.nameCharacters * 0.8 ? (
-            <span className={shared.faint}>
-              {characters} of {limits.nameCharacters}
-            </span>
-          ) : null
-        }
         name="name"
         value={draft.name}
         onChange={(name) => onChange("name", { name })}

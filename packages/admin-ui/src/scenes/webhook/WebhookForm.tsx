@@ -2,7 +2,7 @@ import type { EndpointDetails } from "@herald/contracts";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { ApiProblem } from "../../api/client.ts";
+import { ApiProblem, type Keys } from "../../api/client.ts";
 import { createWebhook, saveWebhook, webhookQuery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
 import { Icon } from "../../common/display/Icon.tsx";
@@ -12,6 +12,7 @@ import { Switch } from "../../common/form/Field.tsx";
 import { PageHead, Panel, usePageTitle } from "../../common/page/Page.tsx";
 import { useManageBlock } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
+import { unsaved, useKept, useKeys, useUnsaved } from "../../common/unsaved.ts";
 import { ConflictNotice, SaveProblem } from "./ConflictNotice.tsx";
 import { type Conflict, type Draft, mergeEdits, sameDraft } from "./edits.ts";
 import { useRevealSecret } from "./RevealedSecret.tsx";
@@ -24,6 +25,8 @@ interface Base {
   version: string;
 }
 
+type Unsaved = { base: Base; draft: Draft; rotateSecret: boolean; keys: Keys };
+
 const draftOf = ({ name, url, events, enabled }: EndpointDetails): Draft => ({ name, url, events, enabled });
 const baseOf = (webhook: EndpointDetails): Base => ({ draft: draftOf(webhook), version: webhook.version });
 
@@ -32,12 +35,16 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   const block = useManageBlock();
   const client = useQueryClient();
   const reveal = useRevealSecret();
+  const place = `settings/${webhook.id}`;
+  const before = useUnsaved<Unsaved>(place);
   /** The edit began from this. A save must name its version. */
-  const [base, setBase] = useState(() => baseOf(webhook));
-  const [rotateSecret, setRotateSecret] = useState(false);
+  const [base, setBase] = useState(() => before.base ?? baseOf(webhook));
+  const [rotateSecret, setRotateSecret] = useState(before.rotateSecret ?? false);
   const [conflicts, setConflicts] = useState<Conflict[]>([]);
-  const form = useWebhookForm(base.draft, block === null);
+  const form = useWebhookForm(before.draft ?? base.draft, block === null);
+  const keys = useKeys(before.keys);
   const dirty = rotateSecret || !sameDraft(form.draft, base.draft);
+  useKept(place, dirty ? { base, draft: form.draft, rotateSecret, keys } : null);
 
   // Another admin saved, and nothing was typed here that could get lost.
   if (!dirty && webhook.version !== base.version) {
@@ -46,22 +53,21 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   }
 
   const save = useMutation({
-    mutationFn: () =>
-      saveWebhook(webhook.id, { ...form.draft, events: [...form.draft.events], rotateSecret, version: base.version }),
-    onSuccess: async ({ endpoint, signingSecret }) => {
+    mutationFn: (rotateSecret: boolean) =>
+      saveWebhook(webhook.id, { ...form.draft, rotateSecret, version: base.version }, keys),
+    onSuccess: ({ endpoint, signingSecret }, rotateSecret) => {
+      if (rotateSecret) reveal({ webhookName: endpoint.name, secret: signingSecret, replaces: true });
       setConflicts([]);
       setRotateSecret(false);
-      const saved = await client.fetchQuery({ ...webhookQuery(webhook.id), staleTime: 0 });
+      const saved = { ...webhook, ...endpoint };
+      client.setQueryData(webhookQuery(webhook.id).queryKey, saved);
       setBase(baseOf(saved));
       form.reset(draftOf(saved));
       announce(`${endpoint.name} is saved.`);
-      if (signingSecret) reveal({ webhookName: endpoint.name, secret: signingSecret, replaces: true });
-      await client.invalidateQueries({ queryKey: ["overview"] });
+      for (const queryKey of [["webhook", webhook.id], ["overview"]]) void client.invalidateQueries({ queryKey });
     },
     onError: async (error) => {
-      if (!(error instanceof ApiProblem) || error.status !== 409) {
-        return form.refuse(error);
-      }
+      if (!isConflict(error)) return form.refuse(error);
       const theirs = await client.fetchQuery({ ...webhookQuery(webhook.id), staleTime: 0 });
       const merged = mergeEdits(base.draft, form.draft, draftOf(theirs));
       setConflicts(merged.conflicts);
@@ -71,9 +77,8 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (block === null && dirty && !save.isPending) save.mutate();
+    if (block === null && dirty && !save.isPending) save.mutate(rotateSecret);
   };
-  const conflicted = save.error instanceof ApiProblem && save.error.status === 409;
   return (
     <Panel title="Settings" padded narrow>
       {block ? <Notice tone="plain" icon="lock" title={block} /> : null}
@@ -101,7 +106,7 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
             </Notice>
           ) : null}
         </div>
-        {conflicted ? (
+        {isConflict(save.error) ? (
           <ConflictNotice
             conflicts={conflicts}
             onTake={(field) => {
@@ -139,21 +144,26 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   );
 }
 
-const empty = { name: "", url: "", events: [], enabled: true };
+const isConflict = (error: unknown) => error instanceof ApiProblem && error.problem.code === "version_conflict";
+const empty: Draft = { name: "", url: "", events: [], enabled: true };
+const NEW = "new";
 
-export function NewWebhook() {
+export default function NewWebhook() {
   const block = useManageBlock();
-  const form = useWebhookForm(empty, block === null);
+  const before = useUnsaved<Unsaved>(NEW);
+  const form = useWebhookForm(before.draft ?? empty, block === null);
+  const keys = useKeys(before.keys);
+  useKept(NEW, sameDraft(form.draft, empty) ? null : { draft: form.draft, keys });
   const reveal = useRevealSecret();
   const client = useQueryClient();
   const [, go] = useLocation();
   const create = useMutation({
-    mutationFn: () =>
-      createWebhook({ ...form.draft, events: [...form.draft.events], rotateSecret: false, version: null }),
+    mutationFn: () => createWebhook({ ...form.draft, rotateSecret: false, version: null }, keys),
     onSuccess: async ({ endpoint, signingSecret }) => {
       announce(`${endpoint.name} is saved.`);
-      if (signingSecret) reveal({ webhookName: endpoint.name, secret: signingSecret, replaces: false });
+      reveal({ webhookName: endpoint.name, secret: signingSecret, replaces: false });
       go(`/webhooks/${endpoint.id}`, { replace: true });
+      unsaved.delete(NEW);
       await client.invalidateQueries({ queryKey: ["overview"] });
     },
     onError: form.refuse,
@@ -185,7 +195,9 @@ export function NewWebhook() {
             <Button kind="primary" type="submit" busy={create.isPending} disabledReason={block}>
               Save webhook
             </Button>
-            <ButtonLink href="/">Cancel</ButtonLink>
+            <ButtonLink href="/" onClick={() => unsaved.delete(NEW)}>
+              Cancel
+            </ButtonLink>
           </div>
         </form>
       </Panel>

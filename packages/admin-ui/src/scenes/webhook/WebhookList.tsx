@@ -9,6 +9,7 @@ import { EmptyState, NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { Notice, RefreshProblem, StandstillNotice } from "../../common/feedback/Notice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { Choices } from "../../common/form/Field.tsx";
+import { folded } from "../../common/formats.ts";
 import { OrganizationPage, Panel } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
 import { useManageBlock, useSession } from "../../common/session.tsx";
@@ -160,10 +161,10 @@ function listed(webhooks: readonly EndpointOverview[], status: EndpointStatus | 
   return inOrder(webhooks.filter((webhook) => status === null || endpointStatus(webhook) === status));
 }
 
-/** Those with a text in their name or URL, in any case. */
+/** Those with a text in their name or URL. */
 export function withText(webhooks: readonly EndpointOverview[], text: string): EndpointOverview[] {
-  const wanted = text.trim().toLocaleLowerCase();
-  return inOrder(webhooks.filter(({ name, url }) => `${name}\n${url}`.toLocaleLowerCase().includes(wanted)));
+  const wanted = folded(text);
+  return inOrder(webhooks.filter(({ name, url }) => folded(`${name}\n${url}`).includes(wanted)));
 }
 
 function inOrder(webhooks: readonly EndpointOverview[]): EndpointOverview[] {

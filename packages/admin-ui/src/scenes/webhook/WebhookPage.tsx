@@ -1,14 +1,15 @@
 import type { EndpointDetails } from "@herald/contracts";
 import { useQuery } from "@tanstack/react-query";
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 import { useLocation } from "wouter";
 import { ApiProblem } from "../../api/client.ts";
 import { webhookQuery } from "../../api/queries.ts";
 import { StatusBadge } from "../../common/display/Badge.tsx";
 import { Copy } from "../../common/display/Code.tsx";
 import { endpointStatus } from "../../common/display/status.ts";
-import { LoadError, NotFound, NotLoaded, Skeleton } from "../../common/feedback/LoadError.tsx";
+import { LoadError, NotFound, NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { RefreshProblem, StandstillNotice } from "../../common/feedback/Notice.tsx";
+import { Boundary, part } from "../../common/feedback/Part.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { Menu } from "../../common/overlay/Menu.tsx";
 import { PageHead, Stack, Tabs } from "../../common/page/Page.tsx";
@@ -19,11 +20,11 @@ import { DeleteDialog, PauseDialog } from "./dialogs.tsx";
 import { Health } from "./Health.tsx";
 import css from "./webhook.module.css";
 
-const Changes = lazy(async () => ({ default: (await import("../changes/Changes.tsx")).Changes }));
-const ManualDelivery = lazy(() => import("../deliveries/ManualDelivery.tsx"));
-const NeverGot = lazy(() => import("../deliveries/NeverGot.tsx"));
-const Signature = lazy(() => import("../signature/Signature.tsx"));
-const EditWebhook = lazy(async () => ({ default: (await import("./WebhookForm.tsx")).EditWebhook }));
+const Changes = part("the changes", async () => ({ default: (await import("../changes/Changes.tsx")).Changes }));
+const ManualDelivery = part("the form", () => import("../deliveries/ManualDelivery.tsx"));
+const NeverGot = part("what the receiver never got", () => import("../deliveries/NeverGot.tsx"));
+const Signature = part("the signatures", () => import("../signature/Signature.tsx"));
+const EditWebhook = part("the settings", async () => ({ default: (await import("./WebhookForm.tsx")).EditWebhook }));
 
 const tabs = [
   { path: "", words: "Deliveries" },
@@ -48,9 +49,9 @@ export default function WebhookPage({ id, place }: { id: string; place: string }
         <StandstillNotice webhook={webhook} />
         <Health webhook={webhook} brief={place !== "" && !place.startsWith("deliveries")} />
         <Tabs name="Parts of this webhook" base={`/webhooks/${id}`} tabs={tabs} />
-        <Suspense fallback={<Skeleton rows={4} what="the page" />}>
+        <Boundary what="this part of the page">
           <Place webhook={webhook} place={place} />
-        </Suspense>
+        </Boundary>
       </Stack>
     </>
   );

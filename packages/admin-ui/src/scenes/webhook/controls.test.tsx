@@ -9,7 +9,7 @@ import { SessionContext } from "../../common/session.tsx";
 // The modules of the page need only this of a browser while they are loaded.
 Object.assign(globalThis, { window: { addEventListener: () => {} } });
 const { WebhookList } = await import("./WebhookList.tsx");
-const { EditWebhook, NewWebhook } = await import("./WebhookForm.tsx");
+const { EditWebhook, default: NewWebhook } = await import("./WebhookForm.tsx");
 
 const session = { mayManage: true, missing: [], limits: { nameCharacters: 120 } } as unknown as SessionInfo;
 const webhook = {

@@ -6,9 +6,11 @@ import { deleteWebhook, saveWebhook } from "../../api/queries.ts";
 import { announce } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { TextField } from "../../common/form/Field.tsx";
+import { folded } from "../../common/formats.ts";
 import { Confirmation } from "../../common/overlay/Dialog.tsx";
 import { useManageBlock, useSession } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
+import { unsaved, useKeys } from "../../common/unsaved.ts";
 import { resumeWords } from "./words.ts";
 
 interface DialogProps {
@@ -65,9 +67,10 @@ function SwitchDialog({
   children,
 }: DialogProps & { enabled: boolean; children: ReactNode }) {
   const client = useQueryClient();
+  const keys = useKeys();
   const { id, name, url, events, version } = webhook;
   const change = useMutation({
-    mutationFn: () => saveWebhook(id, { name, url, events, enabled, rotateSecret: false, version }),
+    mutationFn: () => saveWebhook(id, { name, url, events, enabled, rotateSecret: false, version }, keys),
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: ["webhook", id] });
       void client.invalidateQueries({ queryKey: ["overview"] });
@@ -85,7 +88,7 @@ function SwitchDialog({
       verb={verb}
       icon={enabled ? "play" : "pause"}
       mutation={change}
-      failed={`It was not ${enabled ? "resumed" : "paused"}.`}
+      done={enabled ? "resumed" : "paused"}
       onConfirm={() => change.mutate()}
       onClose={onClose}
     >
@@ -102,6 +105,7 @@ export function DeleteDialog({ webhook, onClose }: DialogProps) {
     mutationFn: () => deleteWebhook(webhook.id, webhook.version),
     onSuccess: async () => {
       go("/");
+      unsaved.delete(`settings/${webhook.id}`);
       announce(`${webhook.name} is deleted.`);
       client.removeQueries({ queryKey: ["webhook", webhook.id] });
       client.removeQueries({ queryKey: ["deliveries", webhook.id] });
@@ -109,7 +113,7 @@ export function DeleteDialog({ webhook, onClose }: DialogProps) {
     },
     onError: () => client.invalidateQueries({ queryKey: ["webhook", webhook.id] }),
   });
-  const matches = typed.trim() === webhook.name.trim();
+  const matches = folded(typed) === folded(webhook.name);
   return (
     <Confirmation
       title={`Delete ${webhook.name}?`}
@@ -118,7 +122,7 @@ export function DeleteDialog({ webhook, onClose }: DialogProps) {
       danger
       block={matches ? null : "Type the webhook's name first."}
       mutation={remove}
-      failed="It was not deleted."
+      done="deleted"
       onConfirm={() => remove.mutate()}
       onClose={onClose}
     >

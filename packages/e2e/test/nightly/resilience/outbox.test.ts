@@ -172,7 +172,7 @@ test("while relays, broker, database and Herald are killed in turn, every event 
     `insert into herald_outbox (event)
        select json_build_object(
          'organizationId', 'org-' || n % ${ORGANIZATIONS.length}, 'id', gen_random_uuid(), 'type', 'RiskCreated',
-         'occurredAtUtc', to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+         'occurredAtUtc', now(),
          'entityType', 'Risk', 'entityId', md5((n % $2)::text)::uuid, 'data', json_build_object('number', n))::text
        from generate_series(1, $1::int) as n`,
     [ROWS, ENTITIES],

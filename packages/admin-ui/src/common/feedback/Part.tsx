@@ -1,0 +1,82 @@
+import { Component, type ComponentType, lazy, type ReactNode, Suspense, useEffect, useState } from "react";
+import { useLocation } from "wouter";
+import { Button } from "../form/Button.tsx";
+import { EmptyState, Skeleton } from "./LoadError.tsx";
+
+interface Props {
+  /** As in "the chart". */
+  what: string;
+  /** 1 if it is the whole page. */
+  level?: 1 | 2;
+  onFailed?: () => unknown;
+  children: ReactNode;
+}
+
+/** Confines a failure to one part of the page. In the part's place it says so, and offers another try. */
+export class Boundary extends Component<Props, { failed: boolean }> {
+  static getDerivedStateFromError = () => ({ failed: true });
+  override state = { failed: false };
+  again = () => this.setState({ failed: false });
+
+  override componentDidCatch() {
+    this.props.onFailed?.();
+  }
+
+  override render() {
+    return this.state.failed ? <Failed {...this.props} again={this.again} /> : this.props.children;
+  }
+}
+
+function Failed({ what, level = 2, again }: Omit<Props, "onFailed" | "children"> & { again: () => void }) {
+  const [place] = useLocation();
+  const [failedAt] = useState(place);
+  useEffect(() => {
+    if (place !== failedAt) again();
+  }, [place, failedAt, again]);
+  const tryAgain = async (): Promise<void> => {
+    const own = document.querySelector("script[type=module]")?.getAttribute("src") ?? "";
+    const response = await fetch(document.baseURI, { cache: "no-store" }).catch(() => null);
+    // If the server has another build of the page, the files of this one are gone.
+    if (response?.ok && !(await response.text()).includes(own)) location.reload();
+    else again();
+  };
+  return (
+    <EmptyState
+      icon="alert"
+      title={`Could not load ${what}`}
+      level={level}
+      action={
+        <Button icon="retry" onClick={tryAgain}>
+          Try again
+        </Button>
+      }
+    >
+      <p>The rest of the page still works, and what you have typed stays.</p>
+    </EmptyState>
+  );
+}
+
+const loads: (() => Promise<unknown>)[] = [];
+
+type Load<P> = () => Promise<{ default: ComponentType<P> }>;
+
+/** A part of the page whose code is a file of its own. @param rows of the picture in its place: one that is taller moves what is below */
+export function part<P extends object>(what: string, load: Load<P>, level: 1 | 2 = 2, rows = 4) {
+  loads.push(load);
+  const newest = { Loaded: lazy(load) };
+  // React keeps the failure of a lazy component for good, so the next try needs a new one.
+  const renew = () => Object.assign(newest, { Loaded: lazy(load) });
+  const Newest = (props: P) => <newest.Loaded {...props} />;
+  return (props: P) => (
+    <Boundary what={what} level={level} onFailed={renew}>
+      <Suspense fallback={<Skeleton rows={rows} what={what} />}>
+        <Newest {...props} />
+      </Suspense>
+    </Boundary>
+  );
+}
+
+/** Loads all parts, one after another, so that they are there if the network or the build goes. A loaded part may add parts. */
+export async function loadParts(): Promise<void> {
+  for (const load of loads) await load().catch(() => {});
+}

@@ -1,0 +1,358 @@
+import { eventually } from "@herald/dev/harness/eventually";
+import { apiClient } from "@herald/e2e/herald/api-client";
+import { describe, expect, test } from "@jest/globals";
+import type { Dialog, Page, Route } from "playwright-core";
+import { useTestEnvironment } from "../support/test-environment.ts";
+
+const environment = useTestEnvironment();
+const EVENTS = ["RiskCreated", "WorkItemCompleted"];
+
+async function webhook(name = "Billing mirror") {
+  return await environment.api.create({ name, url: environment.receiver.url, events: EVENTS });
+}
+
+const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { name });
+const tryAgain = (page: Page) => page.getByRole("main").getByRole("button", { name: "Try again" });
+
+describe("a part of the page that can't be loaded", () => {
+  /** Opens the page without the code of its other parts. */
+  async function withoutParts(place: string, answer: (route: Route) => Promise<void>): Promise<Page> {
+    const page = await environment.signIn();
+    const first = await page
+      .locator("script[src], link[rel=modulepreload]")
+      .evaluateAll((elements) =>
+        elements.map((element) => (element as HTMLScriptElement).src || (element as unknown as HTMLLinkElement).href),
+      );
+    await page.route(/\/assets\/.*\.js$/, (route) =>
+      first.includes(route.request().url()) ? route.fallback() : answer(route),
+    );
+    await page.goto(environment.pageUrl + place);
+    return page;
+  }
+
+  const answers: [string, (route: Route) => Promise<void>][] = [
+    ["the network is away", (route) => route.abort("connectionrefused")],
+    ["the server has it no more", (route) => route.fulfill({ status: 404, body: "" })],
+  ];
+
+  test.each(answers)("if %s, the rest of the page stays, and another try loads it", async (_why, answer) => {
+    await webhook();
+    const page = await withoutParts("", answer);
+    await page.getByRole("link", { name: "Billing mirror" }).waitFor();
+    await page.getByRole("link", { name: "Changes", exact: true }).click();
+    await heading(page, "Could not load the changes").waitFor();
+    await page.getByRole("link", { name: "Webhooks", exact: true }).first().click();
+    await page.getByRole("link", { name: "Billing mirror" }).waitFor();
+    await page.getByRole("link", { name: "New webhook" }).click();
+    await heading(page, "Could not load the form").waitFor();
+    await page.unroute(/\/assets\/.*\.js$/);
+    await tryAgain(page).click();
+    await page.getByLabel("Endpoint URL").waitFor();
+    expect(environment.takeProblems()).not.toEqual([]);
+  });
+
+  test("an optional part of a scene leaves the scene usable", async () => {
+    const { endpoint } = await webhook();
+    await environment.api.deliver(endpoint.id, "RiskCreated", "{}");
+    const page = await environment.signIn();
+    await page.route(/\/assets\/(AttemptChart|uPlot)[^/]*\.js$/, (route) => route.abort("connectionrefused"));
+    await page.goto(`${environment.pageUrl}/webhooks/${endpoint.id}`);
+    await heading(page, "Could not load the chart").waitFor();
+    await page.getByRole("link", { name: /^Succeeded, / }).waitFor();
+    environment.takeProblems();
+  });
+
+  test("after an update of the server, another try loads the new page", async () => {
+    const page = await withoutParts("", (route) => route.fulfill({ status: 404, body: "" }));
+    await page.getByRole("link", { name: "Changes", exact: true }).click();
+    await heading(page, "Could not load the changes").waitFor();
+    await page.unroute(/\/assets\/.*\.js$/);
+    // The newest page has another script than this one.
+    const isLoaded = page.waitForEvent("load");
+    await page.route(/\/administration\/integrations\/$/, (route) => route.fulfill({ body: "<script src=new.js>" }));
+    await tryAgain(page).click();
+    await isLoaded;
+    await page.getByText("Created by").or(heading(page, "No change is kept")).first().waitFor();
+    environment.takeProblems();
+  });
+
+  test("parts are loaded before they are needed", async () => {
+    const page = await environment.signIn();
+    await eventually(async () => {
+      const loaded = await page.evaluate(() => performance.getEntriesByType("resource").map(({ name }) => name));
+      for (const part of ["WebhookForm", "Changes", "ManualDelivery", "ReceiverCode", "AttemptChart"]) {
+        expect(loaded.join("\n")).toContain(`/${part}-`);
+      }
+    });
+    await page.context().setOffline(true);
+    await page.getByRole("link", { name: "New webhook" }).first().click();
+    await page.getByLabel("Endpoint URL").waitFor();
+  });
+});
+
+describe("a change whose answer is lost", () => {
+  /** Lets the API do what the page asks for, and loses the first answer. */
+  async function loseAnswer(page: Page, method: string, path: RegExp): Promise<void> {
+    let isLost = false;
+    await page.route(path, async (route) => {
+      if (isLost || route.request().method() !== method) return await route.fallback();
+      isLost = true;
+      await route.fetch();
+      await route.abort("connectionreset");
+    });
+  }
+
+  test("a create says that it is not known, is done once by a second press, and says that the secret is lost", async () => {
+    const page = await environment.signIn("/webhooks/new");
+    await loseAnswer(page, "POST", /\/webhooks$/);
+    await page.getByLabel("Name").fill("Billing mirror");
+    await page.getByLabel("Endpoint URL").fill(environment.receiver.url);
+    await page.getByRole("checkbox", { name: "RiskCreated" }).check();
+    await page.getByRole("button", { name: "Save webhook" }).click();
+    await page.getByText("It is not known whether it was saved.").waitFor();
+    // Other parts of the page may be looked at in between.
+    await page.getByRole("link", { name: "Webhooks", exact: true }).click();
+    await page.getByRole("link", { name: "New webhook" }).click();
+    await page.getByRole("button", { name: "Save webhook" }).click();
+    const dialog = page.getByRole("dialog", { name: "Billing mirror is saved, and its new secret is lost" });
+    await dialog.getByRole("button", { name: "I will replace it" }).click();
+    expect(await environment.api.list()).toHaveLength(1);
+  });
+
+  test("an edit is no conflict with itself, and a replaced secret that was lost is said to be", async () => {
+    const { endpoint } = await webhook();
+    const page = await environment.signIn(`/webhooks/${endpoint.id}/settings`);
+    await loseAnswer(page, "PUT", /\/webhooks\/[^/]+$/);
+    await page.getByLabel("Name").fill("Another");
+    await page.getByRole("switch", { name: "Replace signing secret" }).click();
+    await page.getByRole("button", { name: "Save webhook" }).click();
+    await page.getByText("It is not known whether it was saved.").waitFor();
+    const [{ version } = endpoint] = await environment.api.list();
+    await page.getByRole("button", { name: "Save webhook" }).click();
+    await page.getByRole("dialog", { name: "Another is saved, and its new secret is lost" }).waitFor();
+    expect(await environment.api.get(endpoint.id)).toMatchObject({ name: "Another", version });
+  });
+
+  test("a manual delivery is sent once", async () => {
+    const { endpoint } = await webhook();
+    const page = await environment.signIn(`/webhooks/${endpoint.id}/manual`);
+    await loseAnswer(page, "POST", /\/deliver$/);
+    await page.getByRole("button", { name: "Send manual delivery" }).click();
+    await page.getByText("It is not known whether it was sent.").waitFor();
+    await page.getByRole("button", { name: "Send manual delivery" }).click();
+    await page.getByText("Succeeded: the receiver answered 200.").waitFor();
+    expect(environment.receiver.requests).toHaveLength(1);
+    // It was answered, so the next press is another delivery.
+    await page.getByRole("button", { name: "Send manual delivery" }).click();
+    await environment.receiver.received(2);
+  });
+
+  test("a deletion says that it is not known", async () => {
+    const { endpoint } = await webhook();
+    const page = await environment.signIn(`/webhooks/${endpoint.id}`);
+    await page.route(/\/webhooks\/[^/]+$/, (route) =>
+      route.request().method() === "DELETE" ? route.abort("connectionreset") : route.fallback(),
+    );
+    await page.getByRole("button", { name: "More actions" }).click();
+    await page.getByRole("menuitem", { name: "Delete webhook…" }).click();
+    await page.getByRole("dialog").getByRole("textbox").fill("billing  MIRROR");
+    await page.getByRole("dialog").getByRole("button", { name: "Delete webhook" }).click();
+    await page.getByText("It is not known whether it was deleted.").waitFor();
+  });
+});
+
+describe("a session of another organization in another tab", () => {
+  test("nothing is saved or shown of the other organization, and the page says so", async () => {
+    const { endpoint } = await webhook();
+    const page = await environment.signIn("/webhooks/new");
+    await page.getByLabel("Name").fill("For the first");
+    await page.getByLabel("Endpoint URL").fill(environment.receiver.url);
+    await page.getByRole("checkbox", { name: "RiskCreated" }).check();
+    const list = await page.context().newPage();
+    await list.goto(environment.pageUrl);
+    await list.getByRole("link", { name: "Billing mirror" }).waitFor();
+    const cookies = await page.context().cookies();
+
+    const other = await apiClient(new URL("/apps/herald", environment.pageUrl).href, "Zürich 🚀");
+    const otherPage = await environment.signIn("", { organizationId: other.organizationId });
+    await page.context().addCookies(await otherPage.context().cookies());
+
+    await page.getByRole("button", { name: "Save webhook" }).click();
+    await page.getByText("You are signed in for another organization now.").waitFor();
+    await page.getByText("It was not saved.").waitFor();
+    expect(await other.list()).toEqual([]);
+    await list.getByText("You are signed in for another organization now.").waitFor();
+    expect(await list.getByRole("link", { name: "Billing mirror" }).isVisible()).toBe(true);
+
+    // Signed in for the first one again.
+    await page.context().addCookies(cookies);
+    await page.getByRole("button", { name: "Save webhook" }).click();
+    await page.getByRole("dialog", { name: "Signing secret of For the first" }).waitFor();
+    expect((await environment.api.list()).map(({ name }) => name)).toEqual([endpoint.name, "For the first"]);
+    await list.getByText("You are signed in for another organization now.").waitFor({ state: "hidden" });
+  });
+});
+
+describe("a page that the browser translates", () => {
+  /** Does what Chrome's translation does: each text is taken out, and elements stand in its place. */
+  const translate = (page: Page) =>
+    page.evaluate(() => {
+      const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+      const texts: Text[] = [];
+      while (walker.nextNode()) texts.push(walker.currentNode as Text);
+      for (const text of texts.filter(({ data }) => data.trim() !== "")) {
+        const outer = document.createElement("font");
+        const inner = outer.appendChild(document.createElement("font"));
+        inner.textContent = text.data.toUpperCase();
+        text.replaceWith(outer);
+      }
+    });
+  // biome-ignore lint/performance/useDomNodeTextContent: hidden texts do not count, and lines are compared
+  const textOf = (page: Page) => page.locator("main").innerText();
+
+  test("what changes shows its new state, in every part that changes", async () => {
+    const { endpoint } = await webhook();
+    await environment.api.deliver(endpoint.id, "RiskCreated", "{}");
+    const places = ["", "/deliveries", `/webhooks/${endpoint.id}`, `/webhooks/${endpoint.id}/settings`];
+    const pages = await Promise.all(places.map((place) => environment.signIn(place)));
+    const shown = ["Active", "Succeeded", "Active", "Active"];
+    await Promise.all(
+      pages.map((page, index) =>
+        page
+          .getByText(shown[index] ?? "")
+          .first()
+          .waitFor(),
+      ),
+    );
+    for (const page of pages) await translate(page);
+    await environment.api.edit(endpoint.id, { enabled: false, name: "Renamed" });
+    for (const [index, page] of pages.entries()) {
+      const fresh = await environment.signIn(places[index]);
+      await eventually(async () => {
+        const [translated, plain] = [await textOf(page), await textOf(fresh)];
+        expect(withoutTimes(translated)).toEqual(withoutTimes(plain));
+      });
+    }
+  });
+
+  /** What is translated again is in capitals or not, its lines break elsewhere, and times pass. */
+  const withoutTimes = (text: string) =>
+    text
+      .toUpperCase()
+      .replace(/\d+ (S|MIN) AGO|JUST NOW/g, "AGO")
+      .replace(/\s+/g, " ");
+});
+
+describe("unsaved work", () => {
+  /** Leaves the page by a reload that the test dismisses, and tells whether the browser asked. */
+  async function isAsked(page: Page): Promise<boolean> {
+    const asked = new Promise<Dialog>((resolve) => page.once("dialog", resolve));
+    const left = page.reload({ waitUntil: "commit" }).then(
+      () => null,
+      () => null,
+    );
+    const dialog = await Promise.race([asked, left]);
+    await dialog?.dismiss();
+    return dialog !== null;
+  }
+
+  test("settings that were typed stay while one looks at another part, and the browser asks before it leaves", async () => {
+    const { endpoint } = await webhook();
+    const page = await environment.signIn(`/webhooks/${endpoint.id}/settings`);
+    await page.getByLabel("Name").fill("Typed for ten minutes");
+    await page.getByRole("link", { name: "Changes", exact: true }).click();
+    await page.getByText("Created by").first().waitFor();
+    await page.goBack();
+    expect(await page.getByLabel("Name").inputValue()).toBe("Typed for ten minutes");
+    expect(await isAsked(page)).toBe(true);
+    await page.getByRole("button", { name: "Discard changes" }).click();
+    expect(await page.getByLabel("Name").inputValue()).toBe("Billing mirror");
+    expect(await isAsked(page)).toBe(false);
+  });
+
+  test("a new webhook that was typed stays, until it is given up", async () => {
+    const page = await environment.signIn("/webhooks/new");
+    await page.getByLabel("Name").fill("Half finished");
+    await page.getByRole("link", { name: "Webhooks", exact: true }).click();
+    await heading(page, "No webhooks yet").waitFor();
+    expect(await isAsked(page)).toBe(true);
+    await page.getByRole("link", { name: "New webhook" }).first().click();
+    expect(await page.getByLabel("Name").inputValue()).toBe("Half finished");
+    await page.getByRole("link", { name: "Cancel" }).click();
+    await heading(page, "No webhooks yet").waitFor();
+    expect(await isAsked(page)).toBe(false);
+  });
+
+  test("a payload that was typed stays until it is sent", async () => {
+    const { endpoint } = await webhook();
+    const page = await environment.signIn(`/webhooks/${endpoint.id}/manual`);
+    await page.getByLabel("JSON to send").fill('{"typed": true}');
+    await page.getByRole("link", { name: "Deliveries", exact: true }).click();
+    await page.getByText("No deliveries yet").waitFor();
+    await page.goBack();
+    expect(await page.getByLabel("JSON to send").inputValue()).toBe('{"typed": true}');
+    expect(await isAsked(page)).toBe(true);
+    await page.getByRole("button", { name: "Send manual delivery" }).click();
+    await page.getByText("Succeeded: the receiver answered 200.").waitFor();
+    expect(await isAsked(page)).toBe(false);
+  });
+
+  test("§2.3/shown the browser asks before a secret that shows once is thrown away", async () => {
+    const { endpoint } = await webhook();
+    const page = await environment.signIn(`/webhooks/${endpoint.id}/settings`);
+    await page.getByRole("switch", { name: "Replace signing secret" }).click();
+    await page.getByRole("button", { name: "Save webhook" }).click();
+    await page.getByTestId("signing-secret").waitFor();
+    expect(await isAsked(page)).toBe(true);
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    expect(await isAsked(page)).toBe(false);
+  });
+});
+
+describe("an address whose filter the API refuses", () => {
+  test.each([
+    ["/deliveries?from=9999-12-31&to=9999-12-31", /Last day: This must be a time/],
+    ["/deliveries?event=NoSuchEvent", /Event: This must be one of /],
+    ["/events?event=NoSuchEvent", /Event: This must be one of /],
+    ["/webhooks/ID?event=NoSuchEvent", /Event: This must be one of /],
+    ["/webhooks/ID/never-got?event=NoSuchEvent", /Event: This must be one of /],
+  ])("§7/400 %s is answered in words about its filter, and is not asked again", async (place, words) => {
+    const { endpoint } = await webhook();
+    const page = await environment.signIn();
+    let refused = 0;
+    page.on("response", (response) => {
+      if (response.status() === 400) refused += 1;
+    });
+    await page.clock.install();
+    await page.goto(environment.pageUrl + place.replace("ID", endpoint.id));
+    await page.getByText(words).waitFor();
+    await page.getByText("Change or clear the filter.").waitFor();
+    expect(await page.getByText("The page asks again").count()).toBe(0);
+    const before = refused;
+    await page.clock.runFor(60_000);
+    await page.getByText(words).waitFor();
+    expect(refused).toBe(before);
+  });
+
+  test("days in the wrong order mean the time between them", async () => {
+    const { endpoint } = await webhook();
+    await environment.api.deliver(endpoint.id, "RiskCreated", "{}");
+    const page = await environment.signIn("/deliveries?from=2999-01-01&to=2020-01-01");
+    await page.getByRole("link", { name: /^Succeeded, / }).waitFor();
+  });
+});
+
+test("a webhook is found and deleted by its name as one types it, whatever form of Unicode it came in", async () => {
+  await webhook(" Cafe\u0301\u00a0 Zürich ");
+  const [{ name } = { name: "" }] = await environment.api.list();
+  expect(name).toBe("Café Zürich");
+  // As an earlier version may have stored it.
+  await environment.db.database.prisma.webhookEndpoint.updateMany({ data: { name: "Cafe\u0301\u00a0 Zürich" } });
+  const page = await environment.signIn("/search?q=caf%C3%A9%20z%C3%BCrich");
+  await page.getByRole("link", { name: /Caf/ }).first().click();
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("menuitem", { name: "Delete webhook…" }).click();
+  await page.getByRole("dialog").getByRole("textbox").fill("Café Zürich");
+  await page.getByRole("dialog").getByRole("button", { name: "Delete webhook" }).click();
+  await heading(page, "No webhooks yet").waitFor();
+});
