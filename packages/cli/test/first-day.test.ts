@@ -37,7 +37,7 @@ beforeAll(async () => {
   );
 }, STACK_TIMEOUT_MS);
 afterEach(() => void child?.kill("SIGKILL"));
-afterAll(() => taken.close());
+afterAll(() => void taken.close());
 
 async function portOf(server: Server): Promise<number> {
   await once(server.listen(0, "127.0.0.1"), "listening");
