@@ -17,27 +17,28 @@ export interface Outages {
  * Writes two lines for each outage, one at its beginning and one at its end. Failed tries in between are debug lines.
  *
  * @param where fields of each line, for instance the broker's host
+ * @param server as the lines call it
  *
  * @example
  * const outages = logOutages(log, { broker: "rabbitmq.internal:5672" });
  */
-export function logOutages(log: BrokerLog, where: Record<string, unknown> = {}): Outages {
+export function logOutages(log: BrokerLog, where: Record<string, unknown> = {}, server = "broker"): Outages {
   const since = new Map<string, number>();
   return {
     down(what, error) {
       const fields = { ...where, what, reason: error.message };
       if (since.has(what)) {
-        log.debug("broker: still down", fields);
+        log.debug(`${server}: still down`, fields);
         return;
       }
       since.set(what, performance.now());
-      log.warn("broker: down; trying again until it is back", fields);
+      log.warn(`${server}: down; trying again until it is back`, fields);
     },
     up(what) {
       const start = since.get(what);
       if (start === undefined) return;
       since.delete(what);
-      log.info("broker: back", { ...where, what, downMs: Math.round(performance.now() - start) });
+      log.info(`${server}: back`, { ...where, what, downMs: Math.round(performance.now() - start) });
     },
   };
 }

@@ -1,6 +1,7 @@
 import { ConfigError, type Environment, readConfig } from "@herald/common/config/read-config";
 import type { Setting } from "@herald/common/config/settings";
 import { JUDGED_SETTINGS } from "@herald/common/config/unsafe-settings";
+import { heraldVersion } from "@herald/common/telemetry/metrics";
 import { type Command, type CommandContext, EXIT, type RunContext, UsageError } from "./command.ts";
 import { dispatchCommand } from "./dispatch/dispatch-command.ts";
 import { doctorCommand } from "./doctor/doctor-command.ts";
@@ -10,6 +11,7 @@ import { findCommand } from "./find-command.ts";
 import { keysCommand } from "./keys-command.ts";
 import { lagCommand } from "./lag-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
+import { organizationsCommand } from "./organizations-command.ts";
 import { printable } from "./output.ts";
 import { rejectedCommand } from "./rejected/rejected-command.ts";
 import { relayCommand } from "./relay/relay-command.ts";
@@ -25,6 +27,7 @@ const commands: Record<string, Command> = {
   lag: lagCommand,
   rejected: rejectedCommand,
   relay: relayCommand,
+  organizations: organizationsCommand,
   events: eventsCommand,
   dispatch: dispatchCommand,
 };
@@ -33,6 +36,7 @@ const HELP = `herald: what an operator does by hand
 
   herald COMMAND [options]
   herald COMMAND --help
+  herald --version
 
 ${Object.entries(commands)
   .map(([name, { summary }]) => `  ${name.padEnd(13)} ${summary}`)
@@ -65,6 +69,10 @@ export async function herald(args: readonly string[], context: CommandContext): 
   if (name === undefined || isHelp(name)) {
     (name === undefined ? stderr : stdout)(HELP);
     return name === undefined ? EXIT.usage : EXIT.done;
+  }
+  if (name === "--version") {
+    stdout(`${heraldVersion()}\n`);
+    return EXIT.done;
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command) {

@@ -2,8 +2,9 @@ import { secretSettings } from "@herald/common/config/common-settings";
 import { readConfig, readSetting } from "@herald/common/config/read-config";
 import type { Queries, Reads } from "@herald/common/database/queries";
 import { machineClock as ownClock } from "@herald/common/runtime/clock";
-import { KEY_ID, newSealingKeys } from "@herald/common/security/sealing-keys";
+import { KEY_ID, keyMark, newSealingKeys, readSealingKey, sealingKeyOf } from "@herald/common/security/sealing-keys";
 import { type SecretBox, secretBox } from "@herald/common/security/secret-box";
+import { livingProcesses, SILENT_SECONDS } from "@herald/common/service/processes";
 import { action, type Command, positiveInteger, UsageError } from "./command.ts";
 import { withDatabase } from "./connections.ts";
 
@@ -34,11 +35,12 @@ const rotate = action({
     const { SECRET_KEYS } = readConfig(secretSettings, context.environment);
     const box = readSetting("SECRET_KEYS", () => secretBox(SECRET_KEYS));
     const { stdout, progress } = context;
-    const { endpoints, resealed, overtaken, unreadable } = await withDatabase(context, (queries) =>
-      rotateKeys(queries, box, options, (soFar) =>
+    const { endpoints, resealed, overtaken, unreadable } = await withDatabase(context, async (queries) => {
+      await assertDispatchersOpen(queries, SECRET_KEYS);
+      return await rotateKeys(queries, box, options, (soFar) =>
         progress(`${soFar.endpoints} endpoints, ${soFar.resealed} secrets sealed`),
-      ),
-    );
+      );
+    });
     stdout(`${resealed} of ${endpoints} secrets ${options.dryRun ? "would be" : "were"} sealed again.\n`);
     if (unreadable.length > 0) {
       const shown = unreadable
@@ -67,8 +69,8 @@ export const keysCommand: Command = {
            SECRET_KEYS          private, it opens: for dispatchers, herald keys rotate and herald doctor. Keep a copy elsewhere:
                                 without it no signing secret can be opened, and the admins have to replace them all
            SECRET_SEALING_KEY   public, it seals and can't open: for the management API. It is no secret
-  rotate   seals every signing secret to the newest key of SECRET_KEYS. It fails where one can't be opened: it names those,
-           and seals the others all the same
+  rotate   seals every signing secret to the newest key of SECRET_KEYS. It refuses if a dispatcher at work lacks that key. It fails
+           if a secret can't be opened: it names those, and seals the others all the same
 
   --id ID         how each secret names the pair that it is sealed to: 1 to 32 letters, digits, "-" or "_"; today's date where
                   it is not given. It must stay with the pair, and no other pair may have it
@@ -89,6 +91,21 @@ services, and after an interruption it may run again. To replace a pair of keys:
 interface SealedSecret {
   endpointId: string;
   sealedSecret: string;
+}
+
+/** @throws if a dispatcher at work can't open what the rotation would seal: nothing would be sent any more */
+async function assertDispatchersOpen(reads: Reads, secretKeys: string): Promise<void> {
+  const newest = keyMark(readSealingKey(sealingKeyOf(secretKeys)));
+  const lacking = (await livingProcesses(reads))
+    .filter(
+      ({ facts: { SECRET_KEYS } }) => typeof SECRET_KEYS === "string" && !SECRET_KEYS.split(", ").includes(newest),
+    )
+    .map(({ service, name }) => `${service} ${name}`);
+  if (lacking.length === 0) return;
+  throw new Error(
+    `Nothing was changed. SECRET_KEYS of ${lacking.join(", ")} lacks the key ${newest}, so nothing could be sent. Give it the SECRET_KEYS of ` +
+      `this command, and run this again ${SILENT_SECONDS} seconds later.`,
+  );
 }
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";

@@ -1,5 +1,8 @@
+import { randomUUID } from "node:crypto";
+import { secretSettings } from "@herald/common/config/common-settings";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
+import { factsOf } from "@herald/common/service/processes";
 import { insertEndpoint } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
@@ -82,6 +85,24 @@ test("a secret that is replaced during a key rotation stays replaced", async () 
   expect(result).toMatchObject({ endpoints: 2, resealed: 1, overtaken: 1 });
   expect(await sealedOf(endpoint.id)).toBe(replaced);
   expect(ringBox.isSealedWithNewest(await sealedOf(other.id))).toBe(true);
+});
+
+test("a key rotation refuses while a dispatcher at work lacks the newest key, and names it", async () => {
+  const { id, sealedSecret } = await endpointWithSecret("s");
+  const dispatcher = { service: "dispatcher", name: "vm:1", facts: factsOf(secretSettings, { SECRET_KEYS: OLD }) };
+  const { prisma } = db.database;
+  await prisma.process.create({ data: { id: randomUUID(), ...dispatcher, saidAt: new Date() } });
+  for (const args of [[], ["--dry-run"]]) {
+    const { code, stderr } = await run(args);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/SECRET_KEYS of dispatcher vm:1 lacks the key new \(/)]);
+  }
+  expect(await sealedOf(id)).toBe(sealedSecret);
+  // It has ended, or has the keys of the rotation.
+  await prisma.process.updateMany({ data: { saidAt: new Date(Date.now() - 60_000) } });
+  const facts = factsOf(secretSettings, ring);
+  await prisma.process.create({ data: { id: randomUUID(), ...dispatcher, facts, saidAt: new Date() } });
+  expect((await run([])).code).toBe(0);
+  await prisma.process.deleteMany();
 });
 
 test("an interrupted key rotation is finished by the next one", async () => {

@@ -20,6 +20,10 @@ if (process.argv.slice(2).some((argument) => argument === "--help" || argument =
   if (mayBuild) build();
   // The bench is no part of the build.
   if (source.startsWith("lab/")) run("pnpm", ["exec", "tsc", "-b", "lab"]);
+  // The herald command is for the Herald that runs here, unless its caller's environment says otherwise.
+  const runFile = join(process.env.HERALD_LOCAL_FOLDER || join(root, ".local"), "run.json");
+  if (source === "packages/cli/src/main" && existsSync(runFile))
+    process.env = { ...JSON.parse(readFileSync(runFile, "utf8")).settings, ...process.env };
   if (existsSync(built)) {
     // As if the command had been started itself.
     process.argv[1] = built;

@@ -1,5 +1,5 @@
 import { relayMetrics } from "@herald/cli/relay/start-relay-service";
-import { exportConnections } from "@herald/common/service/open-process";
+import { exportConnections, exportMemoryLimit } from "@herald/common/service/open-process";
 import { exportDifferences } from "@herald/common/service/processes";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { exportDependencies } from "@herald/common/telemetry/operations-server";
@@ -46,6 +46,7 @@ export function heraldMetrics(): ExportedMetric[] {
     if (service !== "relay") {
       exportConnections(registry, { broker: unread, database: unread });
       exportDifferences(registry);
+      exportMemoryLimit(registry);
     }
     register(registry);
     // prom-client's metrics have their label names and a type in words; its types don't say so.
@@ -88,7 +89,8 @@ No label has values that grow with customers, events or receivers: logs name end
   collection).
 - \`herald serve\` exports the metrics of all three services, each with the label of its service, and the figures of the process once, with \`service="serve"\`.
 
-Alerts and dashboard group by \`namespace\`: a scrape in Kubernetes adds that label. If several Heralds outside Kubernetes share a Prometheus, add it in the scrape configuration.
+Alerts speak of one Herald, which is a \`namespace\`, a label that a scrape in Kubernetes adds, and a \`job\`: have all processes of a Herald in one job, and each Herald in another one.
+The dashboard groups by \`namespace\`: if several Heralds outside Kubernetes share a Prometheus, add it in the scrape configuration.
 
 \`pnpm run docs\` writes this table from the services' metrics.
 `;

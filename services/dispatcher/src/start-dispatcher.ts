@@ -42,7 +42,7 @@ export async function startDispatcher(
   const service = await open("dispatcher", config, {
     clock: steered,
     facts: factsOf(dispatcherSettings, config),
-    conditions: { shards: () => shards.hasBegun(), network: () => !outage.isOn() },
+    conditions: { shards: () => shards.isHeard(), network: () => !outage.isOn() },
   });
   const { broker, clock, log, tracing, id } = service;
   const { queries } = service.database;

@@ -85,6 +85,13 @@ export function exportLag(
     (lag) => lag.oldestTransactionSeconds,
   );
 
+  ofLag(
+    "herald_database_connections",
+    "PostgreSQL's connections, of all its databases: those that are used, and how many there may be.",
+    ({ connectionsUsed, connectionsAllowed }) => ({ used: connectionsUsed, allowed: connectionsAllowed }),
+    "state",
+  );
+
   function secondsSince(time: Date | null): number {
     return time === null ? 0 : Math.max(0, (clock.now().getTime() - time.getTime()) / 1_000);
   }

@@ -104,6 +104,8 @@ test("the metrics show what is due and since when, what waits, and what waits wi
     'herald_catch_ups_due{kind="awaited"}': 1,
     'herald_catch_ups_due{kind="guard"}': 0,
     herald_partitions_ahead: 0,
+    'herald_database_connections{state="used"}': expect.any(Number),
+    'herald_database_connections{state="allowed"}': expect.any(Number),
     ...Object.fromEntries(
       ["inbox", "rejected"].flatMap((queue) => [
         [`herald_queue_messages{queue="${queue}"}`, 0],
@@ -182,7 +184,7 @@ test("metrics that can't be read are absent, and the others are there", async ()
     const withoutDatabase = await scrape(away.queries, place.url);
     expect(Object.keys(withoutDatabase)).toHaveLength(4);
     const withoutBroker = await scrape(db.database.queries, "amqp://127.0.0.1:1");
-    expect(Object.keys(withoutBroker)).toHaveLength(20);
+    expect(Object.keys(withoutBroker)).toHaveLength(22);
   } finally {
     await away.close();
   }

@@ -1,12 +1,12 @@
 import { generateKeyPairSync } from "node:crypto";
+import { migrationsFault } from "@herald/common/database/applied-migrations";
 import { expect, test } from "@jest/globals";
 import pg from "pg";
 import { brokerFinding, probeFinding } from "./broker.ts";
-import { type Finding, report } from "./finding.ts";
+import { type Finding, fault, report } from "./finding.ts";
 import { keysFinding } from "./outside.ts";
 import { commit, type DatabaseSubject, partitions, server } from "./postgres.ts";
 import { nameOf, rightsOf } from "./rights.ts";
-import { migrationsFinding } from "./schema.ts";
 
 // Here is what no test can make on every machine: other versions, other clocks, servers that fall silent. The rest is in test/doctor.
 
@@ -20,6 +20,10 @@ const migrations = [
   { name: "1_init", checksum: "a" },
   { name: "2_more", checksum: "b" },
 ];
+function migrationsFinding(...of: Parameters<typeof migrationsFault>): Finding | undefined {
+  const found = migrationsFault(...of);
+  return found && fault(found.what, found.remedy);
+}
 const applied = migrations.map((migration) => ({ ...migration, finished: true }));
 const jwkOf = (bits: number) => generateKeyPairSync("rsa", { modulusLength: bits }).publicKey.export({ format: "jwk" });
 const keys = (all: unknown, status = 200) =>
@@ -37,7 +41,7 @@ test.each<[string, Finding | undefined, RegExp]>([
   [
     "no migration",
     migrationsFinding(migrations, []),
-    /^fault: 2 of 2 migrations missing: 1_init, 2_more.*herald migrate/,
+    /^fault: The database lacks 2 of 2 migrations: 1_init, 2_more.*herald migrate/,
   ],
   [
     "a migration with another text",

@@ -1,17 +1,9 @@
+import { appliedMigrations, migrationsFault } from "@herald/common/database/applied-migrations";
 import type { Session } from "@herald/common/database/client";
-import { sqlStateOf } from "@herald/common/database/errors";
 import { type Migration, migrationsFolder, readMigrations } from "@herald/common/database/migrations-folder";
 import { plural } from "../output.ts";
 import { type Check, type Finding, fault, ok, skipped } from "./finding.ts";
 import type { DatabaseSubject } from "./postgres.ts";
-
-interface AppliedMigration {
-  name: string;
-  checksum: string;
-  finished: boolean;
-}
-
-const UNDEFINED_TABLE = "42P01";
 
 export const schema: Check<DatabaseSubject> = {
   name: "schema",
@@ -19,50 +11,17 @@ export const schema: Check<DatabaseSubject> = {
     const [path] = await session.query<{ first: string | null }>("select current_schema() as first");
     // PostgreSQL names what it does not find by itself otherwise.
     if (path?.first !== "public") return skipped("The user's search_path leads elsewhere.");
-    const applied = await session
-      .query<AppliedMigration>(
-        `select migration_name as name, checksum, finished_at is not null as finished
-         from public._prisma_migrations where rolled_back_at is null`,
-      )
-      .catch((error: unknown) => {
-        if (sqlStateOf(error) === UNDEFINED_TABLE) return [];
-        throw error;
-      });
+    const applied = await appliedMigrations({
+      $queryRaw: async <T>([sql = ""]: readonly string[]) => (await session.query(sql)) as T,
+    });
     const migrations = readMigrations(migrationsFolder());
-    const problem = migrationsFinding(migrations, applied);
-    if (problem) return problem;
+    const problem = migrationsFault(migrations, applied);
+    if (problem) return fault(problem.what, problem.remedy);
     const newer = applied.length - migrations.length;
     if (newer > 0) return ok(`Up to date, and ${plural(newer, "migration")} newer than this Herald.`);
     return await changesOf(session, migrations);
   },
 };
-
-export function migrationsFinding(
-  migrations: readonly { name: string; checksum: string }[],
-  applied: readonly AppliedMigration[],
-): Finding | undefined {
-  const cutOff = applied.find(({ finished }) => !finished);
-  if (cutOff) {
-    return fault(
-      `Migration ${cutOff.name} failed, or was cut off.`,
-      "Run herald migrate: it says what may be left of it, and how to go on.",
-    );
-  }
-  const known = new Map(applied.map(({ name, checksum }) => [name, checksum]));
-  const missing = migrations.filter(({ name }) => !known.has(name));
-  if (missing.length > 0) {
-    return fault(
-      `${missing.length} of ${plural(migrations.length, "migration")} missing: ${missing.map(({ name }) => name).join(", ")}.`,
-      "Run `herald migrate` as the owner of the tables, before the services start.",
-    );
-  }
-  const changed = migrations.find(({ name, checksum }) => known.get(name) !== checksum);
-  if (!changed) return undefined;
-  return fault(
-    `Migration ${changed.name} was applied with another text than this Herald's.`,
-    "Run the Herald that this database was migrated by; its migrations may not be edited.",
-  );
-}
 
 /** The objects that the migrations make, by their text: the statement of each index, the body of each function. */
 function madeBy(migrations: readonly Migration[]) {

@@ -3,7 +3,6 @@ import {
   type BrokerScope,
   type Consumer,
   type ConsumerOptions,
-  logOutages,
   maintainChannel,
   openBrokerScope,
   type Publisher,
@@ -15,8 +14,11 @@ import {
   startSender,
 } from "@herald/amqp";
 import type { Channel } from "amqplib";
+import type { ConfigError } from "../config/read-config.ts";
+import { BROKER } from "../security/connection-fault.ts";
+import { outagesInWords } from "../service/outages.ts";
 import { startReplier, startRequester } from "./requester.ts";
-import { assertTls, outagesInWords } from "./tls.ts";
+import { assertTls } from "./tls.ts";
 import { declareOwnerQueue, declareTopology, names, ownerQueueOf, type Side } from "./topology.ts";
 
 /**
@@ -73,6 +75,8 @@ export interface BrokerOptions {
   /** The name of the process in the broker's list of connections: "herald-publisher". */
   name: string;
   log: BrokerLog;
+  /** Called if the broker has refused the user or the virtual host since the start. */
+  onRefused?: (error: ConfigError) => void;
   /** How long the broker may take to answer that a connection or a channel is closed; 2 s if absent. */
   closeTimeoutMs?: number;
   /** How often to ask whether the broker takes messages; 10 s if absent. */
@@ -91,9 +95,10 @@ export type Broker = ReturnType<typeof connectBroker>;
  * @throws if the URL is not an AMQP URL, or asks for no TLS although there is a `ca`
  */
 export function connectBroker(brokerOptions: BrokerOptions) {
-  const { url, namespace, side, name, log, probeMs = PROBE_MS, ...others } = brokerOptions;
+  const { url, namespace, side, name, log, onRefused, probeMs = PROBE_MS, ...others } = brokerOptions;
   assertTls(url, others.ca);
-  const outages = outagesInWords(logOutages(log, { broker: URL.canParse(url) ? new URL(url).host : undefined }), url);
+  const end = onRefused ?? ((error: Error) => log.error(error.message));
+  const outages = outagesInWords(log, BROKER, { url, end });
   const declare = (channel: Channel) => declareTopology(channel, namespace, side);
   // A connection to publish has nothing else, since a broker that is short of memory or disk stops reading from it: acknowledgements, which free
   // the broker's memory, must not wait behind the messages.

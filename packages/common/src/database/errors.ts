@@ -123,9 +123,9 @@ export function isDatabaseOutage(error: unknown): boolean {
   };
   if (error instanceof TimeUnknownError) return true;
   if (OUTAGE_CODES.has(code) || OUTAGE_KINDS.has(meta?.driverAdapterError?.cause?.kind)) return true;
-  // SQLSTATE classes: connection exception, insufficient resources, operator intervention (57014 is a statement's timeout).
+  // SQLSTATE classes: connection exception, no such user, no such database, insufficient resources, operator intervention (57014 is a statement's timeout).
   const state = sqlStateOf(error) ?? "";
-  if (/^(08|53|57)/.test(state) || state === READ_ONLY || isPartitionMissing(error)) return true;
+  if (/^(08|28|3D|53|57)/.test(state) || state === READ_ONLY || isPartitionMissing(error)) return true;
   if (OUTAGE_ERRNOS.has(code) || isTlsFault(error)) return true;
   return typeof message === "string" && OUTAGE_MESSAGE.test(message);
 }

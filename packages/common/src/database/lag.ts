@@ -43,6 +43,10 @@ export interface Lag extends Dispatching {
    * the rights of `pg_read_all_stats` sees its own transactions only.
    */
   oldestTransactionSeconds: number;
+  /** Connections to PostgreSQL, of all databases. */
+  connectionsUsed: number;
+  /** How many connections users without special rights may have together. */
+  connectionsAllowed: number;
 }
 
 /** No count goes further: to count a backlog of millions would burden a database that is busy with it. */
@@ -143,7 +147,9 @@ export async function readLag(
         where datname = current_database()
           and (backend_xmin is not null or backend_xid is not null)
           and pid <> pg_backend_pid()
-      )::int as "oldestTransactionSeconds"
+      )::int as "oldestTransactionSeconds",
+      (select sum(numbackends) from pg_stat_database)::int as "connectionsUsed",
+      current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as "connectionsAllowed"
     from (
       select
         coalesce(sum(least(due, allowed)) filter (where not is_paused), 0)::int as "dueForHerald",

@@ -10,6 +10,7 @@ import { STATEMENT_TIMEOUT_MS } from "./database-defaults.ts";
 import { isStatementLost } from "./errors.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { boundedReads, directQueries } from "./queries.ts";
+import { statementFailures } from "./statement-failures.ts";
 
 export interface DatabaseOptions {
   /** PEM certificates of the authorities that the server's certificate may come from; with them TLS is required and checked. */
@@ -74,8 +75,8 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
     application_name: options.applicationName ?? "herald",
   };
   const pool = new pg.Pool({ ...settings, max: options.poolSize ?? 10 });
-  // Opened with the first ping, and closed when none came for ten seconds.
-  const pingPool = new pg.Pool({ ...settings, max: 1, query_timeout: PING_TIMEOUT_MS });
+  // Opened with the first ping, and closed when none came for ten seconds. The second connection is for the time while a commit hangs.
+  const pingPool = new pg.Pool({ ...settings, max: 2, query_timeout: PING_TIMEOUT_MS });
   const connectionLost = (error: Error) => options.onConnectionLost?.(error);
   pool.on("error", connectionLost);
   pool.on("connect", (client) => {
@@ -88,6 +89,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
   pingPool.on("error", connectionLost);
   const clock = createDatabaseClock();
   const ping = atMostEach(PING_MS, async () => clock.update(await readTime(pingPool, clock)));
+  const failures = statementFailures();
   const statementName = preparesStatements(url) ? preparedStatementNames() : () => "";
   const prisma = new PrismaClient({
     adapter: new PrismaPg(pool, {
@@ -99,7 +101,11 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
     /** For everything but the hot statements. Its first query takes memory and CPU, so a process may leave it unused. */
     prisma,
     /** For the hot statements, directly to PostgreSQL over the same connections. */
-    queries: directQueries(pool, statementName),
+    queries: directQueries(pool, statementName, failures.watch),
+    /** For how long PostgreSQL has not carried out a statement of `queries`, in seconds: see {@link statementFailures}. */
+    failingSeconds: failures.seconds,
+    /** For readiness: over the connection of `ping`, so that it doesn't wait for the work. */
+    probes: directQueries(pingPool, () => ""),
     /** Reads over the same connections. PostgreSQL ends a read after the given number of milliseconds (57014). */
     readsWithin: (timeoutMs: number) => boundedReads(pool, statementName, timeoutMs),
     /** PostgreSQL's time, from its answers to `ping`. */

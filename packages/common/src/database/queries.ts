@@ -1,5 +1,6 @@
 import pg from "pg";
 import { Prisma } from "./generated/client.ts";
+import type { StatementFailures } from "./statement-failures.ts";
 
 /**
  * The client that runs a statement of `sql/`: Prisma's client has these two, and so has {@link directQueries}. Placeholders are
@@ -19,11 +20,16 @@ export type Reads = Pick<Queries, "$queryRaw">;
  * Statements directly to PostgreSQL. Prisma's raw queries take the same text and return the same rows, but write every value
  * as JSON for Prisma's query compiler first, which a process without other queries does not need at all: see docs/adr/README.md (13).
  */
-export function directQueries(pool: pg.Pool, statementName: (text: string) => string): Queries {
+export function directQueries(
+  pool: pg.Pool,
+  statementName: (text: string) => string,
+  watch: StatementFailures["watch"] = (_, run) => run(),
+): Queries {
   async function run(strings: TemplateStringsArray, values: unknown[]): Promise<pg.QueryResult> {
     const statement = Prisma.sql(strings, ...values);
     const { text } = statement;
-    return await pool.query({ name: statementName(text), text, values: statement.values, types: TYPES });
+    const { values: parameters } = statement;
+    return await watch(text, () => pool.query({ name: statementName(text), text, values: parameters, types: TYPES }));
   }
   return {
     $queryRaw: async <T>(strings: TemplateStringsArray, ...values: unknown[]) => (await run(strings, values)).rows as T,

@@ -1,11 +1,38 @@
 import { createServer, type RequestListener, type Server, type ServerOptions } from "node:http";
-import type { Socket } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { ConfigError } from "../config/read-config.ts";
 
 /** Requests of one connection that may be under way. Browsers and proxies have one; Node would begin each of a thousand that come together. */
 const MOST_PIPELINED = 16;
 
 /** An answer that makes no progress for this time ends with its connection. A client may read as slowly as it likes. */
 const STALL_MS = 60_000;
+
+/** Why this machine lets no server listen, by Node's code. */
+const REFUSED: Readonly<Record<string, (at: { setting: string; port: number; host: string }) => string>> = {
+  EADDRINUSE: ({ setting, port }) =>
+    `${setting} is ${port}, where another program listens. End that one, or choose another port.`,
+  EACCES: ({ setting, port }) => `${setting} is ${port}, where this user may not listen. Choose a port from 1024 on.`,
+  EADDRNOTAVAIL: ({ host }) => `HTTP_HOST is ${host}, which is no address of this machine.`,
+  ENOTFOUND: ({ host }) => `HTTP_HOST is ${host}, a name that is not known here.`,
+};
+
+/**
+ * Has a server listen, and returns its port.
+ *
+ * @param at.setting the setting that names the port
+ * @throws ConfigError if the port or the address can't be used
+ */
+export async function listen(server: Server, at: { setting: string; port: number; host: string }): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const words = REFUSED[error.code ?? ""];
+      reject(words ? new ConfigError([words(at)]) : error);
+    });
+    server.listen(at.port, at.host, resolve);
+  });
+  return (server.address() as AddressInfo).port;
+}
 
 export interface Bounds {
   /** Open connections. Without a limit, the process would run out of open files. */

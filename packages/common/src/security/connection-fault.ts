@@ -145,6 +145,13 @@ export function isTlsFault(error: unknown): boolean {
   return TLS.some(([pattern]) => pattern.test(said(error)));
 }
 
+/**
+ * Whether a server refuses the user, or has no such database or virtual host. amqplib does not pass on why a virtual host is refused.
+ */
+export function isRefused(error: unknown): boolean {
+  return /^(28P01|28000|3D000) |Handshake.*ACCESS[-_]REFUSED|Expected ConnectionOpenOk/.test(said(error));
+}
+
 /** Why a server takes no connection, and what to do. @param url where it is: its credentials are not shown */
 export function explain(error: unknown, server: Server, url: string): Explanation {
   const words = said(error);

@@ -34,7 +34,7 @@ const LEAST_MANUAL_DELIVERIES = 50;
  *
  * @throws ConfigError if the process has less memory than it needs, or less than MEMORY_MIB
  */
-export function memoryBounds(config: Config<typeof memorySettings>, machine: MachineMemory = thisMachine()) {
+export function memoryBounds(config: Config<typeof memorySettings>, machine?: MachineMemory) {
   const room = memoryBytes(config, machine) - BASE_BYTES;
   // Three eighths: most of what a dispatcher has in flight is connections.
   const inFlight = Math.floor((room * 3) / 8 / ATTEMPT_BYTES);
@@ -52,7 +52,11 @@ export function memoryBounds(config: Config<typeof memorySettings>, machine: Mac
   };
 }
 
-function memoryBytes({ MEMORY_MIB }: Config<typeof memorySettings>, machine: MachineMemory): number {
+/** The memory that a process may take. @throws ConfigError as {@link memoryBounds} */
+export function memoryBytes(
+  { MEMORY_MIB }: Config<typeof memorySettings>,
+  machine: MachineMemory = thisMachine(),
+): number {
   const { limitBytes, totalBytes } = machine;
   const least = memorySettings.MEMORY_MIB.minimum;
   const given =

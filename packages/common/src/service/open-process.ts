@@ -6,15 +6,19 @@ import type { Side } from "../broker/topology.ts";
 import type { serviceSettings } from "../config/common-settings.ts";
 import { ConfigError } from "../config/read-config.ts";
 import type { Config } from "../config/settings.ts";
+import { assertMigrated } from "../database/applied-migrations.ts";
 import { type Database, KEEP_STATEMENTS, openDatabase } from "../database/open-database.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { repeat } from "../runtime/repeat.ts";
+import { atMostEach, type Repetition, repeat } from "../runtime/repeat.ts";
+import { POSTGRES } from "../security/connection-fault.ts";
 import { readCaFile } from "../security/server-certificate.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
 import { type OperationsOptions, type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
 import type { TelemetrySource, Tracing } from "../telemetry/tracing.ts";
-import { type Facts, sayFacts } from "./processes.ts";
+import { memoryBytes } from "./memory.ts";
+import { outagesInWords, quietWhileAway } from "./outages.ts";
+import { assertCommits, type Facts, sayFacts } from "./processes.ts";
 
 export type ServiceConfig = Config<typeof serviceSettings>;
 
@@ -72,18 +76,27 @@ export interface StartOptions<Tuning = object> {
  */
 const TIME_INTERVAL_MS = 1_000;
 
+/** How often a process commits to show that it is ready, at most. */
+const COMMIT_INTERVAL_MS = 1_000;
+
+/** A process whose statements have failed for this time is not ready. */
+const FAILING_SECONDS = 10;
+
 /**
  * Opens what the services of a process need: connections, telemetry and the operations port. Neither PostgreSQL nor RabbitMQ need be there
  * yet: until they are, /readyz says so. Logs, metrics and the servers' lists of connections call a process by its service, and one with several
  * "serve"; of these, each has a log, traces and metrics under its own name, and /readyz shows each, which is false until it has started.
  *
- * @throws ConfigError if a file of certificate authorities can't be used
+ * @throws ConfigError if a file of certificate authorities, the operations port or the database's tables can't be used
  */
 export async function openProcess(services: readonly Side[], config: ServiceConfig) {
   const [first] = services;
   const alone = services.length === 1 ? first : undefined;
   const name = alone ?? "serve";
-  const log = createLog({ service: name, level: config.LOG_LEVEL });
+  let isAway = false;
+  const ofPostgres = { isAway: () => isAway, ping: () => database.ping() };
+  const createOwnLog = (service: string) => quietWhileAway(createLog({ service, level: config.LOG_LEVEL }), ofPostgres);
+  const log = createOwnLog(name);
   const databaseCa = readCaFile("DATABASE_CA_FILE", config.DATABASE_CA_FILE);
   const brokerCa = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
   const database = openDatabase(config.DATABASE_URL, {
@@ -101,17 +114,48 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
     ...(alone && { side: alone }),
     name: `herald-${name}`,
     log,
+    onRefused: endProcess,
   });
-  // Said at the start, since a service with nothing to do would not say why it is not ready.
-  const asked = database.ping().catch((error) => log.warn("PostgreSQL can't be used yet", { error }));
-  // Readiness says when it does not answer.
-  const asking = repeat(database.ping, { intervalMs: TIME_INTERVAL_MS, onFailure: () => {} });
+  const outages = outagesInWords(log, POSTGRES, { url: config.DATABASE_URL, end: endProcess });
+  let areTablesKnown = false;
+  async function ask(): Promise<void> {
+    try {
+      await database.ping();
+      isAway = false;
+    } catch (error) {
+      isAway = true;
+      outages.down(`herald-${name}`, error as Error);
+      return;
+    }
+    outages.up(`herald-${name}`);
+    if (!areTablesKnown) await assertMigrated(database.queries);
+    areTablesKnown = true;
+  }
+  /** The services' rows in the table of processes. */
+  const ids: string[] = [];
+  let committing: Promise<void> | undefined;
+  /** One commit at once: while they hang, each would keep a connection. */
+  const commit = atMostEach(COMMIT_INTERVAL_MS, () => {
+    committing ??= assertCommits(database.probes, ids).finally(() => {
+      committing = undefined;
+    });
+    return committing;
+  });
+  /** A full disk takes a commit that needs no room. The management API goes on reading then. */
+  async function takesWrites(): Promise<boolean> {
+    await (ids.length > 0 ? commit() : database.ping());
+    return alone === "management-api" || database.failingSeconds() < FAILING_SECONDS;
+  }
+  // Its failure is awaited below.
+  const asked = ask();
+  asked.catch(() => {});
 
   const ofProcess = createRegistry(name);
   const registries = new Map(
     services.map((service) => [service, alone ? ofProcess : createRegistry(service, { ofProcess: false })]),
   );
   for (const registry of registries.values()) exportConnections(registry, { broker, database });
+  exportMemoryLimit(ofProcess).set(memoryBytes(config));
   const localOwners: LocalOwners = new Map();
   const started = new Set<string>();
   const conditions: ReadinessChecks = alone
@@ -122,19 +166,29 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
     host: config.HTTP_HOST,
     port: config.OPERATIONS_PORT,
     registries: [...new Set([ofProcess, ...registries.values()])],
-    checks: { database: () => database.ping().then(() => true), broker: () => broker.isReady() },
+    checks: { database: takesWrites, broker: () => broker.isReady() },
     conditions,
     worksWithout,
   });
-  await asked;
+  let asking: Repetition | undefined;
 
   /** Closes what services share, the operations port last. The services must have been closed before. */
   async function close(): Promise<void> {
     await broker.close();
-    await asking.stop();
+    await asking?.stop();
     await database.close();
     await operations.close();
   }
+
+  await asked.catch(async (error) => {
+    if (!(error instanceof ConfigError)) return;
+    await close();
+    throw error;
+  });
+  asking = repeat(ask, {
+    intervalMs: TIME_INTERVAL_MS,
+    onFailure: (error) => error instanceof ConfigError && endProcess(error),
+  });
 
   return {
     log,
@@ -154,7 +208,8 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
       }
       Object.assign(conditions, readiness.conditions);
       const id = randomUUID();
-      const ownLog = alone ? log : createLog({ service, level: config.LOG_LEVEL });
+      ids.push(id);
+      const ownLog = alone ? log : createOwnLog(service);
       const ownBroker = partOfBroker(broker);
       const tracing = await startTracing({ service, id, config: ownConfig, log: ownLog });
       const saying = sayFacts({ queries: database.queries, log: ownLog, registry }, { id, service, facts });
@@ -189,7 +244,7 @@ async function startTracing(source: TelemetrySource): Promise<Tracing | undefine
 /** Shows in the metrics whether RabbitMQ takes messages, and how wrong the machine's clock is. */
 export function exportConnections(
   registry: Registry,
-  { broker, database }: { broker: Pick<Broker, "isBlocked">; database: Pick<Database, "clock"> },
+  { broker, database }: { broker: Pick<Broker, "isBlocked">; database: Pick<Database, "clock" | "failingSeconds"> },
 ): void {
   new Gauge({
     name: "herald_broker_blocked",
@@ -197,6 +252,14 @@ export function exportConnections(
     registers: [registry],
     collect() {
       this.set(Number(broker.isBlocked()));
+    },
+  });
+  new Gauge({
+    name: "herald_database_failing_seconds",
+    help: "Seconds for which PostgreSQL has not carried out a statement that the process repeats: no room, no right, read-only, or a commit that does not end. 0 if it carries out all.",
+    registers: [registry],
+    collect() {
+      this.set(database.failingSeconds());
     },
   });
   new Gauge({
@@ -212,12 +275,24 @@ export function exportConnections(
   });
 }
 
-/** Statements fail at random from now on, and no later try helps: the process ends, and says what an operator has to change. */
+export function exportMemoryLimit(registry: Registry): Gauge {
+  return new Gauge({
+    name: "herald_memory_limit_bytes",
+    help: "The memory that the process may take: MEMORY_MIB, or what it has without.",
+    registers: [registry],
+  });
+}
+
+/** Statements fail at random from now on, and no later try helps. */
 function endForPooler(): void {
-  // The rejection is not handled, so that it ends the process whatever part of it ran the statement.
-  void Promise.reject(
+  endProcess(
     new ConfigError([
       `DATABASE_URL leads to a pooler of transactions, which loses prepared statements. ${KEEP_STATEMENTS}`,
     ]),
   );
+}
+
+/** Ends the process, and shows an operator what to change: the rejection is not handled, so that it ends the process whatever part of it runs. */
+function endProcess(error: ConfigError): void {
+  void Promise.reject(error);
 }

@@ -5,7 +5,7 @@ import { Gauge, type Registry } from "prom-client";
 import { catalogueMark, readCatalogue } from "../config/event-types.ts";
 import { readSetting } from "../config/read-config.ts";
 import type { Settings } from "../config/settings.ts";
-import type { Queries } from "../database/queries.ts";
+import type { Queries, Reads } from "../database/queries.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { keyMark, readSealingKey, readSecretKeys } from "../security/sealing-keys.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -162,6 +162,25 @@ async function writeFacts(queries: Queries, { id, service, name, facts }: Proces
     )
     select id, service, name, facts from process
     where id <> ${id}::uuid and said_at > now() - ${SILENT_SECONDS}::int * interval '1 second'`;
+}
+
+/** The services at work. Locks nothing. Reads the whole table, a row for each process. */
+export async function livingProcesses(reads: Reads): Promise<Process[]> {
+  return await reads.$queryRaw<Process[]>`
+    select id, service, name, facts from process where said_at > now() - ${SILENT_SECONDS}::int * interval '1 second'`;
+}
+
+/**
+ * Writes own rows again, which shows that a commit works: PostgreSQL takes changes, and its disk and standbys confirm them.
+ *
+ * Locks them. Walks process_pkey.
+ *
+ * @throws also if none of them is there yet, or is any more
+ */
+export async function assertCommits(queries: Queries, ids: readonly string[]): Promise<void> {
+  const written = await queries.$executeRaw`
+    update process set said_at = now() where id = any (${ids}::uuid[]) and said_at is not null`;
+  if (written === 0) throw new Error("No own row is in the table of processes.");
 }
 
 /** Says that a process has ended. Dispatchers' heartbeats delete its row. Locks it, and walks process_pkey. */

@@ -44,7 +44,8 @@ export async function runService(name: string, start: () => Promise<Omit<Service
       process.stderr.write(`${name} ${service ? "ends" : "can't start"}. ${error.message}\n`);
       process.exit(CONFIG_EXIT_CODE);
     }
-    if (service) service.log.error("the service failed and ends", { error });
+    // As a cause it is written at once, also if PostgreSQL is away.
+    if (service) service.log.error("the service failed and ends", { cause: error });
     else process.stderr.write(`${name} can't start: ${error instanceof Error ? error.stack : String(error)}\n`);
     process.exit(1);
   }

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Gauge, Registry } from "prom-client";
-import { createBoundedServer } from "../runtime/bounded-server.ts";
+import { createBoundedServer, listen } from "../runtime/bounded-server.ts";
 
 /** Orchestrators, monitoring and a few people ask. */
 const MAX_CONNECTIONS = 100;
@@ -54,12 +53,9 @@ export async function startOperationsServer(options: OperationsOptions) {
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     }
   }
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(options.port, options.host, resolve);
-  });
+  const port = await listen(server, { ...options, setting: "OPERATIONS_PORT" });
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     close: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());
@@ -72,7 +68,7 @@ export async function startOperationsServer(options: OperationsOptions) {
 export function exportDependencies(registry: Registry, checks: ReadinessChecks): void {
   new Gauge({
     name: "herald_dependency_up",
-    help: "1 if the process can use PostgreSQL or RabbitMQ right now, 0 if it can't.",
+    help: "1 if the process can use PostgreSQL, which includes a commit, or RabbitMQ right now, 0 if it can't.",
     labelNames: ["dependency"],
     registers: [registry],
     async collect() {

@@ -11,19 +11,27 @@ const handedOut = new Set<number>();
 export async function freePort(preferred?: number): Promise<number> {
   if (preferred !== undefined) {
     for (let port = preferred; port < preferred + 50 && port < 65_536; port += 1) {
-      if (!handedOut.has(port) && (await isFree(port))) return handOut(port);
+      if (!handedOut.has(port) && (await isFree(port)) && (await handOut(port))) return port;
     }
   }
   for (;;) {
     const port = await portOfTheSystem();
-    if (!handedOut.has(port)) return handOut(port);
+    if (!handedOut.has(port) && (await handOut(port))) return port;
   }
 }
 
-/** Between finding a port and listening on it another search may run; it must not find the same one. */
-function handOut(port: number): number {
+/**
+ * Between finding a port and listening on it another search may run, also that of another checkout: it must not find the same one. So this process holds
+ * an abstract socket of the port's name until it ends. Only Linux has these: on other systems each process knows its own ports alone.
+ */
+function handOut(port: number): Promise<boolean> {
   handedOut.add(port);
-  return port;
+  return new Promise((resolve) => {
+    if (process.platform !== "linux") return resolve(true);
+    const holder = createServer().unref();
+    holder.once("error", () => resolve(false));
+    holder.listen(`\0herald-port-${port}`, () => resolve(true));
+  });
 }
 
 /** Bindable, and no answer: some systems let a second listener bind beside one on all addresses. */

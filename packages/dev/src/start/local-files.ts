@@ -20,6 +20,8 @@ export interface RunInfo {
   receiverUrl: string;
   /** Where each service serves /healthz, /readyz and /metrics, by its name. */
   metricsUrls: Record<string, string>;
+  /** The environment of `pnpm herald`, which packages/dev/bin/command.js reads. */
+  settings: Record<string, string>;
 }
 
 function runFile(local: string): string {

@@ -21,6 +21,8 @@ export interface ServiceSpecs {
   /** Where the management API and the admin page are, base path included, no slash at the end. */
   origin: string;
   metricsUrls: Record<string, string>;
+  /** The environment of the `herald` command for this Herald. */
+  settings: Record<string, string>;
 }
 
 const HOST = "127.0.0.1";
@@ -39,26 +41,31 @@ export async function serviceSpecs(settings: ServiceSettings, inspect = false): 
   const { AUTH_JWKS_URL: _jwks, AUTH_PUBLIC_KEY: _key, NODE_OPTIONS: _options, ...passedOn } = process.env;
   const { SECRET_KEYS: _keys, SECRET_SEALING_KEY: _sealingKey, ...inherited } = passedOn;
   const port = await freePort(Number(process.env.PORT) || DEFAULT_PORT);
-  const shared: NodeJS.ProcessEnv = {
-    LOG_LEVEL: "info",
-    ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8,::1/128",
-    ...inherited,
+  const own = {
     HERALD_ENV: "development",
     BROKER_NAMESPACE: settings.namespace,
-    NODE_ENV: process.env.NODE_ENV ?? "production",
     DATABASE_URL: settings.databaseUrl,
-    HTTP_HOST: HOST,
-    PORT: `${port}`,
     EXTRA_CA_FILE: settings.trustedFile,
     AUTH_JWT_SECRET: settings.jwtSecret,
     AUTH_ISSUER: DEVELOPMENT_ISSUER,
     AUTH_AUDIENCE: DEVELOPMENT_AUDIENCE,
   };
+  const networks = { ALLOWED_PRIVATE_NETWORKS: process.env.ALLOWED_PRIVATE_NETWORKS ?? "127.0.0.0/8,::1/128" };
+  const shared: NodeJS.ProcessEnv = {
+    LOG_LEVEL: "info",
+    ...inherited,
+    ...own,
+    ...networks,
+    NODE_ENV: process.env.NODE_ENV ?? "production",
+    HTTP_HOST: HOST,
+    PORT: `${port}`,
+  };
   /** As in production, each service has no other key than it needs. */
+  const { secretKeys: SECRET_KEYS, sealingKey: SECRET_SEALING_KEY } = settings;
   const keys: Record<(typeof SERVICES)[number], NodeJS.ProcessEnv> = {
-    "management-api": { SECRET_SEALING_KEY: settings.sealingKey },
+    "management-api": { SECRET_SEALING_KEY },
     publisher: {},
-    dispatcher: { SECRET_KEYS: settings.secretKeys },
+    dispatcher: { SECRET_KEYS },
   };
   const specs: ServiceSpec[] = [];
   for (const [index, name] of SERVICES.entries()) {
@@ -78,6 +85,7 @@ export async function serviceSpecs(settings: ServiceSettings, inspect = false): 
   }
   return {
     specs,
+    settings: { ...own, ...networks, AMQP_URL: settings.amqpUrl, SECRET_KEYS, SECRET_SEALING_KEY },
     origin: `http://${HOST}:${port}${process.env.BASE_PATH ?? ""}`,
     metricsUrls: Object.fromEntries(specs.map((spec) => [spec.name, `${spec.metricsUrl}/metrics`])),
   };

@@ -79,7 +79,7 @@ async function startParts(local: string, parts: Closing, options: StartOptions):
   parts.add(() => receiver.close());
   const { jwtSecret } = secrets;
   const { trustedFile } = certificates;
-  const { specs, origin, metricsUrls } = await serviceSpecs(
+  const { specs, origin, metricsUrls, settings } = await serviceSpecs(
     { databaseUrl, amqpUrl, serviceUrls, namespace, secretKeys, sealingKey, jwtSecret, trustedFile },
     options.inspect,
   );
@@ -106,6 +106,7 @@ async function startParts(local: string, parts: Closing, options: StartOptions):
     databaseUrl,
     receiverUrl: receiver.url,
     metricsUrls,
+    settings,
   };
   writeRunFile(local, info);
   return {

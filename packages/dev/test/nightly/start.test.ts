@@ -73,6 +73,7 @@ describe("pnpm start", () => {
         publisher: expect.any(String),
         dispatcher: expect.any(String),
       },
+      settings: expect.objectContaining({ HERALD_ENV: "development", DATABASE_URL: info.databaseUrl }),
     });
   });
 
@@ -141,6 +142,17 @@ describe("pnpm start", () => {
     expect(second.stderr).toContain(info.apiUrl);
   });
 
+  test("pnpm herald is for the Herald that runs here", () => {
+    const herald = (...args: string[]) => {
+      const command = [join(projectFolder(), "packages/dev/bin/command.js"), "packages/cli/src/main", ...args];
+      const { PATH } = process.env;
+      return spawnSync(process.execPath, command, { env: { PATH, HERALD_LOCAL_FOLDER: local }, encoding: "utf8" });
+    };
+    expect(herald("lag")).toMatchObject({ status: 0, stdout: expect.stringContaining("shards") });
+    expect(herald("doctor").stdout).not.toMatch(/^fault/m);
+    expect(herald("--version").stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
   test("a service that crashes is reported with its last lines, and started again", async () => {
     const before = pidFiles(local).dispatcher ?? 0;
     process.kill(before, "SIGKILL");
@@ -186,6 +198,23 @@ describe("pnpm start", () => {
     START_TIMEOUT_MS,
   );
 });
+
+test(
+  "pnpm start of two checkouts at once: both come up",
+  async () => {
+    const locals = [0, 1].map(() => mkdtempSync(join(tmpdir(), "herald-start-two-")));
+    const both = locals.map((folder) => startHerald(folder));
+    try {
+      const [one, other] = await Promise.all(both.map((each) => each.ready()));
+      expect(one?.apiUrl).not.toBe(other?.apiUrl);
+    } finally {
+      for (const { child } of both) child.kill("SIGTERM");
+      await Promise.all(both.map(({ ended }) => ended));
+      for (const folder of locals) for (const part of [join(folder, "postgres"), folder]) removePostgresData(part);
+    }
+  },
+  START_TIMEOUT_MS,
+);
 
 describe("on a fresh clone, where nothing is built", () => {
   const clone = mkdtempSync(join(tmpdir(), "herald-clone-"));

@@ -161,5 +161,5 @@ test("a fault that a part of herald serve can't go on with ends all of it, and s
   // Its last line may come after its end.
   const last = await eventually(() => JSON.parse(lines.at(-1) ?? ""));
   expect(last).toMatchObject({ level: "error", service: "serve", message: "the service failed and ends" });
-  expect(last.error).toContain("a fault of one part");
+  expect(last.cause).toContain("a fault of one part");
 });

@@ -192,7 +192,8 @@ export function createShards({ queries, metrics, log }: Parts, options: ShardsOp
     },
     /** Resolves with the first answer of PostgreSQL. */
     begun,
-    hasBegun: () => isBegun,
+    /** Whether PostgreSQL takes its heartbeats: otherwise it owns no shard. */
+    isHeard: () => isBegun && !ownership.hasLapsed(elapsedMs()),
     /** Begins to release everything: nothing begins any more. */
     release(): void {
       isEnding = true;

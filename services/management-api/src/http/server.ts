@@ -1,6 +1,6 @@
 import { type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
-import { createBoundedServer } from "@herald/common/runtime/bounded-server";
+import type { Socket } from "node:net";
+import { createBoundedServer, listen } from "@herald/common/runtime/bounded-server";
 import type { ProblemCode } from "@herald/contracts";
 import { v7 } from "uuid";
 import { catalogue } from "../problems/catalogue.ts";
@@ -51,12 +51,8 @@ export async function startServer(
   let stopping = false;
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuse(error, socket as Socket));
   server.on("checkExpectation", refuseExpectation);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, resolve);
-  });
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listen(server, { setting: "PORT", port, host }),
     close: () =>
       new Promise((resolve) => {
         stopping = true;

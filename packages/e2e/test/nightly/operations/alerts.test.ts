@@ -45,9 +45,9 @@ test("the dashboard's queries are of the namespace that is chosen", () => {
   }
 });
 
-test("the alerts and recordings are each of one namespace's Herald", () => {
+test("the alerts and recordings are each of one Herald: a namespace and a job", () => {
   for (const { expr } of rules()) {
-    expect([expr, /by \(namespace[,)]|herald:\w+:\w+/.test(expr)]).toEqual([expr, true]);
+    expect([expr, /by \(namespace, job[,)]|herald:\w+:\w+/.test(expr)]).toEqual([expr, true]);
   }
 });
 

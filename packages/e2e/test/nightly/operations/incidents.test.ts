@@ -22,6 +22,8 @@ const NOT_FIRED = {
     "the processes of these incidents have the keys; the dispatcher's own tests have one without",
   HeraldAttemptsUnrecorded: "no intruder is in these incidents; the dispatcher's own tests have forged hand-overs",
   HeraldSettingsDiffer: "the processes of these incidents have the same settings; their own tests have others",
+  HeraldMemoryHigh: "its share is a number in the query, and no process of these incidents comes near",
+  HeraldConnectionsFew: "likewise",
   HeraldOutboxLate: "no relay runs in these incidents",
   HeraldOutboxRefused: "likewise",
 };
@@ -193,15 +195,17 @@ test(
     try {
       // A publisher holds 500 of one bucket.
       await emit(api.organizationId, 1_700);
-      const [down, errors, pileUp] = await Promise.all([
+      const [down, refuses, errors, pileUp] = await Promise.all([
         fires("HeraldDependencyDown", { dependency: "database" }),
+        fires("HeraldDatabaseRefuses"),
         fires("HeraldApiErrors"),
         fires("HeraldEventsPileUp"),
       ]);
       await follow(down, "database-away");
+      await follow(refuses, "database-away");
       await follow(errors, "database-away");
       await follow(pileUp, "database-away");
-      await ends("HeraldDependencyDown", "HeraldApiErrors", "HeraldEventsPileUp");
+      await ends("HeraldDependencyDown", "HeraldDatabaseRefuses", "HeraldApiErrors", "HeraldEventsPileUp");
     } finally {
       await reading.stop();
     }

@@ -1,0 +1,59 @@
+import { ConfigError } from "../config/read-config.ts";
+import type { Explanation } from "../security/connection-fault.ts";
+import { sqlStateOf } from "./errors.ts";
+import { type Migration, migrationsFolder, readMigrations } from "./migrations-folder.ts";
+import type { Reads } from "./queries.ts";
+
+/** A row of `_prisma_migrations`. */
+export interface AppliedMigration {
+  name: string;
+  checksum: string;
+  finished: boolean;
+}
+
+/** The fault if a database does not have the tables of these migrations. Further migrations, of a newer Herald, are none. */
+export function migrationsFault(
+  migrations: readonly Pick<Migration, "name" | "checksum">[],
+  applied: readonly AppliedMigration[],
+): Explanation | undefined {
+  const cutOff = applied.find(({ finished }) => !finished);
+  if (cutOff) {
+    return {
+      what: `Migration ${cutOff.name} failed, or was cut off.`,
+      remedy: "Run herald migrate: it says what may be left of it, and how to go on.",
+    };
+  }
+  const known = new Map(applied.map(({ name, checksum }) => [name, checksum]));
+  const missing = migrations.filter(({ name }) => !known.has(name));
+  if (missing.length > 0) {
+    return {
+      what: `The database lacks ${missing.length} of ${migrations.length} migrations: ${missing.map(({ name }) => name).join(", ")}.`,
+      remedy: "Run `herald migrate` as the owner of the tables, before the services start.",
+    };
+  }
+  const changed = migrations.find(({ name, checksum }) => known.get(name) !== checksum);
+  if (!changed) return undefined;
+  return {
+    what: `Migration ${changed.name} was applied with another text than this Herald's.`,
+    remedy: "Run the Herald that this database was migrated by; its migrations may not be edited.",
+  };
+}
+
+const UNDEFINED_TABLE = "42P01";
+
+/** The migrations that a database has; none if it has no table of them. */
+export async function appliedMigrations(reads: Reads): Promise<AppliedMigration[]> {
+  const read = reads.$queryRaw<AppliedMigration[]>`
+    select migration_name as name, checksum, finished_at is not null as finished
+    from _prisma_migrations where rolled_back_at is null`;
+  return await read.catch((error: unknown) => {
+    if (sqlStateOf(error) === UNDEFINED_TABLE) return [];
+    throw error;
+  });
+}
+
+/** @throws ConfigError if the database's tables are not those of this Herald */
+export async function assertMigrated(reads: Reads): Promise<void> {
+  const fault = migrationsFault(readMigrations(migrationsFolder()), await appliedMigrations(reads));
+  if (fault) throw new ConfigError([`${fault.what} ${fault.remedy}`]);
+}
