@@ -20,7 +20,10 @@ export function names(namespace: string) {
   const deadLetterQueue = `${namespace}.events.dead-letters`;
   const eventQueues: readonly string[] = [...inboxQueues, ...behindQueues, deadLetterQueue];
   return {
-    /** Topic exchange to which product services publish business events. It passes all of them on to the exchange of floods. */
+    /**
+     * The exchange to which product services publish business events. It passes all of them on to the exchange of floods: as a fanout exchange, since
+     * the binding "#" of a topic exchange cost the broker a third more for each event.
+     */
     eventsExchange: `${namespace}.events`,
     /**
      * Topic exchange that takes the events of turned sixteenths to the second queues. It has a binding for each of these and no other one, and passes
@@ -106,10 +109,10 @@ async function declareEvents(channel: Channel, namespace: string, own: Names): P
     if (bucket === BUCKETS[0]) await channel.bindQueue(queue, inboxExchange, "*");
   }
   for (const queue of own.behindQueues) await channel.assertQueue(queue, eventQueue(own.deadLetterQueue));
-  // The floods' exchange is not the one that emitters publish to: a queue that an operator binds there, to read along, would take Herald's events away.
+  // Emitters do not publish to the exchange of floods: a queue that an operator binds there, to read along, would take events away from Herald.
   await channel.assertExchange(floodsExchange, "topic", { durable: true, alternateExchange: inboxExchange });
-  await channel.assertExchange(eventsExchange, "topic", { durable: true });
-  await channel.bindExchange(floodsExchange, eventsExchange, "#");
+  await channel.assertExchange(eventsExchange, "fanout", { durable: true });
+  await channel.bindExchange(floodsExchange, eventsExchange, "");
 }
 
 /** The queue of a dispatcher, by the id of its process. */

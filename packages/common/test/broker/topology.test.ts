@@ -68,7 +68,7 @@ describe("Herald's topology", () => {
     await declareTopology(environment.channel, environment.namespace);
     const { eventsExchange } = environment.names;
     const { queue } = await environment.channel.assertQueue("", { exclusive: true });
-    await environment.channel.bindQueue(queue, eventsExchange, "#");
+    await environment.channel.bindQueue(queue, eventsExchange, "");
     environment.channel.publish(eventsExchange, "RiskCreated.0.7", Buffer.from("event"));
     await environment.channel.waitForConfirms();
     expect(await environment.take(queue)).toEqual(["event"]);

@@ -55,6 +55,9 @@ interface Parts {
  */
 const PREFETCH = 500;
 
+/** A sixteenth of a bucket has a flood if it takes this share of the places in a queue, or of the bytes. Its neighbours have the rest. */
+const FLOOD_SHARE = 3 / 4;
+
 /** How often to look for floods that have ended; one that begins is looked at at once. */
 const LOOK_MS = 1_000;
 
@@ -71,9 +74,13 @@ export function consumeEvents(
   { inboxBytes, batchSize, windowMs, eventTypes, holdMs = HOLD_MS }: ConsumeOptions,
 ): EventsConsumer {
   const { broker, names, fanOut, clock, log } = parts;
-  const { eventQueues, deadLetterQueue } = names;
+  const { inboxQueues, eventQueues } = names;
+  const isInbox = new Set(inboxQueues);
   const inspector = broker.inspector();
-  const floods = watchFloods({ ...parts, inspector }, { most: PREFETCH / 2, mostBytes: inboxBytes / 2 });
+  const floods = watchFloods(
+    { ...parts, inspector },
+    { most: FLOOD_SHARE * PREFETCH, mostBytes: FLOOD_SHARE * inboxBytes },
+  );
   /** The events that this process holds, in the order of their arrival. */
   const held = new Set<InboxMessage>();
   /** Messages whose event could not be stored at the last try. */
@@ -102,8 +109,8 @@ export function consumeEvents(
   /** Resolves when the work on the event is done. @throws if it can't be stored now */
   async function handle(message: IncomingMessage): Promise<void> {
     if (message.headers[PROBE_HEADER] !== undefined) return message.ack();
-    // An event that may have come before is stored first.
-    const isFirst = message.queue !== deadLetterQueue && !message.redelivered && !failed.has(message);
+    // An event that may have come before is stored first. So is one of a flood: its endpoints have more events than they can be sent at once.
+    const isFirst = isInbox.has(message.queue) && !message.redelivered && !failed.has(message);
     await new Promise<void>((resolve, reject) => {
       const each: InboxMessage = {
         message,

@@ -58,7 +58,7 @@ function arrive(routingKey: string, count: number, options?: Parameters<typeof e
 const turned = (digits: string, queue = BEHIND) => `herald.events.floods *.${digits} ${queue}`;
 
 describe("floods", () => {
-  test("a sixteenth that has half of what may be held of a queue is turned at once, and no other one is", async () => {
+  test("a sixteenth of which as many events are held as make a flood is turned at once, and no other one is", async () => {
     arrive("RiskCreated.a.6", MOST - 1);
     expect(arrive("RiskCreated.a.7", MOST - 1).begun).toBe(false);
     expect(arrive("order-paid.a.7", 1).begun).toBe(true);
