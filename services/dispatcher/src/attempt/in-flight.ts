@@ -15,8 +15,6 @@ interface Parts {
   shards: Pick<Shards, "becameIdle">;
 }
 
-export type InFlight = ReturnType<typeof createInFlight>;
-
 /** The attempts in flight, each from its beginning until it is settled. */
 export function createInFlight({ makeAttempt, configurationOf, metrics, producer, shards }: Parts) {
   const ofShard = new Map<number, number>();
