@@ -152,7 +152,7 @@ describe("nothing is sent", () => {
   });
 
   test("nothing is sent if the endpoint is disabled or deleted", async () => {
-    expect(await makeOne({ configuration: null })).toMatchObject({ sentTo: [], outcome: { kind: "not ours" } });
+    expect(await makeOne({ configuration: null })).toMatchObject({ sentTo: [], outcome: { kind: "gone" } });
   });
 
   test("nothing is sent if the body is not stored any more", async () => {

@@ -90,7 +90,7 @@ export function createMakeAttempt(parts: Parts): MakeAttempt {
       return { kind: "left", forMs: ARRIVAL.unstoredMs };
     }
     const configuration = await attempt.configuration();
-    if (configuration === undefined) return { kind: "not ours" };
+    if (configuration === undefined) return { kind: "gone" };
     // It may have unsubscribed from the event: the publisher's statement decides in a moment whether there is a delivery at all.
     if (arrived && arrived.revision !== String(configuration.revision)) return { kind: "left", forMs: 0 };
     const epoch = shards.epochOf(endpoint.shard);

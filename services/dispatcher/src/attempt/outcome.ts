@@ -5,12 +5,12 @@ import type { Delivery } from "../sql/describe-deliveries.ts";
 export type Outcome =
   /** The result is stored, or PostgreSQL knows a later one: `nextAttemptAt` if there is a retry. */
   | { kind: "settled"; nextAttemptAt: Date | null }
-  /** Nothing was sent, or nothing that counts: it has to be made again. */
+  /** Nothing was sent, or nothing that counts: it has to be made again. If the endpoint is gone meanwhile, the delivery is forgotten. */
   | { kind: "put back"; restMs: number }
   /** PostgreSQL decides after this time: the delivery's event may not be stored yet, or the result can't be stored. */
   | { kind: "left"; forMs: number }
-  /** Nothing was sent: the endpoint is disabled or deleted, or another dispatcher owns it. */
-  | { kind: "not ours" };
+  /** Nothing was sent: the endpoint is disabled or deleted. */
+  | { kind: "gone" };
 
 /**
  * Does what follows from an outcome for the delivery and its endpoint. The receiver is free by then, and the permit given back.
@@ -20,7 +20,7 @@ export type Outcome =
  * | settled | has ended; or is read again when it is due | |
  * | put back | waits in memory, before the others | rests for `restMs` |
  * | left | is forgotten after `forMs`, and read again if PostgreSQL has its row | |
- * | not ours | is forgotten | |
+ * | gone | is forgotten | |
  *
  * @param offer lets the endpoint have its next turn
  */

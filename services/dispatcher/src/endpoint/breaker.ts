@@ -72,7 +72,7 @@ export function createBreaker(clock: Pick<Clock, "now">, { pausesMs, disableAfte
       if (run.failures === 0) return careful ? 1 : Number.POSITIVE_INFINITY;
       return isOpenForGood || waitMs() > 0 ? 0 : 1;
     },
-    /** For how long nothing may begin, in milliseconds; 0 if an attempt may begin. */
+    /** For how long nothing may begin, in milliseconds; 0 if an attempt may begin, or if only PostgreSQL can say so (`isOpenForGood`). */
     waitMs,
     /** An attempt begins. */
     begin(): void {

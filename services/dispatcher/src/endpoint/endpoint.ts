@@ -56,10 +56,13 @@ export class Endpoint {
     return this.gate.wasFullSince(createdAt) || this.configuration.wasChangedSince(createdAt);
   }
 
-  /** Calls `wake` when a retry is due, or when what waits need not wait any more for the endpoint itself. */
-  rest(reserved: number, wake: () => void): void {
+  /**
+   * Calls `wake` at the earliest time at which something changes by itself: a retry is due, or a pause or a rest is over. If there is no such time, an
+   * attempt that ends or a message brings the endpoint back.
+   */
+  wakeLater(reserved: number, wake: () => void): void {
     clearTimeout(this.#timer);
-    const waits = [this.line.untilDueMs, this.line.isEmpty ? undefined : this.gate.waits(reserved)];
+    const waits = [this.line.untilDueMs, this.line.isEmpty ? undefined : this.gate.noteWait(reserved)];
     const waitMs = Math.min(...waits.filter((ms) => ms !== undefined));
     if (waitMs === Number.POSITIVE_INFINITY) return;
     this.#timer = setTimeout(wake, Math.min(MAX_TIMER_MS, Math.max(1, Math.ceil(waitMs)))).unref();

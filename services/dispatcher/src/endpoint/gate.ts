@@ -63,8 +63,11 @@ export class Gate {
     return Math.max(0, this.limit - this.#inFlight - reserved);
   }
 
-  /** For how long a delivery that waits for the endpoint has to wait at least, in milliseconds; undefined if for the end of an attempt. */
-  waits(reserved: number): number | undefined {
+  /**
+   * Notes that a delivery waits (see {@link wasFullSince}). Returns for how long at least, in milliseconds; undefined if it waits for the end of an
+   * attempt.
+   */
+  noteWait(reserved: number): number | undefined {
     // An endpoint whose health is unknown is never full.
     const isFull = this.#rateMs > 0 || (this.breaker.isKnown() && this.limit <= this.#inFlight + reserved);
     if (isFull) this.#fullAtMs = this.#clock.now().getTime();

@@ -49,9 +49,9 @@ function world({ maxBytes = 1_000 } = {}) {
       return deliveryOf(row);
     },
     begin(): Delivery | undefined {
-      const delivery = line.next();
+      const delivery = line.peek();
       if (!delivery) return undefined;
-      line.take();
+      line.removeFirst();
       const key = `${delivery.deliveryId}/${delivery.attempts}`;
       begun.set(key, (begun.get(key) ?? 0) + 1);
       return delivery;
@@ -140,7 +140,7 @@ test("each delivery is begun once an attempt, and none is left out, in whatever 
         answer();
         for (let delivery = begin(); delivery; delivery = begin()) settle(delivery, null);
       }
-      expect([rows.size, line.isReady]).toEqual([0, false]);
+      expect([rows.size, line.hasReady]).toEqual([0, false]);
       expect([...begun].filter(([, times]) => times > 1)).toEqual([]);
       expect(memory.isFull()).toBe(false);
     }),

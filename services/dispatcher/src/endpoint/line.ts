@@ -19,8 +19,11 @@ export interface Reading {
   count: number;
   /** Rows up to here are not wanted. */
   after: Pick<DueRow, "dueAt" | "deliveryId">;
-  /** The endpoint's owner before died: deliveries that may have been in flight count an interruption first. The reader sets it to false then. */
-  mark: boolean;
+  /**
+   * The previous owner crashed: before the rows are read, the oldest due ones count one interruption more, since they may have been in flight. The
+   * reader sets this to false when that is done.
+   */
+  countInterruptions: boolean;
   /** Whether the delivery is due, and not in memory. */
   isWanted: (row: DueRow) => boolean;
 }
@@ -50,8 +53,8 @@ export class Line {
   #again = false;
   /** The earliest retry that is known. */
   #nextDueMs: number | undefined;
-  /** The shard's owner before died. */
-  #mark = false;
+  /** The previous owner of the shard crashed, and the interruptions are not counted yet. */
+  #countInterruptions = false;
 
   constructor(memory: Memory, times: Times) {
     this.#memory = memory;
@@ -59,7 +62,7 @@ export class Line {
   }
 
   /** Whether a delivery is in memory. */
-  get isReady(): boolean {
+  get hasReady(): boolean {
     return this.#ready.length > 0;
   }
 
@@ -74,7 +77,7 @@ export class Line {
   }
 
   get isEmpty(): boolean {
-    return !this.isReady && !this.isUnread;
+    return !this.hasReady && !this.isUnread;
   }
 
   /** Until the earliest retry that is known, in milliseconds. */
@@ -83,20 +86,20 @@ export class Line {
   }
 
   /**
-   * The first delivery in memory that may be attempted. One whose event arrived more than a second ago, and is perhaps not stored yet, is left to
-   * PostgreSQL.
+   * Looks at the first delivery that may be attempted, without removing it. Before that, deliveries whose events arrived more than a second ago, and are
+   * perhaps not stored yet, are left to PostgreSQL.
    */
-  next(): Delivery | undefined {
+  peek(): Delivery | undefined {
     for (;;) {
       const [first] = this.#ready;
       if (!first?.arrived || this.#times.nowMs() - first.dueAt.getTime() <= ARRIVAL.unstoredMs) return first;
-      this.take();
+      this.removeFirst();
       this.leave(first);
     }
   }
 
-  /** Removes the first delivery: its attempt begins. */
-  take(): void {
+  /** Removes the first delivery: its attempt begins, or it is left to PostgreSQL. */
+  removeFirst(): void {
     const delivery = this.#ready.shift();
     if (delivery) this.#memory.release(delivery);
   }
@@ -159,7 +162,7 @@ export class Line {
 
   /** A sweep has found this row, the first of the endpoint. */
   found(row: Pick<DueRow, "dueAt">, { crashed }: { crashed: boolean }): void {
-    this.#mark ||= crashed;
+    this.#countInterruptions ||= crashed;
     // The due row may be in flight already; look for others behind it instead of waiting for it.
     if (this.#times.isDue(row)) this.wantMore();
     else this.#expect(row.dueAt);
@@ -185,16 +188,16 @@ export class Line {
     return {
       count: count + (this.#cursor === BEGINNING ? inFlight : 0),
       after: this.#cursor,
-      mark: this.#mark,
+      countInterruptions: this.#countInterruptions,
       isWanted: (row) => this.#times.isDue(row) && !this.#memory.has(row),
     };
   }
 
   /** Takes in the rows; undefined if they could not be read: then a sweep comes back to the endpoint. */
-  endReading({ count, mark }: Reading, page: BacklogPage | undefined): void {
+  endReading({ count, countInterruptions }: Reading, page: BacklogPage | undefined): void {
     const { rows, deliveries } = page ?? { rows: [], deliveries: [] };
     this.#isReading = false;
-    this.#mark &&= mark;
+    this.#countInterruptions &&= countInterruptions;
     const due = rows.filter(this.#times.isDue);
     const future = rows.find((row) => !this.#times.isDue(row));
     const isAll = due.length < count;

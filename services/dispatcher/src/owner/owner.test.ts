@@ -125,7 +125,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     if (configuration === undefined) {
       isOver();
       end();
-      return { kind: "not ours" };
+      return { kind: "gone" };
     }
     if (delivery.arrived && delivery.arrived.revision !== String(configuration.revision)) {
       isOver();

@@ -76,7 +76,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
   const configurations = createConfigurations({ ...parts, drop: endpoints.drop });
   const inFlight = createInFlight({ makeAttempt, configurationOf: configurations.of, metrics, producer, shards });
 
-  const isOurs = (endpointId: string) => epochOf(shardOf(endpointId)) !== undefined;
+  const mayServe = (endpointId: string) => epochOf(shardOf(endpointId)) !== undefined;
 
   const refresh = (endpoint: Endpoint) => configurations.refresh(endpoint).then(() => producer.offer(endpoint));
 
@@ -89,6 +89,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
   async function read(endpoint: Endpoint, reserved: number, { ahead }: { ahead: boolean }): Promise<void> {
     const { id: endpointId, shard, line, gate } = endpoint;
     const reading: Reading = line.beginReading(reserved + (ahead && !memory.isFull() ? concurrency : 0), gate.inFlight);
+    // The same object and no copy: the reader sets `countInterruptions`, and `endReading` looks at it.
     const demand = Object.assign(reading, { endpointId, shard, epoch: epochOf(shard) ?? -1 });
     const page = await readBacklog(demand).catch(() => undefined);
     if (!endpoint.isGone) line.endReading(reading, page);
@@ -106,7 +107,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
   /** Takes up an endpoint that a sweep has found. */
   function takeUp(found: EndpointWithWork, crashed: ReadonlySet<number>): void {
     const { endpointId, organizationId, revision } = found;
-    if (!isOurs(endpointId)) return;
+    if (!mayServe(endpointId)) return;
     const endpoint = endpoints.of(endpointId, organizationId);
     endpoint.gate.breaker.know(found);
     // The message about its change was lost.
@@ -121,7 +122,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
       const offered = new Set<Endpoint>();
       for (const each of deliveries) {
         const event = events[each.event];
-        if (event === undefined || !isOurs(each.endpointId)) continue;
+        if (event === undefined || !mayServe(each.endpointId)) continue;
         const endpoint = endpoints.of(each.endpointId, each.organizationId);
         const readAtMs = Date.parse(each.readAtUtc);
         const isSame = endpoint.configuration.wasSeen(each.revision, readAtMs, stored);
@@ -135,7 +136,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
         }
       }
       for (const { endpointId, organizationId } of work) {
-        if (!isOurs(endpointId)) continue;
+        if (!mayServe(endpointId)) continue;
         const endpoint = endpoints.of(endpointId, organizationId);
         endpoint.line.wantMore();
         offered.add(endpoint);
@@ -144,7 +145,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
     },
     /** The management API has changed an endpoint, or deleted it. */
     changed({ endpointId, organizationId }: EndpointChanged) {
-      if (!isOurs(endpointId)) return;
+      if (!mayServe(endpointId)) return;
       const endpoint = endpoints.of(endpointId, organizationId);
       endpoint.configuration.changed(nowMs());
       // It may have been resumed: then it does not rest any more.
@@ -169,10 +170,10 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
      */
     manual(delivery: Delivery, isWithinCaps: boolean): Promise<Outcome> | undefined {
       const { endpointId, organizationId } = delivery;
-      if (memory.has(delivery) || !isOurs(endpointId)) return undefined;
+      if (memory.has(delivery) || !mayServe(endpointId)) return undefined;
       const endpoint = endpoints.of(endpointId, organizationId);
-      const mayBegin = isWithinCaps && !endpoint.gate.isResting;
-      const permit = mayBegin ? producer.permitAtOnce(endpoint, delivery) : undefined;
+      const mayAskNow = isWithinCaps && !endpoint.gate.isResting;
+      const permit = mayAskNow ? producer.permitAtOnce(endpoint, delivery) : undefined;
       if (permit === undefined) {
         endpoint.line.add([delivery]);
         producer.offer(endpoint);

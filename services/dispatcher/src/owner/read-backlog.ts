@@ -48,7 +48,7 @@ export function createReadBacklog(
     );
 
   async function read(demands: readonly BacklogDemand[]): Promise<[BacklogDemand, BacklogPage][]> {
-    const marked = demands.filter(({ mark }) => mark);
+    const marked = demands.filter(({ countInterruptions }) => countInterruptions);
     if (marked.length > 0) await mark(marked);
     const rows = await ask(() => readDue(queries, demands));
     const byEndpoint = new Map(demands.map((demand) => [demand.endpointId, { demand, rows: [] as DueRow[] }]));
@@ -65,7 +65,7 @@ export function createReadBacklog(
     const ids = demands.map(({ endpointId }) => endpointId);
     metrics.interruptions.inc(await ask(() => markInterrupted(queries, ids, { perEndpoint, now: clock.now() })));
     // If a later statement has to be tried again, the interruption must not count twice.
-    for (const demand of demands) demand.mark = false;
+    for (const demand of demands) demand.countInterruptions = false;
   }
 
   return batcher<BacklogDemand, BacklogPage>(

@@ -7,7 +7,10 @@ import { createPermits, createReservations, type Permit, SPEEDS, type Speed } fr
 import { createTurns } from "./turns.ts";
 
 interface Parts {
-  /** Whether attempts to endpoints of this shard may begin: there is no outage, and this dispatcher owns it. */
+  /**
+   * Whether attempts to endpoints of this shard may begin: there is no outage, and the shard is owned, not stopped by an operator and not being released,
+   * and the last good heartbeat was sent less than four seconds ago (ownership.ts).
+   */
   mayBegin: (shard: number) => boolean;
   /**
    * Reads rows into the endpoint's line: one for each permit that is reserved. `ahead`: some more may be read, so that they are in memory when the first
@@ -80,18 +83,17 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
     if (isGone) return;
     const room = line.isEmpty ? 0 : roomOf(endpoint);
     if (room === 0) {
-      rest(endpoint);
+      wakeLater(endpoint);
       return;
     }
     // Do not read rows for a few free places while a quick attempt is in flight: when it ends or becomes slow, one statement reads more of them.
     const isFresh = reserved.countOf(endpoint) === 0;
-    if (!line.isReady && isFresh && gate.endsSoon && 2 * room < gate.limit) return;
+    if (!line.hasReady && isFresh && gate.endsSoon && 2 * room < gate.limit) return;
     turns[speedOf(endpoint)].add(endpoint);
     schedule();
   }
 
-  /** It is offered again later. */
-  const rest = (endpoint: Endpoint) => endpoint.rest(reserved.countOf(endpoint), () => woke(endpoint));
+  const wakeLater = (endpoint: Endpoint) => endpoint.wakeLater(reserved.countOf(endpoint), () => woke(endpoint));
 
   // After this turn of the event loop, so that one statement serves all endpoints that have work by then.
   const schedule = onceSoon(run);
@@ -124,10 +126,10 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
   function takeTurn(endpoint: Endpoint, wanting: Set<Endpoint>): void {
     const { line } = endpoint;
     if (roomOf(endpoint) === 0) {
-      rest(endpoint);
+      wakeLater(endpoint);
       return;
     }
-    const delivery = line.next();
+    const delivery = line.peek();
     if (delivery !== undefined) {
       if (!begin(endpoint, delivery)) return;
     } else if (line.isUnread) {
@@ -153,7 +155,7 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
   /** Begins an attempt of an endpoint whose rows were read, with a permit that is reserved for it. */
   function beginOfRows(endpoint: Endpoint): void {
     const permit = reserved.take(endpoint);
-    const delivery = endpoint.line.next();
+    const delivery = endpoint.line.peek();
     const isBegun = permit && delivery && roomOf(endpoint) > 0 && begin(endpoint, delivery, permit);
     if (isBegun && reserved.countOf(endpoint) > 0) {
       withRows.add(endpoint);
@@ -164,10 +166,10 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
     offer(endpoint);
   }
 
-  /** Begins the attempt of the line's next delivery. @returns false if the endpoint waits for bytes: then the permit is not used */
+  /** Begins the attempt of the line's first delivery. It may still end without a request, see make-attempt.ts. @returns false if the endpoint waits for bytes: then the permit is not used */
   function begin(endpoint: Endpoint, delivery: Delivery, permit?: Permit): boolean {
     if (!takeBytes(endpoint, delivery)) return false;
-    endpoint.line.take();
+    endpoint.line.removeFirst();
     begun++;
     attempt(endpoint, delivery, permit ?? permits.take(speedOf(endpoint)));
     return true;

@@ -48,7 +48,10 @@ export function createOnArrival({ clock, handOver }: Parts) {
   }
 
   return {
-    /** Hands events over to all of their endpoints, and returns them; the others have to be stored first. */
+    /**
+     * Hands events over to all of their endpoints, and returns them; the others have to be stored first. An event without an endpoint counts as handed
+     * over: it can wait, to be stored with others.
+     */
     handOver(events: readonly IncomingEvent[]): Set<IncomingEvent> {
       if (!mayBegin()) return new Set();
       const made = new Map<IncomingEvent, NewDelivery[]>();

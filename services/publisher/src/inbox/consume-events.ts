@@ -75,7 +75,7 @@ export function consumeEvents(
 ): EventsConsumer {
   const { broker, names, fanOut, clock, log } = parts;
   const { inboxQueues, eventQueues } = names;
-  const isInbox = new Set(inboxQueues);
+  const isFirstQueue = new Set(inboxQueues);
   const inspector = broker.inspector();
   const floods = watchFloods(
     { ...parts, inspector },
@@ -110,7 +110,7 @@ export function consumeEvents(
   async function handle(message: IncomingMessage): Promise<void> {
     if (message.headers[PROBE_HEADER] !== undefined) return message.ack();
     // An event that may have come before is stored first. So is one of a flood: its endpoints have more events than they can be sent at once.
-    const isFirst = isInbox.has(message.queue) && !message.redelivered && !failed.has(message);
+    const mayBeHandedOver = isFirstQueue.has(message.queue) && !message.redelivered && !failed.has(message);
     await new Promise<void>((resolve, reject) => {
       const each: InboxMessage = {
         message,
@@ -130,7 +130,7 @@ export function consumeEvents(
       };
       held.add(each);
       if (floods.came(each)) looking.wake();
-      if (isFirst && arrival.isSmall(each)) arrival.add(each);
+      if (mayBeHandedOver && arrival.isSmall(each)) arrival.add(each);
       else store(each);
     });
   }
