@@ -111,7 +111,7 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
           values ('01800000-0000-7000-8000-000000000001', ${endpoint.id}::uuid, ${organizationId}, 'RiskCreated', '{}', ${old})`,
         prisma.$executeRaw`
           insert into due (delivery_id, endpoint_id, due_at)
-          values ('01800000-0000-7000-8000-000000000001', ${endpoint.id}::uuid, now() + interval '1 hour')`,
+          values ('01800000-0000-7000-8000-000000000001', ${endpoint.id}::uuid, now() + interval '10 minutes')`,
       ]);
       await eventually(() => expect(toldOf()).toEqual(["endpoint.expired"]));
       await eventually(async () => {
