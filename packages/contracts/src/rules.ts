@@ -39,6 +39,7 @@ export function isTime(value: unknown): value is string {
 
 /** A time that {@link isTime} accepts, in UTC with `Z`. It keeps all digits of its seconds. */
 export function toUtcTime(time: string): string {
+  if (time.endsWith("Z")) return time;
   return `${new Date(time).toISOString().slice(0, 19)}${/\.\d+/.exec(time)?.[0] ?? ""}Z`;
 }
 

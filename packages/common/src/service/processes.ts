@@ -5,6 +5,7 @@ import { Gauge, type Registry } from "prom-client";
 import { catalogueMark, readCatalogue } from "../config/event-types.ts";
 import { readSetting } from "../config/read-config.ts";
 import type { Settings } from "../config/settings.ts";
+import { Prisma } from "../database/generated/client.ts";
 import type { Queries, Reads } from "../database/queries.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { keyMark, readSealingKey, readSecretKeys } from "../security/sealing-keys.ts";
@@ -147,6 +148,10 @@ export function sayFacts(
   };
 }
 
+/** The services at work. */
+const LIVING = Prisma.sql`
+  select id, service, name, facts from process where said_at > now() - ${SILENT_SECONDS}::int * interval '1 second'`;
+
 /**
  * Writes a process's facts into its row, or inserts it, and returns the others that are at work.
  *
@@ -160,14 +165,12 @@ async function writeFacts(queries: Queries, { id, service, name, facts }: Proces
       on conflict (id) do update
       set service = excluded.service, name = excluded.name, facts = excluded.facts, said_at = excluded.said_at
     )
-    select id, service, name, facts from process
-    where id <> ${id}::uuid and said_at > now() - ${SILENT_SECONDS}::int * interval '1 second'`;
+    ${LIVING} and id <> ${id}::uuid`;
 }
 
 /** The services at work. Locks nothing. Reads the whole table, a row for each process. */
 export async function livingProcesses(reads: Reads): Promise<Process[]> {
-  return await reads.$queryRaw<Process[]>`
-    select id, service, name, facts from process where said_at > now() - ${SILENT_SECONDS}::int * interval '1 second'`;
+  return await reads.$queryRaw<Process[]>`${LIVING}`;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { ARRIVAL } from "@herald/common/broker/arrival";
 import type { Delivery, DueRow } from "../sql/describe-deliveries.ts";
-import { BEGINNING } from "../sql/read-due.ts";
+import { BEGINNING, type Demand } from "../sql/read-due.ts";
 import type { Memory } from "./memory.ts";
 
 /** New deliveries of an endpoint that are kept at most. */
@@ -15,10 +15,7 @@ export interface Times {
 }
 
 /** The rows of an endpoint's backlog that its line wants. */
-export interface Reading {
-  count: number;
-  /** Rows up to here are not wanted. */
-  after: Pick<DueRow, "dueAt" | "deliveryId">;
+export interface Reading extends Pick<Demand, "count" | "after"> {
   /**
    * The previous owner crashed: before the rows are read, the oldest due ones count one interruption more, since they may have been in flight. The
    * reader sets this to false when that is done.

@@ -18,6 +18,13 @@ export interface FloodOptions {
   mostBytes: number;
 }
 
+/** What this process holds of a sixteenth, and whose event came last. */
+interface Share {
+  count: number;
+  bytes: number;
+  organization: string;
+}
+
 /** A sixteenth stays turned for this long after its last flood: the next flood of the same organization delays no neighbour. */
 export const STAY_MS = 60_000;
 
@@ -35,23 +42,19 @@ const KEY = /^[^.]*\.([0-9a-f]\.[0-9a-f])$/;
 export function watchFloods({ inspector, names, clock, log }: Parts, { most, mostBytes }: FloodOptions) {
   const { behindQueues, floodsExchange } = names;
   /** What this process holds of each sixteenth, by the two digits of the routing key: "a.7". */
-  const shares = new Map<string, { count: number; bytes: number; organization: string }>();
+  const shares = new Map<string, Share>();
   /** The sixteenths that are turned as far as this process knows, and when it last held a flood of them, or learned of them. */
   const turned = new Map<string, number>();
 
   const digitsOf = ({ message }: InboxMessage) => KEY.exec(message.routingKey)?.[1];
   const behindQueueOf = (digits: string) => behindQueues[Number.parseInt(digits, 16)] as string;
 
-  function isFlood(digits: string): boolean {
-    const { count, bytes } = shares.get(digits) ?? { count: 0, bytes: 0 };
-    return count >= most || bytes >= mostBytes;
-  }
+  const isFlood = ({ count, bytes }: Share) => count >= most || bytes >= mostBytes;
 
-  async function turn(digits: string): Promise<void> {
+  async function turn(digits: string, { organization: organizationId }: Share): Promise<void> {
     const queue = behindQueueOf(digits);
     // Again with each look, in case another publisher has turned it back.
     await inspector.bind(queue, floodsExchange, `*.${digits}`);
-    const organizationId = shares.get(digits)?.organization;
     if (!turned.has(digits))
       log.info("a flood of events goes to the second queue of its bucket", { organizationId, queue });
     turned.set(digits, clock.monotonicMs());
@@ -71,13 +74,16 @@ export function watchFloods({ inspector, names, clock, log }: Parts, { most, mos
     came(incoming: InboxMessage): boolean {
       const digits = digitsOf(incoming);
       if (digits === undefined) return false;
-      const was = isFlood(digits);
-      const { count, bytes } = shares.get(digits) ?? { count: 0, bytes: 0 };
       const { message, organization } = incoming;
-      shares.set(digits, { count: count + 1, bytes: bytes + message.content.byteLength, organization });
+      const share = shares.get(digits) ?? { count: 0, bytes: 0, organization };
+      const was = isFlood(share);
+      share.count++;
+      share.bytes += message.content.byteLength;
+      share.organization = organization;
+      shares.set(digits, share);
       // Another publisher has turned it, which may be gone.
       if (message.queue === behindQueueOf(digits) && !turned.has(digits)) turned.set(digits, clock.monotonicMs());
-      return isFlood(digits) && !was;
+      return isFlood(share) && !was;
     },
     /** Must be called once for each of these events when the process no longer holds it. */
     over(incoming: InboxMessage): void {
@@ -90,7 +96,7 @@ export function watchFloods({ inspector, names, clock, log }: Parts, { most, mos
     },
     /** Turns what floods, and turns back what no longer does. @throws if the broker is away */
     async look(): Promise<void> {
-      for (const digits of shares.keys()) if (isFlood(digits)) await turn(digits);
+      for (const [digits, share] of shares) if (isFlood(share)) await turn(digits, share);
       for (const [digits, atMs] of turned) if (clock.monotonicMs() - atMs >= STAY_MS) await turnBack(digits);
     },
   };
