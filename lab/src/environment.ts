@@ -25,8 +25,7 @@ export interface BenchEnvironment {
 }
 
 export interface BenchHerald extends HeraldEnvironment {
-  /** @param nodeArgs node's own arguments */
-  start(name: ServiceName, settings?: Record<string, string>, nodeArgs?: readonly string[]): Promise<ServiceProcess>;
+  start(name: ServiceName, settings?: Record<string, string>): Promise<ServiceProcess>;
   /** Stops its services and drops its database; does nothing the second time. */
   close(): Promise<void>;
 }
@@ -92,12 +91,8 @@ async function openHerald(environment: HeraldEnvironment, code: string | undefin
   let closed = false;
   return {
     ...own,
-    async start(name, settings = {}, nodeArgs = []) {
-      const service = await startServiceProcess(
-        name,
-        { ...heraldSettings(own), ...settings },
-        { folder: code, nodeArgs },
-      );
+    async start(name, settings = {}) {
+      const service = await startServiceProcess(name, { ...heraldSettings(own), ...settings }, { folder: code });
       services.add(service);
       return service;
     },

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startLink } from "@herald/dev/harness/link";
 import type { ServiceName, ServiceProcess } from "@herald/e2e/herald/processes";
-import { chartLimit, containerHeap, peakOf } from "@herald/e2e/herald/readings";
+import { chartLimit, peakOf } from "@herald/e2e/herald/readings";
 import { untilArrived } from "../measuring.ts";
 import { EXACTLY_ONCE, type FigureKind, type Row } from "../row.ts";
 import { startTraffic } from "../traffic.ts";
@@ -47,7 +47,7 @@ export const memoryRow: Row = {
     for (const name of NAMES) {
       // In a container, its limit is what MEMORY_MIB says here.
       const settings = { DATABASE_URL: url.href, MEMORY_MIB: String(limits[name]) };
-      const service = await herald.start(name, settings, containerHeap(limits[name]));
+      const service = await herald.start(name, settings);
       services.set(name, service);
       void service.process.exited.then(() => {
         died += 1;

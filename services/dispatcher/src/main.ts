@@ -1,4 +1,5 @@
+import { boundHeap } from "@herald/common/service/bounded-heap";
 import { runService } from "@herald/common/service/run-service";
-import { startDispatcher } from "./start-dispatcher.ts";
 
-await runService("dispatcher", startDispatcher);
+boundHeap();
+await runService("dispatcher", async () => (await import("./start-dispatcher.ts")).startDispatcher());

@@ -1,4 +1,5 @@
+import { boundHeap } from "@herald/common/service/bounded-heap";
 import { runService } from "@herald/common/service/run-service";
-import { startManagementApi } from "./start-management-api.ts";
 
-await runService("management-api", startManagementApi);
+boundHeap();
+await runService("management-api", async () => (await import("./start-management-api.ts")).startManagementApi());

@@ -1,4 +1,5 @@
+import { boundHeap } from "@herald/common/service/bounded-heap";
 import { runService } from "@herald/common/service/run-service";
-import { startPublisher } from "./start-publisher.ts";
 
-await runService("publisher", startPublisher);
+boundHeap();
+await runService("publisher", async () => (await import("./start-publisher.ts")).startPublisher());

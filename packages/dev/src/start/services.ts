@@ -52,8 +52,6 @@ export async function superviseService(spec: ServiceSpec, context: ServiceContex
       name: spec.name,
       command: process.execPath,
       args: [
-        // As in deploy/docker/Dockerfile and deploy/systemd/herald.service.
-        "--max-semi-space-size=8",
         "--enable-source-maps",
         ...(spec.inspectPort ? [`--inspect=127.0.0.1:${spec.inspectPort}`] : []),
         spec.main,

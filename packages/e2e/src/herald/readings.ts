@@ -26,14 +26,6 @@ export async function readService(service: ServiceProcess): Promise<Reading> {
 /** The most memory that `herald serve` may take in a small installation, in MiB. A test holds it to this, and the documents promise it. */
 export const SERVE_MEBIBYTES = 200;
 
-/**
- * Node's arguments for the heap that V8 takes by itself in a container of `limitMib`. A test's process has no container, and V8 goes
- * by the whole machine there: it would let new objects alone take 192 MiB.
- */
-export function containerHeap(limitMib: number): string[] {
-  return [`--max-old-space-size=${limitMib / 2}`, "--max-semi-space-size=8"];
-}
-
 /** The memory of a service's container in the chart, in MiB. */
 export function chartLimit(service: "managementApi" | "publisher" | "dispatcher"): number {
   const values = parse(readFileSync(join(projectFolder(), "deploy", "helm", "herald", "values.yaml"), "utf8"));

@@ -9,7 +9,7 @@ import { createEmitter, newEvent } from "@herald/emitter";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { startServiceProcess } from "../../../src/herald/processes.ts";
-import { chartLimit, containerHeap, peakOf } from "../../../src/herald/readings.ts";
+import { chartLimit, peakOf } from "../../../src/herald/readings.ts";
 import { heraldSettings } from "../../../src/herald/settings.ts";
 
 const db = useDatabase();
@@ -39,7 +39,6 @@ function largestEvent(organizationId: string) {
 }
 
 test("regression: a publisher inside the chart's memory limits does not die of large bodies while PostgreSQL stalls, and loses none", async () => {
-  // V8 takes half of it for its heap, and buffers are outside.
   const limit = chartLimit("publisher");
   const names = namesOf(broker.namespace);
   const connection = await connect(broker.url);
@@ -68,7 +67,7 @@ test("regression: a publisher inside the chart's memory limits does not die of l
       ...heraldSettings({ databaseUrl: db.url, amqpUrl: broker.url, namespace: broker.namespace, caFile: "" }),
       MEMORY_MIB: String(limit),
     },
-    { nodeArgs: containerHeap(limit), untilReady: false },
+    { untilReady: false },
   );
   const { pid } = publisher.process;
   let ended = false;

@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { apiClient } from "../../../src/herald/api-client.ts";
 import { peakOf, SERVE_MEBIBYTES } from "../../../src/herald/readings.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
-import { unitCommand, unitEnvironment } from "../operations/project-files.ts";
+import { unitEnvironment } from "../operations/project-files.ts";
 
 const ENDPOINTS = 5;
 const ROUNDS = 50;
@@ -18,9 +18,7 @@ function memorySettings(): Record<string, string> {
 
 test("herald serve stays under 200 MiB while events, manual deliveries and an admin's reads go on, as its unit starts it", async () => {
   const { receiver, emitter } = environment;
-  const serve = await environment.startProcess("serve", memorySettings(), {
-    nodeArgs: unitCommand("herald.service").filter((word) => word.startsWith("--")),
-  });
+  const serve = await environment.startProcess("serve", memorySettings());
   const { organizationId } = environment.api;
   const api = await apiClient(`http://127.0.0.1:${serve.port}`, organizationId, { untilAvailable: true });
   const endpoints = [];

@@ -1,0 +1,46 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "@jest/globals";
+
+const folder = mkdtempSync(join(tmpdir(), "herald-heap-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const program = join(folder, "program.mjs");
+writeFileSync(
+  program,
+  `import { boundHeap } from ${JSON.stringify(new URL("bounded-heap.ts", import.meta.url).href)};
+boundHeap();
+console.log(JSON.stringify({ flags: process.execArgv, words: process.argv.slice(2), home: process.env.HOME }));`,
+);
+
+/** What the program says of itself, once it goes on. */
+function run(environment: Record<string, string>, flags: string[] = []) {
+  const output = execFileSync(
+    process.execPath,
+    ["--conditions=herald-source", ...flags, program, "serve", "two words"],
+    {
+      env: environment,
+      encoding: "utf8",
+    },
+  );
+  const { flags: all, ...rest } = JSON.parse(output) as { flags: string[]; words: string[]; home: string };
+  return { ...rest, flags: all.filter((flag) => !flag.startsWith("--conditions")) };
+}
+
+test("a service's heap takes half of MEMORY_MIB, however the service is started", () => {
+  expect(run({ HOME: "/a b", MEMORY_MIB: "176" })).toEqual({
+    flags: ["--max-old-space-size=88", "--max-semi-space-size=8"],
+    words: ["serve", "two words"],
+    home: "/a b",
+  });
+});
+
+test.each<[string, Record<string, string>, string[]]>([
+  ["Node's arguments bound it", {}, ["--max-old-space-size=300"]],
+  ["NODE_OPTIONS bounds it", { NODE_OPTIONS: "--max-old-space-size=300" }, []],
+  ["the settings are wrong, which the service reports", { MEMORY_MIB: "much" }, []],
+])("its heap stays as it is where %s", (_why, environment, flags) => {
+  expect(run(environment, flags).flags).toEqual(flags);
+});

@@ -1,0 +1,37 @@
+import { MIB, memorySettings } from "../config/common-settings.ts";
+import { type Environment, readConfig } from "../config/read-config.ts";
+import { memoryBytes } from "./memory.ts";
+
+/**
+ * The part of a process's memory that V8's heap may take. The rest is for buffers, connections and code. In a container, V8 takes the same part by itself.
+ */
+const PART_OF_MEMORY = 1 / 2;
+
+/** V8 keeps the memory that new objects have taken once, and on a large machine it lets them take 192 MiB. */
+const NEW_OBJECTS_MIB = 8;
+
+/**
+ * Bounds V8's heap by MEMORY_MIB. V8 takes such bounds only from Node's arguments, so this process becomes the same program once more, with them:
+ * its id, its standard streams and its environment stay. Only the entry of a program calls it, and before it loads a service.
+ *
+ * It does nothing if the arguments are there already, if Node can't replace a process (before 22.15), or if the settings are wrong: the service
+ * reports these itself.
+ */
+export function boundHeap(environment: Environment = process.env): void {
+  const given = [...process.execArgv, environment.NODE_OPTIONS ?? ""].some((text) =>
+    text.includes("--max-old-space-size"),
+  );
+  const [program, ...words] = process.argv.slice(1);
+  if (given || !process.execve || program === undefined) return;
+  let bytes: number;
+  try {
+    bytes = memoryBytes(readConfig(memorySettings, environment));
+  } catch {
+    return;
+  }
+  const bounds = [
+    `--max-old-space-size=${Math.floor((bytes * PART_OF_MEMORY) / MIB)}`,
+    `--max-semi-space-size=${NEW_OBJECTS_MIB}`,
+  ];
+  process.execve(process.execPath, [process.execPath, ...bounds, ...process.execArgv, program, ...words]);
+}
