@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import {
   networkSettings,
   sealingSettings,
@@ -120,7 +121,8 @@ export function problemsOfManagementApi(config: ManagementApiConfig): string[] {
 }
 
 /** Without a public origin only the host of a request's origin can be compared, so a page of the same host over http would pass. */
-function problemsOfPage({ HERALD_ENV, PUBLIC_ORIGIN }: ManagementApiConfig): string[] {
+function problemsOfPage({ HERALD_ENV, PUBLIC_ORIGIN, PAGE_LOGO_FILE: logo }: ManagementApiConfig): string[] {
+  if (logo !== undefined && !existsSync(logo)) return [`PAGE_LOGO_FILE names a file that is not there: ${logo}`];
   if (HERALD_ENV !== "production" || PUBLIC_ORIGIN !== undefined) return [];
   return [
     "PUBLIC_ORIGIN is missing: without it, a page that came over http could use an admin's session. " +

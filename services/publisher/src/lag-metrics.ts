@@ -152,8 +152,12 @@ function figures<Reading>(
     const now = performance.now();
     if (reading === undefined || now - readAt > READING_LIFE_MS) {
       readAt = now;
-      // Alerts on these figures are silent meanwhile, so the log says it, besides readiness: a right may be missing.
-      reading = read().catch((error) => void log.warn("how far behind Herald is can't be read", { error }));
+      const before = reading;
+      reading = read().catch(async (error) => {
+        // Alerts on these figures are silent meanwhile, so the log says it once, besides readiness: a right may be missing.
+        if (!before || (await before)) log.warn("how far behind Herald is can't be read", { error });
+        return undefined;
+      });
     }
     return reading;
   }

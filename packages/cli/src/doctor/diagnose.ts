@@ -9,6 +9,7 @@ import { BROKER, POSTGRES, virtualHostOf } from "@herald/common/security/connect
 import { createNameResolver } from "@herald/common/security/name-resolver";
 import { secretBox } from "@herald/common/security/secret-box";
 import { readCaFile } from "@herald/common/security/server-certificate";
+import { LIVING, type Process } from "@herald/common/service/processes";
 import { createEgressProxy } from "@herald/dispatcher";
 import { type CommandContext, UsageError } from "../command.ts";
 import { type BrokerAddress, brokerAddress, closeBroker, databaseAddress, openBroker } from "../connections.ts";
@@ -21,7 +22,6 @@ import {
   commit,
   type DatabaseSubject,
   dispatching,
-  PUBLISHERS,
   partitions,
   server,
   sessionSettings,
@@ -132,7 +132,7 @@ const OF_POSTGRES = [
 async function diagnosePostgres(
   given: Omit<DatabaseSubject, "session" | "openSession" | "preparesStatements">,
   onCheck: OnCheck,
-): Promise<{ findings: NamedFinding[]; publishers?: number }> {
+): Promise<{ findings: NamedFinding[]; publishers?: number | undefined }> {
   const { url, ca } = given;
   const open = () => openSession(url, { ca, applicationName: "herald-doctor" });
   onCheck(server.name);
@@ -141,8 +141,8 @@ async function diagnosePostgres(
   try {
     const subject = { ...given, session, openSession: open, preparesStatements: preparesStatements(url) };
     const findings = await runChecks(OF_POSTGRES, subject, onCheck);
-    const [counted] = await session.query<{ publishers: number }>(PUBLISHERS).catch(() => []);
-    return { findings, ...counted };
+    const living = await session.query<Process>(LIVING).catch(() => undefined);
+    return { findings, publishers: living?.filter(({ service }) => service === "publisher").length };
   } finally {
     await session.close();
   }

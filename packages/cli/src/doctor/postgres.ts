@@ -9,7 +9,7 @@ import { DISPATCHING, type Dispatching, SHARDS } from "@herald/common/database/s
 import type { Clock } from "@herald/common/runtime/clock";
 import { reasonOf } from "@herald/common/security/connection-fault";
 import type { SecretBox } from "@herald/common/security/secret-box";
-import { differencesOf, type Facts, type Process, SILENT_SECONDS } from "@herald/common/service/processes";
+import { differencesOf, type Facts, LIVING, type Process } from "@herald/common/service/processes";
 import { plural } from "../output.ts";
 import { type Check, type Finding, fault, ok, skipped, warning, warningsOf } from "./finding.ts";
 
@@ -265,20 +265,13 @@ const SEALING_REMEDY =
   "Put the private key of that pair into SECRET_KEYS of all dispatchers, or give the management API the SECRET_SEALING_KEY that was made with theirs.";
 
 /** Old processes, which run beside new ones for a while, may differ from them and from this environment. */
-export const settingsAlike = asked<Process>(
-  "processes' settings",
-  `select id, service, name, facts from process where said_at > now() - interval '${SILENT_SECONDS} seconds'`,
-  (living, { facts }) =>
-    differencesOf([{ id: "", service: "this", name: "environment", facts }, ...living]).map(({ what, isUnopened }) =>
-      isUnopened
-        ? fault(what, SEALING_REMEDY)
-        : warning(what, "Give all of them the right value, and restart those that have another one."),
-    ),
+export const settingsAlike = asked<Process>("processes' settings", LIVING, (living, { facts }) =>
+  differencesOf([{ id: "", service: "this", name: "environment", facts }, ...living]).map(({ what, isUnopened }) =>
+    isUnopened
+      ? fault(what, SEALING_REMEDY)
+      : warning(what, "Give all of them the right value, and restart those that have another one."),
+  ),
 );
-
-/** Counts the publishers at work. */
-export const PUBLISHERS = `select count(*)::int as publishers from public.process
-  where service = 'publisher' and said_at > now() - interval '${SILENT_SECONDS} seconds'`;
 
 export const dispatching = asked<Dispatching>("dispatching", DISPATCHING, ([found]) => {
   const {

@@ -9,7 +9,7 @@ import { managementApiSettings, problemsOfManagementApi } from "@herald/manageme
 import { publisherSettings } from "@herald/publisher";
 import { distance } from "fastest-levenshtein";
 import { relaySettings } from "../relay/relay-settings.ts";
-import { type Finding, fault, warning } from "./finding.ts";
+import { type Finding, fault, warning, warningsOf } from "./finding.ts";
 
 const SERVICE_SETTINGS: Record<ServiceName, Settings> = {
   dispatcher: dispatcherSettings,
@@ -99,21 +99,16 @@ export function unwise(environment: Environment): Finding[] {
     ...(["MEMORY_MIB", "RETENTION_DAYS", "PUBLICATION_WINDOW_DAYS"] as const),
   );
   const { MEMORY_MIB: memory, RETENTION_DAYS: kept, PUBLICATION_WINDOW_DAYS: window } = config;
-  const findings: Finding[] = [];
   const machine = Math.floor(totalmem() / MIB);
-  if (memory !== undefined && memory > machine)
-    findings.push(
-      fault(
-        `MEMORY_MIB is ${memory}, and this machine has ${machine}: the process would be killed.`,
-        "Give it a part of the machine's memory.",
-      ),
-    );
-  if (kept <= window)
-    findings.push(
-      warning(
+  const tooMuch = `MEMORY_MIB is ${memory}, and this machine has ${machine}: the process would be killed.`;
+  return [
+    ...((memory ?? 0) > machine ? [fault(tooMuch, "Give it a part of the machine's memory.")] : []),
+    ...warningsOf([
+      [
+        kept <= window,
         `RETENTION_DAYS is ${kept}, and PUBLICATION_WINDOW_DAYS ${window}: events are kept for ${window + 1} days all the same.`,
         `Set RETENTION_DAYS to ${window + 1} or more.`,
-      ),
-    );
-  return findings;
+      ],
+    ]),
+  ];
 }

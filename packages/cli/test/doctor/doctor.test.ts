@@ -71,12 +71,20 @@ test("the doctor goes on with what settings that can't be used leave, and shows 
 
 test("the doctor finds what the services refuse in production, and still checks all else", async () => {
   const found = await complaints({
-    settings: { HERALD_ENV: "production", PAGE_FRAME_ANCESTORS: "http://app.example.com" },
+    settings: {
+      HERALD_ENV: "production",
+      PUBLIC_ORIGIN: "http://herald.example.com",
+      PAGE_FRAME_ANCESTORS: "http://app.example.com",
+      AUTH_JWT_SECRET: "short",
+      AUTH_JWKS_URL: "",
+    },
   });
   // The password of a test's broker is its user's name.
   expect(found.map(({ check, what }) => [check, what.split(":")[0]])).toEqual([
-    ["settings", "PUBLIC_ORIGIN is missing"],
+    ["settings", "AUTH_JWT_SECRET must NOT have fewer than 32 characters, but is its value (not shown)"],
     ["settings", "AMQP_URL is not safe with HERALD_ENV=production"],
+    ["settings", "AUTH_JWT_SECRET is not safe with HERALD_ENV=production"],
+    ["settings", "PUBLIC_ORIGIN is not safe with HERALD_ENV=production"],
     ["settings", "PAGE_FRAME_ANCESTORS is not safe with HERALD_ENV=production"],
     // Its receivers are on this machine.
     ["settings", "ALLOWED_PRIVATE_NETWORKS is not safe with HERALD_ENV=production"],

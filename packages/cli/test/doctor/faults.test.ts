@@ -63,6 +63,9 @@ test.each<[string, string, RegExp]>([
   ["EVENT_TYPES_FILE", badTypes, /^fault, settings: EVENT_TYPES_FILE: .*: \/paid\/sample is missing/],
   ["DATABASE_URL_FILE", "/nowhere/url", /^fault, settings: DATABASE_URL_FILE names a file that can't be read/],
   ["EXTRA_CA_FILE", "/nowhere/ca.pem", /^fault, settings: EXTRA_CA_FILE names a file that can't be read/],
+  ["EXTRA_CA_FILE", badTypes, /^fault, settings: EXTRA_CA_FILE: .* holds no certificate in PEM.* -> .*do not start/],
+  ["EVENT_TYPES_FILE", import.meta.filename, /^fault, settings: EVENT_TYPES_FILE: .*JSON.* -> .*do not start/],
+  ["PAGE_LOGO_FILE", "/nowhere/logo.svg", /^fault, settings: PAGE_LOGO_FILE names a file that is not there: .* -> .*/],
   ["ENDPOINT_CONCURENCY", "7", /^warning, settings: ENDPOINT_CONCURENCY is no setting.* -> If ENDPOINT_CONCURRENCY is/],
   [
     "retry_delays_seconds",
@@ -394,6 +397,31 @@ test.each<[string, () => string | Promise<string>, RegExp]>([
   const found = await complaintsOf("PostgreSQL", { settings: { DATABASE_URL: await url() } });
   expect(found.slice(0, 1)).toEqual(only(words));
   expect(found.some((text) => text.startsWith("fault"))).toBe(words.source.startsWith("^fault"));
+});
+
+test.each<[string, made: string, undone: string, RegExp]>([
+  [
+    "password has expired",
+    "role herald_app valid until '2020-01-01'",
+    "role herald_app valid until 'infinity'",
+    /refuses this user.* -> Correct user and password/,
+  ],
+  [
+    "user may have no more connections",
+    "role herald_app connection limit 0",
+    "role herald_app connection limit -1",
+    /has no connection left: .*for role.* -> .*the user's limit/,
+  ],
+  [
+    "database may have no more connections",
+    "database herald connection limit 0",
+    "database herald connection limit -1",
+    /has no connection left: .*for database.* -> .*the database's/,
+  ],
+])("the doctor finds that the %s", async (_name, made, undone, words) => {
+  await postgres.run(`alter ${made}`);
+  const found = await complaintsOf("PostgreSQL").finally(() => postgres.run(`alter ${undone}`));
+  expect(found).toEqual(only(words));
 });
 
 async function databaseWith(name: string, options: string): Promise<string> {

@@ -96,7 +96,7 @@ export const POSTGRES: Server = {
     [
       /^53300 /,
       "PostgreSQL at {host} has no connection left: {reason}.",
-      "Raise max_connections or the user's limit, or lower DATABASE_POOL_SIZE.",
+      "Raise max_connections, the user's limit or the database's, or lower DATABASE_POOL_SIZE.",
     ],
     [
       /startup parameter/,

@@ -148,9 +148,8 @@ export function sayFacts(
   };
 }
 
-/** The services at work. */
-const LIVING = Prisma.sql`
-  select id, service, name, facts from process where said_at > now() - ${SILENT_SECONDS}::int * interval '1 second'`;
+/** Answers a {@link Process} for each service at work. Locks nothing. Reads the whole table, a row for each process. */
+export const LIVING = `select id, service, name, facts from process where said_at > now() - interval '${SILENT_SECONDS} seconds'`;
 
 /**
  * Writes a process's facts into its row, or inserts it, and returns the others that are at work.
@@ -165,12 +164,11 @@ async function writeFacts(queries: Queries, { id, service, name, facts }: Proces
       on conflict (id) do update
       set service = excluded.service, name = excluded.name, facts = excluded.facts, said_at = excluded.said_at
     )
-    ${LIVING} and id <> ${id}::uuid`;
+    ${Prisma.raw(LIVING)} and id <> ${id}::uuid`;
 }
 
-/** The services at work. Locks nothing. Reads the whole table, a row for each process. */
 export async function livingProcesses(reads: Reads): Promise<Process[]> {
-  return await reads.$queryRaw<Process[]>`${LIVING}`;
+  return await reads.$queryRaw<Process[]>`${Prisma.raw(LIVING)}`;
 }
 
 /**

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -96,14 +96,14 @@ afterAll(() => servers.forEach((server) => void server.close()));
 function runScript(
   name: string,
   places: Record<string, string>,
-  args: string[] = [],
+  { args = [], environment = {} }: { args?: string[]; environment?: Record<string, string> } = {},
 ): Promise<[code: number, text: string]> {
   let text = projectFile(`${SYSTEMD_FOLDER}/${name}`);
   for (const [place, here] of Object.entries(places)) text = text.replaceAll(place, here);
   const file = join(folder, name);
   writeFileSync(file, text);
   const command = name.endsWith(".mjs") ? process.execPath : (/^#!(.+)/.exec(text)?.[1] ?? "");
-  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
+  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, ...environment };
   return new Promise((resolve) => {
     execFile(command, [file, ...args], { env }, (error, stdout, stderr) =>
       resolve([Number(error?.code ?? 0), stdout + stderr]),
@@ -125,21 +125,25 @@ test("the herald command of one machine keeps the audit line in the journal, sho
 describe("herald-check", () => {
   const backup = () => join(folder, "backup");
   const calm = { "/readyz": "{}", "/metrics": 'herald_queue_messages{queue="rejected",service="publisher"} 0\n' };
-  const check = async (answers: Record<string, string>) => {
+  const check = async (answers: Record<string, string>, environment: Record<string, string> = {}) => {
     const { url } = await answering(answers);
-    return runScript("herald-check", {
+    const places = {
       "http://127.0.0.1:9464": url,
       "/var/lib/herald-backup": backup(),
       "/var/lib/postgresql": folder,
       "/var/lib/rabbitmq": folder,
       // The disk of the machine that runs this may be as full as it likes.
       "-lt 85": "-lt 101",
-    });
+    };
+    return runScript("herald-check", places, { environment });
+  };
+  const makeBackup = () => {
+    mkdirSync(backup(), { recursive: true });
+    writeFileSync(join(backup(), "herald-2026-01-31T000000Z.dump"), "");
   };
 
   test("finds nothing where all is well, and notes a backup on the database's disk", async () => {
-    mkdirSync(backup(), { recursive: true });
-    writeFileSync(join(backup(), "herald-2026-01-31T000000Z.dump"), "");
+    makeBackup();
     expect(await check(calm)).toEqual([0, expect.stringContaining("on the disk of the database")]);
   });
 
@@ -151,7 +155,11 @@ describe("herald-check", () => {
         'herald_oldest_due_delivery_age_seconds{waits_for="receiver",service="publisher"} 9000\n' +
         'herald_queue_messages{queue="inbox",service="publisher"} 1001\n' +
         'herald_oldest_event_age_seconds{service="publisher"} 61\n' +
-        'herald_queue_messages{queue="rejected",service="publisher"} 3\n',
+        'herald_queue_messages{queue="rejected",service="publisher"} 3\n' +
+        'herald_endpoints{state="quarantined",service="publisher"} 6\n' +
+        'herald_shards{state="stopped",service="publisher"} 256\n' +
+        'herald_partitions_ahead{service="publisher"} 2\n' +
+        'herald_retention_last_pass_timestamp_seconds{service="publisher"} 1700000000.123\n',
     });
     expect(code).toBe(1);
     for (const problem of [
@@ -160,11 +168,35 @@ describe("herald-check", () => {
       "1001 events wait to be stored",
       "An event has waited for 61 s to be stored",
       "3 events were rejected",
+      "The signing secrets of 6 endpoints cannot be opened",
+      "Dispatching is stopped",
+      "Only 2 days ahead have partitions",
+      "Nothing has been erased for two days",
       "no backup of the last two days",
     ]) {
       expect(text).toContain(problem);
     }
     expect(text).not.toContain("9000");
+  });
+
+  test("as a unit, reports a state once, once more after a day, and its end", async () => {
+    makeBackup();
+    const told = join(folder, "told");
+    const waits = (seconds: number) =>
+      `herald_oldest_due_delivery_age_seconds{waits_for="herald",service="publisher"} ${seconds}\n`;
+    const look = async (metrics: string) => await check({ ...calm, "/metrics": metrics }, { STATE_DIRECTORY: folder });
+    expect(await look("")).toEqual([0, ""]);
+    expect(await look(waits(400))).toEqual([1, "A delivery has waited for Herald for 400 s.\n"]);
+    expect(await look(waits(1_300.5))).toEqual([0, ""]);
+    const yesterday = Date.now() / 1_000 - 25 * 3_600;
+    await utimes(told, yesterday, yesterday);
+    expect(await look(waits(90_000))).toEqual([1, "A delivery has waited for Herald for 90000 s.\n"]);
+    expect(await look(waits(90_900))).toEqual([0, ""]);
+    const more = `${waits(400)}herald_shards{state="stopped",service="publisher"} 256\n`;
+    expect(await look(more)).toEqual([1, expect.stringMatching(/400 s\.\nDispatching is stopped/)]);
+    expect(await look("")).toEqual([1, "All problems are over.\n"]);
+    await utimes(told, yesterday, yesterday);
+    expect(await look("")).toEqual([0, ""]);
   });
 
   test("fails where a disk is nearly full", async () => {
@@ -179,11 +211,14 @@ test("herald-alarm posts what failed, with its last lines, and fails if no serve
   const places = { "/etc/herald/alarm-url": join(folder, "alarm-url") };
   writeFileSync(join(folder, "journalctl"), "#!/bin/sh\necho the last line of $2\n", { mode: 0o755 });
   writeFileSync(join(folder, "alarm-url"), `${url}/hook\n`);
-  expect(await runScript("herald-alarm.mjs", places, ["herald-backup.service"])).toEqual([0, ""]);
+  expect(await runScript("herald-alarm.mjs", places, { args: ["herald-backup.service"] })).toEqual([0, ""]);
   const { text } = JSON.parse(bodies[0] ?? "");
-  expect(text).toMatch(/^herald-backup\.service failed on .*:\nthe last line of herald-backup\.service\n$/);
+  expect(text).toMatch(/^herald-backup\.service on .*:\nthe last line of herald-backup\.service\n$/);
   writeFileSync(join(folder, "alarm-url"), `${url}/elsewhere\n`);
-  expect(await runScript("herald-alarm.mjs", places, ["herald.service"])).toEqual([1, expect.stringContaining("503")]);
+  expect(await runScript("herald-alarm.mjs", places, { args: ["herald.service"] })).toEqual([
+    1,
+    expect.stringContaining("503"),
+  ]);
 });
 
 test("the units' settings are settings of the services, and safe in production once their secrets are there", () => {
