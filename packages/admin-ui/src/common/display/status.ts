@@ -1,4 +1,4 @@
-import type { EndpointOverview, Outcome, WebhookDeliverySummary } from "@herald/contracts";
+import type { DeliveryListItem, EndpointOverview, Outcome, WebhookDeliverySummary } from "@herald/contracts";
 import { countdown, formats } from "../formats.ts";
 
 /** Whether nothing more happens to a delivery. */
@@ -89,8 +89,21 @@ type Tried = Pick<EndpointOverview, "nextTryAtUtc" | "outageSinceUtc" | "stopped
  */
 export function nextTryWords({ nextTryAtUtc, outageSinceUtc, stoppedSinceUtc }: Tried, nowMs: number): string | null {
   if (nextTryAtUtc === null || outageSinceUtc !== null || stoppedSinceUtc !== null) return null;
-  const leftMs = Date.parse(nextTryAtUtc) - nowMs;
-  if (leftMs <= 0) return "trying again";
-  const seconds = Math.ceil(leftMs / 1_000);
-  return `next try ${seconds < 60 ? `in ${seconds} s` : countdown(nowMs + leftMs, nowMs)}`;
+  const tryMs = Date.parse(nextTryAtUtc);
+  return tryMs <= nowMs ? "trying again" : `next try ${countdown(tryMs, nowMs)}`;
+}
+
+type Awaited = Pick<DeliveryListItem, "outcome" | "inFlight" | "nextAttemptAtUtc">;
+
+/**
+ * When a delivery's next attempt is due; null if none follows. A failing webhook is tried by one delivery at a time: the others that are due wait for it.
+ * @param nextTryAtUtc of its webhook
+ */
+export function nextAttemptWords(delivery: Awaited, nextTryAtUtc: string | null, nowMs: number): string | null {
+  const { outcome, inFlight, nextAttemptAtUtc } = delivery;
+  if (outcome === "parked") return "after a resume";
+  if (!inFlight && nextAttemptAtUtc === null) return null;
+  const dueMs = inFlight ? nowMs : Date.parse(nextAttemptAtUtc ?? "");
+  const tryMs = Date.parse(nextTryAtUtc ?? "");
+  return tryMs > Math.max(dueMs, nowMs) ? `after the next try, ${countdown(tryMs, nowMs)}` : countdown(dueMs, nowMs);
 }
