@@ -183,6 +183,7 @@ test("§3.1/pause several webhooks are paused and resumed at once; after a failu
   await page.getByRole("button", { name: "Pause or resume several…" }).click();
   await dialog.getByRole("button", { name: "Select all 2" }).click();
   await dialog.getByRole("button", { name: "Resume 2 webhooks" }).click();
+  await page.locator("#announcements").getByText("2 webhooks are resumed.").waitFor({ state: "attached" });
   await dialog.waitFor({ state: "hidden" });
   expect(await states()).toEqual(["First true", "Second true", "Third true"]);
 });

@@ -90,7 +90,8 @@ export function DeliveryResults({ results }: { results: readonly EndpointDeliver
               </Link>
             ))}
           </span>
-          {reason ? <Reason {...reasonWords(reason)} /> : null}
+          <strong className={shared.strong}>{reason && reasonWords(reason).short}</strong>
+          <span className={classNames(shared.soft, css.sentence)}>{reason && reasonWords(reason).sentence}</span>
         </li>
       ))}
     </ul>
@@ -112,15 +113,6 @@ function Result({ delivery }: { delivery: DeliveryListItem }) {
           </>
         ) : null}
       </span>
-    </>
-  );
-}
-
-function Reason({ short, sentence }: { short: string; sentence: string }) {
-  return (
-    <>
-      <strong className={shared.strong}>{short}</strong>
-      <span className={classNames(shared.soft, css.sentence)}>{sentence}</span>
     </>
   );
 }

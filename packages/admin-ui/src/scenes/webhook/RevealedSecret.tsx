@@ -51,7 +51,7 @@ function SecretDialog({ revealed, onClose }: { revealed: Revealed; onClose: () =
   const { limits } = useSession();
   const { data: webhook } = useQuery(webhookQuery(id));
   const [copied, setCopied] = useState(false);
-  if (secret === null) return <LostSecret webhook={webhook} name={name} onClose={onClose} />;
+  if (secret === null) return webhook ? <ReplaceDialog webhook={webhook} isLost onClose={onClose} /> : null;
   return (
     <Dialog
       title={`Signing secret of ${name}`}
@@ -113,36 +113,6 @@ function Resume({ webhook }: { webhook: EndpointDetails }) {
   );
 }
 
-interface LostSecretProps {
-  /** Undefined until it is loaded. */
-  webhook: EndpointDetails | undefined;
-  name: string;
-  onClose: () => void;
-}
-
-function LostSecret({ webhook, name, onClose }: LostSecretProps) {
-  const [replacing, setReplacing] = useState(false);
-  if (webhook && replacing) return <ReplaceDialog webhook={webhook} onClose={() => setReplacing(false)} />;
-  return (
-    <Dialog
-      title={`${name} is saved, and its new secret is lost`}
-      mustAnswer
-      onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>Replace it later</Button>
-          <Button kind="primary" icon="key" busy={!webhook} onClick={() => setReplacing(true)}>
-            Replace it…
-          </Button>
-        </>
-      }
-    >
-      The answer that had the signing secret did not arrive, and {product.name} shows a secret only once. Replace it,
-      here or later under Settings. Until your receiver has another one, it rejects what is sent.
-    </Dialog>
-  );
-}
-
 /** The signing secret of a webhook, which can only be replaced. */
 export function ReplaceSecret({ webhook }: { webhook: EndpointDetails }) {
   const [asking, setAsking] = useState(false);
@@ -160,8 +130,15 @@ export function ReplaceSecret({ webhook }: { webhook: EndpointDetails }) {
   );
 }
 
+interface ReplaceDialogProps {
+  webhook: EndpointDetails;
+  /** Its secret is new, and the answer that had it was lost. */
+  isLost?: boolean;
+  onClose: () => void;
+}
+
 /** Pauses a webhook and replaces its secret in one edit, so that there is no state in between that could be left. */
-function ReplaceDialog({ webhook, onClose }: { webhook: EndpointDetails; onClose: () => void }) {
+function ReplaceDialog({ webhook, isLost = false, onClose }: ReplaceDialogProps) {
   const { id, name, url, events, enabled, version } = webhook;
   const client = useQueryClient();
   const reveal = useRevealSecret();
@@ -178,7 +155,7 @@ function ReplaceDialog({ webhook, onClose }: { webhook: EndpointDetails; onClose
   });
   return (
     <Confirmation
-      title={`Replace the signing secret of ${name}?`}
+      title={isLost ? `${name} is saved, and its new secret is lost` : `Replace the signing secret of ${name}?`}
       verb={enabled ? "Pause and replace" : "Replace"}
       icon="key"
       mutation={replace}
@@ -187,7 +164,11 @@ function ReplaceDialog({ webhook, onClose }: { webhook: EndpointDetails; onClose
       onConfirm={() => replace.mutate()}
       onClose={onClose}
     >
-      <p>There is no grace period for the old secret. So that your receiver rejects nothing, it goes in steps:</p>
+      <p>
+        {isLost
+          ? `The answer that had the secret did not arrive, and ${product.name} shows a secret only once. Replace it, here or later under Settings:`
+          : "There is no grace period for the old secret. So that your receiver rejects nothing, it goes in steps:"}
+      </p>
       <ol>
         <li>{enabled ? "The webhook is paused" : "The webhook stays off"}: what is sent to it waits.</li>
         <li>A new secret is made, and shown once. Have a place ready to store it.</li>

@@ -33,33 +33,28 @@ export function SeveralButton({ webhooks }: Props) {
   );
 }
 
-const VERBS = {
-  pause: { words: "Pause", icon: "pause", done: "paused", enabled: false },
-  resume: { words: "Resume", icon: "play", done: "resumed", enabled: true },
-} as const;
-
-type Verb = keyof typeof VERBS;
-const OPTIONS = (["pause", "resume"] as const).map((value) => ({ value, words: VERBS[value].words }));
+const OPTIONS = (["Pause", "Resume"] as const).map((value) => ({ value, words: value }));
 
 /** Pauses or resumes webhooks one after another, until one fails. Those that are done leave the list, and the others stay chosen. */
 function SeveralDialog({ webhooks, onClose }: Props & { onClose: () => void }) {
   const client = useQueryClient();
   const keys = useKeys();
   const { limits } = useSession();
-  const [verb, setVerb] = useState<Verb>(webhooks.some(({ enabled }) => enabled) ? "pause" : "resume");
+  const [verb, setVerb] = useState<"Pause" | "Resume">(webhooks.some(({ enabled }) => enabled) ? "Pause" : "Resume");
   const [ids, setIds] = useState<readonly string[]>([]);
   const [current, setCurrent] = useState("");
-  const { words, icon, done, enabled } = VERBS[verb];
+  const enabled = verb === "Resume";
+  const done = enabled ? "resumed" : "paused";
   const listed = webhooks.filter((webhook) => webhook.enabled !== enabled);
   const chosen = listed.filter(({ id }) => ids.includes(id));
   const change = useMutation({
-    mutationFn: async () => {
+    mutationFn: async (chosen: readonly EndpointOverview[]) => {
       for (const webhook of chosen) {
         setCurrent(webhook.name);
         await switchWebhook(webhook, enabled, keys);
       }
     },
-    onSuccess: () => {
+    onSuccess: (_, chosen) => {
       announce(`${counted(chosen.length, "webhook is", "webhooks are")} ${done}.`);
       onClose();
     },
@@ -68,13 +63,13 @@ function SeveralDialog({ webhooks, onClose }: Props & { onClose: () => void }) {
   return (
     <Confirmation
       title="Pause or resume several webhooks"
-      verb={`${words} ${counted(chosen.length, "webhook", "webhooks")}`}
-      icon={icon}
+      verb={`${verb} ${counted(chosen.length, "webhook", "webhooks")}`}
+      icon={enabled ? "play" : "pause"}
       block={chosen.length === 0 ? "Choose webhooks first." : null}
       mutation={change}
       done={done}
       subject={current}
-      onConfirm={() => change.mutate()}
+      onConfirm={() => change.mutate(chosen)}
       onClose={onClose}
     >
       <div className={shared.bar}>
@@ -90,7 +85,6 @@ function SeveralDialog({ webhooks, onClose }: Props & { onClose: () => void }) {
       </p>
       <fieldset className={classNames(shared.boxed, shared.ruled)}>
         <legend className={shared.unseen}>Webhooks</legend>
-        {listed.length === 0 ? <p className={shared.item}>There are none to {verb}.</p> : null}
         {listed.map((webhook) => (
           <label key={webhook.id} className={classNames(shared.row, css.several)}>
             <input
@@ -98,10 +92,7 @@ function SeveralDialog({ webhooks, onClose }: Props & { onClose: () => void }) {
               className={controls.checkbox}
               checked={ids.includes(webhook.id)}
               onChange={({ target }) =>
-                setIds((before) => [
-                  ...before.filter((id) => id !== webhook.id),
-                  ...(target.checked ? [webhook.id] : []),
-                ])
+                setIds(target.checked ? [...ids, webhook.id] : ids.filter((id) => id !== webhook.id))
               }
             />
             <span>{webhook.name}</span>
