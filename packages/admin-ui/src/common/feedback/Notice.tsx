@@ -46,9 +46,9 @@ interface ChangeProblemProps {
   error: unknown;
   /** As in "saved". */
   done: string;
-  /** The name of what was to be changed, if it is one of several. */
+  /** The name of the webhook that was to be changed, if there are several. */
   subject?: string | undefined;
-  /** What another try does if the change may have been made. */
+  /** The effect of another try if the change may have been made. */
   again?: string | undefined;
 }
 

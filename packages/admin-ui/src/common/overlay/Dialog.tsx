@@ -88,9 +88,9 @@ interface ConfirmationProps {
   mutation: { error: unknown; isPending: boolean };
   /** What it does, as in "deleted". */
   done: string;
-  /** The name of what it is done to, if it is one of several. */
+  /** The name of the webhook that it is done to, if there are several. */
   subject?: string;
-  /** What another try does if the answer was lost. */
+  /** The effect of another try if the answer was lost. */
   again?: string;
   onConfirm: () => void;
   onClose: () => void;

@@ -94,7 +94,7 @@ function Row({ row: { taken, notTaken, at } }: { row: EventRow }) {
   );
 }
 
-/** What became of an event, counted. On a phone the icons stand for the words. */
+/** An event's deliveries, counted by outcome. On a phone the icons stand for the words. */
 function Fates({ event }: { event: EventListItem }) {
   const counts = fates(event);
   if (counts.length === 0) return "No delivery";
