@@ -68,7 +68,7 @@ function Trail() {
 function Who() {
   const { data: session } = useQuery({ ...sessionQuery, enabled: false });
   if (!session) return null;
-  const words = `${session.name ?? session.subject} · ${session.organizationId}`;
+  const words = [session.name ?? session.subject, session.organizationId].filter(Boolean).join(" · ");
   return (
     <p className={classNames(shared.note, shared.cut, css.who)} data-hint={words}>
       <span className={shared.unseen}>Signed in as </span>
