@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -23,6 +24,8 @@ var (
 	errUnroutable = errors.New("no queue takes it: start Herald's publisher, and compare BROKER_NAMESPACE")
 	errRefused    = errors.New("the broker refused it: too many events wait, try again later")
 )
+
+var uuidPattern = regexp.MustCompile(`^(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 type event struct {
 	OrganizationID string         `json:"organizationId"`
@@ -68,6 +71,9 @@ type emitter struct {
 
 // emit returns nil when the broker has stored the event. After an error, emitting the same event again is safe.
 func (e *emitter) emit(event event, traceparent string) error {
+	if !uuidPattern.MatchString(event.EntityID) {
+		return errors.New("its entity id is no UUID, so Herald would reject it")
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), e.timeout)
 	defer cancel()
 	for {

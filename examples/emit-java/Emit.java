@@ -83,6 +83,9 @@ public class Emit {
         /** Returns when the broker has stored the event. */
         void emit(Event event, String traceparent)
                 throws NotEmittedException, GeneralSecurityException, InterruptedException {
+            if (!event.entityId().matches("(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")) {
+                throw new NotEmittedException("its entity id is no UUID, so Herald would reject it", null);
+            }
             long deadline = System.nanoTime() + TIMEOUT_MS * 1_000_000;
             while (true) {
                 try {

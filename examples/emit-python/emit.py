@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import sys
 import time
 import uuid
@@ -15,6 +16,7 @@ from pika.exceptions import AMQPError, NackError, UnroutableError
 EXCHANGE = os.environ.get("BROKER_NAMESPACE", "herald") + ".events"
 TIMEOUT_SECONDS = float(os.environ.get("TIMEOUT_SECONDS", "30"))
 PAUSE_SECONDS = 0.5
+UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 class NotEmitted(Exception):
@@ -51,6 +53,8 @@ class Emitter:
 
     def emit(self, event, traceparent=None):
         """Returns when the broker has stored the event. Raises NotEmitted otherwise."""
+        if not UUID.fullmatch(event["entityId"]):
+            raise NotEmitted("its entity id is no UUID, so Herald would reject it")
         deadline = time.monotonic() + TIMEOUT_SECONDS
         while True:
             try:

@@ -37,6 +37,7 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
   let blocked = false;
   let closing = false;
   let problem = "no connection yet";
+  let refusal: string | null = null;
   let resting: NodeJS.Timeout | undefined;
   const listeners = new Set<() => void>();
   const publishing = `${name}: publishing`;
@@ -63,6 +64,7 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
       // The broker blocks each connection separately: if the next one is blocked too, the broker sends a new notification.
       blocked = false;
       problem = `the connection was lost: ${error.message}`;
+      refusal = null;
       outages.up(publishing);
       outages.down(name, error);
       changed();
@@ -70,6 +72,7 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
     model.on("connect-failed", (error) => {
       if (closing) return;
       const readable = withMessage(error);
+      refusal = refusalIn(readable, url);
       problem = readable.message;
       outages.down(name, readable);
     });
@@ -129,7 +132,7 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
     isBlocked: () => blocked,
     /** Why nothing can be sent right now, in words; undefined if something can. */
     obstacle: () => {
-      if (live === undefined) return `the broker can't be reached (${problem})`;
+      if (live === undefined) return refusal ?? `the broker can't be reached (${problem})`;
       return blocked ? "the broker takes no messages for now (its memory or disk alarm)" : undefined;
     },
     /** Resolves once it is open, or when the signal aborts. */
@@ -176,6 +179,17 @@ function withHeartbeat(url: string): string {
   }
   if (!address.searchParams.has("heartbeat")) address.searchParams.set("heartbeat", String(HEARTBEAT_SECONDS));
   return address.href;
+}
+
+/** The refusal of a login or of a virtual host, in words; null for other errors. amqplib names neither. The password is not in it. */
+export function refusalIn({ message }: Error, url: string): string | null {
+  const { username, pathname } = new URL(url);
+  if (/Handshake.*ACCESS[-_]REFUSED/.test(message)) {
+    return `the broker refuses the user ${decodeURIComponent(username) || "guest"}, or the user's password`;
+  }
+  if (!message.includes("Expected ConnectionOpenOk")) return null;
+  const virtualHost = decodeURIComponent(pathname.slice(1)) || "/";
+  return `the broker refuses the virtual host ${virtualHost}: there is none of this name, the user has no rights in it, or a limit is reached`;
 }
 
 /** A host name with several addresses fails with one error for all of them, which has no message of its own. */

@@ -1,4 +1,4 @@
-export type { Connection } from "./connection.ts";
+export { type Connection, refusalIn } from "./connection.ts";
 export {
   type Consumer,
   type ConsumerContext,

@@ -23,6 +23,7 @@ export const ServiceLimits = object("Sizes, counts and times of this service.", 
 /** The page reads this before it shows anything. Additive to SPEC. */
 export const SessionInfo = object("Who calls, what they may do, and what this service allows.", {
   subject: text("The token's subject.", { examples: ["user-1"] }),
+  name: orNull(text("The person's name; null if the token has none.", { examples: ["Ana Lindqvist"] })),
   organizationId: orNull(
     text("The organization that the token is for; null if it names none.", { examples: ["organization-1"] }),
   ),

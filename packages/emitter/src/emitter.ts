@@ -1,4 +1,4 @@
-import { NotSentError, openBrokerScope, startPublisher } from "@herald/amqp";
+import { NotSentError, openBrokerScope, refusalIn, startPublisher } from "@herald/amqp";
 import { callerTrace, traceLoading } from "./caller-trace.ts";
 import type { EmittedEvent } from "./emitted-event.ts";
 import { encodeEvent, readEventJson, routingKey } from "./encode-event.ts";
@@ -80,7 +80,13 @@ export function createEmitter(options: EmitterOptions): Emitter {
     url,
     name: connectionName,
     ca,
-    outages: { down: (_what, error) => onFailure?.(error), up: () => undefined },
+    outages: {
+      down: (_what, error) => {
+        const refusal = refusalIn(error, url);
+        onFailure?.(refusal === null ? error : new Error(refusal, { cause: error }));
+      },
+      up: () => undefined,
+    },
     // Publishing to a missing exchange would close the channel, with every unconfirmed event on it.
     declare: (channel) => checkExchange(channel, exchange),
   });

@@ -200,6 +200,24 @@ describe("when the broker goes away", () => {
     );
     expect(error?.message).not.toContain("hunter2");
   });
+
+  test.each([
+    ["a wrong password", { password: "hunter2" }, /the broker refuses the user \S+, or the user's password/],
+    [
+      "a virtual host that is not there",
+      { pathname: "/not%20there" },
+      /the broker refuses the virtual host not there: /,
+    ],
+  ])("emit says what the broker refuses, for %s", async (_what, change, words) => {
+    const failures: string[] = [];
+    const url = Object.assign(new URL(broker.url), change).href;
+    const emitter = start({ url, timeoutMs: 1_000, onFailure: ({ message }) => failures.push(message) });
+    await eventually(() => expect(failures).not.toEqual([]));
+    const error = await emitter.emit(anEvent()).catch((reason: unknown) => reason as NotSentError);
+    expect(error?.message).toMatch(words);
+    expect(failures[0]).toMatch(words);
+    expect(`${error?.message} ${failures[0]}`).not.toContain("hunter2");
+  });
 });
 
 describe("close", () => {

@@ -8,13 +8,23 @@ export function integer(name: string, text: string, min: number, max: number): n
   return value;
 }
 
-export function httpUrl(name: string, text: string): URL {
+const THIS_MACHINE = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+/** @param secret what an http:// URL of another machine would show to the network; null if the user allows that */
+export function httpUrl(name: string, text: string, secret: string | null): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !/^https?:$/.test(url.protocol))
     throw new ArgumentError(`${name} must be a URL such as http://localhost:3000/hooks`);
   if (url.username || url.password) throw new ArgumentError(`${name} must have no user or password in it`);
+  if (secret !== null && url.protocol === "http:" && !THIS_MACHINE.test(url.hostname))
+    throw new ArgumentError(`${name} must begin with https://, unless it is on this machine: it gets ${secret}`);
   url.hash = "";
   return url;
+}
+
+/** The URL of the receiver that is tried. */
+export function receiverUrl(text: string, allowHttp: boolean): URL {
+  return httpUrl("--url", text, allowHttp ? null : "signed payloads. --allow-http permits it");
 }
 
 /** The secrets of `--secret` and of WEBHOOK_SECRET. */

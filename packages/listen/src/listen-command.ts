@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { parseArgs } from "node:util";
 import {
-  ArgumentError,
   DEFAULT_TIMEOUT_SECONDS,
   httpUrl,
   integer,
   milliseconds,
   oneLine,
+  receiverUrl,
   secretsOf,
 } from "./arguments.ts";
 import { runCheck } from "./check/check-command.ts";
@@ -17,10 +17,12 @@ import { localCertificate } from "./listen/local-certificate.ts";
 const usage = `herald-listen: tries a receiver of webhooks on your own machine
 
   herald-listen [--url URL] [--herald URL] [--port 8080] [--host 127.0.0.1] [--tls] [--secret TEXT]...
-                [--status 204] [--header-prefix X-Service] [--tolerance 300] [--timeout 15] [-- COMMAND]
+                [--status 204] [--header-prefix X-Service] [--tolerance 300] [--timeout 15] [--allow-http]
+                [-- COMMAND]
       prints every webhook request that it gets, and whether its signature verifies.
       --url hands each request that verifies on to your program as it came, by POST to exactly this URL, prints the
-      program's answer, and gives it to the sender.
+      program's answer, and gives it to the sender. It begins with https://, unless the program runs on this machine, or
+      --allow-http lets payloads go over a network in the clear.
       --herald has the Herald at this address send all its events here, to an endpoint that it deletes at the end.
       The address begins with https://, unless that Herald runs on this machine.
       It takes any free port, and HTTPS. A Herald that \`pnpm start\` runs on this machine trusts the certificate.
@@ -112,13 +114,6 @@ interface ListenArguments extends ListenerOptions {
   speaksTls: boolean;
 }
 
-/** The token is not sent over a network in the clear. */
-function heraldUrl(text: string): URL {
-  const url = httpUrl("--herald", text);
-  if (url.protocol === "https:" || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)) return url;
-  throw new ArgumentError("--herald must begin with https://, unless Herald runs on this machine: it gets your token");
-}
-
 function readArguments(args: string[]): ListenArguments | null {
   const dashes = args.includes("--") ? args.indexOf("--") : args.length;
   const [program, ...words] = args.slice(dashes + 1);
@@ -132,6 +127,7 @@ function readArguments(args: string[]): ListenArguments | null {
       url: { type: "string" },
       herald: { type: "string" },
       tls: { type: "boolean", default: false },
+      "allow-http": { type: "boolean", default: false },
       timeout: { type: "string", default: DEFAULT_TIMEOUT_SECONDS },
       "header-prefix": { type: "string", default: "X-Service" },
       tolerance: { type: "string", default: "300" },
@@ -147,11 +143,11 @@ function readArguments(args: string[]): ListenArguments | null {
     status: integer("--status", values.status, 200, 599),
     toleranceSeconds: integer("--tolerance", values.tolerance, 0, Number.MAX_SAFE_INTEGER),
     headerPrefix: values["header-prefix"],
-    ...(values.herald !== undefined && { herald: heraldUrl(values.herald) }),
+    ...(values.herald !== undefined && { herald: httpUrl("--herald", values.herald, "your token") }),
     ...(program !== undefined && { command: [program, ...words] }),
     speaksTls: values.tls || values.herald !== undefined,
     ...(values.url !== undefined && {
-      forward: { url: httpUrl("--url", values.url), timeoutMs },
+      forward: { url: receiverUrl(values.url, values["allow-http"]), timeoutMs },
     }),
     print: (text) => console.log(text),
     colour: process.stdout.isTTY && !process.env.NO_COLOR,

@@ -130,6 +130,27 @@ describe("command", () => {
     }
   });
 
+  test("herald-listen says the problem of a Herald that refuses in words", async () => {
+    const problem = {
+      type: "urn:herald:problem:x",
+      detail: "The token is expired.",
+      errors: [{ detail: "Renew it." }],
+    };
+    const refusing = createServer((_, response) => response.writeHead(401).end(JSON.stringify(problem)));
+    await once(refusing.listen(0, "127.0.0.1"), "listening");
+    process.env.HERALD_TOKEN = "a.b.c";
+    try {
+      const { child, said } = run("--herald", `http://127.0.0.1:${(refusing.address() as AddressInfo).port}`);
+      expect(await once(child, "close")).toEqual([2, null]);
+      expect(said.text).toBe(
+        "herald-listen: Herald answers 401 to GET /event-types: The token is expired. Renew it.\n",
+      );
+    } finally {
+      delete process.env.HERALD_TOKEN;
+      refusing.close();
+    }
+  });
+
   test("herald-listen prints what it receives, and ends at SIGTERM", async () => {
     const { child, said } = run("--port", "0");
     const [line] = (await once(child.stdout, "data")) as [string];
@@ -213,6 +234,9 @@ describe("command", () => {
     [["--url", "localhost:3000"], 2, "--url must be a URL such as http://localhost:3000/hooks"],
     [["check", "--help"], 0, "herald-listen check --url URL"],
     [["check"], 2, "--url is missing"],
+    [["--url", "http://receiver.example:3000"], 2, "--url must begin with https://, unless it is on this machine"],
+    [["check", "--url", "http://10.0.0.7/"], 2, "--allow-http permits it"],
+    [["check", "--url", "http://receiver.invalid/", "--allow-http"], 2, "no address is known for the host"],
     [["check", "--url", "http://127.0.0.1:9/", "--type", "Nonsense"], 2, "--type must be one of"],
   ])("herald-listen with %j ends with %i", async (options, code, text) => {
     const { child, said } = run(...options);

@@ -351,8 +351,9 @@ describe("the session", () => {
   const session = async (options: object) => (await (await api.as(options)).get("/session").expect(200)).body;
 
   test("the session says who calls, what they may do, and the limits", async () => {
-    expect(await session({ organizationId: "mine", subject: "ada" })).toMatchObject({
+    expect(await session({ organizationId: "mine", subject: "ada", name: "Ada Lovelace" })).toMatchObject({
       subject: "ada",
+      name: "Ada Lovelace",
       organizationId: "mine",
       mayView: true,
       mayManage: true,
@@ -374,6 +375,7 @@ describe("the session", () => {
 
   test("the session names what the caller lacks in the words of the 403", async () => {
     expect(await session({ entitlements: [] })).toMatchObject({
+      name: null,
       mayView: true,
       mayManage: false,
       mayDelete: true,

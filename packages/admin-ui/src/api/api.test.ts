@@ -6,6 +6,7 @@ test("the page finds itself and the API at the root", () => {
   expect(addressesFrom("https://herald.example/administration/integrations/")).toEqual({
     router: "/administration/integrations",
     api: "/api/organization/integration-operations",
+    schemas: "/schemas/requests",
   });
 });
 
@@ -13,6 +14,7 @@ test("the page finds itself and the API below a BASE_PATH", () => {
   expect(addressesFrom("https://example.com/apps/herald/administration/integrations/")).toEqual({
     router: "/apps/herald/administration/integrations",
     api: "/apps/herald/api/organization/integration-operations",
+    schemas: "/apps/herald/schemas/requests",
   });
 });
 

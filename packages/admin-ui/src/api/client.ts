@@ -5,13 +5,18 @@ const pagePath = "/administration/integrations/";
 
 /**
  * Finds the page and the API by the `<base>` that the server wrote: its BASE_PATH is known only there.
- * @returns `router`: what client-side routes stand below, without a trailing slash; `api`: the prefix of the management routes.
+ * @returns `router`: what client-side routes stand below, without a trailing slash; `api`: the prefix of the management routes; `schemas`: that of
+ * the schemas of events.
  */
-export function addressesFrom(baseUri: string): { router: string; api: string } {
+export function addressesFrom(baseUri: string): Record<"router" | "api" | "schemas", string> {
   const path = new URL(baseUri).pathname;
   const end = path.lastIndexOf(pagePath);
   const basePath = end < 0 ? "" : path.slice(0, end);
-  return { router: `${basePath}${pagePath.slice(0, -1)}`, api: `${basePath}/api/organization/integration-operations` };
+  return {
+    router: `${basePath}${pagePath.slice(0, -1)}`,
+    api: `${basePath}/api/organization/integration-operations`,
+    schemas: `${basePath}/schemas/requests`,
+  };
 }
 
 /** The API's problem, or one without an explanation if something in front of the API answered. */

@@ -19,7 +19,7 @@ import type {
   StartResendRequest,
   WebhookDeliverySummary,
 } from "@herald/contracts";
-import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, keepPreviousData, type QueryClient, queryOptions } from "@tanstack/react-query";
 import { hasEnded } from "../common/display/status.ts";
 import { ApiProblem, assertAbout, call, type Keys } from "./client.ts";
 import { connectionNow, quietMs } from "./connection.ts";
@@ -69,6 +69,7 @@ export const eventTypesQuery = queryOptions({
   queryKey: ["event-types"],
   queryFn: ({ signal }) => call<EventTypeInfo[]>("/event-types", { signal }),
   staleTime: Number.POSITIVE_INFINITY,
+  refetchInterval: (query) => query.state.data === undefined && every(RECOVERY_MS)(query),
 });
 
 export const overviewQuery = queryOptions({
@@ -223,10 +224,19 @@ function merged(pages: EventPage[]): EventPage {
   };
 }
 
+/** An event by its key, or by its id if the organization has one event of this id: people know ids, not keys. */
 export const eventQuery = (key: string) =>
   queryOptions({
     queryKey: ["event", key],
-    queryFn: ({ signal }) => call<EventDetails>(`/events/${key}`, { signal }),
+    queryFn: async ({ signal }) => {
+      const read = (key: string) => call<EventDetails>(`/events/${key}`, { signal });
+      return await read(key).catch(async (error: unknown) => {
+        if (!(error instanceof ApiProblem) || error.status !== 404) throw error;
+        const { events } = await call<EventPage>(`/events?id=${key}`, { signal });
+        if (events.length !== 1 || events[0] === undefined) throw error;
+        return await read(events[0].key);
+      });
+    },
     refetchInterval: every(ALL_PAGES_MS),
   });
 
@@ -249,6 +259,12 @@ export const startResend = (id: string, body: StartResendRequest, keys: Keys) =>
 
 export const stopResend = (id: string, resendId: string) =>
   call<Resend>(`/webhooks/${id}/resends/${resendId}/stop`, { method: "POST" });
+
+/** Asks again for all that a change of a webhook, or a delivery to it, changes. Resolves when the webhook is there. */
+export function refresh(client: QueryClient, id: string): Promise<void> {
+  for (const queryKey of [["overview"], ["deliveries", id]]) void client.invalidateQueries({ queryKey });
+  return client.invalidateQueries({ queryKey: ["webhook", id] });
+}
 
 /** Asks the API what is wrong with these fields, without saving them. */
 export const checkWebhook = (body: Partial<SaveWebhookRequest>, signal: AbortSignal) =>

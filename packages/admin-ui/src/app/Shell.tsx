@@ -8,6 +8,7 @@ import { Icon } from "../common/display/Icon.tsx";
 import { Notice } from "../common/feedback/Notice.tsx";
 import { Button, RefetchButton } from "../common/form/Button.tsx";
 import controls from "../common/form/form.module.css";
+import { usePlace } from "../common/page/Page.tsx";
 import { product } from "../common/product.ts";
 import shared from "../common/shared.module.css";
 import { Time } from "../common/Time.tsx";
@@ -25,13 +26,9 @@ export function Shell({ children }: { children: ReactNode }) {
       <header className={classNames(shared.bar, css.head)}>
         <nav className={css.trail} aria-label="You are here">
           {product.hasLogo ? <Logo /> : <img src={mark} alt="" width="22" height="22" />}
-          <ol>
-            <li>Integrations</li>
-            <li>
-              <Link href="/">Webhooks</Link>
-            </li>
-          </ol>
+          <Trail />
         </nav>
+        <Who />
         <div className={css.tools}>
           <SearchBox />
           <ThemeMenu />
@@ -43,6 +40,40 @@ export function Shell({ children }: { children: ReactNode }) {
       </main>
       <div id="announcements" className={shared.unseen} aria-live="polite" aria-atomic="false" />
     </>
+  );
+}
+
+/** The way from the list of webhooks to the scene that is shown. */
+function Trail() {
+  const place = usePlace();
+  const [location] = useLocation();
+  const steps: [href: string, words: string][] = [["/", "Webhooks"]];
+  if (location.startsWith("/events/")) steps.push(["/events", "Events"]);
+  return (
+    <ol>
+      <li>Integrations</li>
+      {steps.map(([href, words]) => (
+        <li key={href}>
+          <Link href={href} aria-current={place === null ? "page" : undefined}>
+            {words}
+          </Link>
+        </li>
+      ))}
+      {place === null ? null : <li aria-current="page">{place}</li>}
+    </ol>
+  );
+}
+
+/** Whose page this is: the person, and the organization that everything here is about. */
+function Who() {
+  const { data: session } = useQuery({ ...sessionQuery, enabled: false });
+  if (!session) return null;
+  const words = [session.name ?? session.subject, session.organizationId].filter(Boolean).join(" · ");
+  return (
+    <p className={classNames(shared.note, shared.cut, css.who)} data-hint={words}>
+      <span className={shared.unseen}>Signed in as </span>
+      {words}
+    </p>
   );
 }
 

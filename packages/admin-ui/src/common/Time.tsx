@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 import { serverNow } from "../api/connection.ts";
-import { ago, countdown, exact, formats } from "./formats.ts";
+import { ago, exact, formats } from "./formats.ts";
 import shared from "./shared.module.css";
 
 const listeners = new Set<() => void>();
@@ -33,16 +33,7 @@ export function useTicking<T extends string | number | boolean>(read: (nowMs: nu
 
 /** A past time as its age; the moment itself is a hint. */
 export function Time({ iso }: { iso: string }) {
-  return <Ticking iso={iso} wordsAt={ago} />;
-}
-
-/** Counts down to a time ahead. Once it has passed it says "due now": delays mark eligibility, not a schedule (SPEC 8). */
-export function Countdown({ iso }: { iso: string }) {
-  return <Ticking iso={iso} wordsAt={countdown} />;
-}
-
-function Ticking({ iso, wordsAt }: { iso: string; wordsAt: (timeMs: number, nowMs: number) => string }) {
-  const words = useTicking((now) => wordsAt(Date.parse(iso), now));
+  const words = useTicking((now) => ago(Date.parse(iso), now));
   return (
     <time className={shared.numbers} dateTime={iso} data-hint={`${formats.dateTime(iso)} · ${exact(iso)}`}>
       {words}

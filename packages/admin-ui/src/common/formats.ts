@@ -38,6 +38,9 @@ export function formatsFor(languages: readonly string[], timeZone?: string) {
       (options?.milliseconds ? milliseconds : seconds).format(new Date(iso)),
     /** The hour of a day in the browser's zone, as charts have it: "2:00 PM", "14:00". */
     hour: (timeMs: number) => hour.format(new Date(timeMs)),
+    /** That zone's offset at a time: "GMT+1", "UTC". */
+    zone: (timeMs: number) =>
+      seconds.formatToParts(timeMs).find(({ type }) => type === "timeZoneName")?.value ?? "local time",
     /** A day in the same zone: "11/20", "20.11.". */
     day: (timeMs: number) => day.format(new Date(timeMs)),
   };
@@ -65,10 +68,11 @@ export function span(lengthMs: number): string {
   return `${Math.floor(lengthMs / DAY)} d`;
 }
 
-/** Time left until something is due: "in 0:42", "in 7:05"; "due now" once it has passed (a due time is not a promise). */
+/** Time left until something is due: "in 42 s", "in 7:05"; "due now" once it has passed (a due time is not a promise). */
 export function countdown(dueMs: number, nowMs: number): string {
   const seconds = Math.ceil((dueMs - nowMs) / SECOND);
   if (seconds <= 0) return "due now";
+  if (seconds < 60) return `in ${seconds} s`;
   if (seconds >= 3_600) return `in ${span(seconds * SECOND)}`;
   return `in ${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }

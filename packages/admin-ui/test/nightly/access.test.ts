@@ -21,7 +21,7 @@ test("§5.2 an account that may only view sees everything, can change nothing, a
   await isOff("New webhook");
   await page.goto(`${environment.pageUrl}/webhooks/${endpoint.id}`);
   await page.getByRole("link", { name: "Succeeded, WorkItemCompleted" }).click();
-  await page.getByRole("dialog").getByText("Body, as sent").waitFor();
+  await page.getByRole("dialog").getByRole("heading", { name: "Body" }).waitFor();
   await page.keyboard.press("Escape");
   await isOff("Pause…");
   await page.goto(`${environment.pageUrl}/webhooks/${endpoint.id}/settings`);
@@ -49,6 +49,25 @@ test("§5.3 without the entitlement one can look and delete, not save", async ()
   await page.getByRole("button", { name: "More actions" }).click();
   const item = page.getByRole("menuitem", { name: "Delete webhook…" });
   expect(await item.getAttribute("aria-disabled")).toBeNull();
+});
+
+test("the page says whose it is: the person, by name if the token has one, and the organization", async () => {
+  const page = await environment.signIn();
+  await page.getByText(`an admin · ${environment.api.organizationId}`).waitFor();
+  const named = await environment.signIn("", { name: "Ana Lindqvist" });
+  await named.getByText(`Ana Lindqvist · ${environment.api.organizationId}`).waitFor();
+});
+
+test("the head of the page says where one is, and leads back", async () => {
+  const { endpoint } = await environment.api.create({ name: "Billing mirror", url: environment.receiver.url });
+  const page = await environment.signIn(`/webhooks/${endpoint.id}/settings`);
+  const trail = page.getByRole("navigation", { name: "You are here" });
+  const steps = async () => await trail.getByRole("listitem").allTextContents();
+  await page.getByLabel("Endpoint URL").waitFor();
+  expect(await steps()).toEqual(["Integrations", "Webhooks", "Billing mirror"]);
+  await trail.getByRole("link", { name: "Webhooks" }).click();
+  await page.getByRole("heading", { level: 1, name: "Webhooks" }).waitFor();
+  expect(await steps()).toEqual(["Integrations", "Webhooks"]);
 });
 
 test("§5.4 without a session the page says how to get one", async () => {

@@ -87,10 +87,24 @@ test(
     await page.getByRole("checkbox", { name: "WorkItemCompleted" }).check();
     await save.click();
     await look("the secret", page.getByRole("dialog", { name: "Signing secret of Billing mirror" }));
+    await page.getByRole("button", { name: "Send a sample" }).click();
+    await look("a sample's result", page.getByText("Succeeded: the receiver answered 200."));
+
+    await page.goto(`${environment.pageUrl}/webhooks/${endpoint.id}/settings`);
+    await page.getByText("Sample and schema").first().click();
+    await look("a sample of an event", page.getByRole("link", { name: "JSON Schema of its body" }));
+    await page.getByRole("button", { name: "Replace signing secret" }).click();
+    await look("the question before a replacement", page.getByRole("button", { name: "Pause and replace" }));
+    await page.getByRole("button", { name: "Pause and replace" }).click();
+    await look("a replaced secret", page.getByRole("button", { name: "Resume", exact: true }));
+    await page.getByRole("button", { name: "Resume", exact: true }).click();
+    await page.getByRole("button", { name: "Send a sample" }).waitFor();
+    await page.goto(environment.pageUrl);
+    await page.getByRole("button", { name: "Pause or resume several…" }).click();
+    await look("the choice of several webhooks", page.getByRole("dialog"));
 
     await page.goto(`${environment.pageUrl}/webhooks/${endpoint.id}/settings`);
     await page.getByLabel("Name").fill("Mine");
-    await page.getByRole("switch", { name: "Replace signing secret" }).click();
     await environment.api.edit(endpoint.id, { name: "Theirs" });
     await save.click();
     await look("a conflict", page.getByRole("alert"));

@@ -1,4 +1,6 @@
+import { createHmac } from "node:crypto";
 import { EVENT_TYPES } from "@herald/contracts";
+import type { ReceivedRequest } from "@herald/dev/harness/https-receiver";
 import { expect, test } from "@jest/globals";
 import { useTestEnvironment } from "../support/test-environment.ts";
 
@@ -11,6 +13,13 @@ async function webhook(name = "Billing mirror") {
     events: ["WorkItemCompleted"],
   });
   return endpoint;
+}
+
+const signatureOf = (request: ReceivedRequest | undefined) => request?.headers["x-service-signature"];
+
+function signatureBy(secret: string, request: ReceivedRequest | undefined): string {
+  const message = `${request?.headers["x-service-timestamp"]}.${request?.body.toString()}`;
+  return `sha256=${createHmac("sha256", secret).update(message).digest("hex")}`;
 }
 
 test("§4.1.1 of two windows that edit the same webhook, the later one keeps what was typed and learns what changed", async () => {
@@ -83,20 +92,100 @@ test("§6/project-updated the events come with what they mean, and ProjectUpdate
   await events.getByText("normal project edits emit other internal events").waitFor();
 });
 
-test("§2.3/shown replacing the secret says beforehand that there is no grace period, and shows the new one once", async () => {
+test("§2.3/shown a replacement pauses the webhook, shows the new secret once, says what waits, and resumes", async () => {
   const { id } = await webhook();
   const page = await environment.signIn(`/webhooks/${id}/settings`);
-  await page.getByRole("switch", { name: "Replace signing secret" }).click();
-  await page.getByText("There is no grace period.").waitFor();
-  await page.getByRole("button", { name: "Save webhook" }).click();
+  await page.getByRole("button", { name: "Replace signing secret" }).click();
+  await page.getByText("There is no grace period for the old secret.").waitFor();
+  await page.getByRole("button", { name: "Pause and replace" }).click();
   const dialog = page.getByRole("dialog", { name: "Signing secret of Billing mirror" });
   await dialog.getByText("The old secret is worth nothing from now on").waitFor();
-  const secret = await dialog.getByTestId("signing-secret").textContent();
+  const secret = (await dialog.getByTestId("signing-secret").textContent()) ?? "";
   expect(secret).toMatch(/^[A-Za-z0-9+/]{43}=$/);
+  expect(await environment.api.get(id)).toMatchObject({ enabled: false });
+  await environment.emit();
+  await dialog.getByText("Resuming sends 1 event of the last seven days that came meanwhile.").waitFor();
+  expect(environment.receiver.requests).toHaveLength(0);
+
+  await dialog.getByRole("button", { name: "Resume", exact: true }).click();
+  await dialog.getByRole("button", { name: "Send a sample" }).waitFor();
+  const [request] = await environment.receiver.received(1);
+  expect(signatureOf(request)).toBe(signatureBy(secret, request));
   await dialog.getByRole("button", { name: "I have stored it" }).click();
   await page.reload();
   await page.getByLabel("Name").waitFor();
   expect(await page.content()).not.toContain(secret);
+});
+
+test("§2.3/shown a replacement that is left in the middle leaves a paused webhook, which its page resumes", async () => {
+  const { id } = await webhook();
+  const page = await environment.signIn(`/webhooks/${id}/settings`);
+  await page.getByRole("button", { name: "Replace signing secret" }).click();
+  await page.getByRole("button", { name: "Pause and replace" }).click();
+  await page.getByText("it waits, also if you close this page").waitFor();
+  await page.close();
+  const later = await environment.signIn(`/webhooks/${id}`);
+  await later.getByRole("heading", { name: "Paused by an admin" }).waitFor();
+  await later.getByRole("button", { name: "Resume…" }).waitFor();
+});
+
+test("§4.1.2 a sample is sent beside the secret of a new webhook, signed with it, and its result stands there", async () => {
+  const page = await environment.signIn("/webhooks/new");
+  await page.getByLabel("Name").fill("Billing mirror");
+  await page.getByLabel("Endpoint URL").fill(environment.receiver.url);
+  await page.getByRole("checkbox", { name: "RiskCreated" }).check();
+  await page.getByRole("button", { name: "Save webhook" }).click();
+  const dialog = page.getByRole("dialog", { name: "Signing secret of Billing mirror" });
+  const secret = (await dialog.getByTestId("signing-secret").textContent()) ?? "";
+  await dialog.getByRole("button", { name: "Send a sample" }).click();
+  await dialog.getByText("Succeeded: the receiver answered 200.").waitFor();
+  const [request] = await environment.receiver.received(1);
+  expect(JSON.parse(request?.body.toString() ?? "")).toMatchObject({ type: "RiskCreated" });
+  expect(signatureOf(request)).toBe(signatureBy(secret, request));
+  environment.receiver.answerWith({ status: 401 });
+  await dialog.getByRole("button", { name: "Send a sample" }).click();
+  await dialog.getByText("Attempt 1 failed: 401.").waitFor();
+});
+
+test("an event that is chosen has its sample and its schema beside it", async () => {
+  const page = await environment.signIn("/webhooks/new");
+  await page.getByText("Sample and schema of RiskCreated").click();
+  const sample = page.getByRole("group", { name: "sample of RiskCreated" });
+  expect(JSON.parse((await sample.textContent()) ?? "")).toMatchObject({ type: "RiskCreated" });
+  const schema = await page.getByRole("link", { name: "JSON Schema of its body" }).getAttribute("href");
+  const answer = await page.request.get(new URL(schema ?? "", page.url()).href);
+  expect(await answer.json()).toMatchObject({ $schema: expect.stringContaining("json-schema.org") });
+});
+
+test("§3.1/pause several webhooks are paused and resumed at once; after a failure the others stay chosen", async () => {
+  for (const name of ["First", "Second", "Third"])
+    await environment.api.create({ name, url: environment.receiver.url, events: ["RiskCreated"] });
+  const states = async () => (await environment.api.list()).map(({ name, enabled }) => `${name} ${enabled}`).sort();
+  const page = await environment.signIn();
+  await page.getByRole("button", { name: "Pause or resume several…" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Select all 3" }).click();
+  await dialog.getByRole("checkbox", { name: "Third" }).uncheck();
+  const [, second] = await environment.api.list();
+  let isCut = false;
+  await page.route(`**/webhooks/${second?.id}`, async (route) => {
+    if (isCut || route.request().method() !== "PUT") return await route.fallback();
+    isCut = true;
+    await route.abort("connectionreset");
+  });
+  await dialog.getByRole("button", { name: "Pause 2 webhooks" }).click();
+  await dialog.getByText("It is not known whether Second was paused.").waitFor();
+  await dialog.getByRole("button", { name: "Pause 1 webhook" }).click();
+  await dialog.waitFor({ state: "hidden" });
+  expect(await states()).toEqual(["First false", "Second false", "Third true"]);
+  await page.getByRole("radio", { name: /^Paused/ }).check();
+  await page.getByRole("rowheader", { name: "Third" }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Pause or resume several…" }).click();
+  await dialog.getByRole("button", { name: "Select all 2" }).click();
+  await dialog.getByRole("button", { name: "Resume 2 webhooks" }).click();
+  await page.locator("#announcements").getByText("2 webhooks are resumed.").waitFor({ state: "attached" });
+  await dialog.waitFor({ state: "hidden" });
+  expect(await states()).toEqual(["First true", "Second true", "Third true"]);
 });
 
 test("§4.1.5 deleting takes the webhook's name and says that the history goes", async () => {

@@ -57,6 +57,8 @@ test("an event's own page says what it was, what became of it, and shows the bod
   await find(page, deliveryId);
   await page.getByRole("link", { name: "event with its body" }).click();
   await page.getByRole("heading", { level: 1, name: "WorkItemCompleted" }).waitFor();
+  await page.getByText('"id": "of the search"').waitFor();
+  await page.getByRole("radio", { name: "As sent" }).check();
   await page.getByText('{"id":"of the search"}').waitFor();
   await page.getByText(entityId).waitFor();
   await fate(page, "Payroll").getByText("Not subscribed").waitFor();
@@ -105,6 +107,30 @@ test("the search says why an event was not taken, with the reason if it broke th
   await misspelt.getByText("there is no type of this exact name").waitFor();
   const broken = page.getByRole("region", { name: "RiskCreated, delivered to no webhook" });
   await broken.getByText("/entityId must be a UUID").waitFor();
+});
+
+test("an event's address also takes its id, which people know, and another id is searched for", async () => {
+  const page = await environment.signIn(`/events/${event.id}`);
+  await page.getByRole("heading", { level: 1, name: "WorkItemCompleted" }).waitFor();
+  await page.goto(`${environment.pageUrl}/events/${manualId}`);
+  await page.getByText("A manual delivery, without an event").waitFor();
+  await page.goto(`${environment.pageUrl}/events/${randomUUID()}`);
+  await page.getByText("Nothing was found").waitFor();
+});
+
+test("webhooks that have no delivery for the same reason share a line, below those that have one", async () => {
+  const { prisma } = environment.db.database;
+  const { organizationId } = environment.api;
+  const names = ["A second one", "Also not"];
+  for (const name of names)
+    await insertEndpoint(prisma, { organizationId, name, createdAt: ago(20 * DAY_MS), events: ["RiskCreated"] });
+  const page = await environment.signIn(`/events/${event.key}`);
+  const lines = page.getByRole("region", { name: "What became of it at each webhook" }).getByRole("listitem");
+  await fate(page, "Also not").waitFor();
+  expect(await lines.first().textContent()).toContain("Billing");
+  expect(await page.getByText("isn't subscribed to events of this type").count()).toBe(1);
+  expect(await fate(page, "Also not").getByRole("link").allTextContents()).toEqual([...names, "Payroll"]);
+  await prisma.webhookEndpoint.deleteMany({ where: { organizationId, name: { in: names } } });
 });
 
 test("an unknown id is not found, and neither is another organization's event", async () => {

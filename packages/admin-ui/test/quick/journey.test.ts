@@ -62,6 +62,7 @@ test("an admin makes a webhook, sees events arrive, finds out why they stop, men
   const drawer = page.getByRole("dialog", { name: "WorkItemCompleted delivery" });
   await drawer.getByText("who are you?").waitFor();
   expect(page.url()).toMatch(/\/deliveries\/[0-9a-f-]{36}$/);
+  await drawer.getByRole("radio", { name: "As sent" }).check();
   const body = await drawer.getByRole("group", { name: "body", exact: true }).textContent();
   expect(receiver.requests.map((each) => each.body.toString())).toContain(body);
   await page.keyboard.press("Escape");

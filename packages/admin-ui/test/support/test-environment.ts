@@ -20,6 +20,8 @@ interface Signed {
   organizationId?: string;
   permissions?: string[];
   entitlements?: string[];
+  /** Of the person. */
+  name?: string;
 }
 
 /** A Herald of the three real services, an organization with a receiver and a product service, and a browser. */
@@ -110,9 +112,9 @@ export function useTestEnvironment({
   }
 
   async function signIn(place = "", options: BrowserContextOptions & Signed = {}): Promise<Page> {
-    const { organizationId = made.api.organizationId, permissions, entitlements, ...rest } = options;
+    const { organizationId = made.api.organizationId, permissions, entitlements, name, ...rest } = options;
     const { page } = await browser.open(rest);
-    const token = await tokenFor(organizationId, { permissions, entitlements });
+    const token = await tokenFor(organizationId, { permissions, entitlements, name });
     await page.goto(`${ready().herald.apiUrl}${BASE_PATH}/administration/sign-in#${token}`);
     await page.waitForURL(pageUrl());
     if (place) await page.goto(pageUrl() + place);
@@ -181,10 +183,11 @@ function eventNow(organizationId: string, type: NewEvent["type"], now: Date): Em
 
 async function tokenFor(
   organizationId: string,
-  { permissions, entitlements }: { permissions: string[] | undefined; entitlements: string[] | undefined },
+  { permissions, entitlements, name }: Record<keyof Omit<Signed, "organizationId">, unknown>,
 ): Promise<string> {
   return await new SignJWT({
     organization_id: organizationId,
+    ...(name !== undefined && { name }),
     permissions: permissions ?? ["integrations.view", "integrations.manage"],
     subscription: "active",
     modules: ["administration"],

@@ -102,6 +102,8 @@ async function tellsWhatNoQueueTook({ channel, brokerUrl, start }: Trial): Promi
   await withExchange(channel, undefined, async ({ namespace }) => {
     const emitter = start({ AMQP_URL: brokerUrl, BROKER_NAMESPACE: namespace });
     assert.match(await emitter.emit(randomUUID()), /^not emitted [0-9a-f-]{36}: no queue takes it/);
+    // Herald rejects it later, which its emitter would not see.
+    assert.match(await emitter.emit("4711"), /^not emitted [0-9a-f-]{36}: its entity id is no UUID/);
     assert.equal(await emitter.end(), 1, "It ends with 1 where an event was not emitted.");
   });
 }

@@ -44,3 +44,8 @@ test("the last line counts, and says where the first failure hides the rest", ()
   expect(describeResults([passed, failed])).toBe("1 of 2 failed");
   expect(describeResults([failed, passed])).toMatch(/^1 of 2 failed; mend the first one first/);
 });
+
+test("a fault that quotes the receiver steers no terminal", () => {
+  const failed = { ...passed, passed: false, fault: "it answered \u001b[2J\n-> ok", advice: "Look at it." };
+  expect(describeResult(failed, false)).toContain("it answered \\u001b[2J -> ok\n");
+});

@@ -1,16 +1,17 @@
 import { parseArgs } from "node:util";
 import { EVENT_TYPES } from "@herald/receiver";
-import { ArgumentError, DEFAULT_TIMEOUT_SECONDS, httpUrl, milliseconds, oneLine, secretsOf } from "../arguments.ts";
+import { ArgumentError, DEFAULT_TIMEOUT_SECONDS, milliseconds, oneLine, receiverUrl, secretsOf } from "../arguments.ts";
 import { ExchangeError } from "../exchange.ts";
 import { type CheckOptions, type CheckResult, checkReceiver } from "./check-receiver.ts";
 
 const usage = `herald-listen check: tries a receiver with good, hostile and odd requests, and says what it gets wrong
 
   herald-listen check --url URL [--secret TEXT] [--type WorkItemCompleted] [--json]
-                      [--header-prefix X-Service] [--timeout 15]
+                      [--header-prefix X-Service] [--timeout 15] [--allow-http]
 
   --type          the event that the good requests are about: one that your receiver takes
   --json          the results as one JSON document
+  --allow-http    permits http:// to another machine, which sends the signed requests in the clear
   WEBHOOK_SECRET   the secret that your receiver verifies with, as --secret
 
 Good requests are real to your receiver: some forty sample events arrive. Try one that may get them.
@@ -29,6 +30,7 @@ export async function runCheck(args: string[]): Promise<number> {
       help: { type: "boolean", default: false },
       type: { type: "string", default: "WorkItemCompleted" },
       json: { type: "boolean", default: false },
+      "allow-http": { type: "boolean", default: false },
     },
   });
   if (values.help) {
@@ -46,7 +48,7 @@ export async function runCheck(args: string[]): Promise<number> {
   if (eventType === undefined) throw new ArgumentError(`--type must be one of ${EVENT_TYPES.join(", ")}`);
   const colour = process.stdout.isTTY && !process.env.NO_COLOR;
   const options: CheckOptions = {
-    url: httpUrl("--url", values.url),
+    url: receiverUrl(values.url, values["allow-http"]),
     secret,
     headerPrefix: values["header-prefix"],
     timeoutMs: milliseconds("--timeout", values.timeout),
@@ -77,7 +79,7 @@ export function describeResult(
   const mark = warning ? paint(33, "slow") : passed ? paint(32, "ok  ") : paint(31, "FAIL");
   const line = `${mark}  ${title}  ${paint(2, `${answers} in ${durationMs} ms`)}`;
   const more = warning ? [warning] : passed ? [] : [fault, advice];
-  return [line, ...more.map((each) => `      ${each}`)].join("\n");
+  return [line, ...more.map((each) => `      ${oneLine(each ?? "")}`)].join("\n");
 }
 
 /** The last lines: how many passed, and what the person still has to look at. */

@@ -3,6 +3,17 @@ interface Created {
   signingSecret: string;
 }
 
+/** A problem of the API in its own words; else what came. */
+function wordsOf(text: string): string {
+  try {
+    const { detail, errors = [] } = JSON.parse(text) as { detail?: string; errors?: { detail: string }[] };
+    if (typeof detail === "string") return [detail, ...errors.map((each) => each.detail)].join(" ");
+  } catch {
+    // It is no problem of the API.
+  }
+  return text.slice(0, 1_000);
+}
+
 /**
  * Has a Herald send all its types of events to a listener.
  *
@@ -22,7 +33,7 @@ export async function createEndpoint(herald: URL, token: string, url: string) {
       },
     );
     const text = await answer.text();
-    if (!answer.ok) throw new Error(`Herald answers ${answer.status} to ${method} ${path}: ${text.slice(0, 1_000)}`);
+    if (!answer.ok) throw new Error(`Herald answers ${answer.status} to ${method} ${path}: ${wordsOf(text)}`);
     return text === "" ? undefined : JSON.parse(text);
   };
   const events = ((await ask("GET", "/event-types")) as { name: string }[]).map((type) => type.name);

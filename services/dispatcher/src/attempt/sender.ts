@@ -143,19 +143,21 @@ function verdict(
   }
   const { statusCode, body, encoded, retryAfter } = outcome;
   const succeeded = statusCode >= 200 && statusCode < 300;
+  const waitMs = BUSY.includes(statusCode) ? retryAfterMs(retryAfter, now) : null;
   return {
     statusCode,
     succeeded,
-    errorSummary: succeeded ? null : statusSummary(statusCode),
+    errorSummary: succeeded ? null : statusSummary(statusCode, waitMs),
     failureKind: succeeded ? null : "http_status",
     // Compressed bytes are no text that an admin can read.
     responseExcerpt: encoded ? null : responseExcerpt(body),
-    retryAfterMs: BUSY.includes(statusCode) ? retryAfterMs(retryAfter, now) : null,
+    retryAfterMs: waitMs,
     reached: true,
   };
 }
 
-function statusSummary(statusCode: number): string {
-  const redirect = statusCode >= 300 && statusCode < 400 && statusCode !== 304;
-  return redirect ? `receiver answered ${statusCode}, redirects are not followed` : `receiver answered ${statusCode}`;
+function statusSummary(statusCode: number, waitMs: number | null): string {
+  const answer = `receiver answered ${statusCode}`;
+  if (waitMs !== null) return `${answer}, asks for a wait of ${Math.ceil(waitMs / 1_000)} s`;
+  return statusCode >= 300 && statusCode < 400 && statusCode !== 304 ? `${answer}, redirects are not followed` : answer;
 }

@@ -150,18 +150,22 @@ describe("the verdict", () => {
   );
 
   // A duration by another clock would shift a retry's time, which is the end of the attempt and a delay.
-  test.each<[number, string | null, number | null]>([
-    [429, "7", 7_000],
-    [503, "Fri, 20 Nov 2026 12:00:30 GMT", 29_100],
-    [503, "86400", 900_000],
-    [503, "soon", null],
-    [429, null, null],
-    [500, "7", null],
-    [200, "7", null],
-  ])("%d with Retry-After %p asks for a wait of %p ms, and stays what it is", async (status, header, retryAfterMs) => {
-    const result = await answered(status, header === null ? {} : { "retry-after": header });
-    expect(result).toMatchObject({ statusCode: status, succeeded: status === 200, retryAfterMs, reached: true });
-  });
+  test.each<[number, string | null, number | null, string | null]>([
+    [429, "7", 7_000, "receiver answered 429, asks for a wait of 7 s"],
+    [503, "Fri, 20 Nov 2026 12:00:30 GMT", 29_100, "receiver answered 503, asks for a wait of 30 s"],
+    [503, "86400", 900_000, "receiver answered 503, asks for a wait of 900 s"],
+    [503, "soon", null, "receiver answered 503"],
+    [429, null, null, "receiver answered 429"],
+    [500, "7", null, "receiver answered 500"],
+    [200, "7", null, null],
+  ])(
+    "%d with Retry-After %p asks for a wait of %p ms, and says: %p",
+    async (status, header, retryAfterMs, errorSummary) => {
+      const result = await answered(status, header === null ? {} : { "retry-after": header });
+      const succeeded = status === 200;
+      expect(result).toMatchObject({ statusCode: status, succeeded, errorSummary, retryAfterMs, reached: true });
+    },
+  );
 
   test.each([
     ["EMFILE", "machine"],

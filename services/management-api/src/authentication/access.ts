@@ -47,6 +47,7 @@ export function sessionOf(caller: Caller, config: ManagementApiConfig): SessionI
   const missing = (access: "view" | "manage" | "save") => missingFor(access, caller, config.AUTH_REQUIRED_MODULE);
   return {
     subject: caller.subject,
+    name: caller.name,
     organizationId: caller.organizationId,
     mayView: missing("view").length === 0,
     mayManage: missing("save").length === 0,

@@ -1,4 +1,5 @@
 import type { Outcome } from "@herald/contracts";
+import type { ReactNode } from "react";
 import { classNames } from "../class-names.ts";
 import shared from "../shared.module.css";
 import css from "./display.module.css";
@@ -34,7 +35,7 @@ const outcomeLook: Record<Outcome, { icon: IconName; tone: string | undefined }>
 };
 
 /** A delivery's outcome. */
-export function OutcomeBadge({ outcome, words = outcomeWords[outcome] }: { outcome: Outcome; words?: string }) {
+export function OutcomeBadge({ outcome, words = outcomeWords[outcome] }: { outcome: Outcome; words?: ReactNode }) {
   const { icon, tone } = outcomeLook[outcome];
   return (
     <span className={classNames(css.badge, tone)}>

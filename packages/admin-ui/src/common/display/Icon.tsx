@@ -1,5 +1,4 @@
 import {
-  ArrowLeft,
   Check,
   ChevronDown,
   Clock,
@@ -29,7 +28,6 @@ import {
 /** The page's icons, by what they stand for. */
 const icons = {
   alert: TriangleAlert,
-  arrowLeft: ArrowLeft,
   auto: Contrast,
   check: Check,
   chevronDown: ChevronDown,

@@ -1,12 +1,14 @@
 import type { HourOfDeliveries } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
 import { formats } from "../formats.ts";
+import { indented } from "./Body.tsx";
 import { barPaths, countedPeriod, dayInWords } from "./hours.tsx";
 import {
   besideStatus,
   endpointStatus,
   expiredWords,
   hasEnded,
+  nextAttemptWords,
   nextTryWords,
   outcomeOfSummary,
   statusWords,
@@ -68,10 +70,34 @@ test.each([
   expect(nextTryWords({ ...failing, nextTryAtUtc: inSeconds(seconds) }, now)).toBe(words);
 });
 
+const delivery = { outcome: "failing", inFlight: false, nextAttemptAtUtc: null } as const;
+
+test.each([
+  [{ ...delivery, inFlight: true }, null, "due now"],
+  [{ ...delivery, inFlight: true }, 16, "after the next try, in 16 s"],
+  [{ ...delivery, inFlight: true }, -1, "due now"],
+  [{ ...delivery, nextAttemptAtUtc: inSeconds(-2) }, 16, "after the next try, in 16 s"],
+  [{ ...delivery, nextAttemptAtUtc: inSeconds(65) }, 16, "in 1:05"],
+  [{ ...delivery, nextAttemptAtUtc: inSeconds(16) }, 16, "in 16 s"],
+  [{ ...delivery, outcome: "parked", nextAttemptAtUtc: inSeconds(16) }, null, "after a resume"],
+  [{ ...delivery, outcome: "exhausted" }, 16, null],
+] as const)("the next attempt of %j, whose webhook is tried in %s s, is said to be: %s", (row, tryIn, words) => {
+  expect(nextAttemptWords(row, tryIn === null ? null : inSeconds(tryIn), now)).toBe(words);
+});
+
 test("there is no next try if nothing waits, in an outage, or while the operator has stopped deliveries", () => {
   expect(nextTryWords(failing, now)).toBe(null);
   expect(nextTryWords({ ...failing, nextTryAtUtc: inSeconds(4), outageSinceUtc: inSeconds(-4) }, now)).toBe(null);
   expect(nextTryWords({ ...failing, nextTryAtUtc: inSeconds(4), stoppedSinceUtc: inSeconds(-4) }, now)).toBe(null);
+});
+
+test.each([
+  ['{"a":1}', '{\n  "a": 1\n}'],
+  ['{"a":12345678901234567890,"a":"\\u00e9"}', '{\n  "a": 12345678901234567890,\n  "a": "\\u00e9"\n}'],
+  ["[]", "[]"],
+  ["no JSON", "no JSON"],
+])("the body %s is indented, and its values stay as they are written", (body, readable) => {
+  expect(indented(body)).toBe(readable);
 });
 
 const hour = (counts: Partial<HourOfDeliveries>): HourOfDeliveries => ({

@@ -1,4 +1,4 @@
-import type { EndpointOverview, Outcome, WebhookDeliverySummary } from "@herald/contracts";
+import type { DeliveryListItem, EndpointOverview, Outcome, WebhookDeliverySummary } from "@herald/contracts";
 import { countdown, formats } from "../formats.ts";
 
 /** Whether nothing more happens to a delivery. */
@@ -83,14 +83,30 @@ export function statusWords(status: EndpointStatus, limit: number): string {
 
 type Tried = Pick<EndpointOverview, "nextTryAtUtc" | "outageSinceUtc" | "stoppedSinceUtc">;
 
+/** When a failing webhook is tried again. Null if nothing waits for it, and while Herald's own network, or its operator, keeps it from trying. */
+export function nextTryOf({ nextTryAtUtc, outageSinceUtc, stoppedSinceUtc }: Tried): string | null {
+  return outageSinceUtc === null && stoppedSinceUtc === null ? nextTryAtUtc : null;
+}
+
+/** The same in words: "next try in 4 s", "next try in 1:05"; "trying again" once that time has come, and while an attempt is under way. */
+export function nextTryWords(webhook: Tried, nowMs: number): string | null {
+  const nextTryAtUtc = nextTryOf(webhook);
+  if (nextTryAtUtc === null) return null;
+  const tryMs = Date.parse(nextTryAtUtc);
+  return tryMs <= nowMs ? "trying again" : `next try ${countdown(tryMs, nowMs)}`;
+}
+
+type Awaited = Pick<DeliveryListItem, "outcome" | "inFlight" | "nextAttemptAtUtc">;
+
 /**
- * When a failing webhook is tried again: "next try in 4 s", "next try in 1:05"; "trying again" once that time has come, and while
- * an attempt is under way. Null if nothing waits for it, and while Herald's own network, or its operator, keeps it from trying.
+ * When a delivery's next attempt is due; null if none follows. A failing webhook is tried by one delivery at a time: the others that are due wait for it.
+ * @param nextTry of its webhook
  */
-export function nextTryWords({ nextTryAtUtc, outageSinceUtc, stoppedSinceUtc }: Tried, nowMs: number): string | null {
-  if (nextTryAtUtc === null || outageSinceUtc !== null || stoppedSinceUtc !== null) return null;
-  const leftMs = Date.parse(nextTryAtUtc) - nowMs;
-  if (leftMs <= 0) return "trying again";
-  const seconds = Math.ceil(leftMs / 1_000);
-  return `next try ${seconds < 60 ? `in ${seconds} s` : countdown(nowMs + leftMs, nowMs)}`;
+export function nextAttemptWords(delivery: Awaited, nextTry: string | null, nowMs: number): string | null {
+  const { outcome, inFlight, nextAttemptAtUtc } = delivery;
+  if (outcome === "parked") return "after a resume";
+  if (!inFlight && nextAttemptAtUtc === null) return null;
+  const dueMs = inFlight ? nowMs : Date.parse(nextAttemptAtUtc ?? "");
+  const tryMs = Date.parse(nextTry ?? "");
+  return tryMs > Math.max(dueMs, nowMs) ? `after the next try, ${countdown(tryMs, nowMs)}` : countdown(dueMs, nowMs);
 }

@@ -42,13 +42,34 @@ export function Notice({ tone, title, icon = icons[tone], children, actions, urg
 
 const isUnderWay = ({ problem }: ApiProblem) => problem.code === "idempotency_in_progress";
 
-/** Why a change failed. Without an answer, or after a fault of the server, it may have been made. @param done as in "saved" */
-export function ChangeProblem({ error, done }: { error: unknown; done: string }) {
+interface ChangeProblemProps {
+  error: unknown;
+  /** As in "saved". */
+  done: string;
+  /** The name of the webhook that was to be changed, if there are several. */
+  subject?: string | undefined;
+  /** The effect of another try if the change may have been made. */
+  again?: string | undefined;
+}
+
+/** Why a change failed. Without an answer, or after a fault of the server, it may have been made. */
+export function ChangeProblem({
+  error,
+  done,
+  subject,
+  again = `Try again: if it was ${done}, that is not done a second time.`,
+}: ChangeProblemProps) {
   const isUnknown = !(error instanceof ApiProblem) || error.status >= 500 || isUnderWay(error);
   return (
-    <Notice tone="bad" title={`It ${isUnknown ? "is not known whether it was" : "was not"} ${done}.`} urgent>
+    <Notice
+      tone="bad"
+      title={
+        isUnknown ? `It is not known whether ${subject ?? "it"} was ${done}.` : `${subject ?? "It"} was not ${done}.`
+      }
+      urgent
+    >
       <p>{reasonOf(error)}</p>
-      {isUnknown ? <p>Try again: if it was {done}, that is not done a second time.</p> : null}
+      {isUnknown ? <p>{again}</p> : null}
     </Notice>
   );
 }

@@ -88,6 +88,10 @@ interface ConfirmationProps {
   mutation: { error: unknown; isPending: boolean };
   /** What it does, as in "deleted". */
   done: string;
+  /** The name of the webhook that it is done to, if there are several. */
+  subject?: string;
+  /** The effect of another try if the answer was lost. */
+  again?: string;
   onConfirm: () => void;
   onClose: () => void;
   children: ReactNode;
@@ -95,7 +99,7 @@ interface ConfirmationProps {
 
 /** Explains something before it is done. */
 export function Confirmation({ title, verb, icon, danger = false, block = null, ...rest }: ConfirmationProps) {
-  const { mutation, done, onConfirm, onClose, children } = rest;
+  const { mutation, done, subject, again, onConfirm, onClose, children } = rest;
   const form = useId();
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -122,7 +126,7 @@ export function Confirmation({ title, verb, icon, danger = false, block = null, 
       }
     >
       <form id={form} className={css.question} onSubmit={submit}>
-        {mutation.error ? <ChangeProblem error={mutation.error} done={done} /> : null}
+        {mutation.error ? <ChangeProblem error={mutation.error} done={done} subject={subject} again={again} /> : null}
         {children}
       </form>
     </Dialog>

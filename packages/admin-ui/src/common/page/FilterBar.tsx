@@ -119,7 +119,7 @@ function Period({ options, filters, narrow }: PeriodProps) {
       <Dropdown
         label={FILTERS.period.label}
         value={hasDays ? DAYS : (filters.period?.[0] ?? "")}
-        options={[...options, { value: DAYS, words: "Between two days" }]}
+        options={[...options, { value: DAYS, words: "Between days" }]}
         onChange={choose}
       />
       {hasDays ? (

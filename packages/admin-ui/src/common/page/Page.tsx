@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef, useSyncExternalStore } from "react";
 import { Link, useLocation } from "wouter";
 import { classNames } from "../class-names.ts";
 import shared from "../shared.module.css";
@@ -12,8 +12,6 @@ window.addEventListener("popstate", () => {
 
 interface PageHeadProps {
   title: string;
-  /** Above the title: the way back. */
-  back?: ReactNode;
   /** Beside the title. */
   aside?: ReactNode;
   children?: ReactNode;
@@ -21,7 +19,7 @@ interface PageHeadProps {
 }
 
 /** The head of a scene. When the page moves on to another scene, its title takes the focus, so that screen readers say it. */
-export function PageHead({ title, back, aside, children, actions }: PageHeadProps) {
+export function PageHead({ title, aside, children, actions }: PageHeadProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   usePageTitle(title);
   useEffect(() => {
@@ -36,7 +34,6 @@ export function PageHead({ title, back, aside, children, actions }: PageHeadProp
   }, []);
   return (
     <div className={classNames(shared.column, css.head)}>
-      {back}
       <div className={shared.top}>
         <div className={css.titles}>
           <div className={shared.row}>
@@ -54,6 +51,8 @@ export function PageHead({ title, back, aside, children, actions }: PageHeadProp
 }
 
 const shown = new Map<symbol, { title: string; depth: number }>();
+const listeners = new Set<() => void>();
+const HOME = "Webhooks";
 
 /**
  * Names the browser's tab, and with it the entry in its history.
@@ -73,10 +72,24 @@ export function usePageTitle(title: string, depth = 0): void {
 
 function writeTitle(): void {
   const top = [...shown.values()].reduce((one, other) => (other.depth >= one.depth ? other : one), {
-    title: "Webhooks",
+    title: HOME,
     depth: -1,
   });
-  document.title = top.title === "Webhooks" ? "Webhooks · Integrations" : `${top.title} · Webhooks`;
+  document.title = top.title === HOME ? `${HOME} · Integrations` : `${top.title} · ${HOME}`;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** The title of the scene, without what lies on top of it; null in the list of webhooks. */
+export function usePlace(): string | null {
+  return useSyncExternalStore(subscribe, () => {
+    const title = [...shown.values()].findLast(({ depth }) => depth === 0)?.title ?? HOME;
+    return title === HOME ? null : title;
+  });
 }
 
 interface PanelProps {
@@ -84,15 +97,13 @@ interface PanelProps {
   aside?: ReactNode;
   /** Text and controls, not a table that reaches the edges. */
   padded?: boolean;
-  /** Whether the page is only as wide as a form or a text should be. */
-  narrow?: boolean;
   children: ReactNode;
 }
 
 /** A sheet on the page. */
-export function Panel({ title, aside, padded = false, narrow = false, children }: PanelProps) {
+export function Panel({ title, aside, padded = false, children }: PanelProps) {
   return (
-    <section className={classNames(css.panel, narrow && css.narrow)} aria-label={title}>
+    <section className={css.panel} aria-label={title}>
       {title ? (
         <header className={classNames(shared.bar, css.header)}>
           <h2>{title}</h2>
@@ -122,8 +133,14 @@ interface TabsProps {
 export function Tabs({ name, base, tabs }: TabsProps) {
   const [location] = useLocation();
   const current = tabs.findLast(({ path }) => location.startsWith(base + path))?.path ?? "";
+  const bar = useRef<HTMLElement>(null);
+  // In a narrow window the bar scrolls sideways.
+  useEffect(() => {
+    const tab = bar.current?.querySelector<HTMLElement>("[aria-current]");
+    bar.current?.scrollTo({ left: current === "" || !tab ? 0 : tab.offsetLeft - bar.current.clientWidth / 3 });
+  }, [current]);
   return (
-    <nav className={css.tabs} aria-label={name}>
+    <nav ref={bar} className={css.tabs} aria-label={name}>
       {tabs.map(({ path, words }) => (
         <Link
           key={path}

@@ -60,7 +60,9 @@ export default function AttemptChart({ points, unit, words }: Props) {
     <figure>
       <figcaption className={classNames(shared.bar, shared.softSmall, css.caption)}>
         <span>{point ? attemptsInWords(point, `from ${beginning(point, unit)}`) : words}</span>
-        <span className={shared.faint}>by {unit}</span>
+        <span className={shared.faint}>
+          by {unit}, {formats.zone(points[0]?.startMs ?? 0)}
+        </span>
       </figcaption>
       <div ref={place} className={css.plot} aria-hidden="true" />
     </figure>

@@ -1,8 +1,9 @@
 import type { EndpointDetails } from "@herald/contracts";
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useLocation, useSearch } from "wouter";
-import { deliveriesQuery } from "../../api/queries.ts";
+import { deliveriesQuery, overviewQuery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
+import { nextTryOf } from "../../common/display/status.ts";
 import { EmptyState } from "../../common/feedback/LoadError.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
 import { FilteredList, useFilters } from "../../common/page/LiveList.tsx";
@@ -46,6 +47,7 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
             rows={rows}
             list={query.isPlaceholderData ? "of before" : search}
             hrefOf={({ id }) => `${home}/deliveries/${id}${suffix}`}
+            nextTryOf={() => nextTryOf(webhook)}
           />
         </FilteredList>
       </Panel>
@@ -67,6 +69,8 @@ export default function AllDeliveries() {
   const filters = useFilters("deliveries");
   const query = useInfiniteQuery(deliveriesQuery(null, filters));
   const rows = useDeliveryRows(null, filters, query);
+  const { data: webhooks = [] } = useQuery(overviewQuery);
+  const nextTries = new Map(webhooks.map((webhook) => [webhook.id, nextTryOf(webhook)]));
   return (
     <OrganizationPage title="Deliveries" words="What went to all webhooks, newest event first.">
       <Panel>
@@ -88,6 +92,7 @@ export default function AllDeliveries() {
             list={query.isPlaceholderData ? "of before" : search}
             ofAll
             hrefOf={({ id, endpointId }) => `/webhooks/${endpointId}/deliveries/${id}`}
+            nextTryOf={({ endpointId }) => nextTries.get(endpointId) ?? null}
           />
         </FilteredList>
       </Panel>

@@ -5,9 +5,10 @@ import { Link } from "wouter";
 import { deliveryQuery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
+import { Body } from "../../common/display/Body.tsx";
 import { Code, CopiedId, Copy } from "../../common/display/Code.tsx";
 import { Icon } from "../../common/display/Icon.tsx";
-import { besideStatus, expiredWords, outcomeMeaning, outcomeWords } from "../../common/display/status.ts";
+import { besideStatus, expiredWords, nextTryOf, outcomeMeaning, outcomeWords } from "../../common/display/status.ts";
 import { NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { announce } from "../../common/feedback/Notice.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
@@ -44,17 +45,17 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
       <div className={shared.loose}>
         {delivery ? (
           <>
-            <Summary webhookId={webhook.id} delivery={delivery} />
+            <Summary webhook={webhook} delivery={delivery} />
             <Attempts delivery={delivery} />
             <section className={shared.column} aria-labelledby="delivery-body">
               <div className={shared.row}>
-                <h3 id="delivery-body">Body, as sent</h3>
+                <h3 id="delivery-body">Body</h3>
                 <span className={shared.faint}>
                   {counted(new TextEncoder().encode(delivery.body).length, "byte", "bytes")} of UTF-8, the same on every
                   attempt
                 </span>
               </div>
-              <Code what="body" text={delivery.body} tall />
+              <Body text={delivery.body} />
             </section>
           </>
         ) : (
@@ -65,7 +66,7 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
   );
 }
 
-function Summary({ webhookId, delivery }: { webhookId: string; delivery: DeliveryDetails }) {
+function Summary({ webhook, delivery }: { webhook: EndpointDetails; delivery: DeliveryDetails }) {
   const { limits } = useSession();
   const { id, outcome, businessEventId, entityId, createdAtUtc, resendOf, author } = delivery;
   const goesOn = delivery.inFlight || outcome === "parked" || delivery.nextAttemptAtUtc !== null;
@@ -74,7 +75,7 @@ function Summary({ webhookId, delivery }: { webhookId: string; delivery: Deliver
       facts={{
         Outcome: outcome === "expired" ? expiredWords(limits.retentionDays) : outcomeMeaning[outcome],
         Attempts: `${delivery.attemptCount} of ${limits.maxAttempts}`,
-        "Next attempt": goesOn ? <NextAttempt delivery={delivery} /> : null,
+        "Next attempt": goesOn ? <NextAttempt delivery={delivery} nextTry={nextTryOf(webhook)} /> : null,
         "Delivery id": <CopiedId id={id} what="delivery id" />,
         "Business event":
           businessEventId === undefined ? (
@@ -84,7 +85,7 @@ function Summary({ webhookId, delivery }: { webhookId: string; delivery: Deliver
           ),
         Entity: entityId === null ? null : <IdLink href={`/search?q=${entityId}`} id={entityId} />,
         "Sends again":
-          resendOf === null ? null : <IdLink href={`/webhooks/${webhookId}/deliveries/${resendOf}`} id={resendOf} />,
+          resendOf === null ? null : <IdLink href={`/webhooks/${webhook.id}/deliveries/${resendOf}`} id={resendOf} />,
         "Sent by": author,
         Created: (
           <>

@@ -5,14 +5,14 @@ import { classNames } from "../../common/class-names.ts";
 import { OutcomeBadge, Pips } from "../../common/display/Badge.tsx";
 import { deliveryWords, ShortId } from "../../common/display/Code.tsx";
 import { Icon } from "../../common/display/Icon.tsx";
-import { besideStatus, outcomeWords } from "../../common/display/status.ts";
+import { besideStatus, nextAttemptWords, outcomeWords } from "../../common/display/status.ts";
 import { announce } from "../../common/feedback/Notice.tsx";
-import { duration } from "../../common/formats.ts";
+import { duration, formats } from "../../common/formats.ts";
 import { LiveTable } from "../../common/page/LiveTable.tsx";
 import { useSession } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
 import { useHoverOrFocus, useSteadyRows } from "../../common/steady.ts";
-import { Countdown, Time } from "../../common/Time.tsx";
+import { Time, useTicking } from "../../common/Time.tsx";
 import css from "./deliveries.module.css";
 
 interface Props {
@@ -22,10 +22,12 @@ interface Props {
   /** The deliveries are of several webhooks. */
   ofAll?: boolean;
   hrefOf: (delivery: DeliveryListItem) => string;
+  /** When the delivery's webhook is tried next, if it fails. */
+  nextTryOf: (delivery: DeliveryListItem) => string | null;
 }
 
 /** New rows are added at the top, unless the pointer or the focus is in the table: then they wait behind a button. */
-export function DeliveryTable({ rows: fresh, list, ofAll = false, hrefOf }: Props) {
+export function DeliveryTable({ rows: fresh, list, ofAll = false, hrefOf, nextTryOf }: Props) {
   const hover = useHoverOrFocus();
   const { rows, waiting, release } = useSteadyRows(fresh, hover.isActive, list);
   useAnnounced(waiting);
@@ -56,7 +58,13 @@ export function DeliveryTable({ rows: fresh, list, ofAll = false, hrefOf }: Prop
       }
     >
       {rows.map((delivery) => (
-        <Row key={delivery.id} delivery={delivery} ofAll={ofAll} href={hrefOf(delivery)} />
+        <Row
+          key={delivery.id}
+          delivery={delivery}
+          ofAll={ofAll}
+          href={hrefOf(delivery)}
+          nextTry={nextTryOf(delivery)}
+        />
       ))}
     </LiveTable>
   );
@@ -71,7 +79,14 @@ function useAnnounced(waiting: number): void {
   }, [waiting]);
 }
 
-const Row = memo(function Row({ delivery, ofAll, href }: { delivery: DeliveryListItem; ofAll: boolean; href: string }) {
+interface RowProps {
+  delivery: DeliveryListItem;
+  ofAll: boolean;
+  href: string;
+  nextTry: string | null;
+}
+
+const Row = memo(function Row({ delivery, ofAll, href, nextTry }: RowProps) {
   const { limits } = useSession();
   const { outcome, attemptCount, statusCode, errorSummary } = delivery;
   return (
@@ -106,7 +121,7 @@ const Row = memo(function Row({ delivery, ofAll, href }: { delivery: DeliveryLis
         <Time iso={delivery.attemptedAtUtc ?? delivery.createdAtUtc} />
       </td>
       <td className={shared.wide}>
-        <NextAttempt delivery={delivery} />
+        <NextAttempt delivery={delivery} nextTry={nextTry} />
       </td>
     </tr>
   );
@@ -138,10 +153,9 @@ function nameOf(delivery: DeliveryListItem, ofAll: boolean): string {
   return ofAll ? `${words}, to ${delivery.endpointName}` : words;
 }
 
-export function NextAttempt({ delivery }: { delivery: DeliveryListItem }) {
-  const { outcome, inFlight, nextAttemptAtUtc } = delivery;
-  if (inFlight) return <span className={css.now}>Due now</span>;
-  if (outcome === "parked") return <span data-hint="Its webhook is not active.">After a resume</span>;
-  if (nextAttemptAtUtc) return <Countdown iso={nextAttemptAtUtc} />;
-  return <span className={shared.faint}>–</span>;
+export function NextAttempt({ delivery, nextTry }: Pick<RowProps, "delivery" | "nextTry">) {
+  const words = useTicking((now) => nextAttemptWords(delivery, nextTry, now) ?? "");
+  if (words === "") return <span className={shared.faint}>–</span>;
+  const { nextAttemptAtUtc } = delivery;
+  return <span data-hint={nextAttemptAtUtc ? formats.dateTime(nextAttemptAtUtc) : undefined}>{words}</span>;
 }

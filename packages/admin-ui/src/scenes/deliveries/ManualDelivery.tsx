@@ -1,9 +1,9 @@
-import type { DeliverRequest, EndpointDetails, EventTypeInfo, WebhookDeliverySummary } from "@herald/contracts";
+import type { DeliverRequest, EndpointDetails, EventTypeInfo } from "@herald/contracts";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useSearch } from "wouter";
 import { ApiProblem, type Keys, problemsOf } from "../../api/client.ts";
-import { deliverManually, deliveryQuery, eventTypesQuery } from "../../api/queries.ts";
+import { deliverManually, deliveryQuery, eventTypesQuery, refresh } from "../../api/queries.ts";
 import { NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { ChangeProblem, Notice } from "../../common/feedback/Notice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
@@ -16,7 +16,7 @@ import shared from "../../common/shared.module.css";
 import { useKept, useKeys, useUnsaved } from "../../common/unsaved.ts";
 import css from "./deliveries.module.css";
 import { checkJson } from "./json-error.ts";
-import { resultWords } from "./words.ts";
+import { DeliveryResult } from "./Sample.tsx";
 
 /** Sends JSON by hand: a sample of an event to edit, or the content of an older delivery. */
 export default function ManualDelivery({ webhook }: { webhook: EndpointDetails }) {
@@ -32,7 +32,7 @@ export default function ManualDelivery({ webhook }: { webhook: EndpointDetails }
   const ready = samples.data && (again === null || older.data);
   const olderType = older.data?.eventType;
   return (
-    <Panel title="Manual delivery" padded narrow>
+    <Panel title="Manual delivery" padded>
       {ready ? (
         <>
           {olderType && !webhook.events.includes(olderType) ? (
@@ -86,10 +86,7 @@ export function ManualForm({ webhook, samples, start }: Props) {
   const send = useMutation({
     mutationFn: (body: DeliverRequest) => deliverManually(webhook.id, body, keys),
     onSuccess: (_summary, body) => setKept(body.payloadJson),
-    onSettled: () => {
-      void client.invalidateQueries({ queryKey: ["deliveries", webhook.id] });
-      void client.invalidateQueries({ queryKey: ["webhook", webhook.id] });
-    },
+    onSettled: () => void refresh(client, webhook.id),
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -169,7 +166,14 @@ export function ManualForm({ webhook, samples, start }: Props) {
       </div>
       <div className={shared.region} role="status">
         {send.error ? <ChangeProblem error={send.error} done="sent" /> : null}
-        {send.data && !send.isPending ? <Result webhook={webhook} summary={send.data} /> : null}
+        {send.data && !send.isPending ? (
+          <DeliveryResult
+            summary={send.data}
+            actions={
+              <ButtonLink href={`/webhooks/${webhook.id}/deliveries/${send.data.id}`}>Show the delivery</ButtonLink>
+            }
+          />
+        ) : null}
       </div>
     </form>
   );
@@ -181,18 +185,4 @@ function useBlock(webhook: EndpointDetails, problem: string | null): string | nu
   if (!webhook.enabled)
     return "The webhook is not active. Resume it first: only active webhooks take manual deliveries.";
   return problem === null ? null : "Correct the JSON first.";
-}
-
-function Result({ webhook, summary }: { webhook: EndpointDetails; summary: WebhookDeliverySummary }) {
-  const { limits } = useSession();
-  const { tone, title, text } = resultWords(summary, limits.maxAttempts);
-  return (
-    <Notice
-      tone={tone}
-      title={title}
-      actions={<ButtonLink href={`/webhooks/${webhook.id}/deliveries/${summary.id}`}>Show the delivery</ButtonLink>}
-    >
-      <p>{text}</p>
-    </Notice>
-  );
 }

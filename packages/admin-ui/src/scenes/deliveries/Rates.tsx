@@ -10,7 +10,7 @@ import { formats } from "../../common/formats.ts";
 import { Facts, Panel } from "../../common/page/Page.tsx";
 import shared from "../../common/shared.module.css";
 import css from "./deliveries.module.css";
-import { about, attemptsInWords, type Bar, beginning, successRate, type Unit } from "./words.ts";
+import { about, attemptsInWords, type Bar, beginning, firstShown, successRate, type Unit } from "./words.ts";
 
 const AttemptChart = part("the chart", () => import("./AttemptChart.tsx"), 2, 2);
 
@@ -46,7 +46,8 @@ function Period({ rates: { endUtc, periods, hours, days }, many }: { rates: Endp
     const counts = many === 1 ? hours : days.slice(-many);
     const startOf = (index: number) =>
       Date.parse(endUtc) - (counts.length - index) * (many === 1 ? HOUR_MS : 24 * HOUR_MS);
-    return counts.map((each, index): Bar => ({ ...each, startMs: startOf(index) }));
+    const bars = counts.map((each, index): Bar => ({ ...each, startMs: startOf(index) }));
+    return bars.slice(firstShown(bars));
   }, [many, endUtc, hours, days]);
   const { attempts = 0, succeeded = 0, p50Ms, p95Ms } = periods.find((each) => each.days === many) ?? {};
   const sums = { succeeded, failed: attempts - succeeded };
@@ -63,8 +64,8 @@ function Period({ rates: { endUtc, periods, hours, days }, many }: { rates: Endp
         <Facts
           facts={{
             "Success rate": successRate(sums),
-            "Half took at most": `${about(p50Ms ?? 0)} (p50)`,
-            "95 % took at most": `${about(p95Ms ?? 0)} (p95)`,
+            "Half took under": `${about(p50Ms ?? 0)} (p50)`,
+            "95 % took under": `${about(p95Ms ?? 0)} (p95)`,
           }}
         />
       </div>
@@ -84,7 +85,9 @@ function Numbers({ points, unit }: { points: readonly Bar[]; unit: Unit }) {
       <table className={classNames(shared.note, css.counts)}>
         <thead>
           <tr>
-            <th scope="col">{unit === "hour" ? "Hour from" : "24 hours from"}</th>
+            <th scope="col">
+              {unit === "hour" ? "Hour from" : "24 hours from"} ({formats.zone(points[0]?.startMs ?? 0)})
+            </th>
             <th scope="col">Succeeded</th>
             <th scope="col">Failed</th>
           </tr>

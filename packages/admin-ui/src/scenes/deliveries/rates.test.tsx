@@ -2,7 +2,7 @@ import type { EndpointRates } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { renderToStaticMarkup } from "react-dom/server";
-import { about, attemptsInWords, beginning, successRate } from "./words.ts";
+import { about, attemptsInWords, beginning, firstShown, successRate } from "./words.ts";
 
 // The modules of the page need only this of a browser while they are loaded.
 Object.assign(globalThis, { window: { addEventListener: () => {} } });
@@ -32,8 +32,8 @@ function said(attempts: number): string {
 test("a webhook's rates are said in words and numbers, and its hours as a table", () => {
   expect(said(3).replace(/\s+/g, " ").trim()).toBe(
     "Success rate and response time Period 1 day 7 days 30 days " +
-      "Success rate 66.6 % Half took at most 50 ms (p50) 95 % took at most about 1.3 s (p95) " +
-      "Loading the chart… Show the chart as a table Hour from Succeeded Failed 2:00 PM 2 1",
+      "Success rate 66.6 % Half took under 50 ms (p50) 95 % took under about 1.3 s (p95) " +
+      "Loading the chart… Show the chart as a table Hour from (GMT+0) Succeeded Failed 2:00 PM 2 1",
   );
 });
 
@@ -64,4 +64,12 @@ test("an estimate says that it is one, and what is too short to tell is within t
 test("a bar of the chart is named by when it begins", () => {
   expect(beginning({ startMs }, "hour").replace(/\s/g, " ")).toBe("2:00 PM");
   expect(beginning({ startMs }, "day").replace(/\s/g, " ")).toBe("11/20, 2:00 PM");
+});
+
+test("the chart leaves out the hours before the first attempt, and has at least eight", () => {
+  const bars = (attempts: number[]) => attempts.map((succeeded) => ({ succeeded, failed: 0 }));
+  const quiet = Array.from({ length: 23 }, () => 0);
+  expect(firstShown(bars([...quiet, 3]))).toBe(16);
+  expect(firstShown(bars([...quiet.slice(0, 5), 1, ...quiet.slice(0, 18)]))).toBe(5);
+  expect(firstShown(bars([2, ...quiet]))).toBe(0);
 });

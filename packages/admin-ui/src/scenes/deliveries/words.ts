@@ -16,6 +16,15 @@ export function attemptsInWords({ succeeded, failed }: AttemptCounts, period: st
   return tally({ succeeded, failed }, "attempt", "attempts", period);
 }
 
+/** As few bars as the chart is drawn with. */
+const FEWEST_BARS = 8;
+
+/** The first bar that is drawn: a young webhook has many without attempts before it. */
+export function firstShown(bars: readonly AttemptCounts[]): number {
+  const first = bars.findIndex(({ succeeded, failed }) => succeeded + failed > 0);
+  return Math.max(0, Math.min(first, bars.length - FEWEST_BARS));
+}
+
 /** When an hour begins, "2:00 PM", or 24 hours, "11/20, 2:00 PM". */
 export function beginning({ startMs }: Pick<Bar, "startMs">, unit: Unit): string {
   return unit === "hour" ? formats.hour(startMs) : `${formats.day(startMs)}, ${formats.hour(startMs)}`;

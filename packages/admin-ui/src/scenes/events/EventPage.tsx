@@ -1,11 +1,13 @@
-import type { EndpointDelivery, EventDetails } from "@herald/contracts";
+import { type DeliveryListItem, type EndpointDelivery, type EventDetails, isUuid } from "@herald/contracts";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { Link } from "wouter";
+import { Link, Redirect } from "wouter";
+import { ApiProblem } from "../../api/client.ts";
 import { eventQuery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
-import { Code, CopiedId } from "../../common/display/Code.tsx";
+import { Body } from "../../common/display/Body.tsx";
+import { CopiedId } from "../../common/display/Code.tsx";
 import { besideStatus } from "../../common/display/status.ts";
 import { NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { Facts, PageHead, Panel, Stack } from "../../common/page/Page.tsx";
@@ -17,6 +19,9 @@ import { reasonWords } from "./words.ts";
 /** One business event: its facts, its deliveries, and the body that receivers get. */
 export default function EventPage({ id }: { id: string }) {
   const { data: event, error } = useQuery(eventQuery(id));
+  // The search knows more: ids of deliveries and entities, and why an event was not taken.
+  if (error instanceof ApiProblem && error.status === 404 && isUuid(id))
+    return <Redirect to={`/search?q=${id}`} replace />;
   if (!event) return <NotLoaded error={error} what="the event" rows={8} level={1} />;
   return (
     <>
@@ -33,7 +38,7 @@ export default function EventPage({ id }: { id: string }) {
           <DeliveryResults results={event.endpoints} />
         </Panel>
         <Panel title="Body, as receivers get it" padded>
-          <Code what="body" text={event.body} tall />
+          <Body text={event.body} />
         </Panel>
       </Stack>
     </>
@@ -59,46 +64,55 @@ function factsOf(event: EventDetails): Record<string, ReactNode> {
   };
 }
 
-/** An event at each webhook: its delivery, or why it has none. */
+/** An event at each webhook: its delivery, or why it has none. Webhooks without one for the same reason share a line. */
 export function DeliveryResults({ results }: { results: readonly EndpointDelivery[] }) {
   if (results.length === 0) return <p className={shared.soft}>Your organization has no webhook.</p>;
+  const withoutOne = Map.groupBy(
+    results.filter(({ delivery }) => delivery === null),
+    ({ reason }) => reason,
+  );
   return (
     <ul className={shared.ruled}>
-      {results.map((result) => (
-        <li key={result.endpointId} className={css.result}>
-          <Result result={result} />
+      {results.map(({ endpointId, endpointName, delivery }) =>
+        delivery ? (
+          <li key={endpointId} className={css.result}>
+            <Link href={`/webhooks/${endpointId}/deliveries/${delivery.id}`}>{endpointName}</Link>
+            <Result delivery={delivery} />
+          </li>
+        ) : null,
+      )}
+      {[...withoutOne].map(([reason, webhooks]) => (
+        <li key={reason} className={css.result}>
+          <span className={shared.row}>
+            {webhooks.map(({ endpointId, endpointName }) => (
+              <Link key={endpointId} href={`/webhooks/${endpointId}`}>
+                {endpointName}
+              </Link>
+            ))}
+          </span>
+          <strong className={shared.strong}>{reason && reasonWords(reason).short}</strong>
+          <span className={classNames(shared.soft, css.sentence)}>{reason && reasonWords(reason).sentence}</span>
         </li>
       ))}
     </ul>
   );
 }
 
-function Result({ result: { endpointId, endpointName, delivery, reason } }: { result: EndpointDelivery }) {
-  if (delivery) {
-    const { statusCode, errorSummary } = delivery;
-    return (
-      <>
-        <Link href={`/webhooks/${endpointId}/deliveries/${delivery.id}`}>{endpointName}</Link>
-        <OutcomeBadge outcome={delivery.outcome} />
-        <span className={classNames(shared.soft, css.sentence)}>
-          {statusCode === null
-            ? "No attempt has been made yet"
-            : `${statusCode} ${besideStatus(statusCode, errorSummary)}`.trim()}
-          {delivery.attemptedAtUtc ? (
-            <>
-              , <Time iso={delivery.attemptedAtUtc} />
-            </>
-          ) : null}
-        </span>
-      </>
-    );
-  }
-  const words = reason && reasonWords(reason);
+function Result({ delivery }: { delivery: DeliveryListItem }) {
+  const { outcome, statusCode, errorSummary, attemptedAtUtc } = delivery;
   return (
     <>
-      <Link href={`/webhooks/${endpointId}`}>{endpointName}</Link>
-      <strong className={shared.strong}>{words?.short}</strong>
-      <span className={classNames(shared.soft, css.sentence)}>{words?.sentence}</span>
+      <OutcomeBadge outcome={outcome} />
+      <span className={classNames(shared.soft, css.sentence)}>
+        {statusCode === null
+          ? "No attempt has been made yet"
+          : `${statusCode} ${besideStatus(statusCode, errorSummary)}`.trim()}
+        {attemptedAtUtc ? (
+          <>
+            , <Time iso={attemptedAtUtc} />
+          </>
+        ) : null}
+      </span>
     </>
   );
 }

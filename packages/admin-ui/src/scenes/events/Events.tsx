@@ -1,4 +1,4 @@
-import { UNDELIVERED_CAUSES } from "@herald/contracts";
+import { type EventListItem, UNDELIVERED_CAUSES } from "@herald/contracts";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { Link } from "wouter";
@@ -6,7 +6,9 @@ import { eventsQuery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
 import { OutcomeBadge } from "../../common/display/Badge.tsx";
 import { ShortId, shortIdWords } from "../../common/display/Code.tsx";
+import { outcomeWords } from "../../common/display/status.ts";
 import { EmptyState } from "../../common/feedback/LoadError.tsx";
+import { formats } from "../../common/formats.ts";
 import { FilteredList, useFilters } from "../../common/page/LiveList.tsx";
 import { LiveTable } from "../../common/page/LiveTable.tsx";
 import { OrganizationPage, Panel } from "../../common/page/Page.tsx";
@@ -15,7 +17,7 @@ import shared from "../../common/shared.module.css";
 import { useHoverOrFocus } from "../../common/steady.ts";
 import { Time } from "../../common/Time.tsx";
 import css from "./events.module.css";
-import { type EventRow, eventRows, fateWords } from "./words.ts";
+import { type EventRow, eventRows, fates } from "./words.ts";
 
 /** The page of an organization's events, newest first. It also lists events that Herald refused, with the reason. */
 export default function Events() {
@@ -83,11 +85,32 @@ function Row({ row: { taken, notTaken, at } }: { row: EventRow }) {
         className={classNames(shared.soft, shared.cut, css.fate)}
         data-hint={notTaken ? UNDELIVERED_CAUSES[notTaken.cause] : undefined}
       >
-        {taken ? fateWords(taken) : <OutcomeBadge outcome="expired" words="Not taken" />}
+        {taken ? <Fates event={taken} /> : <OutcomeBadge outcome="expired" words="Not taken" />}
       </td>
       <td>
         <Time iso={at} />
       </td>
     </tr>
+  );
+}
+
+/** An event's deliveries, counted by outcome. On a phone the icons stand for the words. */
+function Fates({ event }: { event: EventListItem }) {
+  const counts = fates(event);
+  if (counts.length === 0) return "No delivery";
+  return (
+    <span className={css.fates}>
+      {counts.map(({ outcome, count }) => (
+        <OutcomeBadge
+          key={outcome}
+          outcome={outcome}
+          words={
+            <span>
+              {formats.number(count)} <span className={css.outcome}>{outcomeWords[outcome].toLowerCase()}</span>
+            </span>
+          }
+        />
+      ))}
+    </span>
   );
 }

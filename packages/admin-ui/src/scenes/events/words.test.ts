@@ -8,7 +8,7 @@ import {
   type UndeliveredEvent,
 } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
-import { eventRows, fateWords, reasonWords } from "./words.ts";
+import { eventRows, fates, reasonWords } from "./words.ts";
 
 const at = (minute: number) => `2026-11-20T14:${String(minute).padStart(2, "0")}:00.000Z`;
 const event = (key: string, minute: number, endpoints: EndpointDelivery[] = []) =>
@@ -35,8 +35,11 @@ test("what became of an event is counted by outcome", () => {
     result(null),
     result({ outcome: "succeeded" }),
   ];
-  expect(fateWords(event("a", 1, delivered))).toBe("2 succeeded, 1 failing");
-  expect(fateWords(event("a", 1, [result(null)]))).toBe("No delivery");
+  expect(fates(event("a", 1, delivered))).toEqual([
+    { outcome: "succeeded", count: 2 },
+    { outcome: "failing", count: 1 },
+  ]);
+  expect(fates(event("a", 1, [result(null)]))).toEqual([]);
 });
 
 test.each(Object.keys(NO_DELIVERY_REASONS) as NoDeliveryReason[])("the page has words for the reason %s", (reason) => {

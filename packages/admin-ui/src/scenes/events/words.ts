@@ -3,10 +3,9 @@ import {
   type EventPage,
   NO_DELIVERY_REASONS,
   type NoDeliveryReason,
+  type Outcome,
   type UndeliveredEvent,
 } from "@herald/contracts";
-import { outcomeWords } from "../../common/display/status.ts";
-import { formats } from "../../common/formats.ts";
 
 /** A row of the list of events: one that was taken, or one that was not. */
 export type EventRow = { key: string; at: string } & (
@@ -33,16 +32,10 @@ export function eventRows(pages: readonly EventPage[]): EventRow[] {
   return [...taken, ...others].sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
 }
 
-/** Counts an event's deliveries by outcome: "2 succeeded, 1 failing". */
-export function fateWords({ endpoints }: EventListItem): string {
-  const counts = new Map<string, number>();
-  for (const { delivery } of endpoints) {
-    if (delivery === null) continue;
-    const words = outcomeWords[delivery.outcome].toLowerCase();
-    counts.set(words, (counts.get(words) ?? 0) + 1);
-  }
-  if (counts.size === 0) return "No delivery";
-  return [...counts].map(([words, count]) => `${formats.number(count)} ${words}`).join(", ");
+/** Counts an event's deliveries by outcome. */
+export function fates({ endpoints }: EventListItem): { outcome: Outcome; count: number }[] {
+  const outcomes = endpoints.flatMap(({ delivery }) => delivery?.outcome ?? []);
+  return [...Map.groupBy(outcomes, (outcome) => outcome)].map(([outcome, { length: count }]) => ({ outcome, count }));
 }
 
 const SHORT: Record<NoDeliveryReason, string> = {

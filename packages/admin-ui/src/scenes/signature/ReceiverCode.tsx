@@ -38,7 +38,6 @@ export default function ReceiverCode() {
     <Panel
       title="Code for a receiver"
       padded
-      narrow
       aside={
         <Choices
           name="Language"

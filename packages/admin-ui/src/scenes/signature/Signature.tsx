@@ -26,7 +26,7 @@ export default function Signature({ webhook }: { webhook: EndpointDetails }) {
   const chosen = search.get("delivery") ?? attempted[0]?.id ?? null;
   return (
     <>
-      <Panel title="What your receiver should have seen" padded narrow>
+      <Panel title="What your receiver should have seen" padded>
         {chosen === null ? (
           recent.data ? (
             <p className={classNames(shared.softSmall, css.intro)}>

@@ -1,17 +1,26 @@
+import type { EndpointDetails } from "@herald/contracts";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { createContext, type ReactNode, useContext, useState } from "react";
+import { refresh, saveWebhook, webhookQuery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
 import { Copy } from "../../common/display/Code.tsx";
-import { Notice } from "../../common/feedback/Notice.tsx";
+import { ChangeProblem, Notice } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
-import { Dialog } from "../../common/overlay/Dialog.tsx";
+import { duration } from "../../common/formats.ts";
+import { Confirmation, Dialog } from "../../common/overlay/Dialog.tsx";
 import overlay from "../../common/overlay/overlay.module.css";
+import { Panel } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
+import { useManageBlock, useSession } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
-import { useKept } from "../../common/unsaved.ts";
+import { useKept, useKeys } from "../../common/unsaved.ts";
+import { SendSample } from "../deliveries/Sample.tsx";
+import { useSwitch } from "./dialogs.tsx";
 import css from "./webhook.module.css";
+import { resumeWords } from "./words.ts";
 
 interface Revealed {
-  webhookName: string;
+  webhook: { id: string; name: string };
   /** Null if the answer that had it was lost. */
   secret: string | null;
   /** It replaces an older one, which is not valid any more. */
@@ -37,25 +46,15 @@ export function RevealedSecret({ children }: { children: ReactNode }) {
 }
 
 function SecretDialog({ revealed, onClose }: { revealed: Revealed; onClose: () => void }) {
-  const { webhookName, secret, replaces } = revealed;
+  const { secret, replaces } = revealed;
+  const { id, name } = revealed.webhook;
+  const { limits } = useSession();
+  const { data: webhook } = useQuery(webhookQuery(id));
   const [copied, setCopied] = useState(false);
-  if (secret === null) {
-    const actions = <Button onClick={onClose}>I will replace it</Button>;
-    return (
-      <Dialog
-        title={`${webhookName} is saved, and its new secret is lost`}
-        mustAnswer
-        onClose={onClose}
-        actions={actions}
-      >
-        The answer that had the signing secret did not arrive, and {product.name} shows a secret only once. Replace it
-        under Settings, and give your receiver the new one. Until then it rejects what is sent.
-      </Dialog>
-    );
-  }
+  if (secret === null) return webhook ? <ReplaceDialog webhook={webhook} isLost onClose={onClose} /> : null;
   return (
     <Dialog
-      title={`Signing secret of ${webhookName}`}
+      title={`Signing secret of ${name}`}
       mustAnswer
       onClose={onClose}
       actions={
@@ -86,10 +85,96 @@ function SecretDialog({ revealed, onClose }: { revealed: Revealed; onClose: () =
         {replaces ? (
           <p>
             <strong>The old secret is worth nothing from now on</strong>, also for retries of older deliveries. A
-            request already under way may still carry a signature made with it.
+            request already under way may still carry a signature made with it, for up to{" "}
+            {duration(limits.attemptTimeoutMs)}.
           </p>
         ) : null}
+        {webhook?.enabled ? <SendSample webhook={webhook} /> : null}
+        {webhook?.enabled === false && replaces ? <Resume webhook={webhook} /> : null}
       </div>
     </Dialog>
+  );
+}
+
+/** The last step of a replacement. The webhook waits for it, also if the page is closed. */
+function Resume({ webhook }: { webhook: EndpointDetails }) {
+  const resume = useSwitch(webhook, true);
+  return (
+    <div className={shared.column}>
+      <p>
+        <strong>Nothing is sent until you resume it.</strong> {resumeWords(webhook)} Resume it when your receiver has
+        the new secret, here or later on its page: it waits, also if you close this page.
+      </p>
+      {resume.error ? <ChangeProblem error={resume.error} done="resumed" /> : null}
+      <Button className={css.start} icon="play" busy={resume.isPending} onClick={() => resume.mutate()}>
+        Resume
+      </Button>
+    </div>
+  );
+}
+
+/** The signing secret of a webhook, which can only be replaced. */
+export function ReplaceSecret({ webhook }: { webhook: EndpointDetails }) {
+  const [asking, setAsking] = useState(false);
+  const block = useManageBlock();
+  return (
+    <Panel title="Signing secret" padded>
+      <p className={shared.softSmall}>It can't be shown again, only replaced. The webhook is paused meanwhile.</p>
+      <div>
+        <Button icon="key" disabledReason={block} onClick={() => setAsking(true)}>
+          Replace signing secret
+        </Button>
+      </div>
+      {asking ? <ReplaceDialog webhook={webhook} onClose={() => setAsking(false)} /> : null}
+    </Panel>
+  );
+}
+
+interface ReplaceDialogProps {
+  webhook: EndpointDetails;
+  /** Its secret is new, and the answer that had it was lost. */
+  isLost?: boolean;
+  onClose: () => void;
+}
+
+/** Pauses a webhook and replaces its secret in one edit, so that there is no state in between that could be left. */
+function ReplaceDialog({ webhook, isLost = false, onClose }: ReplaceDialogProps) {
+  const { id, name, url, events, enabled, version } = webhook;
+  const client = useQueryClient();
+  const reveal = useRevealSecret();
+  const keys = useKeys();
+  const replace = useMutation({
+    mutationFn: () => saveWebhook(id, { name, url, events, enabled: false, rotateSecret: true, version }, keys),
+    onSuccess: async ({ endpoint, signingSecret }) => {
+      onClose();
+      reveal({ webhook: endpoint, secret: signingSecret, replaces: true });
+      await refresh(client, id);
+    },
+    // After a conflict, the next press must be made with the newest version.
+    onError: () => client.invalidateQueries({ queryKey: ["webhook", id] }),
+  });
+  return (
+    <Confirmation
+      title={isLost ? `${name} is saved, and its new secret is lost` : `Replace the signing secret of ${name}?`}
+      verb={enabled ? "Pause and replace" : "Replace"}
+      icon="key"
+      mutation={replace}
+      done="replaced"
+      again="The webhook may be paused already, with a secret that was not shown. Try again: then you get another one."
+      onConfirm={() => replace.mutate()}
+      onClose={onClose}
+    >
+      <p>
+        {isLost
+          ? `The answer that had the secret did not arrive, and ${product.name} shows a secret only once. Replace it, here or later under Settings:`
+          : "There is no grace period for the old secret. So that your receiver rejects nothing, it goes in steps:"}
+      </p>
+      <ol>
+        <li>{enabled ? "The webhook is paused" : "The webhook stays off"}: what is sent to it waits.</li>
+        <li>A new secret is made, and shown once. Have a place ready to store it.</li>
+        <li>You give it to your receiver.</li>
+        <li>You resume the webhook. What waits goes out, signed with the new secret.</li>
+      </ol>
+    </Confirmation>
   );
 }

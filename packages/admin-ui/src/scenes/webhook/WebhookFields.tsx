@@ -1,8 +1,10 @@
 import type { EventTypeInfo } from "@herald/contracts";
 import { useQuery } from "@tanstack/react-query";
-import { useId } from "react";
+import { useId, useState } from "react";
+import { addressesFrom } from "../../api/client.ts";
 import { eventTypesQuery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
+import { Code } from "../../common/display/Code.tsx";
 import { Icon } from "../../common/display/Icon.tsx";
 import { Skeleton } from "../../common/feedback/LoadError.tsx";
 import { Button } from "../../common/form/Button.tsx";
@@ -90,7 +92,7 @@ export function EventSelection({ types, selected, onChange, readOnly }: EventSel
   return (
     <>
       {readOnly ? null : (
-        <Button className={css.all} kind="quiet" onClick={() => onChange(hasAll ? [] : all)}>
+        <Button className={css.start} kind="quiet" onClick={() => onChange(hasAll ? [] : all)}>
           {hasAll ? "Select none" : `Select all ${all.length}`}
         </Button>
       )}
@@ -141,7 +143,32 @@ function Choice({ type, checked, onToggle, readOnly }: ChoiceProps) {
           </p>
         ) : null}
       </div>
+      <Sample type={type} />
     </li>
+  );
+}
+
+function Sample({ type: { name, sample } }: { type: EventTypeInfo }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details className={css.sample} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary className={shared.note}>
+        Sample and schema<span className={shared.unseen}> of {name}</span>
+      </summary>
+      {open ? (
+        <div className={shared.column}>
+          <Code what={`sample of ${name}`} text={sample} />
+          <a
+            className={shared.note}
+            href={`${addressesFrom(document.baseURI).schemas}/${name}.json`}
+            target="_blank"
+            rel="noreferrer"
+          >
+            JSON Schema of its body
+          </a>
+        </div>
+      ) : null}
+    </details>
   );
 }
 

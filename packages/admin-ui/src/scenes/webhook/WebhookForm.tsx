@@ -1,31 +1,29 @@
 import type { EndpointDetails } from "@herald/contracts";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { Link, useLocation } from "wouter";
+import { useLocation } from "wouter";
 import { ApiProblem, type Keys } from "../../api/client.ts";
-import { createWebhook, saveWebhook, webhookQuery } from "../../api/queries.ts";
+import { createWebhook, refresh, saveWebhook, webhookQuery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
 import { Icon } from "../../common/display/Icon.tsx";
 import { announce, Notice } from "../../common/feedback/Notice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
-import { Switch } from "../../common/form/Field.tsx";
 import { PageHead, Panel, usePageTitle } from "../../common/page/Page.tsx";
 import { useManageBlock } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
 import { unsaved, useKept, useKeys, useUnsaved } from "../../common/unsaved.ts";
 import { ConflictNotice, SaveProblem } from "./ConflictNotice.tsx";
 import { type Conflict, type Draft, mergeEdits, sameDraft } from "./edits.ts";
-import { useRevealSecret } from "./RevealedSecret.tsx";
+import { ReplaceSecret, useRevealSecret } from "./RevealedSecret.tsx";
 import { useWebhookForm } from "./use-webhook-form.ts";
 import { WebhookFields } from "./WebhookFields.tsx";
-import css from "./webhook.module.css";
 
 interface Base {
   draft: Draft;
   version: string;
 }
 
-type Unsaved = { base: Base; draft: Draft; rotateSecret: boolean; keys: Keys };
+type Unsaved = { base: Base; draft: Draft; keys: Keys };
 
 const draftOf = ({ name, url, events, enabled }: EndpointDetails): Draft => ({ name, url, events, enabled });
 const baseOf = (webhook: EndpointDetails): Base => ({ draft: draftOf(webhook), version: webhook.version });
@@ -34,17 +32,15 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   usePageTitle(`Settings · ${webhook.name}`, 1);
   const block = useManageBlock();
   const client = useQueryClient();
-  const reveal = useRevealSecret();
   const place = `settings/${webhook.id}`;
   const before = useUnsaved<Unsaved>(place);
   /** The edit began from this. A save must name its version. */
   const [base, setBase] = useState(() => before.base ?? baseOf(webhook));
-  const [rotateSecret, setRotateSecret] = useState(before.rotateSecret ?? false);
   const [conflicts, setConflicts] = useState<Conflict[]>([]);
   const form = useWebhookForm(before.draft ?? base.draft, block === null);
   const keys = useKeys(before.keys);
-  const dirty = rotateSecret || !sameDraft(form.draft, base.draft);
-  useKept(place, dirty ? { base, draft: form.draft, rotateSecret, keys } : null);
+  const dirty = !sameDraft(form.draft, base.draft);
+  useKept(place, dirty ? { base, draft: form.draft, keys } : null);
 
   // Another admin saved, and nothing was typed here that could get lost.
   if (!dirty && webhook.version !== base.version) {
@@ -53,18 +49,15 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   }
 
   const save = useMutation({
-    mutationFn: (rotateSecret: boolean) =>
-      saveWebhook(webhook.id, { ...form.draft, rotateSecret, version: base.version }, keys),
-    onSuccess: ({ endpoint, signingSecret }, rotateSecret) => {
-      if (rotateSecret) reveal({ webhookName: endpoint.name, secret: signingSecret, replaces: true });
+    mutationFn: () => saveWebhook(webhook.id, { ...form.draft, rotateSecret: false, version: base.version }, keys),
+    onSuccess: ({ endpoint }) => {
       setConflicts([]);
-      setRotateSecret(false);
       const saved = { ...webhook, ...endpoint };
       client.setQueryData(webhookQuery(webhook.id).queryKey, saved);
       setBase(baseOf(saved));
       form.reset(draftOf(saved));
       announce(`${endpoint.name} is saved.`);
-      for (const queryKey of [["webhook", webhook.id], ["overview"]]) void client.invalidateQueries({ queryKey });
+      void refresh(client, webhook.id);
     },
     onError: async (error) => {
       if (!isConflict(error)) return form.refuse(error);
@@ -77,70 +70,52 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (block === null && dirty && !save.isPending) save.mutate(rotateSecret);
+    if (block === null && dirty && !save.isPending) save.mutate();
   };
   return (
-    <Panel title="Settings" padded narrow>
-      {block ? <Notice tone="plain" icon="lock" title={block} /> : null}
-      <form className={shared.loose} onSubmit={submit} noValidate>
-        <WebhookFields form={form} readOnly={block !== null} />
-        <div className={css.replace}>
-          <Switch
-            label="Replace signing secret"
-            hint={
-              rotateSecret
-                ? "Saving makes a new secret and shows it once."
-                : "The secret stays as it is. It can't be shown again, only replaced."
-            }
-            checked={rotateSecret}
-            onChange={setRotateSecret}
-            disabled={block !== null}
-          />
-          {rotateSecret ? (
-            <Notice tone="care" title="There is no grace period.">
-              <p>
-                From the moment of saving every attempt is signed with the new secret, retries of older deliveries too.
-                Until your receiver knows it, it will reject them. A request already under way may still carry the old
-                signature.
-              </p>
-            </Notice>
-          ) : null}
-        </div>
-        {isConflict(save.error) ? (
-          <ConflictNotice
-            conflicts={conflicts}
-            onTake={(field) => {
-              form.replace({ ...form.draft, [field]: base.draft[field] });
-              setConflicts((before) => before.map((each) => (each.field === field ? { ...each, yours: null } : each)));
-            }}
-          />
-        ) : (
-          <SaveProblem error={save.error} />
-        )}
-        <div className={shared.row}>
-          <Button
-            kind="primary"
-            type="submit"
-            busy={save.isPending}
-            disabledReason={block ?? (dirty ? null : "Nothing has been changed.")}
-          >
-            Save webhook
-          </Button>
-          {dirty ? (
-            <Button
-              onClick={() => {
-                save.reset();
-                setConflicts([]);
-                setRotateSecret(false);
-                form.reset(base.draft);
+    <>
+      <Panel title="Settings" padded>
+        {block ? <Notice tone="plain" icon="lock" title={block} /> : null}
+        <form className={shared.loose} onSubmit={submit} noValidate>
+          <WebhookFields form={form} readOnly={block !== null} />
+          {isConflict(save.error) ? (
+            <ConflictNotice
+              conflicts={conflicts}
+              onTake={(field) => {
+                form.replace({ ...form.draft, [field]: base.draft[field] });
+                setConflicts((before) =>
+                  before.map((each) => (each.field === field ? { ...each, yours: null } : each)),
+                );
               }}
+            />
+          ) : (
+            <SaveProblem error={save.error} />
+          )}
+          <div className={shared.row}>
+            <Button
+              kind="primary"
+              type="submit"
+              busy={save.isPending}
+              disabledReason={block ?? (dirty ? null : "Nothing has been changed.")}
             >
-              Discard changes
+              Save webhook
             </Button>
-          ) : null}
-        </div>
-      </form>
-    </Panel>
+            {dirty ? (
+              <Button
+                onClick={() => {
+                  save.reset();
+                  setConflicts([]);
+                  form.reset(base.draft);
+                }}
+              >
+                Discard changes
+              </Button>
+            ) : null}
+          </div>
+        </form>
+      </Panel>
+      <ReplaceSecret webhook={webhook} />
+    </>
   );
 }
 
@@ -161,7 +136,7 @@ export default function NewWebhook() {
     mutationFn: () => createWebhook({ ...form.draft, rotateSecret: false, version: null }, keys),
     onSuccess: async ({ endpoint, signingSecret }) => {
       announce(`${endpoint.name} is saved.`);
-      reveal({ webhookName: endpoint.name, secret: signingSecret, replaces: false });
+      reveal({ webhook: endpoint, secret: signingSecret, replaces: false });
       go(`/webhooks/${endpoint.id}`, { replace: true });
       unsaved.delete(NEW);
       await client.invalidateQueries({ queryKey: ["overview"] });
@@ -174,15 +149,8 @@ export default function NewWebhook() {
   };
   return (
     <>
-      <PageHead
-        title="New webhook"
-        back={
-          <Link href="/" className={classNames(shared.iconed, shared.softSmall, css.back)}>
-            <Icon name="arrowLeft" size={14} /> All webhooks
-          </Link>
-        }
-      />
-      <Panel padded narrow>
+      <PageHead title="New webhook" />
+      <Panel padded>
         {block ? <Notice tone="plain" icon="lock" title={block} /> : null}
         <form className={shared.loose} onSubmit={submit} noValidate>
           <WebhookFields form={form} readOnly={block !== null} />

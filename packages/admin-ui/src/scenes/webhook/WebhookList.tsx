@@ -14,6 +14,7 @@ import { OrganizationPage, Panel } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
 import { useManageBlock, useSession } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
+import { SeveralButton } from "./Several.tsx";
 import { WebhookTable } from "./WebhookTable.tsx";
 
 /** Every webhook of the organization, with its state. */
@@ -62,7 +63,7 @@ function Loaded({ webhooks }: { webhooks: EndpointOverview[] }) {
       <StandstillNotice webhook={webhooks[0]} />
       <Attention webhooks={webhooks} />
       <Panel>
-        {webhooks.length > 1 ? <ListControls webhooks={webhooks} /> : null}
+        {webhooks.length > 1 ? <ListControls webhooks={webhooks} rows={rows} /> : null}
         {rows.length > 0 ? <WebhookTable webhooks={rows} list={filter} /> : <NoMatch />}
       </Panel>
     </>
@@ -132,8 +133,8 @@ const words: Record<EndpointStatus, string> = {
 
 const STATUSES = Object.keys(words) as EndpointStatus[];
 
-/** Narrows the list by status, which lives in the page's address. */
-function ListControls({ webhooks }: { webhooks: readonly EndpointOverview[] }) {
+/** Narrows the list by status, which lives in the page's address, and changes several of its rows. */
+function ListControls({ webhooks, rows }: Record<"webhooks" | "rows", readonly EndpointOverview[]>) {
   const [search, setSearch] = useSearchParams();
   const countOf = (status: EndpointStatus) => webhooks.filter((each) => endpointStatus(each) === status).length;
   return (
@@ -147,6 +148,7 @@ function ListControls({ webhooks }: { webhooks: readonly EndpointOverview[] }) {
         ]}
         onChange={(value) => setSearch(value === "all" ? {} : { status: value }, { replace: true })}
       />
+      <SeveralButton webhooks={rows} />
     </search>
   );
 }

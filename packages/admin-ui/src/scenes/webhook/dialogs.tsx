@@ -1,8 +1,9 @@
-import type { EndpointDetails } from "@herald/contracts";
+import type { EndpointDetails, EndpointOverview } from "@herald/contracts";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useLocation } from "wouter";
-import { deleteWebhook, saveWebhook } from "../../api/queries.ts";
+import type { Keys } from "../../api/client.ts";
+import { deleteWebhook, refresh, saveWebhook } from "../../api/queries.ts";
 import { announce } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { TextField } from "../../common/form/Field.tsx";
@@ -60,31 +61,37 @@ export function PauseDialog({ webhook, onClose }: DialogProps) {
 }
 
 /** Pauses or resumes a webhook: an edit that changes nothing but its Active flag (SPEC 3.1). */
+export function switchWebhook({ id, name, url, events, version }: EndpointOverview, enabled: boolean, keys: Keys) {
+  return saveWebhook(id, { name, url, events, enabled, rotateSecret: false, version }, keys);
+}
+
+export function useSwitch(webhook: EndpointDetails, enabled: boolean, onDone?: () => void) {
+  const { id, name } = webhook;
+  const client = useQueryClient();
+  const keys = useKeys();
+  return useMutation({
+    mutationFn: () => switchWebhook(webhook, enabled, keys),
+    onSuccess: async () => {
+      await refresh(client, id);
+      announce(`${name} is ${enabled ? "active again" : "paused"}.`);
+      onDone?.();
+    },
+    // After a conflict, the next press must be made with the newest version.
+    onError: () => client.invalidateQueries({ queryKey: ["webhook", id] }),
+  });
+}
+
 function SwitchDialog({
   webhook,
   enabled,
   onClose,
   children,
 }: DialogProps & { enabled: boolean; children: ReactNode }) {
-  const client = useQueryClient();
-  const keys = useKeys();
-  const { id, name, url, events, version } = webhook;
-  const change = useMutation({
-    mutationFn: () => saveWebhook(id, { name, url, events, enabled, rotateSecret: false, version }, keys),
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ["webhook", id] });
-      void client.invalidateQueries({ queryKey: ["overview"] });
-      void client.invalidateQueries({ queryKey: ["deliveries", id] });
-      announce(`${name} is ${enabled ? "active again" : "paused"}.`);
-      onClose();
-    },
-    // After a conflict, the next press must be made with the newest version.
-    onError: () => client.invalidateQueries({ queryKey: ["webhook", id] }),
-  });
+  const change = useSwitch(webhook, enabled, onClose);
   const verb = enabled ? "Resume" : "Pause";
   return (
     <Confirmation
-      title={`${verb} ${name}?`}
+      title={`${verb} ${webhook.name}?`}
       verb={verb}
       icon={enabled ? "play" : "pause"}
       mutation={change}

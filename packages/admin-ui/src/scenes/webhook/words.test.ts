@@ -38,7 +38,8 @@ test.each([
   [422, "does not accept the body"],
   [429, "limits the rate"],
   [500, "fails inside"],
-  [503, "it is down"],
+  [502, "it is down"],
+  [503, "asks for a wait"],
   [418, "answered 418"],
 ])("a run of failures that ends with the answer %i is explained", (statusCode, words) => {
   expect(diagnose([{ statusCode, failureKind: "http_status" }])?.cause).toContain(words);

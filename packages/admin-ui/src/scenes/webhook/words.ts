@@ -109,7 +109,12 @@ const byStatus: [status: RegExp, cause: string, remedy: string][] = [
     "Let it accept more requests.",
   ],
   [
-    /502|503|504/,
+    /503/,
+    "The receiver, or a gateway in front of it, is overloaded, asks for a wait, or is down.",
+    "A wait that it asks for (Retry-After) is kept, up to 15 minutes. Otherwise look at the receiver and at its gateway.",
+  ],
+  [
+    /502|504/,
     "A gateway in front of the receiver can't reach it, or it is down.",
     "Look at the receiver and at its gateway.",
   ],
