@@ -284,7 +284,10 @@ test("events that are handed over on arrival and not stored are bounded: the oth
   };
   returnPostgres();
   await emitEach(30);
-  await until("who gets events is known, and that messages are small", async () => (await counted("received")) === 14 * 30);
+  await until(
+    "who gets events is known, and that messages are small",
+    async () => (await counted("received")) === 14 * 30,
+  );
   isThere = false;
   handedOver = 0;
   await emitEach(225);
