@@ -33,5 +33,7 @@ export function boundHeap(environment: Environment = process.env): void {
     `--max-old-space-size=${Math.floor((bytes * PART_OF_MEMORY) / MIB)}`,
     `--max-semi-space-size=${NEW_OBJECTS_MIB}`,
   ];
-  process.execve(process.execPath, [process.execPath, ...bounds, ...process.execArgv, program, ...words]);
+  const args = [process.execPath, ...bounds, ...process.execArgv, program, ...words];
+  // Given explicitly: by default, Node 22 starts the program without an environment.
+  process.execve(process.execPath, args, process.env);
 }
