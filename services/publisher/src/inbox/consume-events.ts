@@ -56,7 +56,7 @@ interface Parts {
 const PREFETCH = 500;
 
 /** A sixteenth of a bucket has a flood if it takes this share of the places in a queue, or of the bytes. Its neighbours have the rest. */
-const FLOOD_SHARE = 3 / 4;
+const FLOOD_SHARE = 1 / 2;
 
 /** How often to look for floods that have ended; one that begins is looked at at once. */
 const LOOK_MS = 1_000;
