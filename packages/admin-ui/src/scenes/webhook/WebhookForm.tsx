@@ -14,7 +14,7 @@ import { useManageBlock } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
 import { unsaved, useKept, useKeys, useUnsaved } from "../../common/unsaved.ts";
 import { ConflictNotice, SaveProblem } from "./ConflictNotice.tsx";
-import { type Conflict, type Draft, mergeEdits, sameDraft } from "./edits.ts";
+import { type Conflict, type Draft, headerNames, mergeEdits, repeatedHeader, sameDraft, settingsOf } from "./edits.ts";
 import { useRevealSecret } from "./RevealedSecret.tsx";
 import { useWebhookForm } from "./use-webhook-form.ts";
 import { WebhookFields } from "./WebhookFields.tsx";
@@ -27,7 +27,11 @@ interface Base {
 
 type Unsaved = { base: Base; draft: Draft; rotateSecret: boolean; keys: Keys };
 
-const draftOf = ({ name, url, events, enabled }: EndpointDetails): Draft => ({ name, url, events, enabled });
+const draftOf = ({ name, url, events, enabled, headerNames }: EndpointDetails): Draft => {
+  // An API of the previous version names none.
+  const headers = (headerNames ?? []).map((name) => ({ name, value: "" }));
+  return { name, url, events, enabled, headers };
+};
 const baseOf = (webhook: EndpointDetails): Base => ({ draft: draftOf(webhook), version: webhook.version });
 
 export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
@@ -54,12 +58,12 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
 
   const save = useMutation({
     mutationFn: (rotateSecret: boolean) =>
-      saveWebhook(webhook.id, { ...form.draft, rotateSecret, version: base.version }, keys),
+      saveWebhook(webhook.id, { ...settingsOf(form.draft, base.draft), rotateSecret, version: base.version }, keys),
     onSuccess: ({ endpoint, signingSecret }, rotateSecret) => {
       if (rotateSecret) reveal({ webhookName: endpoint.name, secret: signingSecret, replaces: true });
       setConflicts([]);
       setRotateSecret(false);
-      const saved = { ...webhook, ...endpoint };
+      const saved = { ...webhook, ...endpoint, headerNames: headerNames(form.draft) };
       client.setQueryData(webhookQuery(webhook.id).queryKey, saved);
       setBase(baseOf(saved));
       form.reset(draftOf(saved));
@@ -77,13 +81,13 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (block === null && dirty && !save.isPending) save.mutate(rotateSecret);
+    if (block === null && dirty && !save.isPending && !repeatedHeader(form.draft)) save.mutate(rotateSecret);
   };
   return (
     <Panel title="Settings" padded narrow>
       {block ? <Notice tone="plain" icon="lock" title={block} /> : null}
       <form className={shared.loose} onSubmit={submit} noValidate>
-        <WebhookFields form={form} readOnly={block !== null} />
+        <WebhookFields form={form} base={base.draft} readOnly={block !== null} />
         <div className={css.replace}>
           <Switch
             label="Replace signing secret"
@@ -145,7 +149,7 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
 }
 
 const isConflict = (error: unknown) => error instanceof ApiProblem && error.problem.code === "version_conflict";
-const empty: Draft = { name: "", url: "", events: [], enabled: true };
+const empty: Draft = { name: "", url: "", events: [], enabled: true, headers: [] };
 const NEW = "new";
 
 export default function NewWebhook() {
@@ -158,7 +162,7 @@ export default function NewWebhook() {
   const client = useQueryClient();
   const [, go] = useLocation();
   const create = useMutation({
-    mutationFn: () => createWebhook({ ...form.draft, rotateSecret: false, version: null }, keys),
+    mutationFn: () => createWebhook({ ...settingsOf(form.draft, empty), rotateSecret: false, version: null }, keys),
     onSuccess: async ({ endpoint, signingSecret }) => {
       announce(`${endpoint.name} is saved.`);
       reveal({ webhookName: endpoint.name, secret: signingSecret, replaces: false });
@@ -170,7 +174,7 @@ export default function NewWebhook() {
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (block === null && !create.isPending) create.mutate();
+    if (block === null && !create.isPending && !repeatedHeader(form.draft)) create.mutate();
   };
   return (
     <>
@@ -185,7 +189,7 @@ export default function NewWebhook() {
       <Panel padded narrow>
         {block ? <Notice tone="plain" icon="lock" title={block} /> : null}
         <form className={shared.loose} onSubmit={submit} noValidate>
-          <WebhookFields form={form} readOnly={block !== null} />
+          <WebhookFields form={form} base={empty} readOnly={block !== null} />
           <p className={classNames(shared.iconed, shared.softSmall)}>
             <Icon name="key" />
             <span>Saving makes a signing secret and shows it once. Have a place ready to store it.</span>
