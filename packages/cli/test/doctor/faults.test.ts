@@ -378,7 +378,7 @@ test.each<[string, () => string | Promise<string>, RegExp]>([
   [
     "the database has no schema",
     () => databaseWith("bare", ""),
-    /^fault, schema: .*lacks 1 of 1 migrations: \d+_init.* -> .*`herald migrate` as the owner/,
+    /^fault, schema: .*lacks (\d+) of \1 migrations: \d+_init.* -> .*`herald migrate` as the owner/,
   ],
   [
     "the database has another encoding",
