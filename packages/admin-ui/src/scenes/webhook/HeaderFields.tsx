@@ -5,6 +5,7 @@ import { Button } from "../../common/form/Button.tsx";
 import { Problems, TextField } from "../../common/form/Field.tsx";
 import shared from "../../common/shared.module.css";
 import type { HeaderRow } from "./edits.ts";
+import css from "./webhook.module.css";
 
 interface Props {
   rows: readonly HeaderRow[];
@@ -29,10 +30,10 @@ export function HeaderFields({ rows, stored, onChange, problems, readOnly }: Pro
       </p>
       {rows.map((row, at) => (
         // Rows have no identity but their place.
-        <div key={at} className={shared.row}>
+        <div key={at} className={css.ownHeader}>
           <TextField
             label={`Name of header ${at + 1}`}
-            aria-invalid={problems.length > 0 || undefined}
+            aria-invalid={problems.some((problem) => problem.startsWith(`${row.name}: `)) || undefined}
             mono
             placeholder="Authorization"
             value={row.name}
