@@ -2,6 +2,7 @@ import { secretSettings } from "@herald/common/config/common-settings";
 import { readConfig, readSetting } from "@herald/common/config/read-config";
 import type { Queries, Reads } from "@herald/common/database/queries";
 import { machineClock as ownClock } from "@herald/common/runtime/clock";
+import { headerContext, type SealedHeaders } from "@herald/common/security/own-headers";
 import { KEY_ID, keyMark, newSealingKeys, readSealingKey, sealingKeyOf } from "@herald/common/security/sealing-keys";
 import { type SecretBox, secretBox } from "@herald/common/security/secret-box";
 import { livingProcesses, SILENT_SECONDS } from "@herald/common/service/processes";
@@ -35,13 +36,13 @@ const rotate = action({
     const { SECRET_KEYS } = readConfig(secretSettings, context.environment);
     const box = readSetting("SECRET_KEYS", () => secretBox(SECRET_KEYS));
     const { stdout, progress } = context;
-    const { endpoints, resealed, overtaken, unreadable } = await withDatabase(context, async (queries) => {
+    const { secrets, resealed, overtaken, unreadable } = await withDatabase(context, async (queries) => {
       await assertDispatchersOpen(queries, SECRET_KEYS);
       return await rotateKeys(queries, box, options, (soFar) =>
-        progress(`${soFar.endpoints} endpoints, ${soFar.resealed} secrets sealed`),
+        progress(`${soFar.secrets} secrets, ${soFar.resealed} sealed`),
       );
     });
-    stdout(`${resealed} of ${endpoints} secrets ${options.dryRun ? "would be" : "were"} sealed again.\n`);
+    stdout(`${resealed} of ${secrets} secrets ${options.dryRun ? "would be" : "were"} sealed again.\n`);
     if (unreadable.length > 0) {
       const shown = unreadable
         .slice(0, MAX_UNREADABLE_SHOWN)
@@ -58,19 +59,19 @@ const rotate = action({
         "All are sealed to the newest key. The older ones can leave SECRET_KEYS once every management API seals to the newest too.\n",
       );
     }
-    return { endpoints, resealed };
+    return { secrets, resealed };
   },
 });
 
 export const keysCommand: Command = {
-  summary: "makes and replaces the keys that seal endpoints' signing secrets",
+  summary: "makes and replaces the keys that seal endpoints' signing secrets and own headers",
   actions: { make, rotate },
   help: `  make     prints a pair of keys as two lines of an environment file, and keeps nothing:
            SECRET_KEYS          private, it opens: for dispatchers, herald keys rotate and herald doctor. Keep a copy elsewhere:
                                 without it no signing secret can be opened, and the admins have to replace them all
            SECRET_SEALING_KEY   public, it seals and can't open: for the management API. It is no secret
-  rotate   seals every signing secret to the newest key of SECRET_KEYS. It refuses if a dispatcher at work lacks that key. It fails
-           if a secret can't be opened: it names those, and seals the others all the same
+  rotate   seals every signing secret, and every value of an own header, to the newest key of SECRET_KEYS. It refuses if a dispatcher
+           at work lacks that key. It fails if a secret can't be opened: it names those, and seals the others all the same
 
   --id ID         how each secret names the pair that it is sealed to: 1 to 32 letters, digits, "-" or "_"; today's date where
                   it is not given. It must stay with the pair, and no other pair may have it
@@ -88,9 +89,10 @@ services, and after an interruption it may run again. To replace a pair of keys:
 `,
 };
 
-interface SealedSecret {
+interface SealedTexts {
   endpointId: string;
   sealedSecret: string;
+  headers: SealedHeaders | null;
 }
 
 /** @throws if a dispatcher at work can't open what the rotation would seal: nothing would be sent any more */
@@ -110,11 +112,11 @@ async function assertDispatchersOpen(reads: Reads, secretKeys: string): Promise<
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
-/** All sealed secrets, by endpoint, in pages; the last one may be empty. Locks nothing. Walks webhook_endpoint_pkey. */
-async function* sealedSecrets(reads: Reads, pageSize: number): AsyncGenerator<SealedSecret[]> {
+/** All that is sealed, by endpoint, in pages; the last one may be empty. Locks nothing. Walks webhook_endpoint_pkey. */
+async function* sealedTexts(reads: Reads, pageSize: number): AsyncGenerator<SealedTexts[]> {
   for (let after: string | undefined = FIRST_ID; after !== undefined; ) {
-    const page: SealedSecret[] = await reads.$queryRaw<SealedSecret[]>`
-      select id as "endpointId", sealed_secret as "sealedSecret"
+    const page: SealedTexts[] = await reads.$queryRaw<SealedTexts[]>`
+      select id as "endpointId", sealed_secret as "sealedSecret", headers
       from webhook_endpoint
       where id > ${after}::uuid
       order by id
@@ -131,18 +133,18 @@ interface RotationOptions {
 }
 
 export interface Rotation {
-  /** Endpoints that were read. */
-  endpoints: number;
-  /** Secrets that it sealed to the newest key; in a dry run, those that it would seal. */
+  /** Secrets that were read: signing secrets, and values of own headers. */
+  secrets: number;
+  /** Those that it sealed to the newest key; in a dry run, those that it would seal. */
   resealed: number;
-  /** Secrets that an edit or another rotation replaced between the reading and the writing. */
+  /** Those that an edit or another rotation replaced between the reading and the writing. */
   overtaken: number;
-  /** Secrets that can't be opened, and why. */
+  /** Those that can't be opened, and why. */
   unreadable: { endpointId: string; reason: string }[];
 }
 
 /**
- * Seals every endpoint's secret to the newest key, page by page. It skips what is sealed to that key already, so the
+ * Seals every endpoint's secret and own headers to the newest key, page by page. It skips what is sealed to that key already, so the
  * next run finishes one that was interrupted.
  *
  * @param onPage called with the totals after each page
@@ -153,53 +155,76 @@ export async function rotateKeys(
   { pageSize, dryRun }: RotationOptions,
   onPage: (soFar: Rotation) => void = () => undefined,
 ): Promise<Rotation> {
-  const total: Rotation = { endpoints: 0, resealed: 0, overtaken: 0, unreadable: [] };
-  for await (const page of sealedSecrets(queries, pageSize)) {
-    const changes = page
-      .filter(({ sealedSecret }) => !box.isSealedWithNewest(sealedSecret))
-      .flatMap(({ endpointId, sealedSecret }) => {
-        try {
-          return [{ endpointId, sealedSecret, resealed: box.seal(box.open(sealedSecret, endpointId), endpointId) }];
-        } catch (error) {
-          total.unreadable.push({ endpointId, reason: (error as Error).message });
-          return [];
-        }
-      });
-    const written = dryRun || changes.length === 0 ? changes.length : await resealSecrets(queries, changes);
-    total.endpoints += page.length;
-    total.resealed += written;
-    total.overtaken += changes.length - written;
+  const total: Rotation = { secrets: 0, resealed: 0, overtaken: 0, unreadable: [] };
+  function sealAgain(endpointId: string, sealed: string, name?: string): string {
+    if (box.isSealedWithNewest(sealed)) return sealed;
+    const context = name === undefined ? endpointId : headerContext(endpointId, name);
+    try {
+      return box.seal(box.open(sealed, context), context);
+    } catch (error) {
+      const of = name === undefined ? "" : `its header ${name}: `;
+      total.unreadable.push({ endpointId, reason: of + (error as Error).message });
+      return sealed;
+    }
+  }
+  for await (const page of sealedTexts(queries, pageSize)) {
+    const changes: Change[] = page.map((before) => {
+      const { endpointId, sealedSecret, headers } = before;
+      const secret = sealAgain(endpointId, sealedSecret);
+      const values = Object.entries(headers ?? {}).map(([name, sealed]) => [name, sealAgain(endpointId, sealed, name)]);
+      const isNew = [secret !== sealedSecret, ...values.map(([name = "", sealed]) => sealed !== headers?.[name])];
+      total.secrets += isNew.length;
+      return { before, secret, headers: headers && Object.fromEntries(values), count: isNew.filter(Boolean).length };
+    });
+    const due = changes.filter(({ count }) => count > 0);
+    const written = dryRun || due.length === 0 ? due : await writeSealed(queries, due);
+    const resealed = sum(written);
+    total.resealed += resealed;
+    total.overtaken += sum(due) - resealed;
     onPage(total);
   }
   return total;
 }
 
+/** What an endpoint's row gets, and how many secrets of it are sealed again. */
+interface Change {
+  before: SealedTexts;
+  secret: string;
+  headers: SealedHeaders | null;
+  count: number;
+}
+
+const sum = (changes: readonly Pick<Change, "count">[]) => changes.reduce((total, { count }) => total + count, 0);
+
 /**
- * Writes the same secrets again, sealed to another key. A secret that was replaced since it was read stays as it is. The
- * endpoint's configuration does not change, so neither does its revision. Returns how many secrets it wrote.
+ * Writes the same secrets again, sealed to another key. An endpoint with a secret or a header that was replaced since it was read stays as it is. The
+ * endpoint's configuration does not change, so neither does its revision. Returns the changes that it wrote.
  *
  * Locks those endpoints, in the order of their ids, as every statement does that locks several. Walks webhook_endpoint_pkey.
  */
-async function resealSecrets(
-  queries: Queries,
-  changes: readonly (SealedSecret & { resealed: string })[],
-): Promise<number> {
-  return await queries.$executeRaw`
+async function writeSealed(queries: Queries, changes: readonly Change[]): Promise<Pick<Change, "count">[]> {
+  const json = (headers: SealedHeaders | null) => headers && JSON.stringify(headers);
+  return await queries.$queryRaw<Pick<Change, "count">[]>`
     with change as (
       select * from unnest(
-        ${changes.map((change) => change.endpointId)}::uuid[],
-        ${changes.map((change) => change.sealedSecret)}::text[],
-        ${changes.map((change) => change.resealed)}::text[]
-      ) as change (endpoint_id, sealed_secret, resealed)
+        ${changes.map(({ before }) => before.endpointId)}::uuid[],
+        ${changes.map(({ before }) => before.sealedSecret)}::text[],
+        ${changes.map(({ before }) => json(before.headers))}::jsonb[],
+        ${changes.map(({ secret }) => secret)}::text[],
+        ${changes.map(({ headers }) => json(headers))}::jsonb[],
+        ${changes.map(({ count }) => count)}::int[]
+      ) as change (endpoint_id, secret_before, headers_before, secret, headers, count)
     ), locked as materialized (
-      select endpoint.id, change.resealed
+      select endpoint.id, change.secret, change.headers, count
       from webhook_endpoint as endpoint
-      join change on change.endpoint_id = endpoint.id and change.sealed_secret = endpoint.sealed_secret
+      join change on change.endpoint_id = endpoint.id and change.secret_before = endpoint.sealed_secret
+        and change.headers_before is not distinct from endpoint.headers
       order by endpoint.id
       for no key update of endpoint
     )
     update webhook_endpoint
-    set sealed_secret = locked.resealed
+    set sealed_secret = locked.secret, headers = locked.headers
     from locked
-    where webhook_endpoint.id = locked.id`;
+    where webhook_endpoint.id = locked.id
+    returning count`;
 }

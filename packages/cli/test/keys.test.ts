@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { secretSettings } from "@herald/common/config/common-settings";
+import { headerContext } from "@herald/common/security/own-headers";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
 import { factsOf } from "@herald/common/service/processes";
@@ -66,23 +67,39 @@ test("a key rotation names a secret that it can't open, seals the others, and fa
   expect(await sealedOf(lost.id)).toBe(lost.sealedSecret);
 });
 
+test("a key rotation seals own headers too, keeps one that it can't open, and names it", async () => {
+  const { id } = await endpointWithSecret("s");
+  const seal = (name: string, value: string, box = oldBox) => box.seal(value, headerContext(id, name));
+  const headers = { Authorization: seal("Authorization", "Bearer 1"), "X-Lost": seal("X-Lost", "2", secretBox(OTHER)) };
+  await db.database.prisma.webhookEndpoint.update({ where: { id }, data: { headers } });
+  const { code, stdout, stderr } = await run([]);
+  expect([code, stdout]).toEqual([1, expect.stringContaining("2 of 3 secrets were sealed again.")]);
+  expect(stderr).toContain(`${id}: its header X-Lost: Sealed to key "other"`);
+  const after = (await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } }))
+    .headers as typeof headers;
+  expect(secretBox(NEW).open(after.Authorization, headerContext(id, "Authorization"))).toBe("Bearer 1");
+  expect(after["X-Lost"]).toBe(headers["X-Lost"]);
+  expect((await run([])).stdout).toContain("0 of 3 secrets");
+});
+
 test("a secret that is replaced during a key rotation stays replaced", async () => {
   const { prisma } = db.database;
   const endpoint = await endpointWithSecret("before");
   const other = await endpointWithSecret("other");
   const replaced = ringBox.seal("replaced", endpoint.id);
-  // The edit comes with the first write.
+  // The edit comes with the first write, which follows the first reading.
+  let statements = 0;
   const editing = new Proxy(prisma, {
     get(target, property, receiver) {
-      if (property !== "$executeRaw") return Reflect.get(target, property, receiver);
-      return async (...parameters: Parameters<typeof prisma.$executeRaw>) => {
+      if (property !== "$queryRaw" || ++statements < 2) return Reflect.get(target, property, receiver);
+      return async (...parameters: Parameters<typeof prisma.$queryRaw>) => {
         await prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { sealedSecret: replaced } });
-        return await target.$executeRaw(...parameters);
+        return await target.$queryRaw(...parameters);
       };
     },
   });
   const result = await rotateKeys(editing, ringBox, { pageSize: 10, dryRun: false }, () => {});
-  expect(result).toMatchObject({ endpoints: 2, resealed: 1, overtaken: 1 });
+  expect(result).toMatchObject({ secrets: 2, resealed: 1, overtaken: 1 });
   expect(await sealedOf(endpoint.id)).toBe(replaced);
   expect(ringBox.isSealedWithNewest(await sealedOf(other.id))).toBe(true);
 });
@@ -107,12 +124,12 @@ test("a key rotation refuses while a dispatcher at work lacks the newest key, an
 
 test("an interrupted key rotation is finished by the next one", async () => {
   for (let index = 0; index < 6; index++) await endpointWithSecret(`${index}`);
-  const cutOff = rotateKeys(db.database.queries, ringBox, { pageSize: 2, dryRun: false }, ({ endpoints }) => {
-    if (endpoints === 4) throw new Error("cut off");
+  const cutOff = rotateKeys(db.database.queries, ringBox, { pageSize: 2, dryRun: false }, ({ secrets }) => {
+    if (secrets === 4) throw new Error("cut off");
   });
   await expect(cutOff).rejects.toThrow("cut off");
   const rest = await rotateKeys(db.database.queries, ringBox, { pageSize: 2, dryRun: false }, () => {});
-  expect(rest).toMatchObject({ endpoints: 6, resealed: 2, overtaken: 0 });
+  expect(rest).toMatchObject({ secrets: 6, resealed: 2, overtaken: 0 });
 });
 
 test("two key rotations at once seal each secret once", async () => {

@@ -97,8 +97,8 @@ export const DeliveryAttemptInfo = object("One signed HTTP request.", {
       minItems: 2,
       maxItems: 2,
     }),
-    "As sent, in their order. These aren't stored, and are missing: `Host`, the signatures, and the trace context of an attempt " +
-      "that was interrupted.",
+    "As sent, in their order. These aren't stored, and are missing: `Host`, the signatures, the receiver's own headers, and the trace " +
+      "context of an attempt that was interrupted.",
   ),
 });
 export type DeliveryAttemptInfo = Static<typeof DeliveryAttemptInfo>;

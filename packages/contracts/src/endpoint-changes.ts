@@ -10,6 +10,15 @@ export const ChangedSettings = object("The settings that a change touched; for a
   url: Type.Optional(text("Absolute HTTPS URL of the receiver.")),
   enabled: Type.Optional(flag("The Active flag.")),
   events: Type.Optional(listOf(refTo({ EventType }), "Names of the events that are sent to it.")),
+  headerNames: Type.Optional(
+    listOf(text("A header's name."), "Names of the receiver's own headers; absent without any."),
+  ),
+  headerValues: Type.Optional(
+    listOf(
+      text("A header's name."),
+      "Names of the own headers that got a value by this change. No value is ever kept here.",
+    ),
+  ),
 });
 export type ChangedSettings = Static<typeof ChangedSettings>;
 

@@ -2,6 +2,7 @@ import type { Static } from "typebox";
 import { attempt, WebhookDeliverySummary } from "./deliveries.ts";
 import { DisabledReason, EventType } from "./enums.ts";
 import { count, flag, listOf, object, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
+import { MAX_HEADERS } from "./rules.ts";
 import { endpoint } from "./webhooks.ts";
 
 // All of this is additive to SPEC.
@@ -42,6 +43,9 @@ export const ResumePreview = object("What goes out when an endpoint is enabled a
 
 const overview = {
   ...endpoint,
+  headerNames: listOf(text("A header's name."), "Names of the receiver's own headers. Their values are never shown.", {
+    maxItems: MAX_HEADERS,
+  }),
   disabledReason: refOrNull({ DisabledReason }, "Why it is disabled; null while enabled."),
   disabledAtUtc: orNull(time("Since when it is disabled; null while enabled.")),
   disabledBy: orNull(
@@ -67,8 +71,8 @@ const overview = {
   ),
   quarantinedAtUtc: orNull(
     time(
-      "Since when Herald can't open the signing secret, since a key of its own is missing: nothing is sent and no failure is " +
-        "counted meanwhile. Replacing the secret ends it. Null while Herald can.",
+      "Since when Herald can't open the signing secret or an own header, since a key of its own is missing: nothing is sent and no " +
+        "failure is counted meanwhile. Replacing the secret and these headers ends it. Null while Herald can.",
     ),
   ),
   createdAtUtc: time("When it was created."),

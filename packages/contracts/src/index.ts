@@ -48,6 +48,7 @@ export {
   isTime,
   isUuid,
   MAX_EVENT_BYTES,
+  MAX_HEADERS,
   ORGANIZATION_ID_RULE,
   RECENT_DELIVERIES,
   storedName,

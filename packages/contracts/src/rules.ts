@@ -51,6 +51,10 @@ export function storedName(name: string): string {
     .replace(/^ | $/g, "");
 }
 
+/** An endpoint's own headers, and the characters of each value. */
+export const MAX_HEADERS = 5;
+export const MAX_HEADER_VALUE = 1_024;
+
 /** Sizes and counts that the management API refuses to go beyond, if its settings say nothing else. */
 export const DEFAULT_API_LIMITS = {
   nameCharacters: 200,

@@ -45,7 +45,7 @@ export type SchemaName = keyof typeof components | keyof ReturnType<typeof saveS
  * `#/components/schemas/...`.
  *
  * Some formats are Herald's own. The program that validates requests gives them their meaning; the descriptions say it in
- * words: `webhook-name`, `webhook-url`, `json-text`, `endpoint-version` and `cursor`.
+ * words: `webhook-name`, `webhook-url`, `header-name`, `header-value`, `json-text`, `endpoint-version` and `cursor`.
  */
 export function apiSchemas(
   limits: ApiLimits = DEFAULT_API_LIMITS,

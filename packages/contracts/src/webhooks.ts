@@ -3,7 +3,7 @@ import { WebhookDeliverySummary } from "./deliveries.ts";
 import { EventType } from "./enums.ts";
 import { count, flag, listOf, object, orNull, refTo, text, uuid } from "./json-schema.ts";
 import { FieldProblem } from "./problems.ts";
-import { RECENT_DELIVERIES } from "./rules.ts";
+import { MAX_HEADER_VALUE, MAX_HEADERS, RECENT_DELIVERIES } from "./rules.ts";
 import type { ApiLimits } from "./session.ts";
 
 export const version = (description: string) =>
@@ -54,6 +54,28 @@ export const CheckWebhookResponse = object("What saving would complain about.", 
 });
 export type CheckWebhookResponse = Static<typeof CheckWebhookResponse>;
 
+const ownHeaders = <Value extends string | null>(type: string | string[], kept: string) =>
+  Type.Optional(
+    Type.Unsafe<Record<string, Value> | null>({
+      type: ["object", "null"],
+      description: `The receiver's own headers, at most ${MAX_HEADERS}: names and values, which go along with each attempt and aren't signed. ${kept}No value is ever shown again.`,
+      maxProperties: MAX_HEADERS,
+      propertyNames: { type: "string", format: "header-name", examples: ["Authorization"] },
+      additionalProperties: {
+        type,
+        format: "header-value",
+        maxLength: MAX_HEADER_VALUE,
+        examples: ["Bearer 0123456789"],
+      },
+    }),
+  );
+/** Additive to SPEC. */
+const editedHeaders = ownHeaders<string | null>(
+  ["string", "null"],
+  "If they are left out, all stay as they are; `{}` and null remove all. A null in place of a value keeps what is stored under that " +
+    "name, if the URL stays on its server. ",
+);
+
 /** The bodies of requests; their bounds are settings (SPEC 4.1). */
 export function saveSchemas(limits: ApiLimits) {
   const name = text(
@@ -90,13 +112,15 @@ export function saveSchemas(limits: ApiLimits) {
   return {
     CreateWebhookRequest: object("A new endpoint.", {
       ...settings,
+      headers: ownHeaders<string>("string", ""),
       version: Type.Optional(Type.Null({ description: "Null, or left out." })),
     }),
     EditWebhookRequest: object("All settings of an endpoint, changed or not.", {
       ...settings,
+      headers: editedHeaders,
       version: latestVersion,
     }),
-    CheckWebhookRequest: Type.Partial(Type.Object(settings), {
+    CheckWebhookRequest: Type.Partial(Type.Object({ ...settings, headers: editedHeaders }), {
       description: "The fields of a create or edit that are known so far.",
       additionalProperties: false,
     }),
@@ -116,7 +140,7 @@ type Create = Static<Requests["CreateWebhookRequest"]>;
 type Edit = Static<Requests["EditWebhookRequest"]>;
 
 /** Body of POST and PUT: `version` is null or absent on create, the latest version on edit. */
-export type SaveWebhookRequest = Omit<Create, "version"> & { version?: Create["version"] | Edit["version"] };
+export type SaveWebhookRequest = Omit<Edit, "version"> & { version?: Create["version"] | Edit["version"] };
 /** Body of a check. Additive to SPEC. */
 export type CheckWebhookRequest = Static<Requests["CheckWebhookRequest"]>;
 /** Body of a manual delivery. */

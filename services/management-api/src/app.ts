@@ -76,7 +76,7 @@ export function createApp(parts: AppParts): Express {
         processes,
       ),
       connections,
-      validator: apiValidator(apiSchemas(limits, catalogue), apiFormats(limits, addresses)),
+      validator: apiValidator(apiSchemas(limits, catalogue), apiFormats(limits, addresses, config.HEADER_PREFIX)),
       handlers: createHandlers({
         config,
         catalogue,

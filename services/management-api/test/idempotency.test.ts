@@ -191,7 +191,7 @@ describe("a process that died before it answered", () => {
     const taken = await takeIdempotencyKey(api.prisma, {
       organizationId,
       key: ownKey("user-1", key),
-      requestHash: requestHash({ operation, params, body }),
+      requestHash: requestHash({ operation, params, body, key }),
       targetId,
       now: clock.now(),
       lockedUntil: new Date(clock.now().getTime() + LOCK_MS),

@@ -205,3 +205,51 @@ test("§4.1.5 deleting takes the webhook's name and says that the history goes",
   await page.getByText("No webhooks yet").waitFor();
   expect(await environment.api.list()).toHaveLength(0);
 });
+
+test("own headers are added, kept, replaced, renamed and removed, and no value is on the page once it is saved", async () => {
+  const { id } = await webhook();
+  const page = await environment.signIn(`/webhooks/${id}/settings`);
+  const name = (number: number) => page.getByLabel(`Name of header ${number}`);
+  const value = (number: number) => page.getByLabel(`Value of header ${number}`);
+  const save = () => page.getByRole("button", { name: "Save webhook" }).click();
+  const add = () => page.getByRole("button", { name: "Add a header" }).click();
+  const receives = async () => {
+    await environment.api.deliver(id, "WorkItemCompleted", "{}");
+    const { authorization, "x-key": key, "x-other": other } = environment.receiver.requests.at(-1)?.headers ?? {};
+    return { authorization, key, other };
+  };
+  await add();
+  await name(1).fill("Host");
+  await value(1).fill("MARK-1");
+  await save();
+  await page.getByText("Host: This header can't be an endpoint's own: HTTP itself uses it").waitFor();
+  await name(1).fill("Authorization");
+  await add();
+  await name(2).fill("Authorization");
+  await page.getByText("Authorization: two headers have this name.").waitFor();
+  await name(2).fill("X-Key");
+  await value(2).fill("MARK-2");
+  await save();
+  await page.getByText("Sent with its own headers: Authorization, X-Key").waitFor();
+  expect(await receives()).toEqual({ authorization: "MARK-1", key: "MARK-2" });
+
+  await page.reload();
+  expect(await value(1).getAttribute("placeholder")).toBe("•••••••• (kept)");
+  expect([await value(1).inputValue(), await value(2).inputValue()]).toEqual(["", ""]);
+  await value(1).fill("MARK-3");
+  await name(2).fill("X-Other");
+  await save();
+  await page.getByText("X-Other: This header has no value").waitFor();
+  await value(2).fill("MARK-4");
+  await save();
+  await page.getByText("Sent with its own headers: Authorization, X-Other").waitFor();
+  expect(await receives()).toEqual({ authorization: "MARK-3", other: "MARK-4" });
+  await page.getByRole("button", { name: "Remove header 1" }).click();
+  await save();
+  await page.getByText("Sent with its own headers: X-Other").waitFor();
+  expect(await receives()).toEqual({ other: "MARK-4" });
+
+  await page.getByRole("link", { name: "Changes" }).click();
+  await page.getByText("New: Authorization, X-Other").waitFor();
+  expect(await page.content()).not.toContain("MARK");
+});

@@ -182,7 +182,7 @@ async function insertWebhook(scenario: Scenario, owner: Owner): Promise<Populate
     off?.reason === "paused" ? [] : run.sort((one, other) => one.startedMs - other.startedMs).map(({ place }) => place);
   await prisma.webhookEndpoint.update({
     where: { id: endpoint.id },
-    data: { failureRun, consecutiveFailures: failureRun.length },
+    data: { failureRun, consecutiveFailures: failureRun.length, headers: { Authorization: "sealed" } },
   });
   await prisma.endpointChange.createMany({ data: changesOf(scenario, endpoint.id, { ...owner, disabledAt }) });
   await prisma.catchUp.create({ data: { endpointId: endpoint.id, priority: 1, dueAt: new Date(nowMs + 20 * HOUR) } });

@@ -4,20 +4,22 @@ import { plural } from "../output.ts";
 import { type Check, fault, ok, skipped } from "./finding.ts";
 import type { DatabaseSubject } from "./postgres.ts";
 
-/** Opens every signing secret that is stored, as a rotation would. */
+/** Opens every signing secret and own header that is stored, as a rotation would. */
 export const keyRing: Check<DatabaseSubject> = {
   name: "key ring",
   async examine({ url, ca, secretBox }) {
     if (secretBox === undefined) return skipped("SECRET_KEYS is not set here, or can't be used.");
-    const { endpoints, resealed, unreadable } = await withDatabase({ url, ca }, (queries) =>
-      rotateKeys(queries, secretBox, { pageSize: 1_000, dryRun: true }),
-    );
-    const secrets = plural(endpoints, "signing secret");
+    const {
+      secrets: count,
+      resealed,
+      unreadable,
+    } = await withDatabase({ url, ca }, (queries) => rotateKeys(queries, secretBox, { pageSize: 1_000, dryRun: true }));
+    const secrets = plural(count, "secret");
     const [first] = unreadable;
     if (first === undefined) return ok(`${secrets} opened, ${resealed} by an older key.`);
     return fault(
       `${unreadable.length} of ${secrets} can't be opened, so nothing is sent to their endpoints. The first: ${first.reason}.`,
-      "Put the missing key back into SECRET_KEYS, behind the newest. If it is lost, the admins have to replace these secrets.",
+      "Put the missing key back into SECRET_KEYS, behind the newest. If it is lost, the admins have to replace these secrets and own headers.",
     );
   },
 };

@@ -381,7 +381,7 @@ test.each<[string, () => string | Promise<string>, RegExp]>([
   [
     "the database has no schema",
     () => databaseWith("bare", ""),
-    /^fault, schema: .*lacks 1 of 1 migrations: \d+_init.* -> .*`herald migrate` as the owner/,
+    /^fault, schema: .*lacks (\d+) of \1 migrations: \d+_init.* -> .*`herald migrate` as the owner/,
   ],
   [
     "the database has another encoding",
@@ -506,7 +506,7 @@ test("the doctor counts the secrets that no key opens", async () => {
   await postgres.run(`insert into webhook_endpoint (${columns}) values ${rows.join(", ")}`);
   const found = await complaints().finally(() => postgres.run("delete from webhook_endpoint"));
   expect(found.map(inWords)).toEqual(
-    only(/^fault, key ring: .*2 of 3 signing secrets.*key "lost".* -> .*Put the missing key back/),
+    only(/^fault, key ring: .*2 of 3 secrets.*key "lost".* -> .*Put the missing key back/),
   );
 });
 

@@ -27,10 +27,11 @@ const OUTCOME =
 /** The rights that each service's user needs, in the words of `grant`, and no more than its work takes. */
 export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
   // The management API keeps endpoints, makes manual deliveries, and leaves the publisher work: catch-ups, resends and erasures. What
-  // publishers and dispatchers have written it reads. Signing secrets it writes, sealed as they are, and never reads.
+  // publishers and dispatchers have written it reads. Signing secrets it writes, sealed as they are, and never reads. Sealed values of
+  // own headers it reads, since an edit may keep one of them.
   "management-api": [
     IDS,
-    "select (id, organization_id, name, url, enabled, events, revision, consecutive_failures, failure_run, failed_at, paused_until, failing_told, failing_told_at, disabled_reason, disabled_at, disabled_by, quarantined_at, created_at, updated_at) on webhook_endpoint",
+    "select (id, organization_id, name, url, enabled, events, headers, revision, consecutive_failures, failure_run, failed_at, paused_until, failing_told, failing_told_at, disabled_reason, disabled_at, disabled_by, quarantined_at, created_at, updated_at) on webhook_endpoint",
     "insert, update, delete on webhook_endpoint",
     "select, insert, update, delete on catch_up",
     "insert on erasure, notice",

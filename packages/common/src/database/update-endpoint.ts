@@ -33,11 +33,12 @@ export function authorDetails({ changedBy, name, subject }: Author): string {
   return JSON.stringify({ author: { changedBy, name, subject } });
 }
 
-/** The settings of an endpoint as its changes keep them: all of them but the secret. The table is named as it is in the statement. */
+/** The settings of an endpoint as its changes keep them: all but the secret and the values of own headers. The table is named as it is in the statement. */
 export function settingsOf(table: "before" | "endpoint"): Prisma.Sql {
   const row = Prisma.raw(table);
-  return Prisma.sql`jsonb_build_object(
-    'name', ${row}.name, 'url', ${row}.url, 'enabled', ${row}.enabled, 'events', to_jsonb(${row}.events))`;
+  return Prisma.sql`jsonb_strip_nulls(jsonb_build_object(
+    'name', ${row}.name, 'url', ${row}.url, 'enabled', ${row}.enabled, 'events', to_jsonb(${row}.events), 'headerNames',
+    (select jsonb_agg(header order by header) from jsonb_object_keys(${row}.headers) as header)))`;
 }
 
 /** The columns that an endpoint's summary is made of. */
@@ -62,6 +63,8 @@ export interface EndpointUpdate {
   events: string[];
   /** The new sealed secret; null keeps the one that is stored. */
   sealedSecret: string | null;
+  /** All own headers from now on, with sealed values; null instead of one keeps the stored value of that name. If absent, all are kept. */
+  headers?: Record<string, string | null> | undefined;
   author: Author;
   now: Date;
   /** When a catch-up that the edit asks for is made once more. */
@@ -86,7 +89,7 @@ export function catchUpAgainAt(now: Date, { statementTimeoutMs }: { statementTim
  * - subscribed to more events: a catch-up is requested
  * - paused: the reason, the time and who did it are stored; an endpoint that Herald disabled keeps its own. What waits is left as it is
  * - resumed, or given another secret: a notice for the product is stored
- * - changed in any way: the trail has what was before and after. An edit that changes nothing leaves no trace
+ * - changed in any way: the trail has what was before and after, and which own headers got a value. An edit that changes nothing leaves no trace
  *
  * Returns null if the organization has no such endpoint in that revision.
  *
@@ -95,14 +98,21 @@ export function catchUpAgainAt(now: Date, { statementTimeoutMs }: { statementTim
  * revision, also an edit that changes nothing.
  */
 export async function updateEndpoint(queries: Queries, update: EndpointUpdate): Promise<EndpointRow | null> {
-  const { id, organizationId, revision, name, url, enabled, events, sealedSecret, author, now, catchUpAgainAt } =
-    update;
+  const { id, organizationId, revision, name, url, enabled, events, sealedSecret, headers, author, now } = update;
+  const { catchUpAgainAt } = update;
   // `before` is read without a lock, and may be older than the row that is changed. Flag and events are the same in both,
   // since the revision is, and the revision grows with every change of theirs.
   const resumed = Prisma.sql`(${enabled} and not before.enabled)`;
   // A kept secret is not named at all: the management API's user may write secrets, and not read them.
   const replacedSecret =
     sealedSecret === null ? Prisma.empty : Prisma.sql`sealed_secret = ${sealedSecret}, quarantined_at = null,`;
+  const replacedHeaders = headers
+    ? Prisma.sql`headers = (
+        select jsonb_object_agg(key, coalesce(value, before.headers ->> key)) from jsonb_each_text(${JSON.stringify(headers)}::jsonb)
+      ),`
+    : Prisma.empty;
+  const headerValues = Object.keys(headers ?? {}).filter((header) => headers?.[header] !== null);
+  const given = JSON.stringify(headerValues.length > 0 ? { headerValues: headerValues.sort() } : {});
   const [row] = await queries.$queryRaw<EndpointRow[]>`
     with edited as (
       update webhook_endpoint as endpoint
@@ -111,6 +121,7 @@ export async function updateEndpoint(queries: Queries, update: EndpointUpdate): 
           enabled = ${enabled},
           events = ${events}::text[],
           ${replacedSecret}
+          ${replacedHeaders}
           revision = endpoint.revision + 1,
           consecutive_failures = case when ${resumed} then 0 else endpoint.consecutive_failures end,
           failure_run = case when ${resumed} then '{}' else endpoint.failure_run end,
@@ -136,7 +147,7 @@ export async function updateEndpoint(queries: Queries, update: EndpointUpdate): 
       returning endpoint.id, endpoint.organization_id, endpoint.name, endpoint.url, endpoint.enabled, endpoint.consecutive_failures,
         endpoint.events, endpoint.revision, ${resumed} as is_resumed,
         ${resumed} or (${enabled} and not before.events @> ${events}::text[]) as misses_events,
-        ${settingsOf("before")} as settings_before, ${settingsOf("endpoint")} as settings_after
+        ${settingsOf("before")} as settings_before, ${settingsOf("endpoint")} || ${given}::jsonb as settings_after
     ), told as (
       insert into catch_up (endpoint_id, priority, due_at, again_at)
       select id, 0, ${now}::timestamptz, ${catchUpAgainAt}::timestamptz from edited where misses_events

@@ -30,7 +30,7 @@ const PURPOSE = "herald signing secret, 1";
 
 /**
  * Makes secrets unreadable for the database, and for itself: it has a public key only. A sealed text is bound to its context (the
- * id of the row it belongs to): moved to another row it does not open.
+ * id of the row it belongs to, and the name of a header): moved to another row it does not open.
  *
  * @param sealingKey the setting `SECRET_SEALING_KEY`
  * @throws SecretBoxError that says what is wrong with it
@@ -89,6 +89,12 @@ export function secretBox(keys: string) {
     /** False if the text should be sealed again, so that older keys can leave the ring. */
     isSealedWithNewest: (sealed: string) => sealed.startsWith(`${newest.id}.`),
   };
+}
+
+/** The bytes of UTF-8 that a sealed text was made of. */
+export function plaintextBytes(sealed: string): number {
+  const bytes = Buffer.from(sealed.slice(sealed.indexOf(".") + 1), "base64url");
+  return bytes.length - PUBLIC_KEY_BYTES - TAG_BYTES;
 }
 
 /** Seals a text to plain ASCII: `<key id>.<Base64url of an ephemeral public key, ciphertext and tag>`. The ephemeral private key is not kept, so a process that sealed can't open. */

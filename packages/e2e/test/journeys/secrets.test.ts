@@ -56,7 +56,7 @@ describe("the three services as processes", () => {
     const answers: string[] = [];
     const { SECRET_KEYS = "" } = heraldSettings(environment.servers);
     const key = SECRET_KEYS.slice(SECRET_KEYS.indexOf(":") + 1);
-    const secrets = [own, expired, JWT_SECRET, key, "hunter2", "sk_live_0123456789", "PAYLOAD-MARK"];
+    const secrets = [own, expired, JWT_SECRET, key, "hunter2", "sk_live_0123456789", "PAYLOAD-MARK", "HEADER-MARK"];
     /** The API shows these to callers who may read them. No process prints them. */
     const shown = ["URL-MARK", "ANSWER-MARK"];
 
@@ -85,7 +85,11 @@ describe("the three services as processes", () => {
 
     const webhooks = `${API_PREFIX}/webhooks`;
     const url = `${receiver.url}/hook?token=URL-MARK`;
-    const { body: created } = await send("POST", webhooks, settings({ url }));
+    const { body: created } = await send(
+      "POST",
+      webhooks,
+      settings({ url, headers: { Authorization: "HEADER-MARK" } }),
+    );
     const path = `${webhooks}/${created.endpoint.id}`;
     const edit = { url, rotateSecret: true, version: created.endpoint.version };
     const { body: edited } = await send("PUT", path, settings(edit));
@@ -109,6 +113,8 @@ describe("the three services as processes", () => {
     for (const get of [webhooks, `${webhooks}/overview`, path, `${path}/deliveries`, `${API_PREFIX}/session`]) {
       expect((await send("GET", get)).status).toBe(200);
     }
+    await send("POST", webhooks, settings({ url, headers: { Authorization: "HEADER-MARK\n", Host: "HEADER-MARK" } }));
+    await send("GET", `${path}/changes`);
     await send("GET", webhooks, undefined, { Authorization: `Bearer ${expired}` });
     await send("GET", webhooks, undefined, { Authorization: "Bearer sk_live_0123456789" });
     await send("GET", webhooks, undefined, { "X-Api-Key": "sk_live_0123456789", Authorization: "" });
@@ -123,7 +129,8 @@ describe("the three services as processes", () => {
     const text = printed.join("\n");
     expect(text).toContain('"operation":"deliverManually"');
     for (const outcome of ["attempt failed", "attempt succeeded"]) expect(text).toContain(outcome);
-    expect(secrets).toHaveLength(9);
+    expect(receiver.requests.at(-1)?.headers.authorization).toBe("HEADER-MARK");
+    expect(secrets).toHaveLength(10);
     for (const secret of [...secrets, ...shown]) {
       if (text.includes(secret)) throw new Error(`A log holds ${secret}.`);
       if (shown.includes(secret)) continue;

@@ -1,3 +1,4 @@
+import { headerContext } from "@herald/common/security/own-headers";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
 import { createRegistry } from "@herald/common/telemetry/metrics";
@@ -75,6 +76,7 @@ async function makeOne({
   const configuration: Configuration | null = ofConfiguration && {
     url: "https://receiver.test/",
     sealedSecret: secrets.seal("secret", ID),
+    headers: null,
     quarantined: false,
     revision: 3n,
     failures,
@@ -183,6 +185,17 @@ test("a delivery that was interrupted nineteen times is sent, and one that was t
 test("a secret that can't be opened puts its endpoint under quarantine", async () => {
   const damaged = await makeOne({ configuration: { sealedSecret: "damaged" } });
   expect(damaged).toMatchObject({ sentTo: [], calls: [`quarantine of ${ID} begins`], settled: [] });
+});
+test("an own header that can't be opened, or stands under another name, puts its endpoint under quarantine as a secret does", async () => {
+  const headers = { Authorization: secrets.seal("Bearer 1", headerContext(ID, "Authorization")) };
+  expect((await makeOne({ configuration: { headers } })).sentTo).toHaveLength(1);
+  const moved = { "X-Key": headers.Authorization };
+  // The secret's own text would be sent to the receiver.
+  const secret = { Authorization: secrets.seal("secret", ID) };
+  for (const wrong of [{ ...headers, "X-Key": "damaged" }, moved, secret]) {
+    const { sentTo, calls } = await makeOne({ configuration: { headers: wrong } });
+    expect([sentTo, calls]).toEqual([[], [`quarantine of ${ID} begins`]]);
+  }
 });
 test("a secret that opens again ends the quarantine", async () => {
   expect((await makeOne({ configuration: { quarantined: true } })).calls).toContain(`quarantine of ${ID} ends`);

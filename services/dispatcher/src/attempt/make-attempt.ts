@@ -1,5 +1,6 @@
 import { ARRIVAL } from "@herald/common/broker/arrival";
 import type { Clock } from "@herald/common/runtime/clock";
+import { headerContext } from "@herald/common/security/own-headers";
 import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
 import type { Endpoint } from "../endpoint/endpoint.ts";
@@ -17,7 +18,7 @@ import type { FailureLog } from "./failure-log.ts";
 import type { OpenedSecrets } from "./opened-secrets.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Quarantine } from "./quarantine.ts";
-import type { AttemptResult, Sender } from "./sender.ts";
+import type { AttemptRequest, AttemptResult, Sender } from "./sender.ts";
 import { spanEndOf, startAttemptSpan } from "./span.ts";
 
 /** An attempt that has begun. */
@@ -42,6 +43,8 @@ interface Sent {
   result: AttemptResult;
   traceparent: string | null;
 }
+
+type Opened = Pick<AttemptRequest, "secret" | "ownHeaders">;
 
 /** Makes an attempt, and settles it. Never rejects. */
 export type MakeAttempt = (attempt: Attempt) => Promise<Outcome>;
@@ -70,7 +73,7 @@ export const MAX_INTERRUPTIONS = 20;
 const UNSETTLED_MS = 60_000;
 /** The pause before an endpoint's next attempt if the last one ended in Herald's own network. */
 const OUTAGE_MS = 1_000;
-/** The pause before an endpoint's next attempt if its secret can't be opened. The whole endpoint rests, else each delivery of its backlog would be tried. */
+/** The pause before an endpoint's next attempt if its secret or an own header can't be opened. The whole endpoint rests, else each delivery of its backlog would be tried. */
 const QUARANTINE_MS = 60_000;
 
 export function createMakeAttempt(parts: Parts): MakeAttempt {
@@ -105,9 +108,9 @@ export function createMakeAttempt(parts: Parts): MakeAttempt {
     let sent: Sent;
     if (delivery.interruptions >= MAX_INTERRUPTIONS) sent = interrupted(delivery);
     else {
-      const secret = openSecret(endpoint, configuration);
-      if (secret === undefined) return { kind: "put back", restMs: QUARANTINE_MS };
-      sent = await send(delivery, body, configuration.url, secret);
+      const opened = openSecrets(endpoint, configuration);
+      if (opened === undefined) return { kind: "put back", restMs: QUARANTINE_MS };
+      sent = await send(delivery, body, configuration.url, opened);
       const receiver = { endpointId, organizationId, url: configuration.url };
       if ((await outage.judge(receiver, sent.result)) === "ours") {
         over();
@@ -127,25 +130,29 @@ export function createMakeAttempt(parts: Parts): MakeAttempt {
     return { kind: "settled", nextAttemptAt: settlement.nextAttemptAt };
   }
 
-  function openSecret({ id: endpointId, organizationId }: Endpoint, configuration: Configuration): string | undefined {
+  function openSecrets({ id: endpointId, organizationId }: Endpoint, configuration: Configuration): Opened | undefined {
     try {
       const secret = secrets.open(configuration.sealedSecret, endpointId);
+      const ownHeaders = Object.entries(configuration.headers ?? {}).flatMap(([name, sealed]) => [
+        name,
+        secrets.open(sealed, headerContext(endpointId, name)),
+      ]);
       if (configuration.quarantined) quarantine.end(endpointId);
       configuration.quarantined = false;
-      return secret;
+      return { secret, ownHeaders };
     } catch (error) {
       const fields = { endpointId, organizationId, error };
-      log.error("an endpoint's signing secret can't be opened, so nothing is sent to it", fields);
+      log.error("an endpoint's signing secret or an own header can't be opened, so nothing is sent to it", fields);
       quarantine.begin(endpointId);
       return undefined;
     }
   }
 
-  async function send(delivery: Delivery, body: Body, url: string, secret: string): Promise<Sent> {
+  async function send(delivery: Delivery, body: Body, url: string, opened: Opened): Promise<Sent> {
     const { deliveryId, eventType, traceparent } = delivery;
     const span = tracing && startAttemptSpan(tracing, delivery, url);
     const continued = span?.traceparent ?? traceparent ?? undefined;
-    const result = await sender.send({ deliveryId, eventType, url, secret, body, traceparent: continued }, clock);
+    const result = await sender.send({ ...opened, deliveryId, eventType, url, body, traceparent: continued }, clock);
     span?.end(spanEndOf(result));
     // An event's own context is stored with the event; that of a manual delivery is stored here only.
     return { result, traceparent: span?.traceparent ?? (delivery.eventKey === null ? traceparent : null) };

@@ -40,16 +40,30 @@ const HARMFUL = /(?![\t\n\r])\p{Cc}|\p{Bidi_Control}/gu;
 
 /**
  * The start of a response's body as text that can be stored and shown: valid UTF-8, without a character that is cut at the end, and with U+FFFD for
- * anything broken or harmful.
+ * anything broken or harmful. Receivers that are out for a fault repeat what they got, so the words of own headers are hidden.
  *
+ * @param ownHeaders that were sent, a flat list of names and values
  * @returns null if there was no body
  */
-export function responseExcerpt(chunks: readonly Uint8Array[]): string | null {
+export function responseExcerpt(chunks: readonly Uint8Array[], ownHeaders: readonly string[] = []): string | null {
   if (chunks.length === 0) return null;
-  const bytes = (chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)).subarray(0, EXCERPT_BYTES);
+  const whole = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
+  const bytes = withoutWords(whole, ownHeaders).subarray(0, EXCERPT_BYTES);
   // Streaming, so that a cut character is left out and not replaced.
   const text = new TextDecoder().decode(bytes, { stream: true }).replace(HARMFUL, "\uFFFD");
   return text === "" ? null : text;
+}
+
+/** Shorter words are no secrets, and are in many texts. */
+const MIN_HIDDEN = 8;
+
+function withoutWords(bytes: Uint8Array, ownHeaders: readonly string[]): Uint8Array {
+  const words = ownHeaders.flatMap((value, at) => (at % 2 === 0 ? [] : value.split(/[\t ]/)));
+  const hidden = words.filter((word) => word.length >= MIN_HIDDEN);
+  if (hidden.length === 0) return bytes;
+  // One character a byte, so that nothing else changes. The words are ASCII.
+  const text = hidden.reduce((rest, word) => rest.replaceAll(word, "***"), Buffer.from(bytes).toString("latin1"));
+  return Buffer.from(text, "latin1");
 }
 
 /** The three forms of an HTTP date (RFC 9110 5.6.7). `Date.parse` alone accepts almost anything as a date. */

@@ -18,6 +18,8 @@ export interface AttemptRequest {
   url: string;
   /** The endpoint's current signing secret, in plain. */
   secret: string;
+  /** The endpoint's own headers, in plain: a flat list of names and values. */
+  ownHeaders?: readonly string[];
   /** Sent and signed exactly; text as its UTF-8 bytes. */
   body: string | Buffer;
   /** W3C trace context to send. */
@@ -81,6 +83,7 @@ export function createSender(options: SenderOptions) {
     const settings = { headerPrefix, standardWebhooks };
     const headers = ["Host", target.hostHeader];
     headers.push(...attemptHeaders({ ...request, startedAt, body }, settings, request.secret));
+    headers.push(...(request.ownHeaders ?? []));
     const { reused, fresh, offersSession } = connections;
     const outgoing = { target, headers, body, offersSession };
     const first = await exchange({ ...outgoing, agent: reused, timeoutMs: deadlineMs }, clock);
@@ -110,7 +113,7 @@ export function createSender(options: SenderOptions) {
       return {
         startedAt,
         durationMs: Math.round(endedMs - startedMs),
-        ...verdict(outcome, { deadlineMs, now: clock.now() }),
+        ...verdict(outcome, { deadlineMs, now: clock.now(), ownHeaders: request.ownHeaders }),
       };
     },
     /** Closes all connections. Must be called when no attempt is in flight. */
@@ -126,7 +129,7 @@ function notSent(error: AttemptError): Exchange {
 
 function verdict(
   outcome: Exchange,
-  { deadlineMs, now }: { deadlineMs: number; now: Date },
+  { deadlineMs, now, ownHeaders }: { deadlineMs: number; now: Date; ownHeaders: AttemptRequest["ownHeaders"] },
 ): Omit<AttemptResult, "startedAt" | "durationMs"> {
   if (!outcome.answered) {
     const { kind, summary } = failureOf(outcome.error, deadlineMs);
@@ -150,7 +153,7 @@ function verdict(
     errorSummary: succeeded ? null : statusSummary(statusCode, waitMs),
     failureKind: succeeded ? null : "http_status",
     // Compressed bytes are no text that an admin can read.
-    responseExcerpt: encoded ? null : responseExcerpt(body),
+    responseExcerpt: encoded ? null : responseExcerpt(body, ownHeaders),
     retryAfterMs: waitMs,
     reached: true,
   };

@@ -97,6 +97,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     const configuration: Configuration = {
       url: "",
       sealedSecret: "",
+      headers: null,
       quarantined: false,
       revision,
       failures: 0,

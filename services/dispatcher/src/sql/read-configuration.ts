@@ -1,11 +1,13 @@
 import type { Queries } from "@herald/common/database/queries";
+import type { SealedHeaders } from "@herald/common/security/own-headers";
 import type { EndpointWithWork } from "./sweep.ts";
 
 /** An endpoint's settings and health, as far as attempts need them. */
 export interface Configuration {
   url: string;
   sealedSecret: string;
-  /** Whether the endpoint's row says that no dispatcher had the key to decrypt its signing secret. */
+  headers: SealedHeaders | null;
+  /** Whether the endpoint's row says that no dispatcher had the key to decrypt its signing secret and its own headers. */
   quarantined: boolean;
   /** A result of an older revision does not count for or against the endpoint. */
   revision: bigint;
@@ -31,7 +33,7 @@ export async function readConfiguration(
   now: Date,
 ): Promise<(TimedConfiguration | undefined)[]> {
   const rows = await queries.$queryRaw<(Configuration & { id: string })[]>`
-    select id, url, sealed_secret as "sealedSecret", quarantined_at is not null as "quarantined", revision,
+    select id, url, sealed_secret as "sealedSecret", headers, quarantined_at is not null as "quarantined", revision,
       consecutive_failures as "failures", paused_until as "pausedUntil"
     from webhook_endpoint
     where id = any (${[...new Set(endpointIds)]}::uuid[]) and enabled`;

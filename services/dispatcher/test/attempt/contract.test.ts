@@ -203,6 +203,21 @@ describe("the response's excerpt", () => {
     expect(await answered(500, {}, "x".repeat(5_000))).toMatchObject({ responseExcerpt: "x".repeat(1024) });
   });
 
+  test("own headers are sent beside Herald's, through no signature, and the excerpt hides what a receiver repeats of them", async () => {
+    const ownHeaders = ["Authorization", "Bearer sk_live_0123456789", "X-Tenant", "7"];
+    receiver = await wellBehavedReceiver(tls, ({ headers }, response) => {
+      const { authorization, "x-tenant": tenant } = headers;
+      response.writeHead(401).end(`${authorization} of ${tenant}; sk_live_0123456789${"x".repeat(5_000)}`);
+    });
+    sending = sender({ extraCa });
+    const url = `https://receiver.test:${receiver.port}/`;
+    const { responseExcerpt } = await sending.send(request({ url, ownHeaders }));
+    expect(responseExcerpt).toMatch(/^Bearer \*{3} of 7; \*{3}x+$/);
+    expect(responseExcerpt).toHaveLength(1024);
+    const { rawHeaders } = receiver.requests[0] as ReceivedRequest;
+    expect(rawHeaders.join("\n")).toContain(ownHeaders.join("\n"));
+  });
+
   test("the excerpt is null if the body is compressed, which the request does not ask for", async () => {
     expect(await answered(200, { "content-encoding": "gzip" }, "\x1f\x8b...")).toMatchObject({ responseExcerpt: null });
   });

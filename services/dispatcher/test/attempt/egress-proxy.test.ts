@@ -30,14 +30,16 @@ const urlOf = (credentials = "") => `http://${credentials}127.0.0.1:${proxy.port
 function send(url = urlOf(), host = "receiver.test", port = receiver.port) {
   const addresses = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8" });
   sending ??= sender({ extraCa, addresses, proxy: createEgressProxy(url), deadlineMs: 60_000 });
-  return sending.send(request({ url: `https://${host}:${port}/` }));
+  // If the proxy saw it, it would be found in place of the proxy's own.
+  const ownHeaders = ["Authorization", "of the receiver"];
+  return sending.send(request({ url: `https://${host}:${port}/`, ownHeaders }));
 }
 afterEach(() => {
   sending = undefined;
 });
 
 describe("through an egress proxy", () => {
-  test("attempts share a tunnel, which is to the judged address, with the credentials of the setting", async () => {
+  test("attempts share a tunnel, which is to the judged address, with the credentials of the setting and no own header", async () => {
     for (let i = 0; i < 3; i++) expect(await send(urlOf("us%40er:p%3Ass@"))).toMatchObject({ statusCode: 200 });
     const authorization = `Basic ${Buffer.from("us@er:p:ss").toString("base64")}`;
     expect(proxy.asked).toEqual([{ authority: `127.0.0.1:${receiver.port}`, authorization }]);

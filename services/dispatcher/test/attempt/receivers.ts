@@ -102,7 +102,7 @@ export async function connectProxy(): Promise<ConnectProxy> {
   let opened = ESTABLISHED;
   const server = createHttpServer();
   server.on("connect", ({ url = "", headers }: IncomingMessage, socket: Socket) => {
-    asked.push({ authority: url, authorization: headers["proxy-authorization"] });
+    asked.push({ authority: url, authorization: headers.authorization ?? headers["proxy-authorization"] });
     const place = /^(?:\[([0-9a-f:]+)\]|([0-9.]+)):(\d+)$/.exec(url);
     if (answer !== undefined) return socket.write(answer);
     if (!place) return socket.end("HTTP/1.1 502 Bad Gateway\r\n\r\n");

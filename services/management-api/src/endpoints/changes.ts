@@ -88,7 +88,7 @@ export function toChange(row: ChangeRow): EndpointChange {
   };
 }
 
-const names = ["name", "url", "enabled", "events"] as const;
+const names = ["name", "url", "enabled", "events", "headerNames", "headerValues"] as const;
 
 function kindOf({ before, after, changedBy, resent, delivered }: ChangeRow): ChangeKind {
   if (resent !== null) return "resent";

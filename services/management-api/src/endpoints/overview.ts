@@ -73,6 +73,7 @@ function toOverview(row: OverviewRow, hours: Date[]): EndpointOverview {
   const { deliveries: _deliveries, ...summary } = toEndpointSummary(row, []);
   return {
     ...summary,
+    headerNames: row.headerNames,
     disabledReason: row.disabledReason,
     disabledAtUtc: toUtc(row.disabledAt),
     disabledBy: row.disabledBy,

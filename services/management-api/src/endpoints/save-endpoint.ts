@@ -3,13 +3,15 @@ import type { Queries } from "@herald/common/database/queries";
 import { type Author, catchUpAgainAt, changeId, nameOf, updateEndpoint } from "@herald/common/database/update-endpoint";
 import { toDeliverySummary } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
+import type { SealedHeaders } from "@herald/common/security/own-headers";
 import type { SecretSealer } from "@herald/common/security/secret-box";
 import { newSigningSecret } from "@herald/common/security/signature";
 import type { SaveWebhookRequest, SaveWebhookResponse } from "@herald/contracts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { deleteEndpointRow } from "../sql/delete-endpoint.ts";
 import { recentDeliveries } from "../sql/delivery-details.ts";
-import { type EndpointKey, findEndpoint, parseVersion, refuseVersion, toEndpointSummary } from "./find-endpoint.ts";
+import { type EndpointKey, parseVersion, refuseVersion, toEndpointSummary } from "./find-endpoint.ts";
+import { sealHeaders } from "./own-headers.ts";
 import type { TellOwner } from "./tell-owner.ts";
 
 export interface SaveParts {
@@ -42,6 +44,9 @@ export async function createEndpoint(
   const id = newId();
   const now = clock.now();
   const signingSecret = newSigningSecret();
+  const sealed = sealHeaders(id, request, { url: request.url, headers: {} }, secrets) ?? {};
+  const headerNames = Object.keys(sealed).sort();
+  const headers = headerNames.length === 0 ? {} : { headers: sealed as SealedHeaders };
   const row = {
     id,
     organizationId,
@@ -50,6 +55,7 @@ export async function createEndpoint(
     enabled: request.enabled,
     events: [...new Set(request.events)],
     sealedSecret: secrets.seal(signingSecret, id),
+    ...headers,
     disabledReason: request.enabled ? null : ("paused" as const),
     disabledAt: request.enabled ? null : now,
     disabledBy: request.enabled ? null : nameOf(author),
@@ -66,7 +72,7 @@ export async function createEndpoint(
     revision: 1n,
     changedAt: now,
     ...author,
-    after: { name, url, enabled, events },
+    after: { name, url, enabled, events, ...(headerNames.length > 0 && { headerNames, headerValues: headerNames }) },
   };
   if (!(await insertEndpoint(prisma, { row, catchUp, change, maxEndpoints }))) {
     throw new ProblemError("endpoint_limit_reached", {
@@ -96,7 +102,7 @@ export async function wasDeleted({ prisma }: SaveParts, { id, organizationId }: 
   return (await prisma.endpointChange.findFirst({ where, select: { id: true } })) !== null;
 }
 
-/** The columns of an endpoint without the secret, which the management API's user may not read. */
+/** The columns of an endpoint without the secret and the own headers, which the management API does not read here. */
 const SUMMARY_COLUMNS = {
   id: true,
   name: true,
@@ -150,9 +156,9 @@ const TRANSACTION_TIMEOUT_MS = 120_000;
 
 /**
  * Replaces an endpoint's settings, and its signing secret if the request asks for that. Attempts that begin later use the
- * new URL and the new secret, queued retries too (SPEC 2.3).
+ * new URL, the new secret and the new headers, queued retries too (SPEC 2.3).
  *
- * @throws ProblemError `webhook_not_found`, or `version_conflict` if the client has read another version
+ * @throws ProblemError `webhook_not_found`, `version_conflict` if the client has read another version, or `invalid_request`
  */
 export async function editEndpoint(
   parts: SaveParts,
@@ -161,20 +167,24 @@ export async function editEndpoint(
   author: Author,
 ): Promise<SaveWebhookResponse> {
   const { prisma, queries, secrets, tellOwner, clock } = parts;
-  const { organizationId } = key;
-  // A secret is sealed to the id as the row has it, whatever the request wrote.
-  const { id } = request.rotateSecret ? await findEndpoint(prisma, key) : key;
+  const { id, organizationId } = key;
+  const revision = parseVersion(request.version ?? "") ?? 0n;
+  const select = { url: true, headers: true } as const;
+  const stored = await prisma.webhookEndpoint.findFirst({ where: { id, organizationId, revision }, select });
+  if (stored === null) return await refuseVersion(prisma, key);
+  const headers = sealHeaders(id, request, { ...stored, headers: (stored.headers ?? {}) as SealedHeaders }, secrets);
   const signingSecret = request.rotateSecret ? newSigningSecret() : null;
   const now = clock.now();
   const row = await updateEndpoint(queries, {
     id,
     organizationId,
-    revision: parseVersion(request.version ?? "") ?? 0n,
+    revision,
     name: request.name,
     url: request.url,
     enabled: request.enabled,
     events: [...new Set(request.events)],
     sealedSecret: signingSecret === null ? null : secrets.seal(signingSecret, id),
+    headers,
     author,
     now,
     catchUpAgainAt: catchUpAgainAt(now, parts),

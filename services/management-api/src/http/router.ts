@@ -1,4 +1,4 @@
-import { type ApiLimits, type FieldProblem, isUuid } from "@herald/contracts";
+import { type ApiLimits, isUuid } from "@herald/contracts";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { Authenticate } from "../authentication/authenticate.ts";
 import { type AnswerOnce, idempotencyKeyOf, ownKey, requestHash } from "../idempotency/answer-once.ts";
@@ -6,7 +6,7 @@ import type { ConnectionLimits } from "../limits/connection-limits.ts";
 import type { KeyedLimiter } from "../limits/keyed-limiter.ts";
 import type { RateLimits } from "../limits/rate-limits.ts";
 import { notFound, type Operation, type OperationId, operationsByPath, pointsOf } from "../operations.ts";
-import { ProblemError } from "../problems/problem-error.ts";
+import { invalidRequest, ProblemError } from "../problems/problem-error.ts";
 import type { ApiRequest, Handlers } from "../request.ts";
 import type { ApiValidator } from "../validation/validator.ts";
 import { readJson } from "./read-json.ts";
@@ -77,7 +77,7 @@ async function handleOnce(
   { answerOnce, handlers }: RouterParts,
 ): Promise<unknown> {
   const { organizationId, caller, params, body } = admitted;
-  const hash = requestHash({ operation, params, body });
+  const hash = requestHash({ operation, params, body, key });
   const kept = ownKey(caller.subject, key);
   const { answer, isReplayed } = await answerOnce({ organizationId, key: kept, requestHash: hash }, (target) =>
     handlers[operation]({ ...admitted, target }),
@@ -138,12 +138,4 @@ function idsOf(params: Record<string, string>): Record<string, string> {
       return [name, value.toLowerCase()];
     }),
   );
-}
-
-function invalidRequest(errors: FieldProblem[]): ProblemError {
-  const names = errors.map(({ pointer, parameter }) => parameter ?? (pointer?.slice(1) || "the body"));
-  return new ProblemError("invalid_request", {
-    detail: `Not acceptable: ${names.join(", ")}. Correct what errors lists, and send the request again.`,
-    errors,
-  });
 }

@@ -26,7 +26,13 @@ describe("idempotency keys", () => {
 });
 
 describe("requests with one idempotency key", () => {
-  const request = { operation: "deliverManually", params: { id: "a" }, body: { a: 1 } };
+  const request = { operation: "deliverManually", params: { id: "a" }, body: { a: 1 }, key: "k" };
+
+  test("the hash of a request with own headers can't be found by guessing their values, without the client's key", () => {
+    const withHeaders = { ...request, body: { headers: { Authorization: "Bearer 1" } } };
+    expect(requestHash({ ...withHeaders, key: "other" })).not.toEqual(requestHash(withHeaders));
+    expect(requestHash({ ...request, key: "other" })).toEqual(requestHash(request));
+  });
 
   test("requests with the same operation, address and body are the same", () => {
     expect(requestHash(structuredClone(request))).toEqual(requestHash(request));

@@ -140,11 +140,15 @@ export interface Repeatable {
   /** The parameters of its path. */
   params: Readonly<Record<string, string>>;
   body: unknown;
+  /** The client's. */
+  key: string;
 }
 
-/** A hash that two requests share if, and only if, they ask for the same thing. */
-export function requestHash({ operation, params, body }: Repeatable): Buffer {
-  return sha256([operation, params, body]);
+/** A hash that two requests of one key share if, and only if, they ask for the same thing. */
+export function requestHash({ operation, params, body, key }: Repeatable): Buffer {
+  const hasHeaders = typeof body === "object" && body !== null && "headers" in body;
+  // The hash is stored, and some values of headers can be guessed. The client's key is not stored, and can't be guessed.
+  return sha256([operation, params, body, ...(hasHeaders ? [key] : [])]);
 }
 
 /** A caller's key as it is kept: others of the organization may use the same text, and learn nothing of it. */

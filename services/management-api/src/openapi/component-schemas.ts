@@ -9,6 +9,8 @@ import { operationEntries } from "../operations.ts";
 export const FORMAT_PATTERNS: Readonly<Record<string, string>> = {
   "webhook-name": "\\S",
   "webhook-url": "^[hH][tT][tT][pP][sS]://[^\\s/?#@]",
+  "header-name": "^[0-9A-Za-z][!#$%&'*+.^_`|~0-9A-Za-z-]{0,63}$",
+  "header-value": "^[!-~]([\\t -~]*[!-~])?$",
   "json-text": "\\S",
   "endpoint-version": VERSION_PATTERN,
   cursor: "^[A-Za-z0-9_-]{21}[AQgw]$",

@@ -21,7 +21,7 @@ const byId = new Map(described.map((operation) => [operation.operationId as stri
 
 const ajv = new Ajv2020({ allErrors: true, strict: false });
 ajvFormats.default(ajv);
-const formats = apiFormats(DEFAULT_API_LIMITS, PUBLIC_ONLY);
+const formats = apiFormats(DEFAULT_API_LIMITS, PUBLIC_ONLY, "X-Service");
 for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, (text) => format(text) === null);
 ajv.addSchema({ $id: "document", components: document.components });
 
@@ -67,6 +67,8 @@ describe("formats of Herald's own", () => {
     "endpoint-version": fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }).map(versionOf),
     cursor: fc.uuid().map(cursorOf),
     "webhook-name": fc.constantFrom("Billing", " 財務 ", "-"),
+    "header-name": fc.constantFrom("Authorization", "x_key"),
+    "header-value": fc.constantFrom("Basic QTpC", "a\t b", "~"),
     "json-text": fc.json().map((text) => ` ${text}\n`),
     "webhook-url": fc.constantFrom("https://example.com", "HTTPS://example.com/a?b", "hTTps://[2606:4700::1111]:8443/"),
   };

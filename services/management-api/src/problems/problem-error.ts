@@ -29,6 +29,15 @@ export class ProblemError extends Error {
   }
 }
 
+/** A request whose fields can't be accepted. */
+export function invalidRequest(errors: FieldProblem[]): ProblemError {
+  const names = errors.map(({ pointer, parameter }) => parameter ?? (pointer?.slice(1) || "the body"));
+  return new ProblemError("invalid_request", {
+    detail: `Not acceptable: ${names.join(", ")}. Correct what errors lists, and send the request again.`,
+    errors,
+  });
+}
+
 /** The response body of a problem. */
 export function toProblem({ code, facts }: Pick<ProblemError, "code" | "facts">, requestId: string): Problem {
   const { status, title, action } = catalogue[code];

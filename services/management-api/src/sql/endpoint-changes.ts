@@ -7,6 +7,10 @@ export interface Settings {
   url: string;
   enabled: boolean;
   events: string[];
+  /** Absent without own headers. */
+  headerNames?: string[];
+  /** The names of own headers that got a value by the change; absent if none did. */
+  headerValues?: string[];
 }
 
 /** An entry of the trail: a change of settings, a deletion, or what was sent, which touches no setting. */

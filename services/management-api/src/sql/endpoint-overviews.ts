@@ -7,6 +7,7 @@ import type { DeliveryRow } from "@herald/common/history/summary";
 import { newestDeliveries } from "./newest-deliveries.ts";
 
 export interface OverviewRow extends EndpointRow {
+  headerNames: string[];
   disabledReason: "paused" | "failures" | null;
   disabledAt: Date | null;
   disabledBy: string | null;
@@ -105,6 +106,7 @@ export async function endpointOverviews(queries: Reads, query: OverviewQuery): P
       order by endpoint_id, attempted_at desc, id desc
     )
     select endpoint.id, name, url, enabled, consecutive_failures as "consecutiveFailures", events, revision,
+           array(select jsonb_object_keys(endpoint.headers) order by 1) as "headerNames",
            disabled_reason::text as "disabledReason", disabled_at as "disabledAt", disabled_by as "disabledBy", endpoint.created_at as "createdAt",
            endpoint.updated_at as "updatedAt", failure_run as "failureRun", to_json(unfinished) as unfinished,
            case when enabled and consecutive_failures > 0 then ${nextTryAt} end as "nextTryAt",

@@ -3,6 +3,7 @@ import { checkEndpointUrl } from "@herald/common/security/url-policy";
 import { type ApiLimits, isTime } from "@herald/contracts";
 import { parseCursor } from "../deliveries/filter.ts";
 import { parseVersion } from "../endpoints/find-endpoint.ts";
+import { headerNameFault, headerValueFault } from "./header-formats.ts";
 
 /** The fault of a text: a code for programs, a detail for people. */
 export interface Fault {
@@ -13,13 +14,15 @@ export interface Fault {
 /** Checks a text against a format of the API's schemas; null if nothing is wrong. */
 export type Format = (text: string) => Fault | null;
 
-export function apiFormats(limits: ApiLimits, addresses: AddressRules): Record<string, Format> {
+export function apiFormats(limits: ApiLimits, addresses: AddressRules, headerPrefix: string): Record<string, Format> {
   return {
     "webhook-name": nameFault,
     "webhook-url": (text) => {
       const check = checkEndpointUrl(text, { addresses, maxLength: limits.urlCharacters });
       return check.ok ? null : { code: check.code, detail: check.message };
     },
+    "header-name": (text) => headerNameFault(text, headerPrefix),
+    "header-value": headerValueFault,
     "date-time": timeFault,
     "json-text": (text) => payloadFault(text, limits.payloadBytes),
     "endpoint-version": (text) =>

@@ -5,7 +5,7 @@ import { describe, expect, test } from "@jest/globals";
 import { apiFormats } from "./formats.ts";
 import { apiValidator } from "./validator.ts";
 
-const validator = apiValidator(apiSchemas(), apiFormats(DEFAULT_API_LIMITS, PUBLIC_ONLY));
+const validator = apiValidator(apiSchemas(), apiFormats(DEFAULT_API_LIMITS, PUBLIC_ONLY, "X-Service"));
 const valid = {
   name: "Billing",
   url: "https://hooks.example.com",

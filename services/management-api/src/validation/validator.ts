@@ -50,6 +50,8 @@ const MAX_PROBLEMS = 50;
 function problemsOf(errors: ErrorObject[], formats: Record<string, Format>): FoundProblem[] {
   const byPointer = new Map<string, FoundProblem>();
   for (const error of errors) {
+    // It only repeats that a name is bad.
+    if (error.keyword === "propertyNames") continue;
     const pointer = pointerOf(error);
     if (byPointer.has(pointer) || byPointer.size >= MAX_PROBLEMS) continue;
     byPointer.set(pointer, { pointer, ...faultOf(error, formats) });
@@ -57,9 +59,9 @@ function problemsOf(errors: ErrorObject[], formats: Record<string, Format>): Fou
   return [...byPointer.values()];
 }
 
-/** The pointer of a missing field is the one that the field would have; of an unknown one, its own. */
-function pointerOf({ keyword, instancePath, params }: ErrorObject): string {
-  const name = keyword === "required" ? params.missingProperty : params.additionalProperty;
+/** The pointer of a missing field is the one that the field would have; of an unknown one and of a bad name, its own. */
+function pointerOf({ keyword, instancePath, params, propertyName }: ErrorObject): string {
+  const name = keyword === "required" ? params.missingProperty : (propertyName ?? params.additionalProperty);
   return name === undefined ? instancePath : `${instancePath}/${escapePointer(String(name))}`;
 }
 
@@ -88,6 +90,8 @@ function faultOf(error: ErrorObject, formats: Record<string, Format>): Fault {
         code: "too_few",
         detail: `At least ${params.limit === 1 ? "one is" : `${params.limit} are`} needed.`,
       };
+    case "maxProperties":
+      return { code: "too_many", detail: `At most ${params.limit} are possible.` };
     case "minLength":
       return { code: "blank", detail: "This must not be empty." };
     case "maxLength":

@@ -20,7 +20,15 @@ export interface SeenResponse {
 export function responseValidator(document: OpenApiDocument): (response: SeenResponse) => void {
   const ajv = new Ajv2020({ allErrors: true, strict: false });
   ajvFormats.default(ajv);
-  for (const name of ["webhook-name", "webhook-url", "json-text", "endpoint-version", "cursor"]) {
+  for (const name of [
+    "webhook-name",
+    "webhook-url",
+    "header-name",
+    "header-value",
+    "json-text",
+    "endpoint-version",
+    "cursor",
+  ]) {
     ajv.addFormat(name, true);
   }
   ajv.addSchema({ $id: "document", components: { schemas: closed(document.components.schemas) } });

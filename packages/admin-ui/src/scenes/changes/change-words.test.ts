@@ -59,3 +59,13 @@ test("a creation shows all settings, and an edit those before and after", () => 
     { name: "Signing secret", before: null, after: "Replaced" },
   ]);
 });
+
+test("own headers show by their names, and which of them got a value", () => {
+  const before = { headerNames: ["Authorization", "X-Key"] };
+  const after = { headerNames: ["X-Key"], headerValues: ["X-Key"] };
+  const value = { name: "Header values", before: null, after: "New: X-Key" };
+  const names = { name: "Own headers", before: "Authorization, X-Key", after: "X-Key" };
+  expect(changedFields({ ...change, before, after })).toEqual([names, value]);
+  expect(changedFields({ ...change, before, after: {} })).toEqual([{ ...names, after: "None" }]);
+  expect(changedFields({ ...change, before: {}, after: { headerValues: ["X-Key"] } })).toEqual([value]);
+});

@@ -47,6 +47,12 @@ export function changedFields({ kind, before, after, secretReplaced }: EndpointC
   if (kind === "created") add("Active", ({ enabled }) => (enabled ? "Yes" : "No"));
   if (before?.events && after?.events) fields.push(...changedEvents(before.events, after.events));
   else add("Events", ({ events }) => events?.join(", "));
+  const namesOf = (settings: ChangedSettings | null) => settings?.headerNames?.join(", ") ?? null;
+  const [namesBefore, namesAfter] = [namesOf(before), namesOf(after)];
+  if (after !== null && namesBefore !== namesAfter) {
+    fields.push({ name: "Own headers", before: namesBefore, after: namesAfter ?? "None" });
+  }
+  if (kind !== "created") add("Header values", ({ headerValues }) => headerValues && `New: ${headerValues.join(", ")}`);
   if (secretReplaced) fields.push({ name: "Signing secret", before: null, after: "Replaced" });
   return fields;
 }

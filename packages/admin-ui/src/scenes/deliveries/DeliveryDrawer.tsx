@@ -183,14 +183,14 @@ function AttemptSummary({ attempt }: { attempt: DeliveryAttemptInfo }) {
 
 function Detail({ attempt }: { attempt: DeliveryAttemptInfo }) {
   // Nothing says with which trace context an interrupted attempt was sent.
-  const notKept = attempt.failureKind === "interrupted" ? "Host, signatures and trace context" : "Host and signatures";
+  const trace = attempt.failureKind === "interrupted" ? ", trace context" : "";
   const headers = attempt.headers.map(([name, value]) => `${name}: ${value}`).join("\n");
   return (
     <div className={classNames(shared.column, css.detail)}>
       <p className={shared.note}>
         <Moment iso={attempt.attemptedAtUtc} milliseconds />
       </p>
-      <h4>Request headers, but for {notKept}, which are not kept</h4>
+      <h4>Request headers, but for Host, signatures{trace} and own headers, which are not kept</h4>
       <Code what={`request headers of attempt ${attempt.number}`} text={headers} />
       <h4>Response, its first KiB</h4>
       {attempt.responseExcerpt ? (

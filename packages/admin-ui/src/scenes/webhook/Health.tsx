@@ -84,14 +84,17 @@ function Quarantined({ since }: { since: string }) {
       tone="care"
       label="Why nothing is sent"
       icon="alert"
-      title={`${product.name} can't open this webhook's signing secret`}
+      title={`${product.name} can't open this webhook's signing secret or its own headers`}
     >
       <p>
         It noticed this <Time iso={since} />. Nothing is sent meanwhile, and no failure is counted: a key of{" "}
         {product.name}'s own is missing, which its operators see too. Deliveries wait, and go out by themselves when the
         key is back.
       </p>
-      <p>To go on without it, replace the signing secret under Settings, and give your receiver the new one.</p>
+      <p>
+        To go on without it, replace the signing secret under Settings, and give your receiver the new one. Replace its
+        own headers too.
+      </p>
     </Card>
   );
 }

@@ -11,11 +11,13 @@ import { Button } from "../../common/form/Button.tsx";
 import { Problems, Switch, TextField } from "../../common/form/Field.tsx";
 import controls from "../../common/form/form.module.css";
 import shared from "../../common/shared.module.css";
+import { type Draft, headerNames } from "./edits.ts";
+import { HeaderFields } from "./HeaderFields.tsx";
 import type { WebhookForm } from "./use-webhook-form.ts";
 import css from "./webhook.module.css";
 
-/** The controls that a webhook is made of, by the names that SPEC 1 gives them. */
-export function WebhookFields({ form, readOnly }: { form: WebhookForm; readOnly: boolean }) {
+/** The controls that a webhook is made of, by the names that SPEC 1 gives them, and its own headers. @param base the webhook as it is stored */
+export function WebhookFields({ form, base, readOnly }: { form: WebhookForm; base: Draft; readOnly: boolean }) {
   const { draft, change: onChange, leave: onLeave, problems: problemsOf } = form;
   const events = useQuery(eventTypesQuery);
   const problemId = useId();
@@ -61,6 +63,13 @@ export function WebhookFields({ form, readOnly }: { form: WebhookForm; readOnly:
           <Skeleton rows={3} what="the events" />
         )}
       </fieldset>
+      <HeaderFields
+        rows={draft.headers}
+        stored={headerNames(base)}
+        onChange={(headers) => onChange("headers", { headers })}
+        problems={problemsOf("headers")}
+        readOnly={readOnly}
+      />
       <Switch
         label="Active"
         hint={

@@ -13,7 +13,7 @@ import { useManageBlock } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
 import { unsaved, useKept, useKeys, useUnsaved } from "../../common/unsaved.ts";
 import { ConflictNotice, SaveProblem } from "./ConflictNotice.tsx";
-import { type Conflict, type Draft, mergeEdits, sameDraft } from "./edits.ts";
+import { type Conflict, type Draft, headerNames, mergeEdits, repeatedHeader, sameDraft, settingsOf } from "./edits.ts";
 import { ReplaceSecret, useRevealSecret } from "./RevealedSecret.tsx";
 import { useWebhookForm } from "./use-webhook-form.ts";
 import { WebhookFields } from "./WebhookFields.tsx";
@@ -25,7 +25,11 @@ interface Base {
 
 type Unsaved = { base: Base; draft: Draft; keys: Keys };
 
-const draftOf = ({ name, url, events, enabled }: EndpointDetails): Draft => ({ name, url, events, enabled });
+const draftOf = ({ name, url, events, enabled, headerNames }: EndpointDetails): Draft => {
+  // An API of the previous version names none.
+  const headers = (headerNames ?? []).map((name) => ({ name, value: "" }));
+  return { name, url, events, enabled, headers };
+};
 const baseOf = (webhook: EndpointDetails): Base => ({ draft: draftOf(webhook), version: webhook.version });
 
 export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
@@ -49,10 +53,15 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   }
 
   const save = useMutation({
-    mutationFn: () => saveWebhook(webhook.id, { ...form.draft, rotateSecret: false, version: base.version }, keys),
+    mutationFn: () =>
+      saveWebhook(
+        webhook.id,
+        { ...settingsOf(form.draft, base.draft), rotateSecret: false, version: base.version },
+        keys,
+      ),
     onSuccess: ({ endpoint }) => {
       setConflicts([]);
-      const saved = { ...webhook, ...endpoint };
+      const saved = { ...webhook, ...endpoint, headerNames: headerNames(form.draft) };
       client.setQueryData(webhookQuery(webhook.id).queryKey, saved);
       setBase(baseOf(saved));
       form.reset(draftOf(saved));
@@ -70,14 +79,14 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (block === null && dirty && !save.isPending) save.mutate();
+    if (block === null && dirty && !save.isPending && !repeatedHeader(form.draft)) save.mutate();
   };
   return (
     <>
       <Panel title="Settings" padded>
         {block ? <Notice tone="plain" icon="lock" title={block} /> : null}
         <form className={shared.loose} onSubmit={submit} noValidate>
-          <WebhookFields form={form} readOnly={block !== null} />
+          <WebhookFields form={form} base={base.draft} readOnly={block !== null} />
           {isConflict(save.error) ? (
             <ConflictNotice
               conflicts={conflicts}
@@ -120,7 +129,7 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
 }
 
 const isConflict = (error: unknown) => error instanceof ApiProblem && error.problem.code === "version_conflict";
-const empty: Draft = { name: "", url: "", events: [], enabled: true };
+const empty: Draft = { name: "", url: "", events: [], enabled: true, headers: [] };
 const NEW = "new";
 
 export default function NewWebhook() {
@@ -133,7 +142,7 @@ export default function NewWebhook() {
   const client = useQueryClient();
   const [, go] = useLocation();
   const create = useMutation({
-    mutationFn: () => createWebhook({ ...form.draft, rotateSecret: false, version: null }, keys),
+    mutationFn: () => createWebhook({ ...settingsOf(form.draft, empty), rotateSecret: false, version: null }, keys),
     onSuccess: async ({ endpoint, signingSecret }) => {
       announce(`${endpoint.name} is saved.`);
       reveal({ webhook: endpoint, secret: signingSecret, replaces: false });
@@ -145,7 +154,7 @@ export default function NewWebhook() {
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (block === null && !create.isPending) create.mutate();
+    if (block === null && !create.isPending && !repeatedHeader(form.draft)) create.mutate();
   };
   return (
     <>
@@ -153,7 +162,7 @@ export default function NewWebhook() {
       <Panel padded>
         {block ? <Notice tone="plain" icon="lock" title={block} /> : null}
         <form className={shared.loose} onSubmit={submit} noValidate>
-          <WebhookFields form={form} readOnly={block !== null} />
+          <WebhookFields form={form} base={empty} readOnly={block !== null} />
           <p className={classNames(shared.iconed, shared.softSmall)}>
             <Icon name="key" />
             <span>Saving makes a signing secret and shows it once. Have a place ready to store it.</span>

@@ -82,6 +82,9 @@ function Head({ webhook }: { webhook: EndpointDetails }) {
         <code className={shared.soft}>{webhook.url}</code>
         <Copy text={webhook.url} what="endpoint URL" small />
       </div>
+      {webhook.headerNames?.length ? (
+        <p className={shared.softSmall}>Sent with its own headers: {webhook.headerNames.join(", ")}</p>
+      ) : null}
     </PageHead>
   );
 }

@@ -1,7 +1,13 @@
 import { expect, test } from "@jest/globals";
-import { type Draft, mergeEdits, sameDraft } from "./edits.ts";
+import { type Draft, mergeEdits, repeatedHeader, sameDraft, settingsOf } from "./edits.ts";
 
-const base: Draft = { name: "Billing", url: "https://a.example/hook", events: ["RiskCreated"], enabled: true };
+const base: Draft = {
+  name: "Billing",
+  url: "https://a.example/hook",
+  events: ["RiskCreated"],
+  enabled: true,
+  headers: [],
+};
 
 test("§4.1.1 a field that was not touched takes the newest value", () => {
   const { draft, conflicts } = mergeEdits(
@@ -36,4 +42,50 @@ test("the order in which events were selected makes no difference", () => {
   const one: Draft = { ...base, events: ["RiskCreated", "ProjectCreated"] };
   expect(sameDraft(one, { ...base, events: ["ProjectCreated", "RiskCreated"] })).toBe(true);
   expect(sameDraft(one, base)).toBe(false);
+});
+
+const stored = [
+  { name: "Authorization", value: "" },
+  { name: "X-Key", value: "" },
+];
+const withHeaders: Draft = { ...base, headers: stored };
+
+test.each<[string, Draft["headers"], object | undefined]>([
+  ["nothing changed", [...stored], undefined],
+  ["an empty row was added", [...stored, { name: "", value: "" }], undefined],
+  [
+    "one was replaced",
+    [
+      { name: "Authorization", value: "new" },
+      { name: "X-Key", value: "" },
+    ],
+    { Authorization: "new", "X-Key": null },
+  ],
+  [
+    "one was renamed",
+    [
+      { name: "X-Other", value: "" },
+      { name: "X-Key", value: "" },
+    ],
+    { "X-Other": "", "X-Key": null },
+  ],
+  ["one was removed", [{ name: "X-Key", value: "" }], { "X-Key": null }],
+  ["all were removed", [], {}],
+])("own headers as the API takes them if %s", (_what, headers, sent) => {
+  const { name, url, events, enabled } = base;
+  const settings = { name, url, events, enabled };
+  expect(settingsOf({ ...withHeaders, headers }, withHeaders)).toEqual(
+    sent ? { ...settings, headers: sent } : settings,
+  );
+});
+
+test("no value of a header is in the words of a conflict, and a name that two have is found", () => {
+  const mine = { ...withHeaders, headers: [{ name: "Authorization", value: "MARK" }] };
+  const { draft, conflicts } = mergeEdits(withHeaders, mine, { ...withHeaders, headers: [] });
+  expect(draft.headers).toEqual(mine.headers);
+  expect(conflicts).toEqual([
+    { field: "headers", before: "Authorization, X-Key", now: "none", yours: "Authorization (new value)" },
+  ]);
+  expect(repeatedHeader({ ...base, headers: [...stored, { name: "X-Key", value: "1" }] })).toBe("X-Key");
+  expect(repeatedHeader(withHeaders)).toBe(undefined);
 });

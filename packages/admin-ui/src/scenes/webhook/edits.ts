@@ -1,24 +1,57 @@
+/** An own header. The value of a stored one is never known: if none is typed, the stored one is kept. */
+export interface HeaderRow {
+  name: string;
+  value: string;
+}
+
 /** The settings of a webhook that an admin edits. */
 export interface Draft {
   name: string;
   url: string;
   events: readonly string[];
   enabled: boolean;
+  headers: readonly HeaderRow[];
 }
 
-export const FIELDS = ["name", "url", "events", "enabled"] as const satisfies readonly (keyof Draft)[];
+export const FIELDS = ["name", "url", "events", "headers", "enabled"] as const satisfies readonly (keyof Draft)[];
 export type DraftField = (typeof FIELDS)[number];
 
 export const fieldNames: Record<DraftField, string> = {
   name: "Name",
   url: "Endpoint URL",
   events: "Event selection",
+  headers: "Own headers",
   enabled: "Active",
 };
 
-/** A field's value in words, to compare and to show. */
+/** A draft's headers. Rows without a text are left out. */
+const headersOf = ({ headers }: Pick<Draft, "headers">) => headers.filter(({ name, value }) => name || value);
+export const headerNames = (draft: Pick<Draft, "headers">): string[] => headersOf(draft).map(({ name }) => name);
+
+/** A name that two headers have: the API's object of headers can't say that. */
+export const repeatedHeader = (draft: Draft): string | undefined =>
+  headerNames(draft).find((name, at, names) => names.indexOf(name) !== at);
+
+/** A draft as the API takes it. Headers are left out if all stay as they are. */
+export function settingsOf({ headers, ...settings }: Draft, base: Draft) {
+  if (sameField({ headers, ...settings }, base, "headers")) return settings;
+  const stored = headerNames(base);
+  const isKept = ({ name, value }: HeaderRow) => value === "" && stored.includes(name);
+  const values = headersOf({ headers }).map((row) => [row.name, isKept(row) ? null : row.value] as const);
+  return { ...settings, headers: Object.fromEntries(values) };
+}
+
+/** A field's value in words, to compare and to show. No value of a header is in it. */
 export function valueInWords(draft: Draft, field: DraftField): string {
   if (field === "enabled") return draft.enabled ? "on" : "off";
+  if (field === "headers") {
+    return (
+      headersOf(draft)
+        .map(({ name, value }) => (value ? `${name} (new value)` : name))
+        .sort()
+        .join(", ") || "none"
+    );
+  }
   return field === "events" ? [...draft.events].sort().join(", ") : draft[field];
 }
 

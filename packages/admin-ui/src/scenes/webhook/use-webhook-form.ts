@@ -2,7 +2,7 @@ import type { FieldProblem } from "@herald/contracts";
 import { useEffect, useState } from "react";
 import { ApiProblem, problemsOf } from "../../api/client.ts";
 import { checkWebhook } from "../../api/queries.ts";
-import { type Draft, type DraftField, FIELDS } from "./edits.ts";
+import { type Draft, type DraftField, FIELDS, repeatedHeader } from "./edits.ts";
 
 export type WebhookForm = ReturnType<typeof useWebhookForm>;
 
@@ -38,9 +38,19 @@ export function useWebhookForm(start: Draft, mayManage: boolean) {
 
   const problems = (field: DraftField): string[] => {
     const live = touched.has(field) ? problemsOf(checks, field) : [];
-    return [...new Set([...problemsOf(refused, field), ...live].map(({ detail }) => detail))];
+    const twice = field === "headers" ? repeatedHeader(draft) : undefined;
+    return [
+      ...new Set([...problemsOf(refused, field), ...live].map(inWords)),
+      ...(twice === undefined ? [] : [`${twice}: two headers have this name.`]),
+    ];
   };
   return { draft, change, leave, reset, replace: setDraft, refuse, problems };
+}
+
+/** A header's problem begins with its name. */
+function inWords({ pointer, detail }: FieldProblem): string {
+  const name = /^\/headers\/(.*)$/s.exec(pointer ?? "")?.[1];
+  return name ? `${name.replaceAll("~1", "/").replaceAll("~0", "~")}: ${detail}` : detail;
 }
 
 /** After a refused save the focus goes to the first field that needs correcting. */
@@ -62,7 +72,7 @@ export function useLiveChecks(
   active: boolean,
 ): readonly FieldProblem[] {
   const [problems, setProblems] = useState<readonly FieldProblem[]>([]);
-  const asked = FIELDS.filter((field) => touched.has(field) && field !== "enabled");
+  const asked = FIELDS.filter((field) => touched.has(field) && field !== "enabled" && field !== "headers");
   const body = JSON.stringify(Object.fromEntries(asked.map((field) => [field, draft[field]])));
   useEffect(() => {
     if (!active || body === "{}") return;

@@ -25,6 +25,8 @@ def base64url(value: bytes) -> str:
 FORMATS = {
     "webhook-name": st.builds(str.__add__, st.sampled_from(string.ascii_letters), st.text(seen, max_size=199)),
     "webhook-url": st.builds("https://{}.example.com/{}".format, label, label),
+    "header-name": st.builds("X-Own-{}".format, label),
+    "header-value": label,
     "json-text": json_value.map(json.dumps),
     "endpoint-version": st.integers(0, 2**63 - 1).map(lambda n: base64.b64encode(n.to_bytes(8, "big")).decode()),
     "cursor": st.uuids().map(lambda id: base64url(id.bytes)),
