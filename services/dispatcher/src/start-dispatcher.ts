@@ -19,7 +19,7 @@ import { createHealthQueue } from "./settle/health-queue.ts";
 import { startRates } from "./settle/rates.ts";
 import { createSettleQueue } from "./settle/settle-queue.ts";
 import { createShards } from "./shards/shards.ts";
-import { type Delivery, readBodies } from "./sql/describe-deliveries.ts";
+import { type DueRow, readBodies } from "./sql/describe-deliveries.ts";
 import { readConfiguration, someReceivers } from "./sql/read-configuration.ts";
 
 /**
@@ -71,7 +71,7 @@ export async function startDispatcher(
     readBody: reader(
       parts,
       { words: "bodies can't be read; they wait for PostgreSQL", maxItems: 16 },
-      (deliveries: readonly Delivery[]) => readBodies(queries, deliveries),
+      (due: readonly DueRow[]) => readBodies(queries, due),
     ),
   });
   const owner = createOwner(

@@ -10,7 +10,7 @@ import { follow, type Outcome } from "./outcome.ts";
 interface Parts {
   makeAttempt: MakeAttempt;
   configurationOf: (endpoint: Endpoint) => ReturnType<Attempt["configuration"]>;
-  metrics: Pick<DispatcherMetrics, "begin">;
+  metrics: Pick<DispatcherMetrics, "inFlight">;
   producer: Pick<Producer, "offer" | "schedule" | "settled" | "took">;
   shards: Pick<Shards, "becameIdle">;
 }
@@ -26,7 +26,7 @@ export function createInFlight({ makeAttempt, configurationOf, metrics, producer
       const { gate, shard } = endpoint;
       const manual = source === "manual";
       const offer = () => producer.offer(endpoint);
-      const counted = metrics.begin(source);
+      metrics.inFlight.inc({ source });
       let isOver = false;
       let isSlow = false;
       gate.begin({ manual });
@@ -54,7 +54,7 @@ export function createInFlight({ makeAttempt, configurationOf, metrics, producer
       const made = makeAttempt({ endpoint, delivery, manual, keptWaiting, configuration, over });
       const settled = made.then((outcome) => {
         over();
-        counted();
+        metrics.inFlight.dec({ source });
         attempts.delete(settled);
         producer.settled(endpoint, delivery, permit);
         follow(outcome, endpoint, delivery, offer);

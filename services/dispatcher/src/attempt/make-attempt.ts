@@ -10,7 +10,7 @@ import { isEndpointsFailure } from "../settle/health.ts";
 import type { RetrySchedule } from "../settle/retry-schedule.ts";
 import type { SettleQueue } from "../settle/settle-queue.ts";
 import type { Shards } from "../shards/shards.ts";
-import type { Body, Delivery } from "../sql/describe-deliveries.ts";
+import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { Configuration } from "../sql/read-configuration.ts";
 import type { Settlement } from "../sql/settle.ts";
 import type { FailureLog } from "./failure-log.ts";
@@ -47,7 +47,7 @@ interface Sent {
 export type MakeAttempt = (attempt: Attempt) => Promise<Outcome>;
 
 interface Parts {
-  /** The body of a delivery whose body is large; undefined if it is gone, or not there yet. */
+  /** The body of a delivery whose body is large; undefined if it is gone, or the delivery has ended. */
   readBody: (delivery: Delivery) => Promise<Buffer | undefined>;
   shards: Pick<Shards, "epochOf">;
   secrets: Pick<OpenedSecrets, "open">;
@@ -85,7 +85,10 @@ export function createMakeAttempt(parts: Parts): MakeAttempt {
     const wasHealthKnown = breaker.isKnown();
     const body = delivery.body ?? (await readBody(delivery));
     if (body === undefined) {
-      log.info("a delivery has no body: it was erased, or its event is not stored yet", { deliveryId, endpointId });
+      log.info("a delivery has no body: it has ended, was erased, or its event is not stored yet", {
+        deliveryId,
+        endpointId,
+      });
       // A retry after a short delay may come before its event is stored.
       return { kind: "left", forMs: ARRIVAL.unstoredMs };
     }
@@ -141,7 +144,7 @@ export function createMakeAttempt(parts: Parts): MakeAttempt {
     }
   }
 
-  async function send(delivery: Delivery, body: Body, url: string, secret: string): Promise<Sent> {
+  async function send(delivery: Delivery, body: string | Buffer, url: string, secret: string): Promise<Sent> {
     const { deliveryId, eventType, traceparent } = delivery;
     const span = tracing && startAttemptSpan(tracing, delivery, url);
     const continued = span?.traceparent ?? traceparent ?? undefined;

@@ -25,7 +25,7 @@ import type { BacklogDemand } from "./read-backlog.ts";
 
 interface Parts extends Omit<Parameters<typeof createConfigurations>[0], "drop"> {
   clock: Clock;
-  metrics: Pick<DispatcherMetrics, "begin" | "handedOver">;
+  metrics: Pick<DispatcherMetrics, "inFlight" | "handedOver">;
   schedule: Pick<RetrySchedule, "latestDue">;
   shards: Pick<Shards, "epochOf" | "ownedMs" | "becameIdle">;
   outage: Pick<Outage, "isOn">;
