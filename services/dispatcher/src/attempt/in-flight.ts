@@ -1,5 +1,6 @@
+import type { Basics } from "../basics.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { DispatcherMetrics, Source } from "../metrics.ts";
+import type { Source } from "../metrics.ts";
 import { type Permit, SLOW_MS } from "../producer/permits.ts";
 import type { Producer } from "../producer/producer.ts";
 import type { Shards } from "../shards/shards.ts";
@@ -7,10 +8,9 @@ import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { Attempt, MakeAttempt } from "./make-attempt.ts";
 import { follow, type Outcome } from "./outcome.ts";
 
-interface Parts {
+interface Parts extends Pick<Basics, "metrics"> {
   makeAttempt: MakeAttempt;
   configurationOf: (endpoint: Endpoint) => ReturnType<Attempt["configuration"]>;
-  metrics: Pick<DispatcherMetrics, "inFlight">;
   producer: Pick<Producer, "offer" | "schedule" | "settled" | "took">;
   shards: Pick<Shards, "becameIdle">;
 }

@@ -1,9 +1,7 @@
 import { ARRIVAL } from "@herald/common/broker/arrival";
-import type { Clock } from "@herald/common/runtime/clock";
-import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
+import type { Basics } from "../basics.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { DispatcherMetrics } from "../metrics.ts";
 import type { Outage } from "../outage/outage.ts";
 import { endOf } from "../settle/failure-run.ts";
 import { isEndpointsFailure } from "../settle/health.ts";
@@ -46,7 +44,7 @@ interface Sent {
 /** Makes an attempt, and settles it. Never rejects. */
 export type MakeAttempt = (attempt: Attempt) => Promise<Outcome>;
 
-interface Parts {
+interface Parts extends Pick<Basics, "clock" | "metrics" | "log"> {
   /** The body of a delivery whose body is large; undefined if it is gone, or the delivery has ended. */
   readBody: (delivery: Delivery) => Promise<Buffer | undefined>;
   shards: Pick<Shards, "epochOf">;
@@ -56,11 +54,8 @@ interface Parts {
   outage: Pick<Outage, "isOn" | "judge">;
   schedule: RetrySchedule;
   settlements: Pick<SettleQueue, "settle">;
-  clock: Clock;
   failures: Pick<FailureLog, "count">;
-  metrics: Pick<DispatcherMetrics, "attempts" | "attemptDuration" | "firstAttemptDelay">;
   tracing?: Tracing | undefined;
-  log: Log;
 }
 
 /** After this many interrupted attempts nothing is sent any more: the delivery itself may be what crashes its dispatchers. */

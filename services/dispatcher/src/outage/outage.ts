@@ -1,24 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Clock } from "@herald/common/runtime/clock";
 import { atMostEach } from "@herald/common/runtime/repeat";
-import type { Log } from "@herald/common/telemetry/log";
 import type { FailureKind } from "@herald/contracts";
 import { LAYERS, type Layer, type Probe, type ProbeResult } from "../attempt/probe.ts";
 import type { AttemptResult } from "../attempt/sender.ts";
-import type { DispatcherMetrics } from "../metrics.ts";
+import type { Basics } from "../basics.ts";
 import type { KnownReceiver } from "../sql/read-configuration.ts";
 import { createReceivers, type OtherReceivers } from "./receivers.ts";
 import { createOutageSense, type Receiver } from "./sense.ts";
 import type { Standstill } from "./standstill.ts";
 import { createUndecided, type Fault } from "./undecided.ts";
 
-interface Parts {
-  clock: Clock;
+interface Parts extends Pick<Basics, "clock" | "metrics" | "log"> {
   probe: Probe;
   others: OtherReceivers;
   standstill: Pick<Standstill, "within">;
-  metrics: Pick<DispatcherMetrics, "outage" | "givenBack">;
-  log: Log;
   /** Pause between two rounds of probes. */
   probeEveryMs?: number;
 }

@@ -1,7 +1,6 @@
-import type { Queries } from "@herald/common/database/queries";
 import { shardOf } from "@herald/common/database/shards";
-import type { Log } from "@herald/common/telemetry/log";
 import type { ManualRequest } from "@herald/contracts";
+import type { Basics } from "../basics.ts";
 import type { Shards } from "../shards/shards.ts";
 import { describeDeliveries } from "../sql/describe-deliveries.ts";
 import { readDueRow } from "../sql/read-due.ts";
@@ -43,11 +42,9 @@ export function manualCaps(concurrency: number) {
   };
 }
 
-interface Parts {
-  queries: Queries;
-  owner: Pick<Owner, "manual">;
-  shards: Pick<Shards, "epochOf">;
-  log: Log;
+interface Parts extends Basics {
+  owner: Owner;
+  shards: Shards;
 }
 
 /**

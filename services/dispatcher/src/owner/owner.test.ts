@@ -23,6 +23,7 @@ const OPTIONS: OwnerOptions = {
   breaker: { pausesMs: [1_000, 5_000, 15_000, 60_000], disableAfter: 1_000 },
   bounds: { inFlight: 24, bodiesBytes: 64 * 1024 },
 };
+const SILENT = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
 const RETRY_MS = 2_000;
 const START = new Date("2026-03-01T12:00:00.000Z");
 
@@ -180,7 +181,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
       health: { has: () => false },
       settlements: { isWriting: () => set.isWriting },
       makeAttempt,
-      log: { error: (_line, fields) => void errors.push(fields?.endpointId) },
+      log: { ...SILENT, error: (_line, fields) => void errors.push(fields?.endpointId) },
     },
     { ...OPTIONS, ...options },
   );

@@ -1,17 +1,15 @@
 import { ARRIVAL } from "@herald/common/broker/arrival";
 import { shardOf } from "@herald/common/database/shards";
-import type { Clock } from "@herald/common/runtime/clock";
-import type { Log } from "@herald/common/telemetry/log";
 import type { EndpointChanged, HandOver } from "@herald/contracts";
 import { createInFlight } from "../attempt/in-flight.ts";
 import type { MakeAttempt } from "../attempt/make-attempt.ts";
 import type { Outcome } from "../attempt/outcome.ts";
+import type { Basics } from "../basics.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { createEndpoints } from "../endpoint/endpoints.ts";
 import type { GateOptions } from "../endpoint/gate.ts";
 import type { BacklogPage, Reading } from "../endpoint/line.ts";
 import { createMemory } from "../endpoint/memory.ts";
-import type { DispatcherMetrics } from "../metrics.ts";
 import type { Outage } from "../outage/outage.ts";
 import { createProducer, type ProducerBounds } from "../producer/producer.ts";
 import type { RetrySchedule } from "../settle/retry-schedule.ts";
@@ -23,9 +21,9 @@ import { createConfigurations } from "./configurations.ts";
 import { deliveryOf } from "./hand-over.ts";
 import type { BacklogDemand } from "./read-backlog.ts";
 
-interface Parts extends Omit<Parameters<typeof createConfigurations>[0], "drop"> {
-  clock: Clock;
-  metrics: Pick<DispatcherMetrics, "inFlight" | "handedOver">;
+interface Parts
+  extends Pick<Basics, "clock" | "metrics" | "log">,
+    Omit<Parameters<typeof createConfigurations>[0], "drop"> {
   schedule: Pick<RetrySchedule, "latestDue">;
   shards: Pick<Shards, "epochOf" | "ownedMs" | "becameIdle">;
   outage: Pick<Outage, "isOn">;
@@ -33,7 +31,6 @@ interface Parts extends Omit<Parameters<typeof createConfigurations>[0], "drop">
   readBacklog: (demand: BacklogDemand) => Promise<BacklogPage>;
   settlements: Pick<SettleQueue, "isWriting">;
   makeAttempt: MakeAttempt;
-  log: Pick<Log, "error">;
 }
 
 export interface OwnerOptions extends GateOptions {

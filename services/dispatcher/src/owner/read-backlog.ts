@@ -1,19 +1,11 @@
 import { isDataError, isTooMuch } from "@herald/common/database/errors";
-import type { Queries } from "@herald/common/database/queries";
 import { shrinkingBatches } from "@herald/common/database/shrinking";
 import { batcher } from "@herald/common/runtime/batcher";
-import type { Clock } from "@herald/common/runtime/clock";
+import type { Basics } from "../basics.ts";
 import type { BacklogPage, Reading } from "../endpoint/line.ts";
-import type { DispatcherMetrics } from "../metrics.ts";
 import { type Delivery, type DueRow, describeDeliveries } from "../sql/describe-deliveries.ts";
 import { type Demand, markInterrupted, readDue } from "../sql/read-due.ts";
-import { type ReaderParts, untilAnswered } from "./reader.ts";
-
-interface Parts extends ReaderParts {
-  queries: Queries;
-  clock: Clock;
-  metrics: Pick<DispatcherMetrics, "readBatchSize" | "interruptions">;
-}
+import { untilAnswered } from "./reader.ts";
 
 /** A request of an owner for rows of an endpoint's backlog. */
 export type BacklogDemand = Demand & Reading;
@@ -29,7 +21,7 @@ const NOTHING: BacklogPage = { rows: [], deliveries: [] };
  * @param options.perEndpoint attempts of an endpoint that may be in flight at once
  */
 export function createReadBacklog(
-  parts: Parts,
+  parts: Basics,
   { perEndpoint }: { perEndpoint: number },
 ): (demand: BacklogDemand) => Promise<BacklogPage> {
   const { queries, clock, metrics, log } = parts;

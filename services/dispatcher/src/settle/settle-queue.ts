@@ -1,27 +1,18 @@
 import { isDataError, isTooMuch } from "@herald/common/database/errors";
 import { timeOf } from "@herald/common/database/ids";
-import type { Queries } from "@herald/common/database/queries";
 import { shrinkingBatches } from "@herald/common/database/shrinking";
 import { batcher } from "@herald/common/runtime/batcher";
-import type { Clock } from "@herald/common/runtime/clock";
 import { retry } from "@herald/common/runtime/repeat";
-import type { Log } from "@herald/common/telemetry/log";
-import type { DispatcherMetrics } from "../metrics.ts";
+import type { Basics } from "../basics.ts";
 import { type ArrivedSettlement, recordArrived } from "../sql/record-arrived.ts";
 import { type Settlement, settle } from "../sql/settle.ts";
 import { isEndpointsFailure } from "./health.ts";
 import type { HealthQueue } from "./health-queue.ts";
 import type { Rates } from "./rates.ts";
 
-interface Parts {
-  queries: Queries;
-  clock: Pick<Clock, "now">;
-  metrics: Pick<DispatcherMetrics, "settleBatchSize" | "resultsLate" | "unrecorded">;
+interface Parts extends Basics {
   health: Pick<HealthQueue, "add" | "has">;
   rates: Pick<Rates, "add">;
-  log: Log;
-  /** Ends the waiting for PostgreSQL. */
-  signal: AbortSignal;
 }
 
 /** Settlements of one statement. */

@@ -2,10 +2,8 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Queries } from "@herald/common/database/queries";
 import { type Repetition, repeat } from "@herald/common/runtime/repeat";
-import type { Log } from "@herald/common/telemetry/log";
-import type { DispatcherMetrics } from "../metrics.ts";
+import type { Basics } from "../basics.ts";
 import { declareDead, endLife, heartbeat, releaseShards } from "../sql/heartbeat.ts";
 import { ALIVE_MS, createOwnership, type TakenShard } from "./ownership.ts";
 
@@ -61,12 +59,6 @@ function placeOf(): string | null {
   }
 }
 
-interface Parts {
-  queries: Queries;
-  metrics: Pick<DispatcherMetrics, "shardsOwned">;
-  log: Log;
-}
-
 export interface ShardsOptions {
   /** The id of this process's row. */
   id: string;
@@ -98,7 +90,10 @@ const INTERVAL_MS = 1_000;
 const END_TIMEOUT_MS = 1_000;
 
 /** The shards that this dispatcher owns: see ownership.ts. */
-export function createShards({ queries, metrics, log }: Parts, options: ShardsOptions) {
+export function createShards(
+  { queries, metrics, log }: Pick<Basics, "queries" | "metrics" | "log">,
+  options: ShardsOptions,
+) {
   const { id, isAble, outageSince, newOwnerMs } = options;
   const ownership = createOwnership();
   // The machine's real time, also in tests that set the clock: other dispatchers compare with PostgreSQL's clock, which tests do not set.
