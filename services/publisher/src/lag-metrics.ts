@@ -3,6 +3,7 @@ import type { Names } from "@herald/common/broker/topology";
 import { COUNTED_AT_MOST, readLag } from "@herald/common/database/lag";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
+import { atMostEach } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import { Gauge, type Registry } from "@herald/common/telemetry/metrics";
 
@@ -141,23 +142,15 @@ type ExportFigure<Reading> = (
   label?: "state" | "waits_for" | "kind" | "queue",
 ) => void;
 
-/** The figures of one reading. Scrapes that come shortly after each other share a reading; if it failed, no figure is exported. */
+/** The figures of one reading. */
 function figures<Reading>(
   { registry, log }: { registry: Registry; log: Pick<Log, "warn"> },
   read: () => Promise<Reading>,
 ): ExportFigure<Reading> {
-  let reading: Promise<Reading | undefined> | undefined;
-  let readAt = 0;
-  function latest(): Promise<Reading | undefined> {
-    const now = performance.now();
-    if (reading === undefined || now - readAt > READING_LIFE_MS) {
-      readAt = now;
-      // Alerts on these figures are silent meanwhile, so the log says it, besides readiness: a right may be missing.
-      reading = read().catch((error) => void log.warn("how far behind Herald is can't be read", { error }));
-    }
-    return reading;
-  }
-
+  // Alerts on these figures are silent after a failure, so the log says it, besides readiness: a right may be missing.
+  const latest = atMostEach(READING_LIFE_MS, () =>
+    read().catch((error) => void log.warn("how far behind Herald is can't be read", { error })),
+  );
   return (name, help, figureOf, label) => {
     new Gauge<string>({
       name,

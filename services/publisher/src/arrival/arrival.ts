@@ -2,7 +2,7 @@ import { ARRIVAL } from "@herald/common/broker/arrival";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { FanOutItem, FanOutResult } from "../fan-out.ts";
 import { type ForOwners, MAX_BODY_BYTES } from "../hand-over.ts";
-import { BATCHES_BY_ORGANIZATION, batchesByTurns } from "../inbox/batches.ts";
+import { batchesByTurns } from "../inbox/batches.ts";
 import type { InboxMessage } from "../inbox/read-event.ts";
 import { createOnArrival } from "./on-arrival.ts";
 import { createPendingWindow } from "./pending-window.ts";
@@ -34,10 +34,7 @@ export function createArrival({ clock, handOver, read, store }: Parts) {
   const onArrival = createOnArrival({ clock, handOver });
   const pending = createPendingWindow<InboxMessage>(store, { most: MOST_PENDING, ...ARRIVAL });
   /** If a batch waits for room, organizations without a running batch have another one. */
-  const arriving = batchesByTurns<InboxMessage>(handOverArrived, {
-    ...BATCHES_BY_ORGANIZATION,
-    maxItems: MAX_ARRIVING,
-  });
+  const arriving = batchesByTurns(handOverArrived, { maxItems: MAX_ARRIVING });
 
   /** Hands over the events that can be, and stores the rest at once. Resolves when there is room for more. */
   async function handOverArrived(batch: readonly InboxMessage[]): Promise<void> {

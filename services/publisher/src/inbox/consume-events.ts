@@ -11,7 +11,7 @@ import type { FanOut, FanOutItem } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
 import type { PublisherMetrics } from "../metrics.ts";
 import type { Rejection } from "../rejections.ts";
-import { BATCHES_BY_ORGANIZATION, batchesByTurns } from "./batches.ts";
+import { batchesByTurns } from "./batches.ts";
 import { watchFloods } from "./floods.ts";
 import { type InboxMessage, organizationOf } from "./read-event.ts";
 import { createStoring } from "./store-batch.ts";
@@ -93,17 +93,13 @@ export function consumeEvents(
     { ...parts, again: store, oversized: ({ message }) => oversized.add(message) },
     { windowMs, eventTypes },
   );
-  const together = batchesByTurns<InboxMessage>(
+  const together = batchesByTurns(
     (batch) => storeBatch(batch, (items) => arrival.storing(batch, () => fanOut.together(items))),
-    { ...BATCHES_BY_ORGANIZATION, maxItems: batchSize },
+    { maxItems: batchSize },
   );
   // It may take long, and says nothing about PostgreSQL: others are handed over on arrival meanwhile.
   const storeAlone = (items: readonly FanOutItem[]) => fanOut.alone(items[0] as FanOutItem);
-  const alone = batchesByTurns<InboxMessage>((batch) => storeBatch(batch, storeAlone), {
-    ...BATCHES_BY_ORGANIZATION,
-    maxItems: 1,
-    maxApart: 0,
-  });
+  const alone = batchesByTurns((batch) => storeBatch(batch, storeAlone), { maxItems: 1, isApart: false });
   const arrival = createArrival({ ...parts, read, store: together.add });
 
   /** Resolves when the work on the event is done. @throws if it can't be stored now */
