@@ -28,10 +28,7 @@ import { readConfiguration, someReceivers } from "./sql/read-configuration.ts";
  */
 const DRAIN_TIMEOUT_MS = 18_000;
 
-/**
- * Starts the dispatcher. It takes its fair share of all shards, and makes the attempts of their endpoints: for hand-overs of publishers, for due rows
- * in PostgreSQL, and for requests of the management API.
- */
+/** Starts the dispatcher. It takes its fair share of all shards, and makes the attempts of their endpoints. */
 export async function startDispatcher(
   environment: Environment = process.env,
   { clock: steered, inProcess, tuning }: StartOptions<DispatcherTuning> = {},

@@ -98,8 +98,7 @@ export function exportLag(
   }
 
   const depthsOf = (queues: readonly string[]) => Promise.all(queues.map((queue) => inspector.depthOf(queue)));
-  // The inbox queues, two of each bucket, are one figure: single buckets only show single organizations. The queues of dispatchers are not counted,
-  // since their messages are in PostgreSQL too.
+  // The inbox queues are one figure: single buckets only show single organizations. What waits for dispatchers is in PostgreSQL too.
   const ofQueues = figures({ registry, log }, async () => ({
     inbox: await depthsOf(names.eventQueues),
     rejected: await depthsOf([names.rejectedQueue]),

@@ -18,9 +18,8 @@ export interface Keeping {
 }
 
 /**
- * The missing partitions: from a day before the window to {@link DAYS_AHEAD}. Each has as many days as it takes to have never more than some fifty,
- * however long `keepMs` is. Each begins where an existing one ends, and ends where the next one begins, since those may have been made with another
- * `keepMs`.
+ * The missing partitions: from a day before the window to {@link DAYS_AHEAD}. Each has as many days as it takes to have never more than some fifty.
+ * Each begins where an existing one ends, and ends where the next one begins, since those may have been made with another `keepMs`.
  */
 export function missingPartitions(
   there: readonly Partition[],

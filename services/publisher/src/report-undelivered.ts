@@ -7,10 +7,7 @@ import type { TaskParts } from "./task.ts";
 /** Events of one organization, type and reason that come within this time share a notice. A bad event is acknowledged after that. */
 const BATCHES = { maxItems: 500, maxRunning: 1, gather: { items: 500, forMs: 200 } };
 
-/**
- * Named notices of rejections that one publisher makes in a second. A message that breaks the contract may name any organization, so a flood of bad
- * events could otherwise be a flood of notices.
- */
+/** Named notices of rejections that one publisher makes in a second: a message that breaks the contract may name any organization. */
 const MAX_NAMED = 20;
 
 /**

@@ -59,9 +59,8 @@ const PAGES_PER_TURN = 10;
 
 /**
  * Creates a task that does work of endpoints in turns of some pages, as long as any is due. Several processes may do so at once: each work has a
- * lease, and continues where the last turn ended, in any process. If a turn fails, its work is taken again when the lease ends; the others go on.
- *
- * A run resolves with the number of deliveries; `signal` ends it after the statement under way.
+ * lease, and continues where the last turn ended, in any process. If a turn fails, its work is taken again when the lease ends; the others go on. A
+ * run resolves with the number of deliveries.
  */
 export function byTurns<Taken extends Work>(
   parts: TaskParts,

@@ -26,10 +26,7 @@ export interface Attempt {
   manual: boolean;
   /** Whether it waited for its own receiver, or for its admin: its delay says nothing about Herald. */
   keptWaiting: boolean;
-  /**
-   * Returns the endpoint's current configuration (SPEC 2.3); undefined if it is disabled or deleted. No attempt is made with a configuration that was
-   * read more than half a second ago: a delivery may have waited meanwhile, or PostgreSQL's answer took long.
-   */
+  /** Returns the configuration that the endpoint had at most half a second ago (SPEC 2.3); undefined if it is disabled or deleted. */
   configuration(): Promise<Configuration | undefined> | Configuration;
   /** The receiver is free for the next attempt. Must be called before the result is settled. */
   over(durationMs?: number): void;

@@ -16,10 +16,7 @@ export interface Times {
 
 /** The rows of an endpoint's backlog that its line wants. */
 export interface Reading extends Pick<Demand, "count" | "after"> {
-  /**
-   * The previous owner crashed: before the rows are read, the oldest due ones count one interruption more, since they may have been in flight. The
-   * reader sets this to false when that is done.
-   */
+  /** The previous owner crashed: the oldest due rows count one interruption more before they are read. The reader sets this to false then. */
   countInterruptions: boolean;
   /** Whether the delivery is due, and not in memory. */
   isWanted: (row: DueRow) => boolean;
@@ -58,7 +55,6 @@ export class Line {
     this.#times = times;
   }
 
-  /** Whether a delivery is in memory. */
   get hasReady(): boolean {
     return this.#ready.length > 0;
   }
@@ -95,16 +91,14 @@ export class Line {
     }
   }
 
-  /** Removes the first delivery: its attempt begins, or it is left to PostgreSQL. */
   removeFirst(): void {
     const delivery = this.#ready.shift();
     if (delivery) this.#memory.release(delivery);
   }
 
   /**
-   * Takes in a delivery that a message brought.
-   *
-   * @returns `left` if it stays in PostgreSQL, since memory is full; undefined if it is known, or is read in its turn behind a backlog
+   * Takes in a delivery that a message brought. Returns `left` if it stays in PostgreSQL, since memory is full; undefined if it is known, or is read
+   * in its turn behind a backlog.
    */
   handOver(delivery: Delivery): "kept" | "left" | undefined {
     if (delivery.arrived === undefined) this.#memory.stored(delivery);
@@ -174,11 +168,7 @@ export class Line {
     this.wantMore();
   }
 
-  /**
-   * Begins to read rows.
-   *
-   * @param inFlight attempts of the endpoint: if it reads from the beginning, the first rows may be theirs, so it reads as many more
-   */
+  /** Begins to read rows: `inFlight` more from the beginning on, where the rows of attempts in flight may be. */
   beginReading(count: number, inFlight: number): Reading {
     this.#isReading = true;
     this.#again = false;

@@ -38,12 +38,11 @@ const IN_THE_WAY: Partial<Record<FailureKind, { layer: Layer; others: number }>>
 
 /**
  * Knows whether there is an outage of Herald's own: its name servers are dead, it has no route, its egress proxy is closed. An attempt without an
- * answer that overlaps an outage of Herald's own, or a standstill of this process, is no failure of its receiver.
+ * answer that overlaps one, or a standstill of this process, is no failure of its receiver. Names and connections are two layers: while the name
+ * servers are dead, receivers are still reached over open connections.
  *
- * Names and connections are two layers: while the name servers are dead, receivers are still reached over open connections.
- *
- * A doubtful result waits while receivers that were reached lately are probed in its layer. If a probe reaches a receiver, the earlier failures are
- * the fault of their receivers. If a probe fails, it counts as one more failure. So Herald notices its own outage also at night, when there are few
+ * A doubtful result waits while receivers that were reached lately are probed in its layer. If a probe reaches one, the earlier failures are the
+ * fault of their receivers. If it fails, it counts as one more failure. So Herald notices its own outage also at night, when there are few
  * deliveries, and five failed receivers of one provider are not taken for an outage of Herald.
  */
 export function createOutage(parts: Parts) {

@@ -34,7 +34,6 @@ interface Parts
 }
 
 export interface OwnerOptions extends GateOptions {
-  /** A new owner of a shard attempts nothing there on arrival for this time. */
   newOwnerMs: number;
   bounds: ProducerBounds;
 }
@@ -42,11 +41,8 @@ export interface OwnerOptions extends GateOptions {
 export type Owner = ReturnType<typeof createOwner>;
 
 /**
- * The endpoints of this dispatcher's shards. It alone makes their attempts, so it knows what is in flight, what was handed over, whether PostgreSQL
- * has more, when the next retry is due, and the health of each endpoint. It writes none of that down: if it forgets something, or its successor needs
- * it, PostgreSQL has it.
- *
- * This is its door: each of its methods is a message to it. The endpoints keep what is known, the producer decides what begins, and attempts are made.
+ * The endpoints of this dispatcher's shards. It alone makes their attempts, so it knows what is in flight and due, and the health of each. It writes
+ * none of that down: if it forgets something, or its successor needs it, PostgreSQL has it. Each method is a message to it.
  */
 export function createOwner(parts: Parts, options: OwnerOptions) {
   const { clock, metrics, schedule, shards, outage, settlements, readBacklog, makeAttempt, log } = parts;
@@ -160,11 +156,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
         }
       }
     },
-    /**
-     * Attempts a manual delivery at once, or puts it in the line of its endpoint.
-     *
-     * @returns the outcome of the attempt; undefined if the delivery has to wait
-     */
+    /** Attempts a manual delivery at once; undefined if it has to wait in the line of its endpoint. */
     manual(delivery: Delivery, isWithinCaps: boolean): Promise<Outcome> | undefined {
       const { endpointId, organizationId } = delivery;
       if (memory.has(delivery) || !mayServe(endpointId)) return undefined;

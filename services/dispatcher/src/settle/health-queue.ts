@@ -22,11 +22,8 @@ class RowTakenError extends Error {}
 const MAX_RUNNING = 2;
 
 /**
- * Writes what settled attempts mean for the health of their endpoints.
- *
- * Each endpoint has its own line of results, which are written in their order, one statement at a time. If the endpoint's row is locked, or another
- * dispatcher has just changed it, the write is tried again after a pause. During the pause, other endpoints are written. So a locked row delays only
- * the health of its own endpoint.
+ * Writes what settled attempts mean for the health of their endpoints: the results of each in their order, one statement at a time. If the row is
+ * locked, or another dispatcher has just changed it, the write is tried again after a pause, in which other endpoints are written.
  */
 export function createHealthQueue({ queries, clock, metrics, log, signal }: Basics, thresholds: Thresholds) {
   const lines = new Map<string, Line>();

@@ -38,8 +38,7 @@ interface Ended {
 
 /**
  * Settles attempts in batches, in the order in which they ended: one statement at a time, so that a later result of an endpoint is never counted
- * before an earlier one. While PostgreSQL is out of reach it waits and tries again; a statement that is too much for PostgreSQL is made smaller, so
- * that it delays the others only shortly.
+ * before an earlier one. While PostgreSQL is out of reach it waits; a statement that is too much for PostgreSQL is made smaller.
  */
 export function createSettleQueue({ queries, clock, metrics, health, rates, log, signal }: Parts) {
   let isWriting = true;

@@ -13,10 +13,7 @@ import { ALIVE_MS, createOwnership, type TakenShard } from "./ownership.ts";
  */
 export type Presence = Awaited<ReturnType<typeof openPresence>>;
 
-/**
- * Listens on an abstract socket: it has no file, belongs to a network namespace, and is gone at the moment when its process ends in any way. A
- * process that is frozen keeps it.
- */
+/** Listens on an abstract socket, which is gone at the moment when its process ends in any way, and which a frozen process keeps. */
 export async function openPresence(id: string) {
   const place = placeOf();
   const server = createServer((socket) => socket.destroy());

@@ -43,13 +43,12 @@ export const SMALL_BODY_BYTES = 8 * 1024;
 type Row = Omit<Delivery, keyof DueRow> & { position: number; isPending: boolean };
 
 /**
- * Reads the data that the attempts of due rows need, in the order of the rows. It is apart from the statement that reads the due rows, since the ids
- * are known now: with the smallest and largest id as parameters, a cached plan leaves out the partitions of all other days. Else it would open every
- * partition, which costs more than the rest. `offset 0` makes PostgreSQL look up each row by itself. PostgreSQL knows the length of a body
- * without reading it.
+ * Reads the data that the attempts of due rows need, in the order of the rows: apart from the statement that reads these rows, since now the ids are
+ * known. With the smallest and largest id as parameters, a cached plan leaves out the partitions of all other days. `offset 0` makes PostgreSQL look
+ * up each row by itself. It knows the length of a body without reading it.
  *
  * Deletes rows of `due` whose delivery has ended or was erased. Such a row is left if a success of an earlier owner was settled after the row had
- * been moved to another time.
+ * been moved.
  *
  * Locks only the rows of `due` that it deletes. Walks delivery_pkey, business_event_pkey and due_pkey.
  *

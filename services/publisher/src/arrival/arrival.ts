@@ -26,9 +26,8 @@ const MAX_ARRIVING = 100;
 const MAX_SMALL_BYTES = MAX_BODY_BYTES + 2 * 1024;
 
 /**
- * Takes events when they arrive, and has owners attempt them before they are stored, if nothing is unusual: neither about the message
- * (consume-events.ts), nor about its size (`isSmall`), nor about the event, its endpoints and PostgreSQL (on-arrival.ts). Each such event waits for its
- * results (pending-window.ts), and is stored then.
+ * Takes events when they arrive, and has owners attempt them before they are stored, if nothing is unusual about the message (consume-events.ts),
+ * its size, or the event, its endpoints and PostgreSQL (on-arrival.ts). Each waits for its results (pending-window.ts), and is stored then.
  */
 export function createArrival({ clock, handOver, read, store }: Parts) {
   const onArrival = createOnArrival({ clock, handOver });

@@ -49,10 +49,7 @@ interface Parts {
   log: Log;
 }
 
-/**
- * Messages of a queue that this process may hold. An event that is handed over on arrival is held for up to 300 ms while the pending window does not fill, so one busy
- * queue has some 2,000 events a second.
- */
+/** Messages of a queue that this process may hold. An event on arrival is held for up to 300 ms, so a busy queue has some 2,000 events a second. */
 const PREFETCH = 500;
 
 /** A sixteenth of a bucket has a flood if it takes this share of the places in a queue, or of the bytes. Its neighbours have the rest. */
@@ -65,9 +62,8 @@ const LOOK_MS = 1_000;
 const HOLD_MS = 20 * 60_000;
 
 /**
- * Takes business events from the inbox queues. A message is acknowledged when its event is stored with all its deliveries, or is in the
- * rejected queue with its notice in PostgreSQL, or needs no work. If the process dies, the broker delivers what it held again; to store an event
- * twice changes nothing.
+ * Takes business events from the inbox queues. A message is acknowledged when its event is stored with all its deliveries, or is in the rejected
+ * queue with its notice in PostgreSQL, or needs no work. To store an event twice changes nothing.
  */
 export function consumeEvents(
   parts: Parts,
@@ -136,10 +132,7 @@ export function consumeEvents(
     arrival.over(each);
   }
 
-  /**
-   * Drops the waiting events: the broker delivers their messages again on another channel. Running batches are stored; a second delivery changes
-   * nothing.
-   */
+  /** Drops the waiting events: the broker delivers their messages again on another channel. Running batches are stored. */
   function dropWaiting(): void {
     for (const each of [...arrival.drop(), ...together.drop(), ...alone.drop()]) {
       each.span?.end({ errorType: "channel_lost", error: "its channel has ended" });

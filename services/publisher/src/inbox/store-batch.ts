@@ -125,11 +125,7 @@ export function createStoring(
     incoming.failed(error);
   }
 
-  /**
-   * Moves a message to the rejected queue: first the product's notice is stored, then the message is copied, then the original goes.
-   *
-   * @param noticeReason the reason in notice and search
-   */
+  /** Moves a message to the rejected queue. `noticeReason` is the reason in notice and search. */
   function reject(
     incoming: InboxMessage,
     reason: string,
