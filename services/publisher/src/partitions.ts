@@ -11,7 +11,7 @@ const DAYS_AHEAD = 8;
 /** The history has about this many partitions. A statement locks all of them, also those that it does not need. */
 const KEPT_PARTITIONS = 45;
 
-/** For how long events are delivered, and for how long they are kept, in milliseconds. */
+/** For how long events are delivered, and undelivered ones are known, and for how long everything is kept, in milliseconds. */
 export interface Keeping {
   windowMs: number;
   keepMs: number;

@@ -1,15 +1,11 @@
 import { shrinkingPages } from "@herald/common/database/shrinking";
-import { retryLocked, startOf } from "./partitions.ts";
+import { type Keeping, retryLocked, startOf } from "./partitions.ts";
 import { eraseEndpointPage, takeErasure } from "./sql/erase-endpoint.ts";
 import { type DueCursor, type ExpiredPage, eraseRows, expireDue } from "./sql/erase-old.ts";
 import { dropPartitions, readPartitions } from "./sql/partitions.ts";
 import { byTurns, resting, stepFailed, type TaskParts, type TurnOptions } from "./task.ts";
 
-export interface RetentionOptions {
-  /** How long everything is kept, in milliseconds. */
-  keepMs: number;
-  /** How long events may be delivered, and how long rows of undelivered events are kept, in milliseconds. */
-  windowMs: number;
+export interface RetentionOptions extends Keeping {
   /** Rows that one statement reads or erases. */
   pageSize: number;
 }

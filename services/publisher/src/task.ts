@@ -4,6 +4,7 @@ import type { Queries } from "@herald/common/database/queries";
 import { shrinkingPages } from "@herald/common/database/shrinking";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
+import type { ForOwners } from "./hand-over.ts";
 import type { PublisherMetrics, TASKS } from "./metrics.ts";
 import { giveBack, type PageBounds, type Work, type WorkPage } from "./sql/work.ts";
 
@@ -13,6 +14,11 @@ export interface TaskParts {
   clock: Clock;
   metrics: PublisherMetrics;
   log: Log;
+}
+
+/** Parts of a task that makes deliveries. */
+export interface MakingParts extends TaskParts {
+  handOver: (made: ForOwners) => void;
 }
 
 /** Counts and logs a failure of a step. The task continues without it, and tries it again later. */

@@ -1,4 +1,5 @@
 import type { FailureKind } from "@herald/contracts";
+import type { BreakerOptions } from "../endpoint/breaker.ts";
 import type { Settlement } from "../sql/settle.ts";
 import { afterFailure, endOf, type FailureRun } from "./failure-run.ts";
 
@@ -26,13 +27,9 @@ export interface Health extends StoredRun {
 const FAILING_PERIOD_MS = 60 * 60_000;
 
 /** Consecutive failures that have consequences. */
-export interface Thresholds {
-  /** The pause after the first failure, after the second, ...; the last one is that of all others. In milliseconds. */
-  pausesMs: readonly number[];
+export interface Thresholds extends BreakerOptions {
   /** There is a notice of failing, and one of recovery; none if this is not less than `disableAfter`. */
   failingAfter: number;
-  /** The endpoint is disabled, with a notice (SPEC 3.1). */
-  disableAfter: number;
 }
 
 /** The part of a settled attempt that matters for its endpoint's health. */

@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Repetition, repeat } from "@herald/common/runtime/repeat";
 import type { Basics } from "../basics.ts";
-import { declareDead, endLife, heartbeat, releaseShards } from "../sql/heartbeat.ts";
+import { declareDead, endLife, type Heartbeat, heartbeat, releaseShards } from "../sql/heartbeat.ts";
 import { ALIVE_MS, createOwnership, type TakenShard } from "./ownership.ts";
 
 /**
@@ -56,15 +56,11 @@ function placeOf(): string | null {
   }
 }
 
-export interface ShardsOptions {
-  /** The id of this process's row. */
-  id: string;
+export interface ShardsOptions extends Pick<Heartbeat, "id" | "newOwnerMs"> {
   /** Whether this process can make attempts. One that can't owns nothing while another one can. */
   isAble: () => boolean;
   /** Since when it reaches no receiver at all; null while it does. */
   outageSince: () => Date | null;
-  /** It attempts nothing on arrival in a shard that it has taken less than this long ago. */
-  newOwnerMs: number;
 }
 
 /** The part that makes the attempts of the shards. */

@@ -1,20 +1,14 @@
 import { once } from "node:events";
-import type { Broker, Consumer, IncomingMessage, Publisher } from "@herald/common/broker/broker";
-import { type Names, PROBE_HEADER } from "@herald/common/broker/topology";
-import type { Clock } from "@herald/common/runtime/clock";
+import type { Broker, Consumer, IncomingMessage } from "@herald/common/broker/broker";
+import { PROBE_HEADER } from "@herald/common/broker/topology";
 import { repeat } from "@herald/common/runtime/repeat";
-import type { Log } from "@herald/common/telemetry/log";
-import type { Tracing } from "@herald/common/telemetry/tracing";
 import type { EventTypeRules } from "@herald/contracts";
 import { createArrival } from "../arrival/arrival.ts";
 import type { FanOut, FanOutItem } from "../fan-out.ts";
-import type { ForOwners } from "../hand-over.ts";
-import type { PublisherMetrics } from "../metrics.ts";
-import type { Rejection } from "../rejections.ts";
 import { batchesByTurns } from "./batches.ts";
 import { watchFloods } from "./floods.ts";
 import { type InboxMessage, organizationOf } from "./read-event.ts";
-import { createStoring } from "./store-batch.ts";
+import { createStoring, type StoringParts } from "./store-batch.ts";
 
 export interface ConsumeOptions {
   /** Bytes of messages that this process may hold. */
@@ -34,19 +28,9 @@ export interface EventsConsumer extends Consumer {
   oldestAgeSeconds(): number;
 }
 
-interface Parts {
+interface Parts extends Omit<StoringParts, "again" | "oversized"> {
   broker: Broker;
-  names: Names;
-  publisher: Publisher;
-  /** Hands new deliveries over to the owners of their endpoints. */
-  handOver: (made: ForOwners) => void;
-  /** Records an event that is not taken, for searches and for the product. */
-  reportUndelivered: (event: Rejection) => Promise<void>;
   fanOut: FanOut;
-  clock: Clock;
-  metrics: PublisherMetrics;
-  tracing: Tracing | undefined;
-  log: Log;
 }
 
 /** Messages of a queue that this process may hold. An event on arrival is held for up to 300 ms, so a busy queue has some 2,000 events a second. */

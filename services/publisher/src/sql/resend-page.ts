@@ -4,7 +4,7 @@ import type { Queries } from "@herald/common/database/queries";
 import { isOver } from "@herald/common/database/stored-times";
 import { neverSentAgain, wasGivenUp } from "@herald/common/history/sql/never-got";
 import type { ResendState } from "@herald/contracts";
-import type { Work } from "./work.ts";
+import type { PageBounds, Work } from "./work.ts";
 
 /** A resend whose next page this process makes now. */
 export interface TakenResend extends Work {
@@ -34,12 +34,9 @@ export async function takeResend(
   return taken ?? null;
 }
 
-export interface ResendBounds {
-  /** Deliveries of the history that the page reads at most. */
-  pageSize: number;
+export interface ResendBounds extends Pick<PageBounds, "pageSize" | "now"> {
   /** Deliveries of the resend that may wait at once. The page makes no more than are missing to that. */
   maxWaiting: number;
-  now: Date;
   /** How long the resend rests after a page that left no room, for each running resend of the organization. */
   restMs: number;
 }
