@@ -12,7 +12,7 @@ function world({ maxBytes = 1_000 } = {}) {
   let made = 0;
   const rows = new Map<string, DueRow>();
   const memory = createMemory(maxBytes, () => nowMs);
-  const line = new Line(memory, { nowMs: () => nowMs, isDue: ({ dueAt }) => dueAt.getTime() <= nowMs });
+  const line = new Line(memory, { nowMs: () => nowMs, isDue: ({ dueAt }, atMs) => dueAt.getTime() <= atMs });
   const begun = new Map<string, number>();
 
   const deliveryOf = (row: DueRow): Delivery => {

@@ -397,6 +397,15 @@ test.each(["the message says so", "a sweep finds its new revision"])(
 );
 
 describe("retries", () => {
+  test("§8/polling regression: a retry that becomes due while an earlier one is read comes at its time", async () => {
+    const { owner, store, pass, made, set } = world();
+    set.ending = ({ attempts }) => (attempts === 0 ? "failed" : "succeeded");
+    set.readMs = 20;
+    owner.handedOver(store(endpointId(1), 2));
+    await pass(RETRY_MS + 200);
+    expect([...made.values()]).toEqual([1, 1, 1, 1]);
+  });
+
   test("§8/polling retries come at their time by a timer, without a sweep", async () => {
     const { owner, store, pass, made, rows, set } = world();
     set.ending = ({ attempts }) => (attempts < 2 ? "failed" : "succeeded");

@@ -51,7 +51,8 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
   const nowMs = () => clock.now().getTime();
   const times = {
     nowMs,
-    isDue: ({ dueAt }: { dueAt: Date }) => dueAt.getTime() <= nowMs() || dueAt > schedule.latestDue(clock.now()),
+    isDue: ({ dueAt }: { dueAt: Date }, atMs: number) =>
+      dueAt.getTime() <= atMs || dueAt > schedule.latestDue(clock.now()),
   };
   const memory = createMemory(bounds.bodiesBytes, () => performance.now());
   const endpoints = createEndpoints({ clock, memory, times, gate: options }, (endpoint) => producer.forget(endpoint));
