@@ -1,3 +1,4 @@
+import { Counts } from "@herald/common/runtime/counts";
 import type { Basics } from "../basics.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Source } from "../metrics.ts";
@@ -17,7 +18,7 @@ interface Parts extends Pick<Basics, "metrics"> {
 
 /** The attempts in flight, each from its beginning until it is settled. */
 export function createInFlight({ makeAttempt, configurationOf, metrics, producer, shards }: Parts) {
-  const ofShard = new Map<number, number>();
+  const ofShard = new Counts<number>();
   const attempts = new Set<Promise<void>>();
 
   return {
@@ -30,7 +31,7 @@ export function createInFlight({ makeAttempt, configurationOf, metrics, producer
       let isOver = false;
       let isSlow = false;
       gate.begin({ manual });
-      ofShard.set(shard, (ofShard.get(shard) ?? 0) + 1);
+      ofShard.add(shard);
       const slow = setTimeout(() => {
         isSlow = true;
         gate.slow();
@@ -58,18 +59,13 @@ export function createInFlight({ makeAttempt, configurationOf, metrics, producer
         attempts.delete(settled);
         producer.settled(endpoint, delivery, permit);
         follow(outcome, endpoint, delivery, offer);
-        const left = (ofShard.get(shard) ?? 1) - 1;
-        if (left > 0) ofShard.set(shard, left);
-        else {
-          ofShard.delete(shard);
-          shards.becameIdle(shard);
-        }
+        if (ofShard.add(shard, -1) === 0) shards.becameIdle(shard);
       });
       attempts.add(settled);
       return made;
     },
     /** Attempts of the shard that are not settled. */
-    ofShard: (shard: number) => ofShard.get(shard) ?? 0,
+    ofShard: (shard: number) => ofShard.of(shard),
     /** Resolves when nothing is in flight. */
     async idle(): Promise<void> {
       while (attempts.size > 0) await Promise.all(attempts);

@@ -97,7 +97,7 @@ test("while another organization waits, none has more than half of the bytes; al
   expect([bytes.take(a, 1_000), bytes.take(b, 1)]).toEqual([true, false]);
   bytes.leave(b);
   expect(bytes.release(a, 1_000)).toEqual([]);
-  expect(() => bytes.release(b, 1)).toThrow("More bytes are released than were taken.");
+  expect(() => bytes.release(b, 1)).toThrow("More is taken away than was added.");
 });
 
 const clock = steeredClock();

@@ -1,7 +1,7 @@
 import type { FailureKind } from "@herald/contracts";
 import type { BreakerOptions } from "../endpoint/breaker.ts";
 import type { Settlement } from "../sql/settle.ts";
-import { afterFailure, endOf, type FailureRun } from "./failure-run.ts";
+import { afterFailure, endOf, type Failure, type FailureRun } from "./failure-run.ts";
 
 /** The failures in an endpoint's row. */
 interface StoredRun {
@@ -33,18 +33,8 @@ export interface Thresholds extends BreakerOptions {
 }
 
 /** The part of a settled attempt that matters for its endpoint's health. */
-export type HealthResult = Pick<
-  Settlement,
-  | "deliveryId"
-  | "attempt"
-  | "revision"
-  | "succeeded"
-  | "startedAt"
-  | "durationMs"
-  | "retryAfterMs"
-  | "manual"
-  | "errorSummary"
->;
+export type HealthResult = Failure &
+  Pick<Settlement, "deliveryId" | "attempt" | "revision" | "succeeded" | "errorSummary">;
 
 /** False if no attempt was made, or a name server or the egress proxy failed: that says nothing about the receiver. */
 export function isEndpointsFailure(kind: FailureKind | null): boolean {

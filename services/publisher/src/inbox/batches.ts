@@ -1,3 +1,4 @@
+import { Counts } from "@herald/common/runtime/counts";
 import type { InboxMessage } from "./read-event.ts";
 
 /** The part of an {@link InboxMessage} that decides its turn. */
@@ -28,11 +29,11 @@ export function batchesByTurns<Event extends Item = InboxMessage>(
   const waiting = new Map<string, Event[]>();
   const running = new Set<Promise<void>>();
   /** The number of running batches that have events of an organization. */
-  const runningOf = new Map<string, number>();
+  const runningOf = new Counts<string>();
   let scheduled = false;
 
   function isAnyIdle(): boolean {
-    for (const organization of waiting.keys()) if (!runningOf.has(organization)) return true;
+    for (const organization of waiting.keys()) if (runningOf.of(organization) === 0) return true;
     return false;
   }
 
@@ -55,14 +56,10 @@ export function batchesByTurns<Event extends Item = InboxMessage>(
   function start(): void {
     const batch = take();
     const organizations = new Set(batch.map(({ organization }) => organization));
-    for (const each of organizations) runningOf.set(each, (runningOf.get(each) ?? 0) + 1);
+    for (const each of organizations) runningOf.add(each);
     const done = run(batch).finally(() => {
       running.delete(done);
-      for (const each of organizations) {
-        const left = (runningOf.get(each) as number) - 1;
-        if (left > 0) runningOf.set(each, left);
-        else runningOf.delete(each);
-      }
+      for (const each of organizations) runningOf.add(each, -1);
       schedule();
     });
     running.add(done);
@@ -73,7 +70,7 @@ export function batchesByTurns<Event extends Item = InboxMessage>(
     const batch: Event[] = [];
     let bytes = 0;
     for (const [organization, events] of waiting) {
-      if (onlyIdle && runningOf.has(organization)) continue;
+      if (onlyIdle && runningOf.of(organization) > 0) continue;
       const [event] = events as [Event];
       bytes += event.message.content.byteLength;
       if (batch.length === maxItems || (batch.length > 0 && bytes > MAX_BATCH_BYTES)) break;
