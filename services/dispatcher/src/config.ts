@@ -56,28 +56,19 @@ export const dispatcherSettings = {
   STANDARD_WEBHOOKS: sharedSettings.STANDARD_WEBHOOKS,
 } as const satisfies Settings;
 
-/** Values that no operator could set better, and tests set: an argument of {@link startDispatcher}. */
-export interface DispatcherTuning {
+/** Values that no operator could set better, and tests set: an argument of `startDispatcher`. */
+export const DISPATCHER_TUNING = {
   /** Pause between two sweeps: searches of PostgreSQL for work without a message. */
-  sweepIntervalMs: number;
-  /** Pause between two writings of endpoints' rates. A crash loses the rates since the last one. */
-  ratesIntervalMs: number;
-  /** An owner of a shard attempts nothing on arrival for this time. */
-  newOwnerMs: number;
-  /** Pauses of an endpoint after its first consecutive failure, after the second, and so on; the last one is that of all further ones. */
-  pausesMs: readonly number[];
-  /** Bounds of memory, instead of those that follow from MEMORY_MIB. */
-  bounds: Partial<MemoryBounds>;
-}
-
-export const DISPATCHER_TUNING: DispatcherTuning = {
   sweepIntervalMs: 2_000,
+  /** Pause between two writings of endpoints' rates. A crash loses the rates since the last one. */
   ratesIntervalMs: 60_000,
   newOwnerMs: ARRIVAL.newOwnerMs,
-  // Together they outlast the reboot of a machine.
-  pausesMs: [1_000, 5_000, 15_000, 60_000],
-  bounds: {},
+  /** Pauses of an endpoint after its first consecutive failure, after the second, ...; the last one repeats. Together they outlast a machine's reboot. */
+  pausesMs: [1_000, 5_000, 15_000, 60_000] as readonly number[],
+  /** Bounds of memory, instead of those that follow from MEMORY_MIB. */
+  bounds: {} as Partial<MemoryBounds>,
 };
+export type DispatcherTuning = typeof DISPATCHER_TUNING;
 
 /** Consecutive failures after which the product is notified that an endpoint is failing, before it is disabled. */
 export const FAILING_AFTER_FAILURES = 3;

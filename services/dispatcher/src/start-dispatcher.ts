@@ -19,7 +19,7 @@ import { createHealthQueue } from "./settle/health-queue.ts";
 import { startRates } from "./settle/rates.ts";
 import { createSettleQueue } from "./settle/settle-queue.ts";
 import { createShards } from "./shards/shards.ts";
-import { type Delivery, readBodies } from "./sql/describe-deliveries.ts";
+import { type DueRow, readBodies } from "./sql/describe-deliveries.ts";
 import { readConfiguration, someReceivers } from "./sql/read-configuration.ts";
 
 /**
@@ -28,10 +28,7 @@ import { readConfiguration, someReceivers } from "./sql/read-configuration.ts";
  */
 const DRAIN_TIMEOUT_MS = 18_000;
 
-/**
- * Starts the dispatcher. It takes its fair share of all shards, and makes the attempts of their endpoints: for hand-overs of publishers, for due rows
- * in PostgreSQL, and for requests of the management API.
- */
+/** Starts the dispatcher. It takes its fair share of all shards, and makes the attempts of their endpoints. */
 export async function startDispatcher(
   environment: Environment = process.env,
   { clock: steered, inProcess, tuning }: StartOptions<DispatcherTuning> = {},
@@ -71,7 +68,7 @@ export async function startDispatcher(
     readBody: reader(
       parts,
       { words: "bodies can't be read; they wait for PostgreSQL", maxItems: 16 },
-      (deliveries: readonly Delivery[]) => readBodies(queries, deliveries),
+      (due: readonly DueRow[]) => readBodies(queries, due),
     ),
   });
   const owner = createOwner(

@@ -5,7 +5,7 @@ import { expectWalks } from "@herald/dev/harness/plans";
 import { answered } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, describe, test } from "@jest/globals";
-import { describeDeliveries, readBodies } from "../src/sql/describe-deliveries.ts";
+import { describeDeliveries } from "../src/sql/describe-deliveries.ts";
 import { writeRates } from "../src/sql/endpoint-health.ts";
 import { BEGINNING, markInterrupted, readDue, readDueRow } from "../src/sql/read-due.ts";
 import { settle } from "../src/sql/settle.ts";
@@ -92,14 +92,6 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
   test.each([1, 250])("reading what %d attempts need walks its indexes", (count) =>
     expectWalks(db.database.queries, HISTORY, (queries) => describeDeliveries(withoutRows(queries), rowsOf(count))),
   );
-
-  test.each([1, 16])("reading %d large bodies walks its indexes", async (count) => {
-    const ids = stored.deliveryIds.slice(0, count);
-    const ofEvents = await db.database.prisma.delivery.findMany({ where: { id: { in: ids } } });
-    const sources = ofEvents.map(({ organizationId, eventKey, id }) => ({ organizationId, eventKey, deliveryId: id }));
-    const ofManual = sources.map((source) => ({ ...source, eventKey: null }));
-    await expectWalks(db.database.queries, HISTORY, (queries) => readBodies(queries, [...sources, ...ofManual]));
-  });
 
   test.each([1, 250])("a settlement of %d attempts walks its indexes", (count) =>
     expectWalks(db.database.queries, ["due_pkey", "delivery_pkey", "delivery_attempt_pkey"], (queries) =>

@@ -3,7 +3,7 @@ import { shardOf } from "@herald/common/database/shards";
 import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { describeDeliveries } from "../src/sql/describe-deliveries.ts";
+import { describeDeliveries, readBodies } from "../src/sql/describe-deliveries.ts";
 import { BEGINNING, type Demand, markInterrupted, readDue } from "../src/sql/read-due.ts";
 import { findEndpointsWithWork } from "../src/sql/sweep.ts";
 
@@ -67,7 +67,7 @@ describe("reading a backlog", () => {
     expect((await prisma.due.findMany()).map(({ deliveryId }) => deliveryId)).toEqual([waiting]);
   });
 
-  test("reading a backlog brings small bodies, and the length of large ones", async () => {
+  test("reading a backlog brings small bodies, and the length of large ones, which are read later", async () => {
     const { prisma, queries } = db.database;
     const endpoint = await insertEndpoint(prisma);
     const large = JSON.stringify("é".repeat(5_000));
@@ -78,6 +78,8 @@ describe("reading a backlog", () => {
       ["{}", 2],
       [null, Buffer.byteLength(large)],
     ]);
+    await prisma.delivery.updateMany({ where: { id: deliveries[0]?.deliveryId ?? "" }, data: { state: "succeeded" } });
+    expect(await readBodies(queries, deliveries)).toEqual([undefined, Buffer.from(large)]);
   });
 });
 

@@ -73,7 +73,10 @@ describe("an endpoint's rates", () => {
         return await db.database.queries.$executeRaw(strings, ...values);
       },
     };
-    const rates = startRates({ queries, log: { warn: (line) => warnings.push(line) } }, { intervalMs: 5 });
+    const rates = startRates(
+      { queries, log: { debug() {}, info() {}, error() {}, isDebug: false, warn: (line) => warnings.push(line) } },
+      { intervalMs: 5 },
+    );
     const attempt = { endpointId: endpoint.id, startedAt: NOW, durationMs: 70, succeeded: true };
     rates.add(attempt);
     await eventually(() => expect(warnings.length).toBeGreaterThan(1));

@@ -1,13 +1,7 @@
 import { firstIdAt } from "@herald/common/database/ids";
-import type { ForOwners } from "./hand-over.ts";
 import { DAY_MS } from "./partitions.ts";
 import { backfill, type CatchUp, takeCatchUp } from "./sql/backfill.ts";
-import { byTurns, type TaskParts, type TurnOptions } from "./task.ts";
-
-interface Parts extends TaskParts {
-  /** Notifies the owner of an endpoint of new deliveries. */
-  handOver: (made: ForOwners) => void;
-}
+import { byTurns, type MakingParts, type TurnOptions } from "./task.ts";
 
 export interface CatchUpOptions extends TurnOptions {
   /** How far back events are delivered (SPEC 8: seven days), in milliseconds. */
@@ -21,7 +15,7 @@ const GUARD_OVERLAP_MS = DAY_MS;
  * Creates the task that gives every endpoint whose catch-up is due the deliveries that it missed while it was disabled, not subscribed, or not yet
  * visible to a fan-out (SPEC 3.1, 6.1). A cursor says where the next turn continues.
  */
-export function createCatchUp(parts: Parts, { windowMs, ...options }: CatchUpOptions) {
+export function createCatchUp(parts: MakingParts, { windowMs, ...options }: CatchUpOptions) {
   const { queries, metrics, handOver } = parts;
   return byTurns<CatchUp & { after: string }>(
     parts,

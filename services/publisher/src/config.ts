@@ -19,25 +19,18 @@ export const publisherSettings = {
   RETENTION_DAYS: sharedSettings.RETENTION_DAYS,
 } as const satisfies Settings;
 
-/** Options of {@link startPublisher} that operators have no reason to change, but tests do. */
-export interface PublisherTuning {
+/** Options of `startPublisher` that operators have no reason to change, but tests do. */
+export const PUBLISHER_TUNING = {
   /** Business events that one statement stores at most. More take longer, and do not cost less each. */
-  batchSize: number;
-  /** How often the tasks run: the catch-ups, the publishing of notices, and the retention. */
-  catchUpIntervalMs: number;
-  noticeIntervalMs: number;
-  retentionIntervalMs: number;
-  /** Bytes of events that are held at once, instead of the share of MEMORY_MIB. */
-  bounds: Partial<MemoryBounds>;
-}
-
-export const PUBLISHER_TUNING: PublisherTuning = {
   batchSize: 250,
+  /** How often tasks run. */
   catchUpIntervalMs: 1_000,
   noticeIntervalMs: 1_000,
   retentionIntervalMs: 3_600_000,
-  bounds: {},
+  /** Bytes of events that are held at once, instead of the share of MEMORY_MIB. */
+  bounds: {} as Partial<MemoryBounds>,
 };
+export type PublisherTuning = typeof PUBLISHER_TUNING;
 
 /** Rows of the expired history, or of a deleted endpoint, that one statement may erase. */
 export const ERASED_ROWS = 1_000;

@@ -3,6 +3,7 @@ import type { Names } from "@herald/common/broker/topology";
 import { COUNTED_AT_MOST, readLag } from "@herald/common/database/lag";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
+import { atMostEach } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import { Gauge, type Registry } from "@herald/common/telemetry/metrics";
 
@@ -97,8 +98,7 @@ export function exportLag(
   }
 
   const depthsOf = (queues: readonly string[]) => Promise.all(queues.map((queue) => inspector.depthOf(queue)));
-  // The inbox queues, two of each bucket, are one figure: single buckets only show single organizations. The queues of dispatchers are not counted,
-  // since their messages are in PostgreSQL too.
+  // The inbox queues are one figure: single buckets only show single organizations. What waits for dispatchers is in PostgreSQL too.
   const ofQueues = figures({ registry, log }, async () => ({
     inbox: await depthsOf(names.eventQueues),
     rejected: await depthsOf([names.rejectedQueue]),
@@ -141,27 +141,24 @@ type ExportFigure<Reading> = (
   label?: "state" | "waits_for" | "kind" | "queue",
 ) => void;
 
-/** The figures of one reading. Scrapes that come shortly after each other share a reading; if it failed, no figure is exported. */
+/** The figures of one reading. */
 function figures<Reading>(
   { registry, log }: { registry: Registry; log: Pick<Log, "warn"> },
   read: () => Promise<Reading>,
 ): ExportFigure<Reading> {
-  let reading: Promise<Reading | undefined> | undefined;
-  let readAt = 0;
-  function latest(): Promise<Reading | undefined> {
-    const now = performance.now();
-    if (reading === undefined || now - readAt > READING_LIFE_MS) {
-      readAt = now;
-      const before = reading;
-      reading = read().catch(async (error) => {
-        // Alerts on these figures are silent meanwhile, so the log says it once, besides readiness: a right may be missing.
-        if (!before || (await before)) log.warn("how far behind Herald is can't be read", { error });
-        return undefined;
-      });
+  let isSaid = false;
+  const latest = atMostEach(READING_LIFE_MS, async () => {
+    try {
+      const reading = await read();
+      isSaid = false;
+      return reading;
+    } catch (error) {
+      // Alerts on these figures are silent meanwhile, so the log says it once, besides readiness: a right may be missing.
+      if (!isSaid) log.warn("how far behind Herald is can't be read", { error });
+      isSaid = true;
+      return undefined;
     }
-    return reading;
-  }
-
+  });
   return (name, help, figureOf, label) => {
     new Gauge<string>({
       name,

@@ -11,16 +11,15 @@ const DAYS_AHEAD = 8;
 /** The history has about this many partitions. A statement locks all of them, also those that it does not need. */
 const KEPT_PARTITIONS = 45;
 
-/** For how long events are delivered, and for how long they are kept, in milliseconds. */
+/** For how long events are delivered, and undelivered ones are known, and for how long everything is kept, in milliseconds. */
 export interface Keeping {
   windowMs: number;
   keepMs: number;
 }
 
 /**
- * The missing partitions: from a day before the window to {@link DAYS_AHEAD}. Each has as many days as it takes to have never more than some fifty,
- * however long `keepMs` is. Each begins where an existing one ends, and ends where the next one begins, since those may have been made with another
- * `keepMs`.
+ * The missing partitions: from a day before the window to {@link DAYS_AHEAD}. Each has as many days as it takes to have never more than some fifty.
+ * Each begins where an existing one ends, and ends where the next one begins, since those may have been made with another `keepMs`.
  */
 export function missingPartitions(
   there: readonly Partition[],

@@ -30,11 +30,7 @@ export function rejectionOf(content: Uint8Array, cause: UndeliveredCause, reason
   };
 }
 
-/**
- * Groups and counts rejections by organization, type and reason, in the order in which they came.
- *
- * @param maxNamed groups that may have a name; all further ones are one group without a name
- */
+/** Groups and counts rejections by organization, type and reason; beyond `maxNamed` groups, all further ones are one group without a name. */
 export function groupRejections(rejections: readonly Rejection[], maxNamed: number): RejectedGroup[] {
   const groups = new Map<string, RejectedGroup>();
   for (const rejection of rejections) {

@@ -1,26 +1,13 @@
 import { isDataError } from "@herald/common/database/errors";
-import type { Queries } from "@herald/common/database/queries";
 import { batcher } from "@herald/common/runtime/batcher";
-import type { Clock } from "@herald/common/runtime/clock";
-import type { Log } from "@herald/common/telemetry/log";
-import type { PublisherMetrics } from "./metrics.ts";
 import { groupRejections, hourly, keyOf, type RejectedGroup, type Rejection } from "./rejections.ts";
 import { insertRejections, insertUndelivered } from "./sql/insert-undelivered.ts";
-
-interface Parts {
-  queries: Queries;
-  clock: Clock;
-  metrics: Pick<PublisherMetrics, "unkept">;
-  log: Log;
-}
+import type { TaskParts } from "./task.ts";
 
 /** Events of one organization, type and reason that come within this time share a notice. A bad event is acknowledged after that. */
 const BATCHES = { maxItems: 500, maxRunning: 1, gather: { items: 500, forMs: 200 } };
 
-/**
- * Named notices of rejections that one publisher makes in a second. A message that breaks the contract may name any organization, so a flood of bad
- * events could otherwise be a flood of notices.
- */
+/** Named notices of rejections that one publisher makes in a second: a message that breaks the contract may name any organization. */
 const MAX_NAMED = 20;
 
 /**
@@ -32,7 +19,12 @@ const MAX_NAMED = 20;
  *
  * @returns a function that rejects if PostgreSQL can't be used now
  */
-export function createReportUndelivered({ queries, clock, metrics, log }: Parts): (event: Rejection) => Promise<void> {
+export function createReportUndelivered({
+  queries,
+  clock,
+  metrics,
+  log,
+}: TaskParts): (event: Rejection) => Promise<void> {
   const hour = hourly();
   let second = 0;
   /** The notices that were made in this second. */

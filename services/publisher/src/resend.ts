@@ -1,11 +1,5 @@
-import type { ForOwners } from "./hand-over.ts";
 import { makeResendPage, takeResend } from "./sql/resend-page.ts";
-import { byTurns, type TaskParts, type TurnOptions } from "./task.ts";
-
-interface Parts extends TaskParts {
-  /** Notifies the owner of an endpoint of new deliveries. */
-  handOver: (made: ForOwners) => void;
-}
+import { byTurns, type MakingParts, type TurnOptions } from "./task.ts";
 
 /** Deliveries of the history that one statement reads. */
 const PAGE_SIZE = 500;
@@ -17,7 +11,7 @@ export const MAX_WAITING = 50;
 const REST_MS = 500;
 
 /** Creates the task that sends again what receivers never got, as admins asked: a page of each resend that is due, in turns. */
-export function createResend(parts: Parts, { leaseMs }: Pick<TurnOptions, "leaseMs">) {
+export function createResend(parts: MakingParts, { leaseMs }: Pick<TurnOptions, "leaseMs">) {
   const { queries, metrics, log, handOver } = parts;
   return byTurns(
     parts,

@@ -1,15 +1,11 @@
 import { shrinkingPages } from "@herald/common/database/shrinking";
-import { retryLocked, startOf } from "./partitions.ts";
+import { type Keeping, retryLocked, startOf } from "./partitions.ts";
 import { eraseEndpointPage, takeErasure } from "./sql/erase-endpoint.ts";
 import { type DueCursor, type ExpiredPage, eraseRows, expireDue } from "./sql/erase-old.ts";
 import { dropPartitions, readPartitions } from "./sql/partitions.ts";
 import { byTurns, resting, stepFailed, type TaskParts, type TurnOptions } from "./task.ts";
 
-export interface RetentionOptions {
-  /** How long everything is kept, in milliseconds. */
-  keepMs: number;
-  /** How long events may be delivered, and how long rows of undelivered events are kept, in milliseconds. */
-  windowMs: number;
+export interface RetentionOptions extends Keeping {
   /** Rows that one statement reads or erases. */
   pageSize: number;
 }
@@ -17,17 +13,13 @@ export interface RetentionOptions {
 /** Rates are shown for 30 days, the current hour included. */
 const MAX_RATES_MS = 31 * 24 * 60 * 60_000;
 
-/**
- * Erased rows or partitions by kind. Changes are those of endpoints' settings; resends are those that admins asked for; rates are endpoints' hours.
- */
 export type Erased = Record<"partition" | "change" | "resend" | "undelivered" | "rate", number>;
 
 /**
- * Ends and erases what is too old. Unfinished deliveries expire, and their endpoints' admins are notified. Partitions are dropped when the last of
- * their days is too old; until then expired deliveries can be looked at. Several processes may do this at once.
+ * Ends and erases what is too old. Unfinished deliveries expire, with a notice. Partitions are dropped when the last of their days is too old; until
+ * then expired deliveries can be looked at. Several processes may do this at once.
  *
- * A step that fails is logged and counted, and the next pass tries it again. It delays no other step, but no partition is dropped before its
- * unfinished deliveries have expired.
+ * A step that fails is logged and counted, and delays no other one, but no partition is dropped before its unfinished deliveries have expired.
  */
 export async function eraseOld(
   parts: TaskParts,

@@ -4,6 +4,7 @@ import type { Queries } from "@herald/common/database/queries";
 import { shrinkingPages } from "@herald/common/database/shrinking";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
+import type { ForOwners } from "./hand-over.ts";
 import type { PublisherMetrics, TASKS } from "./metrics.ts";
 import { giveBack, type PageBounds, type Work, type WorkPage } from "./sql/work.ts";
 
@@ -13,6 +14,11 @@ export interface TaskParts {
   clock: Clock;
   metrics: PublisherMetrics;
   log: Log;
+}
+
+/** Parts of a task that makes deliveries. */
+export interface MakingParts extends TaskParts {
+  handOver: (made: ForOwners) => void;
 }
 
 /** Counts and logs a failure of a step. The task continues without it, and tries it again later. */
@@ -59,9 +65,8 @@ const PAGES_PER_TURN = 10;
 
 /**
  * Creates a task that does work of endpoints in turns of some pages, as long as any is due. Several processes may do so at once: each work has a
- * lease, and continues where the last turn ended, in any process. If a turn fails, its work is taken again when the lease ends; the others go on.
- *
- * A run resolves with the number of deliveries; `signal` ends it after the statement under way.
+ * lease, and continues where the last turn ended, in any process. If a turn fails, its work is taken again when the lease ends; the others go on. A
+ * run resolves with the number of deliveries.
  */
 export function byTurns<Taken extends Work>(
   parts: TaskParts,

@@ -4,7 +4,7 @@ import { atMostEach } from "@herald/common/runtime/repeat";
 import { readCaFile } from "@herald/common/security/server-certificate";
 import type { Service } from "@herald/common/service/run-service";
 import { createLog } from "@herald/common/telemetry/log";
-import { Counter, createRegistry, Gauge, type Registry } from "@herald/common/telemetry/metrics";
+import { createRegistry, Gauge, metricsIn, type Registry } from "@herald/common/telemetry/metrics";
 import { startOperationsServer } from "@herald/common/telemetry/operations-server";
 import { createEmitter } from "@herald/emitter";
 import { COUNTED_AT_MOST, type OutboxLag, RowsSetAsideError, readOutboxLag, startRelay } from "@herald/emitter/outbox";
@@ -20,14 +20,14 @@ const READING_LIFE_MS = 1_000;
  * @param readLag reads the outbox
  */
 export function relayMetrics(registry: Registry, readLag: () => Promise<OutboxLag>) {
-  const registers = [registry];
+  const { counter } = metricsIn(registry);
   const latest = atMostEach(READING_LIFE_MS, () => readLag().catch(() => undefined));
 
   function figure(name: string, help: string, figureOf: (lag: OutboxLag) => number): void {
     new Gauge({
       name,
       help,
-      registers,
+      registers: [registry],
       async collect() {
         const lag = await latest();
         this.remove();
@@ -52,21 +52,15 @@ export function relayMetrics(registry: Registry, readLag: () => Promise<OutboxLa
     ({ refused }) => refused,
   );
   return {
-    sent: new Counter({
-      name: "herald_relay_sent_total",
-      help: "Events of the outbox that the relay has sent, and the broker confirmed.",
-      registers,
-    }),
-    refused: new Counter({
-      name: "herald_relay_refused_total",
-      help: "Rows of the outbox that the relay has set aside, since they can't be sent.",
-      registers,
-    }),
-    failures: new Counter({
-      name: "herald_relay_failures_total",
-      help: "Failures of the outbox's database or of the broker; the relay tries again each time.",
-      registers,
-    }),
+    sent: counter("herald_relay_sent_total", "Events of the outbox that the relay has sent, and the broker confirmed."),
+    refused: counter(
+      "herald_relay_refused_total",
+      "Rows of the outbox that the relay has set aside, since they can't be sent.",
+    ),
+    failures: counter(
+      "herald_relay_failures_total",
+      "Failures of the outbox's database or of the broker; the relay tries again each time.",
+    ),
   };
 }
 

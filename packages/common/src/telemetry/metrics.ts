@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { type Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
@@ -23,16 +23,29 @@ export function createRegistry(service: string, { ofProcess = true }: RegistryOp
   return registry;
 }
 
+type Labels<Label extends string> = Readonly<Record<Label, readonly string[]>>;
+
 /**
- * Makes every series of a counter exist from the start. A series that first appears with a 1 has no increase that a query
- * can see, so an alert on it would miss the first time.
+ * Creates metrics of a registry. `labels` has all values of each label, and every series exists from the start: a series that first appears with a 1
+ * has no increase that a query can see, so an alert on it would miss the first time.
  */
-export function startAtZero<Label extends string>(
-  counter: Counter<Label>,
-  label: Label,
-  values: readonly string[],
-): void {
-  for (const value of values) counter.inc({ [label]: value } as Record<Label, string>, 0);
+export function metricsIn(registry: Registry) {
+  const registers = [registry];
+  function startAtZero<Metric extends Pick<Gauge | Counter, "inc">>(metric: Metric, labels: Labels<string>): Metric {
+    let series: Record<string, string>[] = [{}];
+    for (const [label, values] of Object.entries(labels)) {
+      series = series.flatMap((of) => values.map((value) => ({ ...of, [label]: value })));
+    }
+    for (const of of series) metric.inc(of, 0);
+    return metric;
+  }
+  return {
+    counter: <Label extends string = never>(name: string, help: string, labels = {} as Labels<Label>) =>
+      startAtZero(new Counter({ name, help, labelNames: Object.keys(labels) as Label[], registers }), labels),
+    gauge: <Label extends string = never>(name: string, help: string, labels = {} as Labels<Label>) =>
+      startAtZero(new Gauge({ name, help, labelNames: Object.keys(labels) as Label[], registers }), labels),
+    histogram: (name: string, help: string, buckets: number[]) => new Histogram({ name, help, buckets, registers }),
+  };
 }
 
 /** Herald's version, as in package.json. */

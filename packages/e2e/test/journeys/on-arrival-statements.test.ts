@@ -3,6 +3,7 @@ import { deliveryId, eventKey } from "@herald/common/database/ids";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { eventually } from "@herald/dev/harness/eventually";
 import { answered, insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { lockWaiters, useDatabase } from "@herald/dev/harness/use-database";
 import { createMetrics } from "@herald/dispatcher/metrics";
 import { createSettleQueue } from "@herald/dispatcher/settle/settle-queue";
@@ -55,7 +56,7 @@ async function record(settlements: readonly ArrivedSettlement[]): Promise<void> 
   const { signal } = new AbortController();
   const { settle } = createSettleQueue({
     queries: db.database.queries,
-    clock: { now: () => NOW },
+    clock: steeredClock(NOW),
     metrics,
     health,
     rates: { add() {} },

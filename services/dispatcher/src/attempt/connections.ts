@@ -13,9 +13,8 @@ const BEFORE_RECEIVER_MS = 1_000;
 /** For all endpoints together. Each connection holds some 60 KB; above this number the longest idle one is closed. */
 const MAX_IDLE = 500;
 /**
- * The most TLS sessions that are kept, one for each host and port; beyond it, the oldest is dropped. If there are more hosts than idle connections,
- * most attempts open a connection. To resume a session takes a third of the CPU time of a full handshake. The number must exceed the number of
- * hosts: if hosts take turns, each session would else be dropped before its host comes again. Each session holds 1 to 2 KB.
+ * TLS sessions that are kept, one for each host and port; each holds 1 to 2 KB. To resume one takes a third of the CPU time of a full handshake. The
+ * number must exceed the number of hosts: if hosts take turns, each session would else be dropped before its host comes again.
  */
 const MAX_SESSIONS = 20_000;
 /**
@@ -25,10 +24,8 @@ const MAX_SESSIONS = 20_000;
 const NEXT_ADDRESS_AFTER_MS = 2_500;
 
 /**
- * @param extraCa PEM certificates that are trusted besides the system's roots
- * @param maxIdle idle connections that are kept, for all endpoints together
- * @param proxy makes every connection, if there is one; `deadlineMs` is the time of an attempt
- * @throws Error if `extraCa` holds no certificate
+ * @param extraCa PEM certificates that are trusted besides the system's roots; throws an error if it holds none
+ * @param deadlineMs the time of an attempt
  */
 export function createConnections(
   guard: AddressGuard,
@@ -170,8 +167,7 @@ function nameOf({ host, port }: { host?: unknown; port?: unknown }): string {
 }
 
 /**
- * An agent's own limit on sockets counts idle ones of other hosts too, and makes requests wait for those. So this one limits only idle connections,
- * and closes the one that was used longest ago.
+ * An agent's own limit counts idle sockets of other hosts too, and makes requests wait for those. This one closes the socket that is idle longest.
  */
 function limitIdle(agent: Agent, maxIdle: number): void {
   /** In the order in which they became idle. */

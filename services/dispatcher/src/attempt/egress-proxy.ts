@@ -70,13 +70,11 @@ export function createEgressProxy(text: string) {
 
   return {
     /**
-     * Opens a tunnel to a receiver. Its name is resolved and checked here, and the proxy gets the address: so the proxy can't resolve the name to
-     * something else.
+     * Opens a tunnel to a receiver. Its name is resolved and checked here, and the proxy gets the address: so the proxy can't resolve it to another.
      *
-     * @param withinMs the time of the attempt, in milliseconds. The proxy has two thirds of the time that is left after the look-up, for all addresses
-     *   together: so a silent proxy differs from a silent receiver
-     * @throws Error with a code of `failureOf`: of the guard and of look-ups; ECONNREFUSED or ETIMEDOUT if the proxy does not reach the receiver; else
-     *   {@link PROXY_FAILED}
+     * @param withinMs the time of the attempt. The proxy has two thirds of what is left after the look-up, for all addresses together: so a silent
+     *   proxy differs from a silent receiver
+     * @throws Error with a code of `failureOf`; ECONNREFUSED or ETIMEDOUT if the proxy does not reach the receiver
      */
     async open({ host, port }: Pick<Target, "host" | "port">, guard: AddressGuard, withinMs: number): Promise<Socket> {
       const endMs = performance.now() + withinMs;

@@ -51,17 +51,12 @@ const MAX_BODY_BYTES = 64 * 1024;
 const MAX_BODY_MS = 1_000;
 /** Gateways with single sign-on and long policies send more than Node's default of 16 KiB. */
 const MAX_HEADER_BYTES = 64 * 1024;
-/**
- * The most interim responses (status 1xx, for example 102 Processing) that a receiver may send before its final response. Their bytes are kept in
- * memory until the final response, so their number needs a limit.
- */
+/** Interim responses (status 1xx) before the final one: all of them are kept in memory until then. */
 const MAX_INTERIM = 32;
 
 /**
- * got, set up once: options that are set here cost nothing per request.
- *
- * Every request brings a `request` function of its own, which resolves with the response and needs none of the options that got would pass to it.
- * Collecting those took 75 of the 200 us of a whole attempt, more than any other part of it, so it is left out.
+ * got, set up once: options that are set here cost nothing per request. Each request brings a `request` function, which needs none of the options
+ * that got would collect for it: that took 75 of the 200 us of a whole attempt.
  */
 const client = got.extend({
   method: "POST",

@@ -1,5 +1,7 @@
+import { Counts } from "@herald/common/runtime/counts";
+import type { Basics } from "../basics.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { DispatcherMetrics, Source } from "../metrics.ts";
+import type { Source } from "../metrics.ts";
 import { type Permit, SLOW_MS } from "../producer/permits.ts";
 import type { Producer } from "../producer/producer.ts";
 import type { Shards } from "../shards/shards.ts";
@@ -7,17 +9,16 @@ import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { Attempt, MakeAttempt } from "./make-attempt.ts";
 import { follow, type Outcome } from "./outcome.ts";
 
-interface Parts {
+interface Parts extends Pick<Basics, "metrics"> {
   makeAttempt: MakeAttempt;
   configurationOf: (endpoint: Endpoint) => ReturnType<Attempt["configuration"]>;
-  metrics: Pick<DispatcherMetrics, "begin">;
   producer: Pick<Producer, "offer" | "schedule" | "settled" | "took">;
   shards: Pick<Shards, "becameIdle">;
 }
 
 /** The attempts in flight, each from its beginning until it is settled. */
 export function createInFlight({ makeAttempt, configurationOf, metrics, producer, shards }: Parts) {
-  const ofShard = new Map<number, number>();
+  const ofShard = new Counts<number>();
   const attempts = new Set<Promise<void>>();
 
   return {
@@ -26,11 +27,11 @@ export function createInFlight({ makeAttempt, configurationOf, metrics, producer
       const { gate, shard } = endpoint;
       const manual = source === "manual";
       const offer = () => producer.offer(endpoint);
-      const counted = metrics.begin(source);
+      metrics.inFlight.inc({ source });
       let isOver = false;
       let isSlow = false;
       gate.begin({ manual });
-      ofShard.set(shard, (ofShard.get(shard) ?? 0) + 1);
+      ofShard.add(shard);
       const slow = setTimeout(() => {
         isSlow = true;
         gate.slow();
@@ -54,22 +55,17 @@ export function createInFlight({ makeAttempt, configurationOf, metrics, producer
       const made = makeAttempt({ endpoint, delivery, manual, keptWaiting, configuration, over });
       const settled = made.then((outcome) => {
         over();
-        counted();
+        metrics.inFlight.dec({ source });
         attempts.delete(settled);
         producer.settled(endpoint, delivery, permit);
         follow(outcome, endpoint, delivery, offer);
-        const left = (ofShard.get(shard) ?? 1) - 1;
-        if (left > 0) ofShard.set(shard, left);
-        else {
-          ofShard.delete(shard);
-          shards.becameIdle(shard);
-        }
+        if (ofShard.add(shard, -1) === 0) shards.becameIdle(shard);
       });
       attempts.add(settled);
       return made;
     },
     /** Attempts of the shard that are not settled. */
-    ofShard: (shard: number) => ofShard.get(shard) ?? 0,
+    ofShard: (shard: number) => ofShard.of(shard),
     /** Resolves when nothing is in flight. */
     async idle(): Promise<void> {
       while (attempts.size > 0) await Promise.all(attempts);

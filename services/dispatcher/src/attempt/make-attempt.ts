@@ -1,17 +1,15 @@
 import { ARRIVAL } from "@herald/common/broker/arrival";
-import type { Clock } from "@herald/common/runtime/clock";
 import { headerContext } from "@herald/common/security/own-headers";
-import type { Log } from "@herald/common/telemetry/log";
 import type { Tracing } from "@herald/common/telemetry/tracing";
+import type { Basics } from "../basics.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { DispatcherMetrics } from "../metrics.ts";
 import type { Outage } from "../outage/outage.ts";
 import { endOf } from "../settle/failure-run.ts";
 import { isEndpointsFailure } from "../settle/health.ts";
 import type { RetrySchedule } from "../settle/retry-schedule.ts";
 import type { SettleQueue } from "../settle/settle-queue.ts";
 import type { Shards } from "../shards/shards.ts";
-import type { Body, Delivery } from "../sql/describe-deliveries.ts";
+import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { Configuration } from "../sql/read-configuration.ts";
 import type { Settlement } from "../sql/settle.ts";
 import type { FailureLog } from "./failure-log.ts";
@@ -29,10 +27,7 @@ export interface Attempt {
   manual: boolean;
   /** Whether it waited for its own receiver, or for its admin: its delay says nothing about Herald. */
   keptWaiting: boolean;
-  /**
-   * Returns the endpoint's current configuration (SPEC 2.3); undefined if it is disabled or deleted. No attempt is made with a configuration that was
-   * read more than half a second ago: a delivery may have waited meanwhile, or PostgreSQL's answer took long.
-   */
+  /** Returns the configuration that the endpoint had at most half a second ago (SPEC 2.3); undefined if it is disabled or deleted. */
   configuration(): Promise<Configuration | undefined> | Configuration;
   /** The receiver is free for the next attempt. Must be called before the result is settled. */
   over(durationMs?: number): void;
@@ -49,8 +44,8 @@ type Opened = Pick<AttemptRequest, "secret" | "ownHeaders">;
 /** Makes an attempt, and settles it. Never rejects. */
 export type MakeAttempt = (attempt: Attempt) => Promise<Outcome>;
 
-interface Parts {
-  /** The body of a delivery whose body is large; undefined if it is gone, or not there yet. */
+interface Parts extends Pick<Basics, "clock" | "metrics" | "log"> {
+  /** The body of a delivery whose body is large; undefined if it is gone, or the delivery has ended. */
   readBody: (delivery: Delivery) => Promise<Buffer | undefined>;
   shards: Pick<Shards, "epochOf">;
   secrets: Pick<OpenedSecrets, "open">;
@@ -59,11 +54,8 @@ interface Parts {
   outage: Pick<Outage, "isOn" | "judge">;
   schedule: RetrySchedule;
   settlements: Pick<SettleQueue, "settle">;
-  clock: Clock;
   failures: Pick<FailureLog, "count">;
-  metrics: Pick<DispatcherMetrics, "attempts" | "attemptDuration" | "firstAttemptDelay">;
   tracing?: Tracing | undefined;
-  log: Log;
 }
 
 /** After this many interrupted attempts nothing is sent any more: the delivery itself may be what crashes its dispatchers. */
@@ -88,7 +80,10 @@ export function createMakeAttempt(parts: Parts): MakeAttempt {
     const wasHealthKnown = breaker.isKnown();
     const body = delivery.body ?? (await readBody(delivery));
     if (body === undefined) {
-      log.info("a delivery has no body: it was erased, or its event is not stored yet", { deliveryId, endpointId });
+      log.info("a delivery has no body: it has ended, was erased, or its event is not stored yet", {
+        deliveryId,
+        endpointId,
+      });
       // A retry after a short delay may come before its event is stored.
       return { kind: "left", forMs: ARRIVAL.unstoredMs };
     }
@@ -148,7 +143,7 @@ export function createMakeAttempt(parts: Parts): MakeAttempt {
     }
   }
 
-  async function send(delivery: Delivery, body: Body, url: string, opened: Opened): Promise<Sent> {
+  async function send(delivery: Delivery, body: string | Buffer, url: string, opened: Opened): Promise<Sent> {
     const { deliveryId, eventType, traceparent } = delivery;
     const span = tracing && startAttemptSpan(tracing, delivery, url);
     const continued = span?.traceparent ?? traceparent ?? undefined;

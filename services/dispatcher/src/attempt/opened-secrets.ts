@@ -4,11 +4,10 @@ import type { SecretBox } from "@herald/common/security/secret-box";
 export type OpenedSecrets = ReturnType<typeof keepOpened>;
 
 /**
- * Keeps the secrets that were opened last, since opening one takes a key agreement, and most attempts go to an endpoint that has just had one. A kept
- * secret belongs to a sealed text in its context, so a replaced secret, or one that was moved to another row, is opened again. A secret that does not
- * open is not kept: the next attempt tries again.
+ * Keeps the secrets that were opened last, since opening one takes a key agreement. A kept secret belongs to a sealed text in its context, so one
+ * that was replaced, or moved to another row, is opened again.
  *
- * @param maxSecrets secrets that are kept; the one that was used longest ago is dropped
+ * @param maxSecrets beyond this number, the one that was used longest ago is dropped
  */
 export function keepOpened(box: Pick<SecretBox, "open">, maxSecrets: number) {
   const opened = new Map<string, string>();

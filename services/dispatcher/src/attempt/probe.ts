@@ -25,10 +25,7 @@ export interface ProbeOptions {
 const CONNECT_MS = 3_000;
 /** Name servers answer from their caches at once. */
 const LOOKUP_MS = 1_000;
-/**
- * A look-up of a probe is not repeated. An answer to a second question would say nothing about the time of the first one: an outage that ends between
- * the two would be blamed on the receivers.
- */
+/** An answer to a second question would say nothing about the time of the first: an outage that ends between them would be blamed on receivers. */
 const TRIES = 1;
 
 export function createProbe({ addresses, servers, proxy }: ProbeOptions) {
@@ -72,10 +69,7 @@ export function createProbe({ addresses, servers, proxy }: ProbeOptions) {
   }
 
   return {
-    /**
-     * Tries one part of the way to a receiver: asks the name servers for its name, or opens a connection and closes it. Nothing is sent to the
-     * receiver. Never rejects.
-     */
+    /** Tries one part of the way to a receiver: asks for its name, or opens a connection and closes it. Sends it nothing. Never rejects. */
     reach(layer: Layer, target: Pick<Target, "host" | "port">): Promise<ProbeResult> {
       if (layer === "names") return askFor(target.host);
       return proxy ? tunnelTo(target, proxy) : connectTo(target);

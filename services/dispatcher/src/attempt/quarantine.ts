@@ -1,14 +1,6 @@
-import type { Queries } from "@herald/common/database/queries";
 import { batcher } from "@herald/common/runtime/batcher";
-import type { Clock } from "@herald/common/runtime/clock";
-import type { Log } from "@herald/common/telemetry/log";
+import type { Basics } from "../basics.ts";
 import { writeQuarantine } from "../sql/endpoint-health.ts";
-
-interface Parts {
-  queries: Queries;
-  clock: Clock;
-  log: Log;
-}
 
 export type Quarantine = ReturnType<typeof createQuarantine>;
 
@@ -18,7 +10,7 @@ const MAX_BATCH = 500;
  * Writes down which endpoints Herald can't serve for a reason of its own: their signing secret does not open, since a key is missing. Their rows show it
  * to admins and operators, until a dispatcher opens the secret.
  */
-export function createQuarantine({ queries, clock, log }: Parts) {
+export function createQuarantine({ queries, clock, log }: Basics) {
   const write = (since: () => Date | null) => {
     const batched = batcher<string, void>(
       async (endpointIds) => {

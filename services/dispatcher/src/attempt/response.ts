@@ -33,14 +33,13 @@ export function isByTheBook(bytes: Buffer): boolean {
 export const EXCERPT_BYTES = 1024;
 
 /**
- * Control characters other than tab and line breaks, NUL included (PostgreSQL stores none), and bidirectional control characters, with which a page
- * would show another text than the stored one.
+ * Control characters other than tab and line breaks (PostgreSQL stores no NUL), and bidirectional ones, with which a page would show another text.
  */
 const HARMFUL = /(?![\t\n\r])\p{Cc}|\p{Bidi_Control}/gu;
 
 /**
- * The start of a response's body as text that can be stored and shown: valid UTF-8, without a character that is cut at the end, and with U+FFFD for
- * anything broken or harmful. Receivers that are out for a fault repeat what they got, so the words of own headers are hidden.
+ * The start of a response's body as text that can be stored and shown, with U+FFFD for anything broken or harmful. Receivers that are out for a fault
+ * repeat what they got, so the words of own headers are hidden.
  *
  * @param ownHeaders that were sent, a flat list of names and values
  * @returns null if there was no body
@@ -71,11 +70,8 @@ const DATE =
   /^([A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT|[A-Z][a-z]+day, \d\d-[A-Z][a-z]{2}-\d\d [\d:]{8} GMT|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})$/;
 
 /**
- * How long a receiver asks to be left alone, in milliseconds, at most a quarter of an hour.
- *
- * @param header the value of `Retry-After`: seconds, or an HTTP date
- * @param now when it came
- * @returns null if it asks for nothing, or for nothing that can be read
+ * How long a receiver asks to be left alone by its `Retry-After`, in milliseconds, at most a quarter of an hour; null if it does not, or can't be
+ * understood.
  */
 export function retryAfterMs(header: string | undefined, now: Date): number | null {
   const ms = header === undefined ? Number.NaN : waitOf(header, now);

@@ -10,7 +10,6 @@ import { type AttemptError, BAD_REQUEST, BAD_URL, failureOf, type OwnFault, ownF
 import { responseExcerpt, retryAfterMs } from "./response.ts";
 import { createTargets } from "./target.ts";
 
-/** The content and target of one attempt. */
 export interface AttemptRequest {
   deliveryId: string;
   eventType: string;
@@ -26,7 +25,6 @@ export interface AttemptRequest {
   traceparent?: string | undefined;
 }
 
-/** The result of one attempt. */
 export interface AttemptResult {
   startedAt: Date;
   /** Until the response's headers were there, or until no response was possible; by the same clock. */

@@ -13,6 +13,7 @@ export type Breaker = ReturnType<typeof createBreaker>;
 export interface BreakerOptions {
   /** The pause after the first failure that counts, after the second, ...; the last one is that of all others. */
   pausesMs: readonly number[];
+  /** The endpoint is disabled then, with a notice (SPEC 3.1). */
   disableAfter: number;
 }
 

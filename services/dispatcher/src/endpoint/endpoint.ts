@@ -56,10 +56,7 @@ export class Endpoint {
     return this.gate.wasFullSince(createdAt) || this.configuration.wasChangedSince(createdAt);
   }
 
-  /**
-   * Calls `wake` at the earliest time at which something changes by itself: a retry is due, or a pause or a rest is over. If there is no such time, an
-   * attempt that ends or a message brings the endpoint back.
-   */
+  /** Calls `wake` when something changes by itself: a retry is due, or a pause or rest is over. Else an end or a message brings the endpoint back. */
   wakeLater(reserved: number, wake: () => void): void {
     clearTimeout(this.#timer);
     const waits = [this.line.untilDueMs, this.line.isEmpty ? undefined : this.gate.noteWait(reserved)];

@@ -63,10 +63,7 @@ export class Gate {
     return Math.max(0, this.limit - this.#inFlight - reserved);
   }
 
-  /**
-   * Notes that a delivery waits (see {@link wasFullSince}). Returns for how long at least, in milliseconds; undefined if it waits for the end of an
-   * attempt.
-   */
+  /** Notes that a delivery waits. Returns for how many milliseconds at least; undefined if it waits for the end of an attempt. */
   noteWait(reserved: number): number | undefined {
     // An endpoint whose health is unknown is never full.
     const isFull = this.#rateMs > 0 || (this.breaker.isKnown() && this.limit <= this.#inFlight + reserved);

@@ -44,10 +44,9 @@ export class KnownConfiguration {
   }
 
   /**
-   * A publisher's statement has read this revision at this time.
+   * A publisher's statement has read this revision at this time. Returns whether it is the known one.
    *
-   * @param stored whether the statement has stored what it found. Else it was an earlier one, which may be older than what is known here
-   * @returns whether it is the known revision
+   * @param stored false for an earlier statement than the one that stores the event: it may be older than what is known here
    */
   wasSeen(revision: string, atMs: number, stored: boolean): boolean {
     const isSame = String(this.#known?.revision) === revision;

@@ -10,16 +10,15 @@ const MAX_READY = 500;
 export interface Times {
   /** The time, by PostgreSQL's clock. */
   nowMs: () => number;
-  /** Whether a row may be attempted now: also if it is later than any retry can be, since PostgreSQL's clock was set back. */
-  isDue: (row: Pick<DueRow, "dueAt">) => boolean;
+  /** Whether a row may be attempted at a time: also if it is later than any retry can be, since PostgreSQL's clock was set back. */
+  isDue: (row: Pick<DueRow, "dueAt">, nowMs: number) => boolean;
 }
 
 /** The rows of an endpoint's backlog that its line wants. */
 export interface Reading extends Pick<Demand, "count" | "after"> {
-  /**
-   * The previous owner crashed: before the rows are read, the oldest due ones count one interruption more, since they may have been in flight. The
-   * reader sets this to false when that is done.
-   */
+  /** When it began. A row that becomes due meanwhile is read at its own time. */
+  atMs: number;
+  /** The previous owner crashed: the oldest due rows count one interruption more before they are read. The reader sets this to false then. */
   countInterruptions: boolean;
   /** Whether the delivery is due, and not in memory. */
   isWanted: (row: DueRow) => boolean;
@@ -58,7 +57,6 @@ export class Line {
     this.#times = times;
   }
 
-  /** Whether a delivery is in memory. */
   get hasReady(): boolean {
     return this.#ready.length > 0;
   }
@@ -95,16 +93,14 @@ export class Line {
     }
   }
 
-  /** Removes the first delivery: its attempt begins, or it is left to PostgreSQL. */
   removeFirst(): void {
     const delivery = this.#ready.shift();
     if (delivery) this.#memory.release(delivery);
   }
 
   /**
-   * Takes in a delivery that a message brought.
-   *
-   * @returns `left` if it stays in PostgreSQL, since memory is full; undefined if it is known, or is read in its turn behind a backlog
+   * Takes in a delivery that a message brought. Returns `left` if it stays in PostgreSQL, since memory is full; undefined if it is known, or is read
+   * in its turn behind a backlog.
    */
   handOver(delivery: Delivery): "kept" | "left" | undefined {
     if (delivery.arrived === undefined) this.#memory.stored(delivery);
@@ -161,7 +157,7 @@ export class Line {
   found(row: Pick<DueRow, "dueAt">, { crashed }: { crashed: boolean }): void {
     this.#countInterruptions ||= crashed;
     // The due row may be in flight already; look for others behind it instead of waiting for it.
-    if (this.#times.isDue(row)) this.wantMore();
+    if (this.#times.isDue(row, this.#times.nowMs())) this.wantMore();
     else this.#expect(row.dueAt);
     this.lookForRetries();
     // A slow statement may have stored rows behind the cursor.
@@ -174,29 +170,27 @@ export class Line {
     this.wantMore();
   }
 
-  /**
-   * Begins to read rows.
-   *
-   * @param inFlight attempts of the endpoint: if it reads from the beginning, the first rows may be theirs, so it reads as many more
-   */
+  /** Begins to read rows: `inFlight` more from the beginning on, where the rows of attempts in flight may be. */
   beginReading(count: number, inFlight: number): Reading {
     this.#isReading = true;
     this.#again = false;
+    const atMs = this.#times.nowMs();
     return {
+      atMs,
       count: count + (this.#cursor === BEGINNING ? inFlight : 0),
       after: this.#cursor,
       countInterruptions: this.#countInterruptions,
-      isWanted: (row) => this.#times.isDue(row) && !this.#memory.has(row),
+      isWanted: (row) => this.#times.isDue(row, atMs) && !this.#memory.has(row),
     };
   }
 
   /** Takes in the rows; undefined if they could not be read: then a sweep comes back to the endpoint. */
-  endReading({ count, countInterruptions }: Reading, page: BacklogPage | undefined): void {
+  endReading({ count, atMs, countInterruptions }: Reading, page: BacklogPage | undefined): void {
     const { rows, deliveries } = page ?? { rows: [], deliveries: [] };
     this.#isReading = false;
     this.#countInterruptions &&= countInterruptions;
-    const due = rows.filter(this.#times.isDue);
-    const future = rows.find((row) => !this.#times.isDue(row));
+    const due = rows.filter((row) => this.#times.isDue(row, atMs));
+    const future = rows.find((row) => !this.#times.isDue(row, atMs));
     const isAll = due.length < count;
     this.#hasMore = !isAll || this.#again;
     this.#cursor = (isAll ? undefined : due.at(-1)) ?? BEGINNING;

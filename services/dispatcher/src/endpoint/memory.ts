@@ -7,10 +7,9 @@ type Attempt = Pick<Delivery, "deliveryId" | "attempts">;
 export type Memory = ReturnType<typeof createMemory>;
 
 /**
- * The deliveries that this process has in memory or in flight, and the attempts that it has ended lately. The same attempt may come twice: handed over
- * by a publisher and read from PostgreSQL, by a statement that began before the attempt was settled, or by a late message. It is made once.
- *
- * Small bodies are in memory with deliveries that wait, and bounded together.
+ * The deliveries that this process has in memory or in flight, and the attempts that it has ended lately: the same attempt may be handed over, read
+ * by a statement that began before it was settled, and come with a late message. It is made once. Small bodies are in memory with deliveries that
+ * wait, and bounded together.
  *
  * @param nowMs a time that never goes back, in milliseconds
  */

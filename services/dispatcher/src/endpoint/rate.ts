@@ -2,11 +2,7 @@ import type { Clock } from "@herald/common/runtime/clock";
 
 export type Rate = ReturnType<typeof createRate>;
 
-/**
- * Limits the attempts a second to one endpoint, with a bucket of tokens: an attempt takes one, and time brings new ones.
- *
- * @param perSecond the bucket holds the tokens of a second, and at least one
- */
+/** Limits the attempts a second to one endpoint: an attempt takes a token, and time brings new ones, up to those of a second, and at least one. */
 export function createRate(clock: Pick<Clock, "monotonicMs">, perSecond: number) {
   const full = Math.max(1, perSecond);
   let tokens = full;

@@ -1,24 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Clock } from "@herald/common/runtime/clock";
 import { atMostEach } from "@herald/common/runtime/repeat";
-import type { Log } from "@herald/common/telemetry/log";
 import type { FailureKind } from "@herald/contracts";
 import { LAYERS, type Layer, type Probe, type ProbeResult } from "../attempt/probe.ts";
 import type { AttemptResult } from "../attempt/sender.ts";
-import type { DispatcherMetrics } from "../metrics.ts";
+import type { Basics } from "../basics.ts";
 import type { KnownReceiver } from "../sql/read-configuration.ts";
 import { createReceivers, type OtherReceivers } from "./receivers.ts";
 import { createOutageSense, type Receiver } from "./sense.ts";
 import type { Standstill } from "./standstill.ts";
 import { createUndecided, type Fault } from "./undecided.ts";
 
-interface Parts {
-  clock: Clock;
+interface Parts extends Pick<Basics, "clock" | "metrics" | "log"> {
   probe: Probe;
   others: OtherReceivers;
   standstill: Pick<Standstill, "within">;
-  metrics: Pick<DispatcherMetrics, "outage" | "givenBack">;
-  log: Log;
   /** Pause between two rounds of probes. */
   probeEveryMs?: number;
 }
@@ -43,12 +38,11 @@ const IN_THE_WAY: Partial<Record<FailureKind, { layer: Layer; others: number }>>
 
 /**
  * Knows whether there is an outage of Herald's own: its name servers are dead, it has no route, its egress proxy is closed. An attempt without an
- * answer that overlaps an outage of Herald's own, or a standstill of this process, is no failure of its receiver.
+ * answer that overlaps one, or a standstill of this process, is no failure of its receiver. Names and connections are two layers: while the name
+ * servers are dead, receivers are still reached over open connections.
  *
- * Names and connections are two layers: while the name servers are dead, receivers are still reached over open connections.
- *
- * A doubtful result waits while receivers that were reached lately are probed in its layer. If a probe reaches a receiver, the earlier failures are
- * the fault of their receivers. If a probe fails, it counts as one more failure. So Herald notices its own outage also at night, when there are few
+ * A doubtful result waits while receivers that were reached lately are probed in its layer. If a probe reaches one, the earlier failures are the
+ * fault of their receivers. If it fails, it counts as one more failure. So Herald notices its own outage also at night, when there are few
  * deliveries, and five failed receivers of one provider are not taken for an outage of Herald.
  */
 export function createOutage(parts: Parts) {

@@ -23,10 +23,8 @@ const MAX_FAILING = 1_000;
 export type OutageSense = ReturnType<typeof createOutageSense>;
 
 /**
- * Decides from results of attempts and probes whether there is an outage. It has no I/O and no timers.
- *
- * There is an outage if attempts to many unrelated endpoints failed in the network's way, and no attempt that began since then reached a
- * receiver. Then the fault is Herald's, and not these receivers'.
+ * There is an outage if attempts to many unrelated endpoints failed in the network's way, and no attempt that began since then reached a receiver.
+ * It has no I/O and no timers.
  */
 export function createOutageSense() {
   /** By endpoint, the latest failure last. */

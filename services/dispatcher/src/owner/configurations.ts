@@ -1,10 +1,9 @@
-import type { Clock } from "@herald/common/runtime/clock";
+import type { Basics } from "../basics.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { HealthQueue } from "../settle/health-queue.ts";
 import type { Configuration, TimedConfiguration } from "../sql/read-configuration.ts";
 
-interface Parts {
-  clock: Pick<Clock, "now">;
+interface Parts extends Pick<Basics, "clock"> {
   /** The current configuration of an endpoint; undefined if it is disabled or deleted. Rejects only at the end of the process. */
   readConfiguration: (endpointId: string) => Promise<TimedConfiguration | undefined>;
   health: Pick<HealthQueue, "has">;

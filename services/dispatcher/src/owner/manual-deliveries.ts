@@ -1,7 +1,7 @@
-import type { Queries } from "@herald/common/database/queries";
 import { shardOf } from "@herald/common/database/shards";
-import type { Log } from "@herald/common/telemetry/log";
+import { Counts } from "@herald/common/runtime/counts";
 import type { ManualRequest } from "@herald/contracts";
+import type { Basics } from "../basics.ts";
 import type { Shards } from "../shards/shards.ts";
 import { describeDeliveries } from "../sql/describe-deliveries.ts";
 import { readDueRow } from "../sql/read-due.ts";
@@ -17,37 +17,27 @@ export function manualCaps(concurrency: number) {
   const ofEndpoint = Math.max(1, Math.floor(concurrency / 10));
   const ofOrganization = Math.max(1, Math.floor(concurrency / 5));
   // These hold only deliveries under way.
-  const endpoints = new Map<string, number>();
-  const organizations = new Map<string, number>();
-
-  function add(counts: Map<string, number>, id: string, by: number): void {
-    const count = (counts.get(id) ?? 0) + by;
-    if (count < 0) throw new Error("A manual delivery leaves that has not entered.");
-    if (count > 0) counts.set(id, count);
-    else counts.delete(id);
-  }
+  const endpoints = new Counts<string>();
+  const organizations = new Counts<string>();
 
   return {
     /** Counts one more, if both the endpoint and its organization are below their caps. */
     enter(endpointId: string, organizationId: string): boolean {
-      if ((endpoints.get(endpointId) ?? 0) >= ofEndpoint) return false;
-      if ((organizations.get(organizationId) ?? 0) >= ofOrganization) return false;
-      add(endpoints, endpointId, 1);
-      add(organizations, organizationId, 1);
+      if (endpoints.of(endpointId) >= ofEndpoint || organizations.of(organizationId) >= ofOrganization) return false;
+      endpoints.add(endpointId);
+      organizations.add(organizationId);
       return true;
     },
     leave(endpointId: string, organizationId: string): void {
-      add(endpoints, endpointId, -1);
-      add(organizations, organizationId, -1);
+      endpoints.add(endpointId, -1);
+      organizations.add(organizationId, -1);
     },
   };
 }
 
-interface Parts {
-  queries: Queries;
-  owner: Pick<Owner, "manual">;
-  shards: Pick<Shards, "epochOf">;
-  log: Log;
+interface Parts extends Basics {
+  owner: Owner;
+  shards: Shards;
 }
 
 /**

@@ -1,15 +1,14 @@
 import type { Broker, Consumer, IncomingMessage } from "@herald/common/broker/broker";
-import type { Log } from "@herald/common/telemetry/log";
 import type { EndpointChanged, HandOver, ManualReply, ManualRequest } from "@herald/contracts";
+import type { Basics } from "../basics.ts";
 import { isHandOver, isId, isTarget, isTime, type Target } from "./hand-over.ts";
 import type { Owner } from "./owner.ts";
 
-interface Parts {
+interface Parts extends Pick<Basics, "log"> {
   broker: Broker;
   owner: Pick<Owner, "handedOver" | "changed">;
   /** Resolves with whether the delivery was attempted; never rejects. */
   manual: (request: ManualRequest, traceparent: string | null) => Promise<boolean>;
-  log: Log;
 }
 
 /** Messages that the broker sends ahead. Each is acknowledged at once. */

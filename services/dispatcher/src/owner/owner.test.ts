@@ -23,6 +23,7 @@ const OPTIONS: OwnerOptions = {
   breaker: { pausesMs: [1_000, 5_000, 15_000, 60_000], disableAfter: 1_000 },
   bounds: { inFlight: 24, bodiesBytes: 64 * 1024 },
 };
+const SILENT = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
 const RETRY_MS = 2_000;
 const START = new Date("2026-03-01T12:00:00.000Z");
 
@@ -30,6 +31,9 @@ beforeEach(() => void jest.useFakeTimers({ now: 0 }));
 afterEach(() => void jest.useRealTimers());
 
 const endpointId = (index: number) => `0190a1b2-0000-7000-8000-0000000000${index.toString(16).padStart(2, "0")}`;
+/** The rows of these endpoints have large bodies. */
+const LARGE = [3, 4].map(endpointId);
+const LARGE_BYTES = 40 * 1024;
 const organizationOf = (id: string) => `organization ${Number.parseInt(id.slice(-2), 16) % 3}`;
 
 type Ending = "succeeded" | "failed" | "put back" | "left" | "not stored";
@@ -43,7 +47,9 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
   const waited: boolean[] = [];
   const inFlight = new Map<string, Attempt>();
   const ofEndpoint = new Map<string, number>();
-  const most = { all: 0, endpoint: 0, twice: 0, inTurn: 0 };
+  const most = { all: 0, endpoint: 0, twice: 0, inTurn: 0, largeBytes: 0 };
+  /** Attempts made, by organization. */
+  const madeBy = new Map<string, number>();
   /** Attempts that began in this turn of the event loop. */
   let inTurn = 0;
   const lost = new Set<number>();
@@ -60,6 +66,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     readMs: 2,
     ownedMs: Number.POSITIVE_INFINITY,
     isWriting: true,
+    isOutage: false,
     ending: (_delivery: Delivery): Ending => "succeeded",
   };
 
@@ -68,8 +75,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     ...row,
     organizationId: organizationOf(row.endpointId),
     eventType: "WorkItemCompleted",
-    body: "{}",
-    bodyBytes: 2,
+    ...(LARGE.includes(row.endpointId) ? { body: null, bodyBytes: LARGE_BYTES } : { body: "{}", bodyBytes: 2 }),
     eventKey: null,
     traceparent: null,
     createdAt: START,
@@ -120,6 +126,8 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     ofEndpoint.set(id, (ofEndpoint.get(id) ?? 0) + 1);
     most.all = Math.max(most.all, inFlight.size);
     most.endpoint = Math.max(most.endpoint, ofEndpoint.get(id) ?? 0);
+    const large = [...inFlight.values()].filter((each) => each.delivery.body === null).length;
+    most.largeBytes = Math.max(most.largeBytes, large * LARGE_BYTES);
     const isOver = () => ofEndpoint.set(id, (ofEndpoint.get(id) ?? 0) - 1);
     const end = () => inFlight.delete(deliveryId);
     const configuration = await attempt.configuration();
@@ -143,6 +151,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     }
     const key = `${deliveryId}/${delivery.attempts}`;
     made.set(key, (made.get(key) ?? 0) + 1);
+    madeBy.set(delivery.organizationId, (madeBy.get(delivery.organizationId) ?? 0) + 1);
     if (delivery.attempts === 0) waited.push(attempt.keptWaiting);
     isOver();
     over(took);
@@ -175,13 +184,13 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
         ownedMs: () => set.ownedMs,
         becameIdle: (shard) => void idle.push(shard),
       },
-      outage: { isOn: () => false },
+      outage: { isOn: () => set.isOutage },
       readBacklog,
       readConfiguration,
       health: { has: () => false },
       settlements: { isWriting: () => set.isWriting },
       makeAttempt,
-      log: { error: (_line, fields) => void errors.push(fields?.endpointId) },
+      log: { ...SILENT, error: (_line, fields) => void errors.push(fields?.endpointId) },
     },
     { ...OPTIONS, ...options },
   );
@@ -250,6 +259,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     clock,
     rows,
     made,
+    madeBy,
     waited,
     most,
     lost,
@@ -282,11 +292,18 @@ describe("a hand-over", () => {
     expect([made.size, statements()]).toEqual([20, 0]);
   });
 
-  test("a hand-over of too many deliveries is left to PostgreSQL, and read from there", async () => {
-    const { owner, store, pass, rows, made } = world();
-    owner.handedOver(store(endpointId(1), 1_000));
-    await pass(3_000);
-    expect([rows.size, made.size]).toEqual([0, 1_000]);
+  test("a delivery that is handed over while another one is read is attempted without a sweep", async () => {
+    const { owner, store, pass, made, set } = world();
+    // Its health is known then, and there is room for more than one.
+    owner.handedOver(store(endpointId(1)));
+    await pass(20);
+    set.readMs = 20;
+    const { deliveries } = store(endpointId(1));
+    owner.handedOver({ stored: true, events: [], deliveries: [], work: deliveries });
+    await pass(10);
+    owner.handedOver(store(endpointId(1)));
+    await pass(200);
+    expect(made.size).toBe(3);
   });
 
   test("deliveries are read from PostgreSQL if their message comes so late that an attempt may be forgotten", async () => {
@@ -316,14 +333,6 @@ describe("a hand-over", () => {
     expect(made.size).toBe(0);
     await pass(300);
     expect([...made.values()]).toEqual([1]);
-  });
-
-  test("a hand-over is dropped if another dispatcher owns the shard", async () => {
-    const { owner, store, pass, made, lost } = world();
-    lost.add(shardOf(endpointId(1)));
-    owner.handedOver(store(endpointId(1), 1));
-    await pass(100);
-    expect(made.size).toBe(0);
   });
 
   test("a hand-over is dropped if its endpoint was disabled meanwhile, though it was stored before", async () => {
@@ -397,6 +406,15 @@ test.each(["the message says so", "a sweep finds its new revision"])(
 );
 
 describe("retries", () => {
+  test("§8/polling regression: a retry that becomes due while an earlier one is read comes at its time", async () => {
+    const { owner, store, pass, made, set } = world();
+    set.ending = ({ attempts }) => (attempts === 0 ? "failed" : "succeeded");
+    set.readMs = 20;
+    owner.handedOver(store(endpointId(1), 2));
+    await pass(RETRY_MS + 200);
+    expect([...made.values()]).toEqual([1, 1, 1, 1]);
+  });
+
   test("§8/polling retries come at their time by a timer, without a sweep", async () => {
     const { owner, store, pass, made, rows, set } = world();
     set.ending = ({ attempts }) => (attempts < 2 ? "failed" : "succeeded");
@@ -448,34 +466,51 @@ test.each([
   expect(most.inTurn).toBeLessThanOrEqual(16);
 });
 
-describe("an endpoint with three hanging attempts of four", () => {
-  async function threeHang() {
-    const all = world({ tookMs: () => 60_000 });
+test.each(["a sweep finds behind them", "is work of a message, once they count as slow"])(
+  "an endpoint with three hanging attempts of four gets the fourth one that %s",
+  async (how) => {
+    const { owner, store, pass, inFlight, statements } = world({ tookMs: () => 60_000 });
     // The first one finds out the endpoint's health.
-    all.owner.handedOver(all.store(endpointId(1)));
-    await all.pass(20);
-    all.owner.handedOver(all.store(endpointId(1), 2));
-    await all.pass(20);
-    expect(all.inFlight.size).toBe(3);
-    return all;
-  }
-
-  test("an endpoint with three hanging attempts gets the fourth one that a sweep finds behind them", async () => {
-    const { pass, store, inFlight } = await threeHang();
-    await pass(2_000);
-    store(endpointId(1), 3);
-    await pass(200, { sweepEveryMs: 50 });
-    expect(inFlight.size).toBe(4);
-  });
-
-  test("an endpoint with three hanging attempts gets the fourth one without a sweep, once they count as slow", async () => {
-    const { owner, pass, store, inFlight, statements } = await threeHang();
+    for (const count of [1, 2]) {
+      owner.handedOver(store(endpointId(1), count));
+      await pass(20);
+    }
     const { deliveries } = store(endpointId(1), 3);
-    owner.handedOver({ stored: true, events: [], deliveries: [], work: deliveries });
-    await pass(1_200);
+    if (how.startsWith("is")) owner.handedOver({ stored: true, events: [], deliveries: [], work: deliveries });
+    await pass(1_200, { sweepEveryMs: how.startsWith("is") ? 0 : 50 });
     expect(inFlight.size).toBe(4);
-    expect(statements()).toBeLessThanOrEqual(2);
-  });
+    if (how.startsWith("is")) expect(statements()).toBeLessThanOrEqual(2);
+  },
+);
+
+test("organizations share free permits evenly, whatever their numbers of endpoints and deliveries", async () => {
+  const { owner, store, pass, madeBy } = world({ options: { bounds: { inFlight: 6, bodiesBytes: 1024 ** 2 } } });
+  // Two organizations with two busy endpoints, and one with one.
+  const ids = [0, 1, 2, 3, 7].map(endpointId);
+  // Their health is known then.
+  for (const id of ids) owner.handedOver(store(id));
+  await pass(100);
+  for (const id of ids) owner.handedOver(store(id, 400));
+  madeBy.clear();
+  await pass(300);
+  const counts = [...madeBy.values()];
+  expect(counts).toHaveLength(3);
+  expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(6);
+});
+
+test("permits that were reserved for rows which are not there are free again", async () => {
+  const { owner, store, pass, rows, inFlight } = world({ tookMs: () => 100 });
+  const ids = Array.from({ length: 10 }, (_, index) => endpointId(10 + index));
+  for (let round = 0; round < 20; round++) {
+    const work = ids.map((id) => ({ endpointId: id, organizationId: organizationOf(id) }));
+    owner.handedOver({ stored: true, events: [], deliveries: [], work });
+    await pass(10);
+  }
+  for (const id of ids) owner.handedOver(store(id));
+  await pass(500);
+  for (const id of ids) owner.handedOver(store(id, 4));
+  await pass(20);
+  expect([inFlight.size, rows.size]).toEqual([OPTIONS.bounds.inFlight, 40]);
 });
 
 describe("a hand-over on arrival", () => {
@@ -644,34 +679,31 @@ test("regression: an error in one endpoint ends neither the process nor the swee
   expect(made.size).toBeGreaterThanOrEqual(3);
 });
 
-const STEPS = [
-  "arrive",
-  "edit",
-  "hand over",
-  "hand over late",
-  "lose the message",
-  "work",
-  "changed",
-  "sweep",
-  "lose the shard",
-  "pass",
-] as const;
-const step = fc.record({
-  do: fc.constantFrom("arrive", ...STEPS),
-  endpoint: fc.nat(4),
-  count: fc.nat(12),
-  ms: fc.nat(60),
-});
-const endings = fc.array(fc.constantFrom<Ending>("succeeded", "succeeded", "failed", "put back"), { minLength: 1 });
+const STEPS = ["edit", "hand over", "hand over late", "work", "changed", "sweep", "outage", "pass"];
+/** After these a sweep finds rows: those of lost messages, and those behind which the owner has read on before they were stored or left. */
+const SWEPT: readonly string[] = ["arrive", "lose the message", "lose the shard"];
+const stepsOf = (...names: readonly string[]) =>
+  fc.array(fc.record({ do: fc.constantFrom(...names), endpoint: fc.nat(4), count: fc.nat(12), ms: fc.nat(60) }), {
+    maxLength: 30,
+  });
+const someSteps = fc.oneof(stepsOf(...STEPS, ...SWEPT, "arrive"), stepsOf(...STEPS));
+const ENDINGS: Ending[] = ["succeeded", "succeeded", "failed", "put back"];
+const endingsOf = (...names: Ending[]) => fc.array(fc.constantFrom(...names), { minLength: 1 });
+const endings = fc.oneof(endingsOf(...ENDINGS), endingsOf(...ENDINGS, "not stored"));
+// In a small memory, most of what is handed over is left to PostgreSQL.
+const memories = fc.constantFrom(10, OPTIONS.bounds.bodiesBytes);
 
 test("no attempt is made twice, no bound is exceeded, and no delivery is left out, in whatever order steps come", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 30 }), endings, fc.nat(40), async (steps, ends, readMs) => {
+    fc.asyncProperty(someSteps, endings, fc.nat(40), memories, async (steps, ends, readMs, bodiesBytes) => {
       jest.useFakeTimers({ now: 0 });
-      let ended = 0;
-      const { owner, store, arrive, edit, sweep, pass, rows, made, most, lost, set, inFlight, emitted } = world({
-        tookMs: () => 1 + (ended % 50),
+      let [begun, ended] = [0, 0];
+      const all = world({
+        tookMs: () => (++begun % 16 === 7 ? 1_200 : 1 + (begun % 50)),
+        options: { bounds: { ...OPTIONS.bounds, bodiesBytes } },
       });
+      const { owner, store, arrive, edit, sweep, pass, rows, made, most, lost, set, inFlight, emitted, statements } =
+        all;
       set.readMs = readMs;
       set.ending = () => ends[ended++ % ends.length] ?? "succeeded";
       const late: HandOver[] = [];
@@ -699,6 +731,12 @@ test("no attempt is made twice, no bound is exceeded, and no delivery is left ou
           lost.delete(shard);
           sweep();
         }
+        if (what === "outage") {
+          set.isOutage = true;
+          await pass(ms);
+          set.isOutage = false;
+          owner.wake();
+        }
         if (what === "pass") {
           await pass(ms);
           for (const handOver of late.splice(0)) owner.handedOver(handOver);
@@ -707,15 +745,25 @@ test("no attempt is made twice, no bound is exceeded, and no delivery is left ou
       set.ending = () => "succeeded";
       // All events that arrived are stored by then.
       await pass(150);
-      for (let round = 0; round < 40 && rows.size > 0; round++) await pass(500, { sweepEveryMs: 100 });
+      for (const handOver of late.splice(0)) owner.handedOver(handOver);
+      const sweepEveryMs = steps.some(({ do: what }) => SWEPT.includes(what)) || ends.includes("not stored") ? 100 : 0;
+      for (let round = 0; round < 40 && rows.size > 0; round++) await pass(500, { sweepEveryMs });
       expect([rows.size, inFlight.size]).toEqual([0, 0]);
       expect(most.twice).toBe(0);
       expect(emitted().attempted).toBe(emitted().all);
       expect([...made.values()].filter((count) => count > 1)).toEqual([]);
       expect(most.endpoint).toBeLessThanOrEqual(OPTIONS.concurrency);
       expect(most.all).toBeLessThanOrEqual(OPTIONS.bounds.inFlight);
+      // One body always fits into an empty budget.
+      expect(most.largeBytes).toBeLessThanOrEqual(LARGE_BYTES);
+      // Nothing is left in memory, or waits for a reading.
+      await pass(1_500, { sweepEveryMs });
+      const before = statements();
+      owner.handedOver(store(endpointId(0), 4));
+      await pass(1_400);
+      expect([rows.size, statements()]).toEqual([0, before]);
       await owner.idle();
     }),
-    { numRuns: 300 },
+    { numRuns: 400 },
   );
-}, 120_000);
+}, 240_000);

@@ -1,17 +1,15 @@
 import { ARRIVAL } from "@herald/common/broker/arrival";
 import { shardOf } from "@herald/common/database/shards";
-import type { Clock } from "@herald/common/runtime/clock";
-import type { Log } from "@herald/common/telemetry/log";
 import type { EndpointChanged, HandOver } from "@herald/contracts";
 import { createInFlight } from "../attempt/in-flight.ts";
 import type { MakeAttempt } from "../attempt/make-attempt.ts";
 import type { Outcome } from "../attempt/outcome.ts";
+import type { Basics } from "../basics.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { createEndpoints } from "../endpoint/endpoints.ts";
 import type { GateOptions } from "../endpoint/gate.ts";
 import type { BacklogPage, Reading } from "../endpoint/line.ts";
 import { createMemory } from "../endpoint/memory.ts";
-import type { DispatcherMetrics } from "../metrics.ts";
 import type { Outage } from "../outage/outage.ts";
 import { createProducer, type ProducerBounds } from "../producer/producer.ts";
 import type { RetrySchedule } from "../settle/retry-schedule.ts";
@@ -23,9 +21,9 @@ import { createConfigurations } from "./configurations.ts";
 import { deliveryOf } from "./hand-over.ts";
 import type { BacklogDemand } from "./read-backlog.ts";
 
-interface Parts extends Omit<Parameters<typeof createConfigurations>[0], "drop"> {
-  clock: Clock;
-  metrics: Pick<DispatcherMetrics, "begin" | "handedOver">;
+interface Parts
+  extends Pick<Basics, "clock" | "metrics" | "log">,
+    Omit<Parameters<typeof createConfigurations>[0], "drop"> {
   schedule: Pick<RetrySchedule, "latestDue">;
   shards: Pick<Shards, "epochOf" | "ownedMs" | "becameIdle">;
   outage: Pick<Outage, "isOn">;
@@ -33,11 +31,9 @@ interface Parts extends Omit<Parameters<typeof createConfigurations>[0], "drop">
   readBacklog: (demand: BacklogDemand) => Promise<BacklogPage>;
   settlements: Pick<SettleQueue, "isWriting">;
   makeAttempt: MakeAttempt;
-  log: Pick<Log, "error">;
 }
 
 export interface OwnerOptions extends GateOptions {
-  /** A new owner of a shard attempts nothing there on arrival for this time. */
   newOwnerMs: number;
   bounds: ProducerBounds;
 }
@@ -45,11 +41,8 @@ export interface OwnerOptions extends GateOptions {
 export type Owner = ReturnType<typeof createOwner>;
 
 /**
- * The endpoints of this dispatcher's shards. It alone makes their attempts, so it knows what is in flight, what was handed over, whether PostgreSQL
- * has more, when the next retry is due, and the health of each endpoint. It writes none of that down: if it forgets something, or its successor needs
- * it, PostgreSQL has it.
- *
- * This is its door: each of its methods is a message to it. The endpoints keep what is known, the producer decides what begins, and attempts are made.
+ * The endpoints of this dispatcher's shards. It alone makes their attempts, so it knows what is in flight and due, and the health of each. It writes
+ * none of that down: if it forgets something, or its successor needs it, PostgreSQL has it. Each method is a message to it.
  */
 export function createOwner(parts: Parts, options: OwnerOptions) {
   const { clock, metrics, schedule, shards, outage, settlements, readBacklog, makeAttempt, log } = parts;
@@ -58,7 +51,8 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
   const nowMs = () => clock.now().getTime();
   const times = {
     nowMs,
-    isDue: ({ dueAt }: { dueAt: Date }) => dueAt.getTime() <= nowMs() || dueAt > schedule.latestDue(clock.now()),
+    isDue: ({ dueAt }: { dueAt: Date }, atMs: number) =>
+      dueAt.getTime() <= atMs || dueAt > schedule.latestDue(clock.now()),
   };
   const memory = createMemory(bounds.bodiesBytes, () => performance.now());
   const endpoints = createEndpoints({ clock, memory, times, gate: options }, (endpoint) => producer.forget(endpoint));
@@ -163,11 +157,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
         }
       }
     },
-    /**
-     * Attempts a manual delivery at once, or puts it in the line of its endpoint.
-     *
-     * @returns the outcome of the attempt; undefined if the delivery has to wait
-     */
+    /** Attempts a manual delivery at once; undefined if it has to wait in the line of its endpoint. */
     manual(delivery: Delivery, isWithinCaps: boolean): Promise<Outcome> | undefined {
       const { endpointId, organizationId } = delivery;
       if (memory.has(delivery) || !mayServe(endpointId)) return undefined;

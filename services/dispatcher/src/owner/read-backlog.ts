@@ -1,19 +1,11 @@
 import { isDataError, isTooMuch } from "@herald/common/database/errors";
-import type { Queries } from "@herald/common/database/queries";
 import { shrinkingBatches } from "@herald/common/database/shrinking";
 import { batcher } from "@herald/common/runtime/batcher";
-import type { Clock } from "@herald/common/runtime/clock";
+import type { Basics } from "../basics.ts";
 import type { BacklogPage, Reading } from "../endpoint/line.ts";
-import type { DispatcherMetrics } from "../metrics.ts";
-import { type Delivery, type DueRow, describeDeliveries } from "../sql/describe-deliveries.ts";
+import { describeDeliveries } from "../sql/describe-deliveries.ts";
 import { type Demand, markInterrupted, readDue } from "../sql/read-due.ts";
-import { type ReaderParts, untilAnswered } from "./reader.ts";
-
-interface Parts extends ReaderParts {
-  queries: Queries;
-  clock: Clock;
-  metrics: Pick<DispatcherMetrics, "readBatchSize" | "interruptions">;
-}
+import { untilAnswered } from "./reader.ts";
 
 /** A request of an owner for rows of an endpoint's backlog. */
 export type BacklogDemand = Demand & Reading;
@@ -21,7 +13,7 @@ export type BacklogDemand = Demand & Reading;
 /** Endpoints of one statement. */
 const MAX_ENDPOINTS = 250;
 
-const NOTHING: BacklogPage = { rows: [], deliveries: [] };
+const emptyPage = (): BacklogPage => ({ rows: [], deliveries: [] });
 
 /**
  * Reads the backlog of endpoints, many of them with one statement. While PostgreSQL is out of reach, it waits and tries again.
@@ -29,7 +21,7 @@ const NOTHING: BacklogPage = { rows: [], deliveries: [] };
  * @param options.perEndpoint attempts of an endpoint that may be in flight at once
  */
 export function createReadBacklog(
-  parts: Parts,
+  parts: Basics,
   { perEndpoint }: { perEndpoint: number },
 ): (demand: BacklogDemand) => Promise<BacklogPage> {
   const { queries, clock, metrics, log } = parts;
@@ -51,14 +43,13 @@ export function createReadBacklog(
     const marked = demands.filter(({ countInterruptions }) => countInterruptions);
     if (marked.length > 0) await mark(marked);
     const rows = await ask(() => readDue(queries, demands));
-    const byEndpoint = new Map(demands.map((demand) => [demand.endpointId, { demand, rows: [] as DueRow[] }]));
-    for (const row of rows) byEndpoint.get(row.endpointId)?.rows.push(row);
+    const byEndpoint = new Map(demands.map((demand) => [demand.endpointId, { demand, page: emptyPage() }]));
+    for (const row of rows) byEndpoint.get(row.endpointId)?.page.rows.push(row);
     const wanted = rows.filter((row) => byEndpoint.get(row.endpointId)?.demand.isWanted(row));
     const deliveries = await ask(() => describeDeliveries(queries, wanted));
     metrics.readBatchSize.observe(deliveries.length);
-    const pages = new Map([...byEndpoint].map(([id, { rows }]) => [id, { rows, deliveries: [] as Delivery[] }]));
-    for (const delivery of deliveries) pages.get(delivery.endpointId)?.deliveries.push(delivery);
-    return demands.map((demand) => [demand, pages.get(demand.endpointId) ?? NOTHING]);
+    for (const delivery of deliveries) byEndpoint.get(delivery.endpointId)?.page.deliveries.push(delivery);
+    return [...byEndpoint.values()].map(({ demand, page }) => [demand, page]);
   }
 
   async function mark(demands: readonly BacklogDemand[]): Promise<void> {
@@ -75,7 +66,7 @@ export function createReadBacklog(
       for (const { item, error } of setAside) {
         log.error("an endpoint's deliveries can't be read", { endpointId: item.endpointId, error });
       }
-      return demands.map((demand) => pages.get(demand) ?? NOTHING);
+      return demands.map((demand) => pages.get(demand) ?? emptyPage());
     },
     { maxItems: MAX_ENDPOINTS, maxRunning: 2 },
   );

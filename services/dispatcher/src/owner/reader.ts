@@ -1,17 +1,11 @@
 import { isDataError } from "@herald/common/database/errors";
 import { batcher } from "@herald/common/runtime/batcher";
 import { retry } from "@herald/common/runtime/repeat";
-import type { Log } from "@herald/common/telemetry/log";
-
-export interface ReaderParts {
-  log: Log;
-  /** Ends the waiting for PostgreSQL. */
-  signal: AbortSignal;
-}
+import type { Basics } from "../basics.ts";
 
 /** Tries a statement until PostgreSQL answers. Logs these words once while it waits. Throws an error that another try can't mend. */
 export function untilAnswered<T>(
-  { log, signal }: ReaderParts,
+  { log, signal }: Basics,
   words: string,
   statement: () => Promise<T>,
   isFinal: (error: unknown) => boolean = isDataError,
@@ -25,7 +19,7 @@ export function untilAnswered<T>(
 
 /** Reads single items, up to `maxItems` of them with one statement. While PostgreSQL is out of reach, it waits. */
 export function reader<Item, Result>(
-  parts: ReaderParts,
+  parts: Basics,
   { words, maxItems }: { words: string; maxItems: number },
   statement: (items: readonly Item[]) => Promise<readonly Result[]>,
 ): (item: Item) => Promise<Result> {

@@ -1,18 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Queries } from "@herald/common/database/queries";
-import type { Clock } from "@herald/common/runtime/clock";
 import { type Repetition, repeat } from "@herald/common/runtime/repeat";
-import type { Log } from "@herald/common/telemetry/log";
+import type { Basics } from "../basics.ts";
 import type { RetrySchedule } from "../settle/retry-schedule.ts";
 import type { TakenShard } from "../shards/ownership.ts";
 import type { Shards } from "../shards/shards.ts";
 import { findEndpointsWithWork } from "../sql/sweep.ts";
 import type { Owner } from "./owner.ts";
 
-interface Parts {
-  queries: Queries;
-  clock: Clock;
-  log: Log;
+interface Parts extends Basics {
   owner: Pick<Owner, "found">;
   shards: Pick<Shards, "owned">;
   schedule: Pick<RetrySchedule, "latestDue">;

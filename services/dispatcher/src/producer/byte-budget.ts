@@ -1,3 +1,4 @@
+import { Counts } from "@herald/common/runtime/counts";
 import type { TurnTaker } from "./turns.ts";
 
 /**
@@ -5,7 +6,7 @@ import type { TurnTaker } from "./turns.ts";
  * into an empty budget, else a large one would never be sent. Pure.
  */
 export function createByteBudget<Taker extends TurnTaker>(total: number) {
-  const takenBy = new Map<string, number>();
+  const takenBy = new Counts<string>();
   const waiting = new Set<Taker>();
   let taken = 0;
 
@@ -13,7 +14,7 @@ export function createByteBudget<Taker extends TurnTaker>(total: number) {
     /** Takes bytes, if they are free. Else the taker waits for them. */
     take(taker: Taker, bytes: number): boolean {
       const { organizationId } = taker;
-      const own = takenBy.get(organizationId) ?? 0;
+      const own = takenBy.of(organizationId);
       const othersWait = [...waiting].some((other) => other.organizationId !== organizationId);
       const most = othersWait && own > 0 ? total / 2 : Number.POSITIVE_INFINITY;
       if (taken > 0 && (taken + bytes > total || own + bytes > most)) {
@@ -21,16 +22,13 @@ export function createByteBudget<Taker extends TurnTaker>(total: number) {
         return false;
       }
       taken += bytes;
-      takenBy.set(organizationId, own + bytes);
+      takenBy.add(organizationId, bytes);
       return true;
     },
     /** Gives bytes back. @returns those that waited, to try again */
     release({ organizationId }: Taker, bytes: number): Taker[] {
-      const left = (takenBy.get(organizationId) ?? 0) - bytes;
-      if (left < 0) throw new Error("More bytes are released than were taken.");
+      takenBy.add(organizationId, -bytes);
       taken -= bytes;
-      if (left > 0) takenBy.set(organizationId, left);
-      else takenBy.delete(organizationId);
       const waited = [...waiting];
       waiting.clear();
       return waited;

@@ -5,10 +5,7 @@ const MAX_ENDPOINTS = 20_000;
 /** The weight of the latest attempt in the mean. */
 const LATEST = 0.3;
 
-/**
- * An endpoint with this mean, or more, is slow. No attempt counts as longer than {@link SLOW_MS}: so an endpoint that was slow, perhaps since this
- * process itself was busy, is quick again after one quick attempt.
- */
+/** An endpoint with this mean is slow. No attempt counts as longer than {@link SLOW_MS}, so after one quick attempt the endpoint is quick again. */
 const SLOW_MEAN_MS = 0.9 * SLOW_MS;
 
 /** Attempts that end within this time count once: if this process itself was busy for a second, they say no more than that. */

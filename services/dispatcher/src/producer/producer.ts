@@ -7,15 +7,9 @@ import { createPermits, createReservations, type Permit, SPEEDS, type Speed } fr
 import { createTurns } from "./turns.ts";
 
 interface Parts {
-  /**
-   * Whether attempts to endpoints of this shard may begin: there is no outage, and the shard is owned, not stopped by an operator and not being released,
-   * and the last good heartbeat was sent less than four seconds ago (ownership.ts).
-   */
+  /** Whether attempts to endpoints of this shard may begin: see the table in docs/architecture.md. */
   mayBegin: (shard: number) => boolean;
-  /**
-   * Reads rows into the endpoint's line: one for each permit that is reserved. `ahead`: some more may be read, so that they are in memory when the first
-   * attempts end.
-   */
+  /** Reads rows into the endpoint's line, one for each reserved permit; `ahead`: and some more, to be in memory when the first attempts end. */
   read: (endpoint: Endpoint, reserved: number, options: { ahead: boolean }) => Promise<void>;
   /** Begins the attempt of the delivery, which the line holds no more. */
   attempt: (endpoint: Endpoint, delivery: Delivery, permit: Permit) => void;
@@ -31,44 +25,26 @@ export interface ProducerBounds {
   bodiesBytes: number;
 }
 
-/**
- * Attempts that begin in one turn of the event loop. A handshake takes a millisecond of CPU: so attempts under way, heartbeats, and receivers that
- * answer at once get on before more attempts begin.
- */
+/** Attempts that begin in one turn of the event loop: a handshake takes a millisecond of CPU, and heartbeats and answers must not wait for many. */
 const BEGIN_IN_TURN = 16;
 
 export type Producer = ReturnType<typeof createProducer>;
 
-const newTurns = createTurns<Endpoint>;
-
-/** Returns a function that has `run` called once in the next turn of the event loop, however often it is called. */
-function onceSoon(run: () => void): () => void {
-  let isScheduled = false;
-  const now = () => {
-    isScheduled = false;
-    run();
-  };
-  return () => {
-    if (!isScheduled) setImmediate(now);
-    isScheduled = true;
-  };
-}
-
 /**
- * Decides which attempt begins next. An endpoint waits for its turn while it has work and {@link Parts.mayBegin}, and its own gate leaves room. Then it
- * takes turns with the endpoints of its organization and of its speed, for permits, and for bytes if its next body is large. An endpoint whose work is
- * in PostgreSQL reserves permits first, and its rows are read for them.
+ * Decides which attempt begins next. An endpoint with work and room takes turns with the endpoints of its organization and speed, for permits, and
+ * for bytes if its next body is large. An endpoint whose work is in PostgreSQL reserves permits first, and its rows are read for them.
  */
 export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bounds: ProducerBounds) {
   const permits = createPermits(bounds.inFlight);
   const latencies = createLatencies();
   const bytes = createByteBudget<Endpoint>(bounds.bodiesBytes);
-  const turns = { answering: newTurns(), quick: newTurns(), slow: newTurns() };
+  const turns = { answering: createTurns<Endpoint>(), quick: createTurns<Endpoint>(), slow: createTurns<Endpoint>() };
   const reserved = createReservations<Endpoint>();
   /** Endpoints whose rows were read, and that have permits for them. */
-  const withRows = newTurns();
+  const withRows = createTurns<Endpoint>();
   /** Attempts that have begun in this turn of the event loop. */
   let begun = 0;
+  let isScheduled = false;
 
   /** An endpoint with a hanging attempt counts as slow. */
   const speedOf = ({ id, gate }: Endpoint): Speed => (gate.isSlow ? "slow" : latencies.speedOf(id));
@@ -95,11 +71,15 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
 
   const wakeLater = (endpoint: Endpoint) => endpoint.wakeLater(reserved.countOf(endpoint), () => woke(endpoint));
 
-  // After this turn of the event loop, so that one statement serves all endpoints that have work by then.
-  const schedule = onceSoon(run);
+  /** After this turn of the event loop, so that one statement serves all endpoints that have work by then. */
+  function schedule(): void {
+    if (!isScheduled) setImmediate(run);
+    isScheduled = true;
+  }
 
   /** Gives turns until no permit is free for a waiting endpoint, or enough attempts have begun. Endpoints of each speed take turns as well. */
   function run(): void {
+    isScheduled = false;
     begun = 0;
     const wanting = new Set<Endpoint>();
     for (let isOver = false; !isOver; ) {

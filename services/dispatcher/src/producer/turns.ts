@@ -4,10 +4,7 @@ export interface TurnTaker {
   readonly organizationId: string;
 }
 
-/**
- * Gives turns: organizations take turns, and the endpoints of each. A turn is one attempt, so free permits are shared evenly, even if they are few.
- * Pure: no I/O and no time.
- */
+/** Gives turns: organizations take turns, and the endpoints of each. A turn is one attempt, so even a few free permits are shared evenly. */
 export function createTurns<Taker extends TurnTaker>() {
   /** Maps keep their order: the first organization has waited longest, and so has its first endpoint. */
   const organizations = new Map<string, Map<string, Taker>>();

@@ -1,6 +1,5 @@
 import { FARTHEST_PAUSE_MS } from "./retry-schedule.ts";
 
-/** An endpoint's failures since its last success, as far as they decide about the next one. */
 export interface FailureRun {
   /** The failures that count. */
   failures: number;

@@ -1,21 +1,9 @@
 import { once } from "node:events";
-import type { Queries } from "@herald/common/database/queries";
 import { batcher } from "@herald/common/runtime/batcher";
-import type { Clock } from "@herald/common/runtime/clock";
 import { retry } from "@herald/common/runtime/repeat";
-import type { Log } from "@herald/common/telemetry/log";
-import type { DispatcherMetrics } from "../metrics.ts";
+import type { Basics } from "../basics.ts";
 import { readHealth, writeHealth } from "../sql/endpoint-health.ts";
 import { type Health, type HealthResult, type HealthStep, isWritten, nextHealth, type Thresholds } from "./health.ts";
-
-interface Parts {
-  queries: Queries;
-  clock: Clock;
-  metrics: Pick<DispatcherMetrics, "endpointsDisabled" | "healthRetries">;
-  log: Log;
-  /** Ends the writing, and the waiting for it. */
-  signal: AbortSignal;
-}
 
 export type HealthQueue = ReturnType<typeof createHealthQueue>;
 
@@ -34,13 +22,10 @@ class RowTakenError extends Error {}
 const MAX_RUNNING = 2;
 
 /**
- * Writes what settled attempts mean for the health of their endpoints.
- *
- * Each endpoint has its own line of results, which are written in their order, one statement at a time. If the endpoint's row is locked, or another
- * dispatcher has just changed it, the write is tried again after a pause. During the pause, other endpoints are written. So a locked row delays only
- * the health of its own endpoint.
+ * Writes what settled attempts mean for the health of their endpoints: the results of each in their order, one statement at a time. If the row is
+ * locked, or another dispatcher has just changed it, the write is tried again after a pause, in which other endpoints are written.
  */
-export function createHealthQueue({ queries, clock, metrics, log, signal }: Parts, thresholds: Thresholds) {
+export function createHealthQueue({ queries, clock, metrics, log, signal }: Basics, thresholds: Thresholds) {
   const lines = new Map<string, Line>();
   const writing = new Set<Promise<void>>();
   const inTurn = batcher(async ([line]: Line[]) => [await writeStep(line as Line)], {

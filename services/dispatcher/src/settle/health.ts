@@ -1,6 +1,7 @@
 import type { FailureKind } from "@herald/contracts";
+import type { BreakerOptions } from "../endpoint/breaker.ts";
 import type { Settlement } from "../sql/settle.ts";
-import { afterFailure, endOf, type FailureRun } from "./failure-run.ts";
+import { afterFailure, endOf, type Failure, type FailureRun } from "./failure-run.ts";
 
 /** The failures in an endpoint's row. */
 interface StoredRun {
@@ -26,36 +27,16 @@ export interface Health extends StoredRun {
 const FAILING_PERIOD_MS = 60 * 60_000;
 
 /** Consecutive failures that have consequences. */
-export interface Thresholds {
-  /** The pause after the first failure, after the second, ...; the last one is that of all others. In milliseconds. */
-  pausesMs: readonly number[];
-  /**
-   * There is a notice that the endpoint is failing, and one of its recovery. If this is not less than `disableAfter`, there is only the notice of the
-   * disabling.
-   */
+export interface Thresholds extends BreakerOptions {
+  /** There is a notice of failing, and one of recovery; none if this is not less than `disableAfter`. */
   failingAfter: number;
-  /** The endpoint is disabled, with a notice (SPEC 3.1). */
-  disableAfter: number;
 }
 
 /** The part of a settled attempt that matters for its endpoint's health. */
-export type HealthResult = Pick<
-  Settlement,
-  | "deliveryId"
-  | "attempt"
-  | "revision"
-  | "succeeded"
-  | "startedAt"
-  | "durationMs"
-  | "retryAfterMs"
-  | "manual"
-  | "errorSummary"
->;
+export type HealthResult = Failure &
+  Pick<Settlement, "deliveryId" | "attempt" | "revision" | "succeeded" | "errorSummary">;
 
-/**
- * Whether a failure of this kind is the endpoint's. An attempt that was never made is not, and one without an answer from a name server, or without a
- * way through the egress proxy, says nothing about the receiver.
- */
+/** False if no attempt was made, or a name server or the egress proxy failed: that says nothing about the receiver. */
 export function isEndpointsFailure(kind: FailureKind | null): boolean {
   return kind !== "interrupted" && kind !== "resolver_failed" && kind !== "proxy_failed";
 }
@@ -73,16 +54,15 @@ export interface HealthStep extends StoredRun {
 }
 
 /**
- * Applies results to an endpoint's health, in their order, up to the first one that needs a notice: a step has at most one notice, and a step with a
- * notice always changes the run, so the run shows whether the step was written.
+ * Applies results to an endpoint's health, in their order, up to the first one that needs a notice: a step has at most one, and always changes the
+ * run with it, so the run shows whether the step was written.
  *
  * - A success ends the run of failures. A run that reaches a threshold has a notice, once (SPEC 3.1).
- * - If a run reaches the threshold of failing within an hour after the attempt that caused the last notice of failing, no such notice is made. The
- *   times are those at which the attempts ended, not those of the writing, so that the same results cause the same notices whenever they are written.
- * - The end of a run that had a notice of failing has a notice too. The end of another run has none, since the product does not know of it.
- * - A failure that follows no other, since their attempts overlapped, does not count (failure-run.ts).
- * - A result of another revision, from before an edit, leaves the endpoint alone; so does any result while it is disabled.
- * - A failure that is in the run already is not counted twice.
+ * - There is no second notice of failing for an hour, by the times at which attempts ended: the same results cause the same notices whenever they
+ *   are written.
+ * - The end of a run that had a notice of failing has one too. The product does not know of another run.
+ * - A failure that overlaps another does not count (failure-run.ts), nor one that is in the run already.
+ * - A result from before an edit leaves the endpoint alone; so does any result while it is disabled.
  * - An endpoint that is still enabled was not disabled yet, whatever the length of its run: the setting may be new.
  */
 export function nextHealth(

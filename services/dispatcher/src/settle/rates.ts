@@ -1,7 +1,6 @@
-import type { Queries } from "@herald/common/database/queries";
 import { DURATION_BOUNDS_MS } from "@herald/common/history/durations";
 import { repeat } from "@herald/common/runtime/repeat";
-import type { Log } from "@herald/common/telemetry/log";
+import type { Basics } from "../basics.ts";
 import { type HourOfAttempts, writeRates } from "../sql/endpoint-health.ts";
 import type { Settlement } from "../sql/settle.ts";
 
@@ -19,10 +18,7 @@ export type Rates = ReturnType<typeof startRates>;
  * Counts the outcomes of attempts by endpoint and hour, and writes the sums in intervals. A crash loses the sums since the last interval. A statement
  * whose answer is lost may be counted twice. The history stays exact. No attempt waits for it.
  */
-export function startRates(
-  { queries, log }: { queries: Queries; log: Pick<Log, "warn"> },
-  { intervalMs }: { intervalMs: number },
-) {
+export function startRates({ queries, log }: Pick<Basics, "queries" | "log">, { intervalMs }: { intervalMs: number }) {
   /** By the hour's beginning, and then by endpoint. */
   let gathered = new Map<number, Map<string, Sums>>();
 

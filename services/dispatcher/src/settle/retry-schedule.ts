@@ -20,9 +20,8 @@ export function retrySchedule(delaysMs: readonly number[]) {
     /** The latest time at which a delivery may be due. */
     latestDue: (now: Date) => new Date(now.getTime() + farthestMs),
     /**
-     * When the delivery is due again after its `attempt`-th attempt (1 or more) ended; null if that was the last.
-     *
-     * @param retryAfterMs the receiver's own wish, if any: it makes the delay longer, and never shorter
+     * When the delivery is due again after its `attempt`-th attempt (1 or more) ended; null if that was the last. `retryAfterMs` is the receiver's
+     * wish: it makes the delay longer, and never shorter.
      */
     nextAttemptAt(attempt: number, endedAt: Date, retryAfterMs?: number | null): Date | null {
       const delayMs = delaysMs[attempt - 1];

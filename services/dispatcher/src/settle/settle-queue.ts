@@ -1,27 +1,18 @@
 import { isDataError, isTooMuch } from "@herald/common/database/errors";
 import { timeOf } from "@herald/common/database/ids";
-import type { Queries } from "@herald/common/database/queries";
 import { shrinkingBatches } from "@herald/common/database/shrinking";
 import { batcher } from "@herald/common/runtime/batcher";
-import type { Clock } from "@herald/common/runtime/clock";
 import { retry } from "@herald/common/runtime/repeat";
-import type { Log } from "@herald/common/telemetry/log";
-import type { DispatcherMetrics } from "../metrics.ts";
+import type { Basics } from "../basics.ts";
 import { type ArrivedSettlement, recordArrived } from "../sql/record-arrived.ts";
 import { type Settlement, settle } from "../sql/settle.ts";
 import { isEndpointsFailure } from "./health.ts";
 import type { HealthQueue } from "./health-queue.ts";
 import type { Rates } from "./rates.ts";
 
-interface Parts {
-  queries: Queries;
-  clock: Pick<Clock, "now">;
-  metrics: Pick<DispatcherMetrics, "settleBatchSize" | "resultsLate" | "unrecorded">;
+interface Parts extends Basics {
   health: Pick<HealthQueue, "add" | "has">;
   rates: Pick<Rates, "add">;
-  log: Log;
-  /** Ends the waiting for PostgreSQL. */
-  signal: AbortSignal;
 }
 
 /** Settlements of one statement. */
@@ -47,8 +38,7 @@ interface Ended {
 
 /**
  * Settles attempts in batches, in the order in which they ended: one statement at a time, so that a later result of an endpoint is never counted
- * before an earlier one. While PostgreSQL is out of reach it waits and tries again; a statement that is too much for PostgreSQL is made smaller, so
- * that it delays the others only shortly.
+ * before an earlier one. While PostgreSQL is out of reach it waits; a statement that is too much for PostgreSQL is made smaller.
  */
 export function createSettleQueue({ queries, clock, metrics, health, rates, log, signal }: Parts) {
   let isWriting = true;

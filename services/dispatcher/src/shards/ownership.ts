@@ -17,10 +17,7 @@ export interface OwnershipChange {
   taken: TakenShard[];
   /** Shards that others have taken, or could have. */
   lost: number[];
-  /**
-   * The answer came so late that other dispatchers may have taken shards that the answer still lists as owned. The caller must send another heartbeat
-   * at once.
-   */
+  /** Others may have taken shards that the answer, which came late, still lists as owned: another heartbeat must be sent at once. */
   uncertain: boolean;
 }
 
@@ -34,15 +31,14 @@ interface Owned {
 }
 
 /**
- * The shards that a dispatcher owns, as far as it knows. A shard is free, taken, or being released: then nothing begins in it any more, and it becomes
- * free when nothing of it is in flight.
+ * The shards that a dispatcher owns, as far as it knows. A shard is free, taken, or being released: then nothing begins in it any more, and it
+ * becomes free when nothing of it is in flight.
  *
- * Two dispatchers never begin attempts in one shard at the same time. Other dispatchers take a shard only {@link ALIVE_MS} after PostgreSQL got the
- * last heartbeat of its owner, and the owner begins no attempt from {@link LAPSE_MS} after it sent that heartbeat. There is one exception: if a
- * whole machine is suspended, its monotonic clock stops too. Then its dispatcher learns that it lost its shards only from the answer to its next
- * heartbeat.
+ * Two dispatchers never begin attempts in one shard at the same time: others take it only {@link ALIVE_MS} after PostgreSQL got the last heartbeat
+ * of its owner, which begins no attempt from {@link LAPSE_MS} after it sent that. Only a dispatcher whose whole machine was suspended, with its
+ * monotonic clock, learns from the answer to its next heartbeat that it lost its shards.
  *
- * Pure: answers and times are arguments. Times are of a clock that never goes back.
+ * Pure: answers and times are arguments.
  */
 export function createOwnership() {
   const owned = new Map<number, Owned>();

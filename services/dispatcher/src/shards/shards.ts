@@ -2,11 +2,9 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Queries } from "@herald/common/database/queries";
 import { type Repetition, repeat } from "@herald/common/runtime/repeat";
-import type { Log } from "@herald/common/telemetry/log";
-import type { DispatcherMetrics } from "../metrics.ts";
-import { declareDead, endLife, heartbeat, releaseShards } from "../sql/heartbeat.ts";
+import type { Basics } from "../basics.ts";
+import { declareDead, endLife, type Heartbeat, heartbeat, releaseShards } from "../sql/heartbeat.ts";
 import { ALIVE_MS, createOwnership, type TakenShard } from "./ownership.ts";
 
 /**
@@ -15,10 +13,7 @@ import { ALIVE_MS, createOwnership, type TakenShard } from "./ownership.ts";
  */
 export type Presence = Awaited<ReturnType<typeof openPresence>>;
 
-/**
- * Listens on an abstract socket: it has no file, belongs to a network namespace, and is gone at the moment when its process ends in any way. A
- * process that is frozen keeps it.
- */
+/** Listens on an abstract socket, which is gone at the moment when its process ends in any way, and which a frozen process keeps. */
 export async function openPresence(id: string) {
   const place = placeOf();
   const server = createServer((socket) => socket.destroy());
@@ -61,21 +56,11 @@ function placeOf(): string | null {
   }
 }
 
-interface Parts {
-  queries: Queries;
-  metrics: Pick<DispatcherMetrics, "shardsOwned">;
-  log: Log;
-}
-
-export interface ShardsOptions {
-  /** The id of this process's row. */
-  id: string;
+export interface ShardsOptions extends Pick<Heartbeat, "id" | "newOwnerMs"> {
   /** Whether this process can make attempts. One that can't owns nothing while another one can. */
   isAble: () => boolean;
   /** Since when it reaches no receiver at all; null while it does. */
   outageSince: () => Date | null;
-  /** It attempts nothing on arrival in a shard that it has taken less than this long ago. */
-  newOwnerMs: number;
 }
 
 /** The part that makes the attempts of the shards. */
@@ -98,7 +83,10 @@ const INTERVAL_MS = 1_000;
 const END_TIMEOUT_MS = 1_000;
 
 /** The shards that this dispatcher owns: see ownership.ts. */
-export function createShards({ queries, metrics, log }: Parts, options: ShardsOptions) {
+export function createShards(
+  { queries, metrics, log }: Pick<Basics, "queries" | "metrics" | "log">,
+  options: ShardsOptions,
+) {
   const { id, isAble, outageSince, newOwnerMs } = options;
   const ownership = createOwnership();
   // The machine's real time, also in tests that set the clock: other dispatchers compare with PostgreSQL's clock, which tests do not set.

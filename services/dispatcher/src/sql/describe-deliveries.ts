@@ -17,7 +17,7 @@ export interface Delivery extends DueRow {
   organizationId: string;
   eventType: string;
   /** The request body, byte for byte; null if it is large: then it is read when the delivery's turn comes. */
-  body: Body | null;
+  body: string | null;
   /** The body's length in UTF-8. */
   bodyBytes: number;
   /** The event whose body it is; null for a manual delivery, which has its own. */
@@ -37,26 +37,28 @@ export interface Arrived {
   revision: string;
 }
 
-/** A large body as its bytes, as it is sent. */
-export type Body = string | Buffer;
-
 /** Bodies up to this length are read with their rows: most are, and another statement would cost more than their memory. */
 export const SMALL_BODY_BYTES = 8 * 1024;
 
 type Row = Omit<Delivery, keyof DueRow> & { position: number; isPending: boolean };
 
 /**
- * Reads the data that the attempts of due rows need, in the order of the rows. It is apart from the statement that reads the due rows, since the ids
- * are known now: with the smallest and largest id as parameters, a cached plan leaves out the partitions of all other days. Else it would open every
- * partition, which costs more than the rest. `offset 0` makes PostgreSQL look up each row by itself. PostgreSQL knows the length of a body
- * without reading it.
+ * Reads the data that the attempts of due rows need, in the order of the rows: apart from the statement that reads these rows, since now the ids are
+ * known. With the smallest and largest id as parameters, a cached plan leaves out the partitions of all other days. `offset 0` makes PostgreSQL look
+ * up each row by itself. It knows the length of a body without reading it.
  *
  * Deletes rows of `due` whose delivery has ended or was erased. Such a row is left if a success of an earlier owner was settled after the row had
- * been moved to another time.
+ * been moved.
  *
  * Locks only the rows of `due` that it deletes. Walks delivery_pkey, business_event_pkey and due_pkey.
+ *
+ * @param maxBodyBytes larger bodies are not read
  */
-export async function describeDeliveries(queries: Queries, due: readonly DueRow[]): Promise<Delivery[]> {
+export async function describeDeliveries(
+  queries: Queries,
+  due: readonly DueRow[],
+  maxBodyBytes = SMALL_BODY_BYTES,
+): Promise<Delivery[]> {
   if (due.length === 0) return [];
   const ids = due.map(({ deliveryId }) => deliveryId);
   const sorted = [...ids].sort();
@@ -67,7 +69,7 @@ export async function describeDeliveries(queries: Queries, due: readonly DueRow[
       coalesce(delivery.state = 'pending', false) as "isPending",
       delivery.organization_id as "organizationId",
       delivery.event_type as "eventType",
-      case when octet_length(content.body) <= ${SMALL_BODY_BYTES} then content.body end as "body",
+      case when octet_length(content.body) <= ${maxBodyBytes} then content.body end as "body",
       coalesce(octet_length(content.body), 0) as "bodyBytes",
       delivery.event_key as "eventKey",
       event.traceparent as "traceparent",
@@ -104,42 +106,15 @@ async function forget(queries: Queries, due: readonly DueRow[]): Promise<void> {
       and due.due_at = ended.due_at and due.delivery_id = ended.delivery_id`;
 }
 
-/** The place of a body: with its event, or in a manual delivery's own row. */
-export interface BodySource {
-  organizationId: string;
-  eventKey: string | null;
-  deliveryId: string;
-}
+/** Bodies have less than a megabyte. */
+const ANY_SIZE = 2 ** 31 - 1;
 
-/**
- * Reads bodies, in the order of their sources; undefined for a body that is gone.
- *
- * Locks nothing. Walks business_event_pkey and delivery_pkey. The bounds let a cached plan leave out all other days at its start.
- */
-export async function readBodies(queries: Queries, sources: readonly BodySource[]): Promise<(Buffer | undefined)[]> {
-  const ids = sources.map(({ eventKey, deliveryId }) => eventKey ?? deliveryId).sort();
-  const [first = "", last = ""] = [ids[0], ids.at(-1)];
-  const rows = await queries.$queryRaw<{ position: number; body: string | null }[]>`
-    select source.position::int as "position", coalesce(event.body, delivery.body) as "body"
-    from unnest(
-      ${sources.map((source) => source.organizationId)}::text[],
-      ${sources.map((source) => source.eventKey ?? source.deliveryId)}::uuid[],
-      ${sources.map((source) => source.deliveryId)}::uuid[]
-    ) with ordinality as source (organization_id, event_key, delivery_id, position)
-    left join lateral (
-      select body from business_event
-      where organization_id = source.organization_id and key = source.event_key
-        and key between ${firstIdAt(timeOf(first))}::uuid and ${lastIdAt(timeOf(last))}::uuid
-      offset 0
-    ) as event on true
-    left join lateral (
-      select body from delivery
-      where source.event_key = source.delivery_id and id = source.delivery_id and id between ${first}::uuid and ${last}::uuid
-      offset 0
-    ) as delivery on true`;
-  const bodies = new Map(rows.map(({ position, body }) => [position, body]));
-  return sources.map((_, index) => {
-    const body = bodies.get(index + 1) ?? null;
+/** Reads the bodies of deliveries as bytes, in their order; undefined for a delivery that has ended, or whose body is gone. */
+export async function readBodies(queries: Queries, due: readonly DueRow[]): Promise<(Buffer | undefined)[]> {
+  const deliveries = await describeDeliveries(queries, due, ANY_SIZE);
+  const bodies = new Map(deliveries.map(({ deliveryId, body }) => [deliveryId, body]));
+  return due.map(({ deliveryId }) => {
+    const body = bodies.get(deliveryId) ?? null;
     return body === null ? undefined : Buffer.from(body);
   });
 }

@@ -73,12 +73,9 @@ export async function writeHealth(
 }
 
 /**
- * Writes since when no dispatcher could open the signing secret of endpoints, or that one can again. An existing time stays: the beginning of a
- * quarantine.
+ * Writes since when no dispatcher could open the signing secret of endpoints; null if one can again. An existing time stays.
  *
  * Locks the endpoints' rows that change, and skips those that others lock. Walks webhook_endpoint_pkey.
- *
- * @param since null ends the quarantine
  */
 export async function writeQuarantine(
   queries: Queries,

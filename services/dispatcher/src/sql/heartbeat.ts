@@ -2,7 +2,6 @@ import type { Queries } from "@herald/common/database/queries";
 import { SHARDS } from "@herald/common/database/shards";
 
 export interface Heartbeat {
-  /** The id of the dispatcher's process. */
   id: string;
   /** The dispatcher lives this long without a further heartbeat. */
   aliveMs: number;
@@ -107,30 +106,18 @@ export async function heartbeat(
   return answer;
 }
 
-/**
- * Ends the lives of dispatchers that were killed: their shards count as left by a crash.
- *
- * Locks their rows. Walks process_pkey.
- */
+/** Ends the lives of dispatchers that were killed: their shards count as left by a crash. Locks their rows. Walks process_pkey. */
 export async function declareDead(queries: Queries, ids: readonly string[]): Promise<void> {
   await queries.$executeRaw`update process set alive_until = now() where id = any (${ids}::uuid[])`;
 }
 
-/**
- * Gives shards up: from now on, any dispatcher may take them.
- *
- * Locks their rows. Walks shard_pkey.
- */
+/** Gives shards up: any dispatcher may take them. Locks their rows. Walks shard_pkey. */
 export async function releaseShards(queries: Queries, id: string, shards: readonly number[]): Promise<void> {
   await queries.$executeRaw`
     update shard set owner = null where id = any (${shards}::smallint[]) and owner = ${id}::uuid`;
 }
 
-/**
- * Ends a dispatcher's life, and frees all its shards.
- *
- * Locks its row, and its shards'. Walks process_pkey, and reads the shards.
- */
+/** Ends a dispatcher's life, and frees all its shards. Locks its row, and its shards'. Walks process_pkey, and reads the shards. */
 export async function endLife(queries: Queries, id: string): Promise<void> {
   await queries.$executeRaw`
     with released as (

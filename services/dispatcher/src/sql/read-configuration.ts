@@ -1,9 +1,10 @@
 import type { Queries } from "@herald/common/database/queries";
 import type { SealedHeaders } from "@herald/common/security/own-headers";
+import type { StoredHealth } from "../endpoint/breaker.ts";
 import type { EndpointWithWork } from "./sweep.ts";
 
 /** An endpoint's settings and health, as far as attempts need them. */
-export interface Configuration {
+export interface Configuration extends StoredHealth {
   url: string;
   sealedSecret: string;
   headers: SealedHeaders | null;
@@ -11,9 +12,6 @@ export interface Configuration {
   quarantined: boolean;
   /** A result of an older revision does not count for or against the endpoint. */
   revision: bigint;
-  /** The endpoint's failures in a row, and until when it rests. */
-  failures: number;
-  pausedUntil: Date | null;
 }
 
 /** A configuration, and a time at which the endpoint had it. */
@@ -23,9 +21,8 @@ export interface TimedConfiguration {
 }
 
 /**
- * Reads the current configuration of endpoints, in the order of their ids; undefined for one that is disabled or deleted.
- *
- * Locks nothing. Walks webhook_endpoint_pkey.
+ * Reads the configuration of endpoints, in the order of their ids; undefined for a disabled or deleted one. Locks nothing. Walks
+ * webhook_endpoint_pkey.
  */
 export async function readConfiguration(
   queries: Queries,

@@ -47,11 +47,7 @@ export async function readDue(queries: Queries, demands: readonly Demand[]): Pro
     ) as due`;
 }
 
-/**
- * Reads the row of one delivery, as {@link readDue} does; undefined if it has ended, or its time was moved.
- *
- * Locks nothing. Walks due_pkey and shard_pkey.
- */
+/** Reads the row of one delivery; undefined if it has ended, or its time was moved. Locks nothing. Walks due_pkey and shard_pkey. */
 export async function readDueRow(
   queries: Queries,
   { endpointId, dueAt, deliveryId, epoch }: Pick<DueRow, "endpointId" | "dueAt" | "deliveryId"> & { epoch: number },
@@ -70,16 +66,14 @@ export async function readDueRow(
 const SPREAD_MS = 60_000;
 
 /**
- * Adds one interruption to the oldest due rows of each endpoint: to as many rows as may have been in flight when their owner died. From a row's
- * second interruption on, its due time moves to a random time within the next minute, at the third within two minutes, and so on. So a delivery that
- * crashes its dispatcher each time is soon the only one in flight.
+ * Adds one interruption to the oldest due rows of each endpoint: to as many as may have been in flight when their owner died. Returns their number.
+ * From a row's second interruption on, its due time moves to a random time within the next minute, at the third within two minutes, and so on. So a
+ * delivery that crashes its dispatcher each time is soon the only one in flight.
  *
- * The first statement finds the rows. The second statement changes them in both tables. It finds them by given keys, so that a cached plan leaves
- * out the partitions of all other days. No other process changes these rows between the two statements: a shard has one owner.
+ * The second statement changes the rows that the first one has found in both tables, by their keys, so that a cached plan leaves out the partitions
+ * of all other days. No other process changes these rows meanwhile: a shard has one owner.
  *
  * Locks these rows of `due` and `delivery`. Walks due_pkey once an endpoint, and delivery_pkey.
- *
- * @returns the number of rows
  */
 export async function markInterrupted(
   queries: Queries,

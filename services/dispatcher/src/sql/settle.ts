@@ -33,25 +33,23 @@ export interface ArrivedDelivery {
 }
 
 /**
- * Writes how attempts ended, and the consequences for their deliveries. Endpoints are only read: no settlement waits for an endpoint's row. Their
- * health is written later (endpoint-health.ts).
+ * Writes how attempts ended, and the consequences for their deliveries. Endpoints are only read: their health is written later (endpoint-health.ts).
  *
  * - An attempt is known by its number: a failure counts only as the one that follows the delivery's last, and only in the epoch in which it began.
- *   Then the delivery waits for its next attempt, or is exhausted, with a notice (notices.ts). The time of a delivery is no fence: it differs if two
- *   publishers get the same event.
- * - A success ends its delivery whatever else happened to it meanwhile, also a failure in the same call. Only a delivery that was given up stays so
- *   (SPEC 3.2): it is exhausted or has expired, and the notice was made. The success still counts for the endpoint's health.
+ *   Then the delivery waits for its next attempt, or is exhausted, with a notice (notices.ts). Its time is no fence: it differs if two publishers
+ *   get the same event.
+ * - A success ends its delivery whatever else happened to it meanwhile, also a failure in the same call. Only a delivery that was given up, with its
+ *   notice, stays so (SPEC 3.2). The success still counts for the endpoint's health.
  * - The row of `due` is found by the delivery's own time, whichever dispatcher owns the shard by now.
  * - The latest attempt is in the delivery's row; the one before it moves to delivery_attempt.
- * - Deliveries that were erased meanwhile, with their endpoint or with their days, are skipped.
- * - A failure in an earlier epoch may come before the publisher has stored its delivery, so it is never `missing`.
+ * - Deliveries that were erased meanwhile are skipped. A failure in an earlier epoch may come before the publisher has stored its delivery.
  * - The same settlements, written again, change nothing: a caller that got no answer cannot know whether they were written.
  *
- * Locks these rows of `delivery` and `due`. Walks delivery_pkey, due_pkey, delivery_attempt_pkey, shard_pkey, webhook_endpoint_pkey. `between` lets a cached plan leave out
- * the partitions in which nothing is settled.
+ * Locks these rows of `delivery` and `due`. Walks delivery_pkey, due_pkey, delivery_attempt_pkey, shard_pkey, webhook_endpoint_pkey. `between` lets
+ * a cached plan leave out the partitions in which nothing is settled.
  *
- * @returns `late`: results that changed nothing, since the shard has had another owner, the delivery had succeeded, or it was gone. `missing`: results
- *   whose delivery has no row, though its endpoint has one
+ * @returns `late`: results that changed nothing: the shard has had another owner, the delivery had succeeded, or was gone. `missing`: results of
+ *   this epoch whose delivery has no row, though its endpoint has one
  */
 export async function settle(
   queries: Queries,
@@ -161,10 +159,7 @@ export function resultArrays(results: readonly Settlement[]): Prisma.Sql {
         ${nullable(results, (each) => each.traceparent)}`;
 }
 
-/**
- * Rows for the notice of what was given up (the rows of `settled`), in the same statement, so that no crash comes between them. Most settlements give
- * up nothing, and do not need this.
- */
+/** Rows for the notice of what was given up (the rows of `settled`), in the same statement. Most settlements give up nothing, and do not need it. */
 export const TELL_EXHAUSTED = Prisma.sql`, given_up as (
       insert into exhaustion
         (endpoint_id, state, organization_id, endpoint_name, endpoint_url, deliveries, first_at, last_at)
@@ -178,10 +173,7 @@ export function isLast({ succeeded, nextAttemptAt }: Settlement): boolean {
   return !succeeded && nextAttemptAt === null;
 }
 
-/**
- * If a delivery has several results, a success wins, and one success is enough. In the order of ids, so that two dispatchers seldom wait for each
- * other.
- */
+/** If a delivery has several results, one success is enough. In the order of ids, so that two dispatchers seldom wait for each other. */
 function onePerDelivery(settlements: readonly Settlement[]): Settlement[] {
   const successes = new Map<string, Settlement>();
   for (const each of settlements) if (each.succeeded) successes.set(each.deliveryId, each);

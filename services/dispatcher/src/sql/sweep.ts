@@ -1,15 +1,13 @@
 import type { Queries } from "@herald/common/database/queries";
+import type { StoredHealth } from "../endpoint/breaker.ts";
 
 /** An enabled endpoint with unfinished deliveries. */
-export interface EndpointWithWork {
+export interface EndpointWithWork extends StoredHealth {
   endpointId: string;
   organizationId: string;
   /** The time of its first row. */
   dueAt: Date;
   revision: bigint;
-  /** The endpoint's failures in a row, and until when it rests. */
-  failures: number;
-  pausedUntil: Date | null;
 }
 
 /**

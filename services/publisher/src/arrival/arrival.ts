@@ -2,7 +2,7 @@ import { ARRIVAL } from "@herald/common/broker/arrival";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { FanOutItem, FanOutResult } from "../fan-out.ts";
 import { type ForOwners, MAX_BODY_BYTES } from "../hand-over.ts";
-import { BATCHES_BY_ORGANIZATION, batchesByTurns } from "../inbox/batches.ts";
+import { batchesByTurns } from "../inbox/batches.ts";
 import type { InboxMessage } from "../inbox/read-event.ts";
 import { createOnArrival } from "./on-arrival.ts";
 import { createPendingWindow } from "./pending-window.ts";
@@ -26,18 +26,14 @@ const MAX_ARRIVING = 100;
 const MAX_SMALL_BYTES = MAX_BODY_BYTES + 2 * 1024;
 
 /**
- * Takes events when they arrive, and has owners attempt them before they are stored, if nothing is unusual: neither about the message
- * (consume-events.ts), nor about its size (`isSmall`), nor about the event, its endpoints and PostgreSQL (on-arrival.ts). Each such event waits for its
- * results (pending-window.ts), and is stored then.
+ * Takes events when they arrive, and has owners attempt them before they are stored, if nothing is unusual about the message (consume-events.ts),
+ * its size, or the event, its endpoints and PostgreSQL (on-arrival.ts). Each waits for its results (pending-window.ts), and is stored then.
  */
 export function createArrival({ clock, handOver, read, store }: Parts) {
   const onArrival = createOnArrival({ clock, handOver });
   const pending = createPendingWindow<InboxMessage>(store, { most: MOST_PENDING, ...ARRIVAL });
   /** If a batch waits for room, organizations without a running batch have another one. */
-  const arriving = batchesByTurns<InboxMessage>(handOverArrived, {
-    ...BATCHES_BY_ORGANIZATION,
-    maxItems: MAX_ARRIVING,
-  });
+  const arriving = batchesByTurns(handOverArrived, { maxItems: MAX_ARRIVING });
 
   /** Hands over the events that can be, and stores the rest at once. Resolves when there is room for more. */
   async function handOverArrived(batch: readonly InboxMessage[]): Promise<void> {

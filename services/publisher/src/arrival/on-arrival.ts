@@ -49,8 +49,7 @@ export function createOnArrival({ clock, handOver }: Parts) {
 
   return {
     /**
-     * Hands events over to all of their endpoints, and returns them; the others have to be stored first. An event without an endpoint counts as handed
-     * over: it can wait, to be stored with others.
+     * Hands events over to all of their endpoints, and returns them; the others have to be stored first. An event without an endpoint can wait too.
      */
     handOver(events: readonly IncomingEvent[]): Set<IncomingEvent> {
       if (!mayBegin()) return new Set();
@@ -87,9 +86,8 @@ export function createOnArrival({ clock, handOver }: Parts) {
 const MAX_KNOWN = 20_000;
 
 /**
- * A cache of subscriptions, filled from the answers of `storeEvents`. A change of an endpoint does not remove its entry: the owner rejects a stale
- * entry by its revision, and the statement that stores the event makes a delivery that the cache missed. An entry is valid for a minute ({@link ARRIVAL}). All
- * entries are removed if a statement was slow or failed, and if there are too many.
+ * A cache of subscriptions, filled from the answers of `storeEvents`. If an endpoint changes, the owner rejects the stale entry by its revision, and
+ * the statement that stores the event makes a delivery that the cache missed. An entry is valid for a minute ({@link ARRIVAL}).
  */
 function createSubscriptionCache(clock: Pick<Clock, "monotonicMs">) {
   const endpoints = new Map<string, SubscribedEndpoint>();

@@ -1,20 +1,14 @@
 import { once } from "node:events";
-import type { Broker, Consumer, IncomingMessage, Publisher } from "@herald/common/broker/broker";
-import { type Names, PROBE_HEADER } from "@herald/common/broker/topology";
-import type { Clock } from "@herald/common/runtime/clock";
+import type { Broker, Consumer, IncomingMessage } from "@herald/common/broker/broker";
+import { PROBE_HEADER } from "@herald/common/broker/topology";
 import { repeat } from "@herald/common/runtime/repeat";
-import type { Log } from "@herald/common/telemetry/log";
-import type { Tracing } from "@herald/common/telemetry/tracing";
 import type { EventTypeRules } from "@herald/contracts";
 import { createArrival } from "../arrival/arrival.ts";
 import type { FanOut, FanOutItem } from "../fan-out.ts";
-import type { ForOwners } from "../hand-over.ts";
-import type { PublisherMetrics } from "../metrics.ts";
-import type { Rejection } from "../rejections.ts";
-import { BATCHES_BY_ORGANIZATION, batchesByTurns } from "./batches.ts";
+import { batchesByTurns } from "./batches.ts";
 import { watchFloods } from "./floods.ts";
 import { type InboxMessage, organizationOf } from "./read-event.ts";
-import { createStoring } from "./store-batch.ts";
+import { createStoring, type StoringParts } from "./store-batch.ts";
 
 export interface ConsumeOptions {
   /** Bytes of messages that this process may hold. */
@@ -34,25 +28,12 @@ export interface EventsConsumer extends Consumer {
   oldestAgeSeconds(): number;
 }
 
-interface Parts {
+interface Parts extends Omit<StoringParts, "again" | "oversized"> {
   broker: Broker;
-  names: Names;
-  publisher: Publisher;
-  /** Hands new deliveries over to the owners of their endpoints. */
-  handOver: (made: ForOwners) => void;
-  /** Records an event that is not taken, for searches and for the product. */
-  reportUndelivered: (event: Rejection) => Promise<void>;
   fanOut: FanOut;
-  clock: Clock;
-  metrics: PublisherMetrics;
-  tracing: Tracing | undefined;
-  log: Log;
 }
 
-/**
- * Messages of a queue that this process may hold. An event that is handed over on arrival is held for up to 300 ms while the pending window does not fill, so one busy
- * queue has some 2,000 events a second.
- */
+/** Messages of a queue that this process may hold. An event on arrival is held for up to 300 ms, so a busy queue has some 2,000 events a second. */
 const PREFETCH = 500;
 
 /** A sixteenth of a bucket has a flood if it takes this share of the places in a queue, or of the bytes. Its neighbours have the rest. */
@@ -65,9 +46,8 @@ const LOOK_MS = 1_000;
 const HOLD_MS = 20 * 60_000;
 
 /**
- * Takes business events from the inbox queues. A message is acknowledged when its event is stored with all its deliveries, or is in the
- * rejected queue with its notice in PostgreSQL, or needs no work. If the process dies, the broker delivers what it held again; to store an event
- * twice changes nothing.
+ * Takes business events from the inbox queues. A message is acknowledged when its event is stored with all its deliveries, or is in the rejected
+ * queue with its notice in PostgreSQL, or needs no work. To store an event twice changes nothing.
  */
 export function consumeEvents(
   parts: Parts,
@@ -93,17 +73,13 @@ export function consumeEvents(
     { ...parts, again: store, oversized: ({ message }) => oversized.add(message) },
     { windowMs, eventTypes },
   );
-  const together = batchesByTurns<InboxMessage>(
+  const together = batchesByTurns(
     (batch) => storeBatch(batch, (items) => arrival.storing(batch, () => fanOut.together(items))),
-    { ...BATCHES_BY_ORGANIZATION, maxItems: batchSize },
+    { maxItems: batchSize },
   );
   // It may take long, and says nothing about PostgreSQL: others are handed over on arrival meanwhile.
   const storeAlone = (items: readonly FanOutItem[]) => fanOut.alone(items[0] as FanOutItem);
-  const alone = batchesByTurns<InboxMessage>((batch) => storeBatch(batch, storeAlone), {
-    ...BATCHES_BY_ORGANIZATION,
-    maxItems: 1,
-    maxApart: 0,
-  });
+  const alone = batchesByTurns((batch) => storeBatch(batch, storeAlone), { maxItems: 1, isApart: false });
   const arrival = createArrival({ ...parts, read, store: together.add });
 
   /** Resolves when the work on the event is done. @throws if it can't be stored now */
@@ -140,10 +116,7 @@ export function consumeEvents(
     arrival.over(each);
   }
 
-  /**
-   * Drops the waiting events: the broker delivers their messages again on another channel. Running batches are stored; a second delivery changes
-   * nothing.
-   */
+  /** Drops the waiting events: the broker delivers their messages again on another channel. Running batches are stored. */
   function dropWaiting(): void {
     for (const each of [...arrival.drop(), ...together.drop(), ...alone.drop()]) {
       each.span?.end({ errorType: "channel_lost", error: "its channel has ended" });

@@ -35,9 +35,8 @@ const KEY = /^[^.]*\.([0-9a-f]\.[0-9a-f])$/;
  * Turns the floods of organizations to the second queues of their buckets.
  *
  * A queue keeps the order of arrival, and a publisher holds a bounded number of its messages. So an organization that has most of these delays its
- * neighbours. From then on the broker itself takes the events of the organization's sixteenth of the bucket to the second queue, by one binding. The
- * binding is all the state that there is: one statement to the broker makes it or removes it, both can be repeated, and until a publisher does so the
- * broker keeps it. Which of two publishers does it, or whether one dies between two steps, does not matter.
+ * neighbours. From then on the broker itself takes the events of its sixteenth of the bucket to the second queue, by one binding. The binding is all
+ * the state that there is: making and removing it can be repeated by any publisher, and the broker keeps it meanwhile.
  */
 export function watchFloods({ inspector, names, clock, log }: Parts, { most, mostBytes }: FloodOptions) {
   const { behindQueues, floodsExchange } = names;

@@ -114,8 +114,7 @@ export function rawMember(json: string, name: string): string {
 }
 
 /**
- * The members of a JSON object in their order, each with the source text of its value. Reads no further than the caller asks. Ends on any text; for a
- * text that is no JSON object the members mean nothing.
+ * The members of a JSON object in their order, each with the source text of its value. Ends on any text; if it is no JSON object, they mean nothing.
  *
  * @throws SyntaxError if a name is no JSON string
  */

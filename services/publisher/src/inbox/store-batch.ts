@@ -11,9 +11,9 @@ import type { PublisherMetrics } from "../metrics.ts";
 import { harmless, type Rejection, rejectionOf } from "../rejections.ts";
 import { type InboxMessage, type IncomingEvent, readEvent } from "./read-event.ts";
 
-interface Parts {
+export interface StoringParts {
   publisher: Publisher;
-  names: Pick<Names, "eventsExchange" | "deadLetterQueue" | "rejectedQueue">;
+  names: Names;
   /** Records an event that is not taken, for searches and for the product. */
   reportUndelivered: (event: Rejection) => Promise<void>;
   /** Hands new deliveries over to the owners of their endpoints. */
@@ -23,7 +23,7 @@ interface Parts {
   /** Receives an event that PostgreSQL could not store in time, even alone. */
   oversized: (incoming: InboxMessage) => void;
   metrics: PublisherMetrics;
-  clock: Pick<Clock, "machineAheadMs">;
+  clock: Clock;
   tracing: Tracing | undefined;
   log: Log;
 }
@@ -49,7 +49,7 @@ type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
 
 /** @param options how far back events are delivered, and of which types */
 export function createStoring(
-  { publisher, names, reportUndelivered, handOver, again, oversized, metrics, clock, tracing, log }: Parts,
+  { publisher, names, reportUndelivered, handOver, again, oversized, metrics, clock, tracing, log }: StoringParts,
   { windowMs, eventTypes }: Required<Pick<JudgeOptions, "windowMs" | "eventTypes">>,
 ) {
   const { eventsExchange, deadLetterQueue, rejectedQueue } = names;
@@ -125,11 +125,7 @@ export function createStoring(
     incoming.failed(error);
   }
 
-  /**
-   * Moves a message to the rejected queue: first the product's notice is stored, then the message is copied, then the original goes.
-   *
-   * @param noticeReason the reason in notice and search
-   */
+  /** Moves a message to the rejected queue. `noticeReason` is the reason in notice and search. */
   function reject(
     incoming: InboxMessage,
     reason: string,

@@ -3,7 +3,6 @@ import type { PageBounds, Work, WorkPage } from "./work.ts";
 
 /**
  * Takes the erasure that has been due longest, and moves its time past a lease. Null if none is due.
- *
  * Locks the row that it takes, skips those that others lock. Reads the whole table, which has few rows.
  */
 export async function takeErasure(
@@ -25,10 +24,8 @@ export async function takeErasure(
 }
 
 /**
- * Erases one page of a deleted endpoint's resends, rates, rows of `due`, and deliveries with their attempts. Renews the lease. An erasure that finds
- * nothing any more waits for its last look, and after that it is over.
- *
- * The organization's changes stay.
+ * Erases one page of a deleted endpoint's resends, rates, rows of `due`, and deliveries with their attempts; its changes stay. Renews the lease. An
+ * erasure that finds nothing any more waits for its last look, and after that it is over.
  *
  * Locks what it erases, and the erasure's row at its end. Walks resend_endpoint_id_id_idx and resend_pkey, endpoint_hour_pkey, due_pkey,
  * delivery_endpoint_id_id_idx for the page, and then the primary keys in the partitions that the page lies in.

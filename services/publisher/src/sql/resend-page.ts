@@ -4,7 +4,7 @@ import type { Queries } from "@herald/common/database/queries";
 import { isOver } from "@herald/common/database/stored-times";
 import { neverSentAgain, wasGivenUp } from "@herald/common/history/sql/never-got";
 import type { ResendState } from "@herald/contracts";
-import type { Work } from "./work.ts";
+import type { PageBounds, Work } from "./work.ts";
 
 /** A resend whose next page this process makes now. */
 export interface TakenResend extends Work {
@@ -14,7 +14,6 @@ export interface TakenResend extends Work {
 
 /**
  * Takes the resend that has been due longest, and moves its time past a lease. Null if none is due.
- *
  * Locks the row that it takes, skips those that others lock. Walks resend_due_at_idx, which has no ended resends.
  */
 export async function takeResend(
@@ -35,12 +34,9 @@ export async function takeResend(
   return taken ?? null;
 }
 
-export interface ResendBounds {
-  /** Deliveries of the history that the page reads at most. */
-  pageSize: number;
+export interface ResendBounds extends Pick<PageBounds, "pageSize" | "now"> {
   /** Deliveries of the resend that may wait at once. The page makes no more than are missing to that. */
   maxWaiting: number;
-  now: Date;
   /** How long the resend rests after a page that left no room, for each running resend of the organization. */
   restMs: number;
 }
@@ -55,18 +51,16 @@ export interface MadePage {
 
 /**
  * Makes one page of a resend's deliveries: new manual deliveries with the bodies of those that the endpoint never got, oldest first, due now. Moves
- * the cursor in the same statement, so that a crash at any point leaves none out; and an id is a function of resend and old delivery, so that none is
- * made twice. The old deliveries stay as they are (SPEC 3.2).
+ * the cursor in the same statement, so that a crash leaves none out; and an id is a function of resend and old delivery, so that none is made twice.
+ * The old deliveries stay as they are (SPEC 3.2).
  *
- * A page makes only as many as leave `maxWaiting` waiting. So a resend of thousands makes no more than endpoint and dispatchers can take, and can be
- * stopped between. It rests after that; an organization with several resends has as many pages in a time as one with a single resend. If the page
- * finds few such deliveries, the next page is due at once.
- *
- * The resend ends if its endpoint is disabled or deleted. An endpoint that is paused at the same moment gets its rows, which wait.
+ * A page leaves at most `maxWaiting` waiting, so that a resend of thousands can be stopped between. It rests after that; an organization with
+ * several resends has as many pages in a time as one with a single resend. If the page finds few such deliveries, the next page is due at once. The
+ * resend ends if its endpoint is disabled or deleted. An endpoint that is paused at the same moment gets its rows, which wait.
  *
  * Locks the resend first, so that a stop comes before the page or after it, and what it inserts. Walks resend_pkey, webhook_endpoint_pkey, due_pkey
- * over the endpoint's rows since the resend began, shard_pkey, delivery_endpoint_id_id_idx from the cursor on, what {@link neverSentAgain} walks, and
- * for each delivery that it makes delivery_pkey and business_event_pkey; at the end resend_due_at_idx.
+ * over the endpoint's rows since the resend began, shard_pkey, delivery_endpoint_id_id_idx from the cursor on, what {@link neverSentAgain} walks,
+ * and for each delivery that it makes delivery_pkey and business_event_pkey; at the end resend_due_at_idx.
  */
 export async function makeResendPage(
   queries: Queries,

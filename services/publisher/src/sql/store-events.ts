@@ -65,18 +65,15 @@ const MAX_HANDED_OVER = 1_000;
  * A delivery that the endpoint's owner has stored already, since the event was handed over on arrival (record-arrived.ts), is left alone: whichever
  * statement comes first, the delivery is the same row, and it is due only if it has not ended.
  *
- * An event goes to the endpoints that are enabled, subscribe to its type, and were created no later than it occurred. An event may have thousands of
- * endpoints, so a statement makes only a page of its deliveries: the number of events alone would not limit the rows of a statement. The ids are
- * functions of the event, so existing rows stay as they are. An event that comes again gets its pages like a new one, since the process that stored
- * it may have died between two pages. If its type differs then, the type that was stored first counts.
+ * An event goes to the endpoints that are enabled, subscribe to its type, and were created no later than it occurred. There may be thousands, so a
+ * statement makes only a page of its deliveries. The ids are functions of the event, so existing rows stay as they are, and an event that comes
+ * again gets its pages like a new one: the process that stored it may have died between two pages. If its type differs then, the type that was
+ * stored first counts.
  *
- * Another transaction may store an event at the same moment. This statement waits for it, but can't see its row. Such an event counts as unfinished,
- * and the next statement sees the row.
+ * If another transaction stores an event at the same moment, this statement waits for it, but can't see its row: the event counts as unfinished.
  *
- * The statement reads the owners of the endpoints of its deliveries. An owner gets a delivery with the event's body only if that is surely the stored
- * one: the event was stored just now, and is not twice among the pages. Else the owner reads the body.
- *
- * The answer names the endpoints that get events of these types now, which costs nothing more.
+ * An owner gets a delivery with the event's body only if that is surely the stored one: the event was stored just now, and is not twice among the
+ * pages. Else the owner reads the body. The answer names the endpoints that get events of these types now, which costs nothing more.
  *
  * Endpoints are not locked. If one is deleted at the same moment, its new deliveries are erased with its others.
  *
