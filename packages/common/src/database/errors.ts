@@ -42,6 +42,11 @@ export function isTooMuch(error: unknown): boolean {
   return code === QUERY_CANCELED || code === LOCK_NOT_AVAILABLE || code === DEADLOCK_DETECTED;
 }
 
+/** Whether another transaction changed what a statement had read, which ends it only if the user's isolation is above read committed. */
+export function isSerializationFailure(error: unknown): boolean {
+  return sqlStateOf(error) === SERIALIZATION_FAILURE;
+}
+
 /** Whether a row with the same key is there already. */
 export function isUniqueViolation(error: unknown): boolean {
   return sqlStateOf(error) === UNIQUE_VIOLATION || (error as { code?: unknown } | null)?.code === "P2002";

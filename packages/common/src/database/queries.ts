@@ -1,4 +1,5 @@
 import pg from "pg";
+import { isSerializationFailure } from "./errors.ts";
 import { Prisma } from "./generated/client.ts";
 import type { StatementFailures } from "./statement-failures.ts";
 
@@ -16,6 +17,9 @@ export interface Queries {
 /** Runs statements that change nothing. */
 export type Reads = Pick<Queries, "$queryRaw">;
 
+/** How often a statement is run that meets others again and again, if the user's isolation is above read committed. */
+const MAX_TRIES = 20;
+
 /**
  * Statements directly to PostgreSQL. Prisma's raw queries take the same text and return the same rows, but write every value
  * as JSON for Prisma's query compiler first, which a process without other queries does not need at all: see docs/adr/README.md (13).
@@ -29,7 +33,16 @@ export function directQueries(
     const statement = Prisma.sql(strings, ...values);
     const { text } = statement;
     const { values: parameters } = statement;
-    return await watch(text, () => pool.query({ name: statementName(text), text, values: parameters, types: TYPES }));
+    for (let tries = 1; ; tries++) {
+      try {
+        return await watch(text, () =>
+          pool.query({ name: statementName(text), text, values: parameters, types: TYPES }),
+        );
+      } catch (error) {
+        // The statement, a transaction of its own, has changed nothing.
+        if (!isSerializationFailure(error) || tries === MAX_TRIES) throw error;
+      }
+    }
   }
   return {
     $queryRaw: async <T>(strings: TemplateStringsArray, ...values: unknown[]) => (await run(strings, values)).rows as T,

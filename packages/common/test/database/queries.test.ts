@@ -2,9 +2,11 @@ import { randomUUID } from "node:crypto";
 import { eventually } from "@herald/dev/harness/eventually";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
+import pg from "pg";
 import { isDatabaseOutage, isOutOfTime, sqlStateOf } from "../../src/database/errors.ts";
 import { Prisma } from "../../src/database/generated/client.ts";
 import { openDatabase } from "../../src/database/open-database.ts";
+import { directQueries } from "../../src/database/queries.ts";
 
 const db = useDatabase({ migrated: false });
 
@@ -103,4 +105,25 @@ test("a bounded read whose connection breaks fails, and the next one works", asy
   });
   expect(isDatabaseOutage(await outcome)).toBe(true);
   expect(await reads.$queryRaw`select 1 as "one"`).toEqual([{ one: 1 }]);
+});
+
+test("regression: if the user's isolation is repeatable read, a statement that another one overtakes is run again", async () => {
+  const { queries, prisma } = db.database;
+  await queries.$executeRaw`create table counter as select 0 as value`;
+  const options = "-c default_transaction_isolation=repeatable\\ read";
+  const pool = new pg.Pool({ connectionString: db.url, options });
+  const strict = directQueries(pool, () => "");
+  let overtaken: Promise<number> | undefined;
+  await prisma.$transaction(async (transaction) => {
+    await transaction.$executeRaw`update counter set value = value + 1`;
+    overtaken = strict.$executeRaw`update counter set value = value + 1`;
+    await eventually(async () => {
+      const waiting = await queries.$queryRaw<unknown[]>`
+        select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+      expect(waiting).toHaveLength(1);
+    });
+  });
+  expect(await overtaken).toBe(1);
+  expect(await queries.$queryRaw`select value from counter`).toEqual([{ value: 2 }]);
+  await pool.end();
 });
