@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 import { boundHeap } from "@herald/common/service/bounded-heap";
-import { herald } from "./herald.ts";
 
 const words = process.argv.slice(2);
+// Before the commands are loaded: the program may begin once more.
 if (words[0] === "serve") boundHeap();
+const { herald } = await import("./herald.ts");
 process.exitCode = await herald(words, {
   environment: process.env,
   stdout: (text) => void process.stdout.write(text),

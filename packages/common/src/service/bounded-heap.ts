@@ -1,5 +1,5 @@
 import { MIB, memorySettings } from "../config/common-settings.ts";
-import { type Environment, readConfig } from "../config/read-config.ts";
+import { readConfig } from "../config/read-config.ts";
 import { memoryBytes } from "./memory.ts";
 
 /**
@@ -17,15 +17,15 @@ const NEW_OBJECTS_MIB = 8;
  * It does nothing if the arguments are there already, if Node can't replace a process (before 22.15), or if the settings are wrong: the service
  * reports these itself.
  */
-export function boundHeap(environment: Environment = process.env): void {
-  const given = [...process.execArgv, environment.NODE_OPTIONS ?? ""].some((text) =>
+export function boundHeap(): void {
+  const given = [...process.execArgv, process.env.NODE_OPTIONS ?? ""].some((text) =>
     text.includes("--max-old-space-size"),
   );
   const [program, ...words] = process.argv.slice(1);
   if (given || !process.execve || program === undefined) return;
   let bytes: number;
   try {
-    bytes = memoryBytes(readConfig(memorySettings, environment));
+    bytes = memoryBytes(readConfig(memorySettings));
   } catch {
     return;
   }

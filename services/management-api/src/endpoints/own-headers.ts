@@ -27,7 +27,10 @@ export function sealHeaders(
   secrets: SecretSealer,
 ): Record<string, string | null> | undefined {
   const sealed = new Map(Object.entries(stored.headers));
-  const wanted = headers === undefined ? [...sealed.keys()].map((name) => [name, null] as const) : entriesOf(headers);
+  const wanted =
+    headers === undefined
+      ? [...sealed.keys()].map((name) => [name, null] as const)
+      : Object.entries<string | null>(headers ?? {});
   const errors: FieldProblem[] = [];
   const seen = new Set<string>();
   let bytes = 0;
@@ -48,8 +51,6 @@ export function sealHeaders(
     wanted.map(([name, value]) => [name, value === null ? null : secrets.seal(value, headerContext(id, name))]),
   );
 }
-
-const entriesOf = (headers: SaveWebhookRequest["headers"]) => Object.entries(headers ?? {});
 
 const REPEATED: Fault = {
   code: "repeated",
