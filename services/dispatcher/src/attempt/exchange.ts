@@ -95,9 +95,9 @@ export function exchange(
     const keepHead = (chunk: Buffer) => void head.push(chunk);
 
     function send(): Promise<IncomingMessage> {
-      const { host, port, path } = target;
+      const { host, port, servername, path } = target;
       const sent = httpsRequest({
-        ...{ host, port, path, method: "POST", headers, agent },
+        ...{ host, port, servername, path, method: "POST", headers, agent },
         maxHeaderSize: MAX_HEADER_BYTES,
         // A receiver whose status and length can be read has answered, even with a folded header or one with a control character.
         insecureHTTPParser: true,

@@ -18,7 +18,8 @@ describe("target", () => {
     ["https://[2606:4700::1111]:8443/", "2606:4700::1111", 8443, "/", "[2606:4700::1111]:8443"],
     ["https://[::ffff:10.0.0.1]/", "::ffff:a00:1", 443, "/", "[::ffff:a00:1]"],
   ])("the target of %s", (url, host, port, path, hostHeader) => {
-    expect(createTargets()(url)).toMatchObject({ host, port, path, hostHeader });
+    const servername = /^\d|:/.test(host) ? "" : host;
+    expect(createTargets()(url)).toMatchObject({ host, port, servername, path, hostHeader });
   });
 
   test.each(["http://example.com", "https://a@example.com", "https://:b@example.com", "https://", "example.com", ""])(

@@ -1,9 +1,13 @@
+import { isIP } from "node:net";
+
 /** The parts of an endpoint's URL, parsed once and not for each request. */
 export interface Target {
   url: string;
   /** Without brackets if it is an IPv6 address. */
   host: string;
   port: number;
+  /** The name for TLS, empty for an address. Node would find it out again for each request. */
+  servername: string;
   path: string;
   /** The value of `Host`. */
   hostHeader: string;
@@ -30,9 +34,11 @@ function takeApart(text: string): Target | null {
   if (url.protocol !== "https:" || url.username !== "" || url.password !== "") return null;
   // The final dot of a complete name belongs to DNS; neither TLS (RFC 6066) nor most receivers know it.
   url.hostname = url.hostname.replace(/\.$/, "");
+  const host = url.hostname.replace(/^\[|\]$/g, "");
   return {
     url: url.href,
-    host: url.hostname.replace(/^\[|\]$/g, ""),
+    host,
+    servername: isIP(host) === 0 ? host : "",
     port: url.port === "" ? 443 : Number(url.port),
     path: url.pathname + url.search,
     hostHeader: url.host,
