@@ -119,31 +119,9 @@ describe("emit", () => {
     const sent = (await takeAll()).map(({ properties }) => properties.headers?.traceparent);
     expect(sent).toEqual([own, own, given, undefined, undefined]);
   });
-
-  test("emit rejects if no queue takes the event", async () => {
-    await admin.declareExchange();
-    expect(await reasonOf(start().emit(anEvent()))).toBe("unroutable");
-  });
-
-  test("emit rejects if the broker refuses the event", async () => {
-    await declareInbox({ "x-queue-type": "classic", "x-max-length": 1, "x-overflow": "reject-publish" });
-    const emitter = start();
-    await emitter.emit(anEvent());
-    expect(await reasonOf(emitter.emit(anEvent()))).toBe("refused");
-  });
 });
 
 describe("without Herald's exchange", () => {
-  test("emit waits for Herald's exchange", async () => {
-    const failures: string[] = [];
-    const emitter = start({ onFailure: ({ message }) => failures.push(message) });
-    const emission = emitter.emit(anEvent());
-    await eventually(() => expect(failures.length).toBeGreaterThan(0));
-    await declareInbox();
-    await emission;
-    expect(await takeAll()).toHaveLength(1);
-  });
-
   test("emit says that Herald's exchange is missing once its time is up", async () => {
     const failures: string[] = [];
     const emitter = start({ timeoutMs: 500, onFailure: ({ message }) => failures.push(message) });

@@ -1,6 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { judgeEvent } from "@herald/contracts";
 import { startEndingPostgres } from "@herald/dev/harness/ending-postgres";
@@ -45,7 +43,6 @@ let admin: ChannelModel;
 let channel: Channel;
 let emitter: Emitter;
 const relays: Relay[] = [];
-const processes: ChildProcess[] = [];
 
 beforeAll(async () => {
   pool = new Pool({ connectionString: at.url });
@@ -63,10 +60,6 @@ beforeAll(async () => {
 
 afterEach(async () => {
   await Promise.all(relays.splice(0).map((relay) => relay.close()));
-  for (const process of processes.splice(0)) {
-    process.kill("SIGKILL");
-    if (process.exitCode === null && process.signalCode === null) await once(process, "exit");
-  }
   await rowsOf("truncate table herald_outbox");
   await channel.purgeQueue(queue);
 });
@@ -76,6 +69,8 @@ function start(changes: Partial<RelayOptions> = {}): Relay {
   relays.push(relay);
   return relay;
 }
+
+const queueLength = async () => (await channel.checkQueue(queue)).messageCount;
 
 const anEvent = (changes: Partial<NewEvent> = {}): EmittedEvent =>
   newEvent({
@@ -158,14 +153,6 @@ test("an event that breaks the contract does not get into the outbox, and the tr
   expect(await arrivedIds()).toHaveLength(1);
 });
 
-test("several relays at once send each event once", async () => {
-  const events = Array.from({ length: 1000 }, () => anEvent());
-  for (let i = 0; i < events.length; i += 100) await transaction(events.slice(i, i + 100), "commit");
-  for (let i = 0; i < 3; i++) start({ batchSize: 50 });
-  await waitUntilSent();
-  expect((await arrivedIds()).sort()).toEqual(idsOf(events));
-});
-
 test("wake ends the rest of a relay", async () => {
   const relay = start({ pollIntervalMs: 600_000 });
   const event = anEvent();
@@ -199,7 +186,7 @@ test("a row that is no event stays with the reason, is reported, and does not ho
   await eventually(async () => {
     const rows = await rowsOf("select refused from herald_outbox order by number");
     expect(rows).toEqual([
-      { refused: expect.stringContaining("data.changes.a\ufffd'b must be") },
+      { refused: expect.stringContaining("data.changes.a?'b must be") },
       { refused: expect.stringContaining("must be JSON") },
       { refused: null },
     ]);
@@ -209,6 +196,31 @@ test("a row that is no event stays with the reason, is reported, and does not ho
   expect(failures[0]?.message).toMatch(
     /^2 rows of the outbox can't be sent and were set aside, row \d+ since .* must be/,
   );
+});
+
+test("policies that keep a relay from seeing or changing its rows are reported, and end nothing", async () => {
+  const role = `relay_${randomUUID().slice(0, 8)}`;
+  await rowsOf(`create role ${role}`);
+  await rowsOf(`grant select, update, delete on herald_outbox to ${role}`);
+  await rowsOf("alter table herald_outbox enable row level security");
+  await transaction([anEvent()], "commit");
+  const failures: string[] = [];
+  const asRole = (client: PoolClient) => ({
+    release: (destroy?: boolean) => client.release(destroy),
+    query: (text: string, values?: unknown[]) =>
+      client.query(text.replace(/^begin.*/, `$&; set local role ${role}`), values),
+  });
+  const limited: RelayOptions["pool"] = {
+    connect: (taken) => relayPool.connect((error, client) => taken(error, client && asRole(client))),
+  };
+  start({ pool: limited, onFailure: ({ message }) => failures.push(message) });
+  await eventually(() => expect(failures[0]).toContain("Row-level security hides herald_outbox"));
+  await rowsOf(`create policy seen on herald_outbox for select to ${role} using (true)`);
+  await eventually(() => expect(failures.at(-1)).toContain("No row of herald_outbox could be changed"));
+  await rowsOf(`create policy all_rows on herald_outbox to ${role} using (true)`);
+  await waitUntilSent();
+  await rowsOf("drop policy seen on herald_outbox; drop policy all_rows on herald_outbox");
+  await rowsOf(`alter table herald_outbox disable row level security; drop owned by ${role}; drop role ${role}`);
 });
 
 test("a relay survives the loss of its database connection", async () => {
@@ -350,9 +362,10 @@ test.each(["UTC", "Asia/Kathmandu", "America/St_Johns"])(
   },
 );
 
-test("an event is sent as another program wrote it, with numbers that JavaScript can't hold", async () => {
+test("an event is sent as another program wrote it, with numbers that JavaScript can't hold, whatever its row's number is", async () => {
   const json = JSON.stringify(anEvent()).replace(/"data":.*/, '"data":{"cost":1.10, "big":12345678901234567890}}');
-  await rowsOf("insert into herald_outbox (event, traceparent) values ($1, 'none')", [json]);
+  const insert = "insert into herald_outbox (number, event, traceparent) overriding system value";
+  await rowsOf(`${insert} values (-7, $1, 'none')`, [json]);
   start();
   await waitUntilSent();
   const message = await channel.get(queue, { noAck: true });
@@ -441,12 +454,13 @@ test("the lag of an outbox says what waits, since when, and what was refused", a
   expect(oldestSeconds).toBeLessThan(7_200);
 });
 
-test("an outbox may have another name and a schema, and a missing one is reported", async () => {
+test("an outbox may have another name, a schema and events of type json, and a missing one is reported", async () => {
   const schema = "Product";
   const table = `${schema}.Outbox`;
   await pool.query(`create schema "${schema}"`);
   await pool.query(outboxTable(table));
   await pool.query(outboxTable(table));
+  await pool.query(`alter table "${schema}"."Outbox" alter event type json using event::json`);
   const event = anEvent();
   await createOutbox({ table }).add(pool, event);
   const failures: string[] = [];
@@ -455,54 +469,6 @@ test("an outbox may have another name and a schema, and a missing one is reporte
   await eventually(async () => expect(await arrivedIds()).toEqual([event.id]));
   await eventually(() => expect(failures.join("\n")).toContain(`${schema}.Missing`));
 });
-
-test("relays that are killed lose no event", async () => {
-  const committed: EmittedEvent[] = [];
-  let writing = true;
-  const writer = (async () => {
-    while (writing) {
-      const events = Array.from({ length: 20 }, () => anEvent());
-      const end = Math.random() < 0.3 ? "rollback" : "commit";
-      await transaction(events, end);
-      if (end === "commit") committed.push(...events);
-    }
-  })();
-  for (let kill = 0; kill < 3; kill++) {
-    const relay = startRelayProcess();
-    const before = await queueLength();
-    // In the middle of its work: some are confirmed, some on their way, some not yet read.
-    await eventually(async () => expect(await queueLength()).toBeGreaterThan(before + 100));
-    relay.kill("SIGKILL");
-    await once(relay, "exit");
-  }
-  writing = false;
-  await writer;
-  start();
-  await waitUntilSent();
-  const arrived = new Set(await arrivedIds());
-  expect([...arrived].sort()).toEqual(idsOf(committed));
-});
-
-const queueLength = async () => (await channel.checkQueue(queue)).messageCount;
-
-/** A relay in a process of its own, which runs the built packages. */
-function startRelayProcess(): ChildProcess {
-  const program = `
-    import { createEmitter } from "@herald/emitter";
-    import { startRelay } from "@herald/emitter/outbox";
-    import pg from "pg";
-    const [, url, namespace, databaseUrl] = process.argv;
-    const pool = new pg.Pool({ connectionString: databaseUrl });
-    startRelay({ pool, emitter: createEmitter({ url, namespace }), batchSize: 50 });
-  `;
-  const child = spawn(
-    process.execPath,
-    ["--input-type=module", "--eval", program, broker.url, broker.namespace, at.url],
-    { cwd: new URL("..", import.meta.url), stdio: "inherit" },
-  );
-  processes.push(child);
-  return child;
-}
 
 test("a connection that ends in the moment in which it is handed out is a failure of the relay, not the end of its process", async () => {
   const server = await startEndingPostgres();

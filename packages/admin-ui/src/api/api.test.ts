@@ -1,5 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { addressesFrom } from "./client.ts";
+import { answered } from "./connection.ts";
 import { filtersFromSearch, filtersInWords, parametersOf, queryOf, resendFilter } from "./filters.ts";
 
 test("the page finds itself and the API at the root", () => {
@@ -28,6 +29,13 @@ test("a period counts back from now", () => {
     eventType: ["RiskCreated"],
     from: "2026-11-20T11:00:00.000Z",
   });
+});
+
+test("a period and a last day are right whatever the browser's clock and the year are", () => {
+  answered(new Date(Date.now() - 7_200_000).toUTCString());
+  const { from = "" } = parametersOf(read("period=1h"));
+  expect(Math.abs(Date.now() - 3 * 3_600_000 - Date.parse(from))).toBeLessThan(120_000);
+  expect(parametersOf(read("to=9999-12-31"))).toEqual({ to: "9999-12-31T00:00:00.000Z" });
 });
 
 test("filters live in the address, and come back from it", () => {

@@ -1,5 +1,6 @@
 import { ID_PREFIX, OUTCOMES, type StartResendRequest } from "@herald/contracts";
 import { outcomeMeaning, outcomeWords } from "../common/display/status.ts";
+import { serverNow } from "./connection.ts";
 
 export interface Option {
   value: string;
@@ -168,8 +169,8 @@ export function isNarrowed(filters: Filters): boolean {
 
 type Parameters = Partial<Record<NonNullable<Filter["parameter"]>, readonly string[]>> & { from?: string; to?: string };
 
-/** The filters as the API's parameters. A period counts back from `now`. */
-export function parametersOf(filters: Filters, now: number = Date.now()): Parameters {
+/** The filters as the API's parameters. A period counts back from `now`, which is the server's. */
+export function parametersOf(filters: Filters, now: number = serverNow()): Parameters {
   const { period: [period = ""] = [], from: [first] = [], to: [last] = [] } = filters;
   // Two days in the wrong order mean the time between them. The bar keeps them as they are, since a year is typed digit by digit.
   const [from, to] = first && last ? [first, last].sort() : [first, last];
@@ -183,10 +184,14 @@ export function parametersOf(filters: Filters, now: number = Date.now()): Parame
   return parameters;
 }
 
+/** Times of the API have a year of four digits. */
+const LAST_MS = Date.UTC(9999, 11, 31);
+
 /** When a day begins in the browser's zone, or a day that is `later` days after it. */
 function midnight(day: string, later: number): string {
   const [year = 0, month = 1, date = 1] = day.split("-").map(Number);
-  return new Date(year, month - 1, date + later).toISOString();
+  const time = new Date(year, month - 1, date + later).getTime();
+  return new Date(Math.min(time, LAST_MS)).toISOString();
 }
 
 /** When a period began that ends now, to the minute. */

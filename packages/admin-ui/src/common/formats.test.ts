@@ -27,9 +27,12 @@ test("the hours and days of charts are those of the browser's zone, as all times
   ]);
 });
 
-test("a browser that names no language gets those of its system", () => {
-  expect(formatsFor([]).number(7)).toBe("7");
-});
+test.each([[[]], [["en-US@posix", "C"]], [["C", "de-DE"]]])(
+  "a browser that names the languages %j has formats",
+  (languages) => {
+    expect(formatsFor(languages).number(7)).toBe("7");
+  },
+);
 
 const now = Date.parse("2026-11-20T12:00:00Z");
 const secondsAgo = (seconds: number): number => now - seconds * 1_000;

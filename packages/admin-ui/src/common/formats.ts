@@ -9,7 +9,7 @@ type Formats = ReturnType<typeof formatsFor>;
  * @param timeZone by default that of the browser.
  */
 export function formatsFor(languages: readonly string[], timeZone?: string) {
-  const locales = [...languages];
+  const locales = languages.filter(isLanguage);
   const zone = timeZone === undefined ? {} : { timeZone };
   const number = new Intl.NumberFormat(locales);
   const decimal = new Intl.NumberFormat(locales, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
@@ -48,6 +48,15 @@ export function formatsFor(languages: readonly string[], timeZone?: string) {
 
 /** The formats of the browser's languages; in unit tests, which have no browser, those of American English in UTC. */
 export const formats = typeof document === "undefined" ? formatsFor(["en-US"], "UTC") : formatsFor(navigator.languages);
+
+/** On a system with LANG=C, browsers name languages that `Intl` refuses, such as "en-US@posix". */
+function isLanguage(tag: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(tag).length > 0;
+  } catch {
+    return false;
+  }
+}
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

@@ -71,18 +71,22 @@ const idOf = (name: string) =>
     where: { organizationId: environment.api.organizationId, name },
   });
 
-test("a manual delivery is found by its id, and said to be of no event", async () => {
+test("a manual delivery is found by its id, however it was copied, and said to be of no event", async () => {
   const page = await environment.signIn();
-  await find(page, manualId);
-  await page.getByText("A manual delivery, without an event").waitFor();
+  for (const words of [manualId, `X-Service-Delivery-Id: ${manualId}`, manualId.replaceAll("-", "").toUpperCase()]) {
+    await find(page, words);
+    await page.waitForURL(`**/search?q=${encodeURIComponent(words)}`);
+    await page.getByText("A manual delivery, without an event").waitFor();
+  }
   await page.getByRole("link", { name: "Billing" }).click();
   await page.waitForURL(`**/deliveries/${manualId}`);
 });
 
-test("a webhook is found by a part of its name or URL, and by its id", async () => {
+test("a webhook is found by a part of its name or URL, and by its id, however it was copied", async () => {
   const page = await environment.signIn();
   const { id } = await idOf("Radar");
-  for (const words of ["rada", id]) {
+  const pasted = [`"${id}",`, `${environment.pageUrl}/webhooks/${id}`, `\u200b${id.replaceAll("-", "\u2011")}`];
+  for (const words of ["rada", id, ...pasted]) {
     await find(page, words);
     await page.getByRole("region", { name: "One webhook" }).getByRole("link", { name: "Radar" }).waitFor();
   }

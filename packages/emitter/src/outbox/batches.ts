@@ -29,8 +29,8 @@ interface HeldBucket {
   tryAtMs: number;
 }
 
-/** Before the first row. */
-const START = "0";
+/** Before the first row, whose number may be zero or negative. */
+const START = "-9223372036854775808";
 
 const TRY_INTERVAL_MS = 1_000;
 /** Rows that are read to find the first one of a bucket, which is tried. */

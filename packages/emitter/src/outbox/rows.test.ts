@@ -37,10 +37,10 @@ test.each([
   expect(readRow(row(json))).toEqual({ kind: "refused", number: "7", reason: expect.stringContaining(reason) });
 });
 
-test("a reason can be stored, whatever the event's fields are called", () => {
-  const reading = readRow(row({ ...event, data: { changes: { "a\u0000\ud800b": 7, ["x".repeat(5_000)]: 7 } } }));
+test("a reason can be stored in a database of any encoding, whatever the event's fields are called", () => {
+  const reading = readRow(row({ ...event, data: { changes: { "a\u0000\ud800\u010db": 7, ["x".repeat(5_000)]: 7 } } }));
   if (reading.kind !== "refused") throw new Error("It was not refused.");
-  expect(reading.reason).toContain("data.changes.a\ufffd\ufffdb must be {oldValue, newValue}");
+  expect(reading.reason).toContain("data.changes.a???b must be {oldValue, newValue}");
   expect(reading.reason).toHaveLength(1_000);
 });
 

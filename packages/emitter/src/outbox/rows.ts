@@ -48,9 +48,9 @@ export function readRow({ number, event: json, traceparent }: Row): RowReading {
   }
 }
 
-/** A reason names fields as the event has them: PostgreSQL takes no U+0000, and UTF-8 no half of a character. */
+/** A reason names fields as the event has them. Only ASCII can be stored whatever the database's encoding is. */
 function storable(reason: string): string {
-  return reason.slice(0, MAX_REASON_CHARACTERS).replaceAll(/[\p{Cc}\p{Cs}]/gu, "\ufffd");
+  return reason.slice(0, MAX_REASON_CHARACTERS).replaceAll(/[^ -~]/gu, "?");
 }
 
 /** The result of sending some rows. */

@@ -1,21 +1,26 @@
 /**
- * Makes the caller's transaction the only one that sends from the table, or says that another one is. The lock is an advisory one and
- * ends with the transaction, however that ends. Nothing else waits for it. A transaction that holds it and has not written yet has no
- * number, so it keeps no dead row of any table from being vacuumed.
+ * Makes the caller's transaction the only one that sends from the table, or says that another one is, and whether row-level security hides
+ * all rows from its user. The lock is an advisory one and ends with the transaction, however that ends. Nothing else waits for it. A
+ * transaction that holds it and has not written yet has no number, so it keeps no dead row of any table from being vacuumed.
  *
  * $1: the table, as SQL writes it. Fails if there is none.
  */
-export const LOCK =
-  "select pg_try_advisory_xact_lock(hashtextextended('herald outbox ' || $1::regclass::oid, 0)) as locked";
+export const LOCK = `select pg_try_advisory_xact_lock(hashtextextended('herald outbox ' || $1::regclass::oid, 0)) as locked,
+  row_security_active($1::regclass::oid) and not exists (
+    select from pg_policy, unnest(polroles) as role
+    where polrelid = $1::regclass and polcmd in ('r', '*') and (role = 0 or pg_has_role(role, 'usage'))
+  ) as hidden`;
 
 /**
  * The rows that wait behind a number, oldest first. Locks none of them: the reader has the lock of the whole table. Walks the index of
  * waiting rows from that number on.
  *
+ * A service may have made `event` a column of type json.
+ *
  * $1: how many. $2: the number.
  */
 export function waitingRows(table: string): string {
-  return `select outbox.number::text as number, event, traceparent
+  return `select outbox.number::text as number, event::text, traceparent
 from ${quoted(table)} as outbox
 where sent_at is null and refused is null and number > $2::bigint
 order by outbox.number
@@ -29,7 +34,7 @@ limit $1`;
  * $1: their numbers.
  */
 export function markSent(table: string): string {
-  return `update ${quoted(table)} set sent_at = statement_timestamp() where number = any($1::bigint[])`;
+  return `update ${quoted(table)} set sent_at = statement_timestamp() where number = any($1::bigint[]) returning 1`;
 }
 
 /**
@@ -40,7 +45,7 @@ export function markSent(table: string): string {
 export function setAside(table: string): string {
   return `update ${quoted(table)} set refused = found.reason
 from unnest($1::bigint[], $2::text[]) as found (row_number, reason)
-where number = found.row_number`;
+where number = found.row_number returning 1`;
 }
 
 /**

@@ -60,7 +60,8 @@ export function outboxStore(pool: Pool, table: string) {
     locked: <Result>(work: (outbox: LockedOutbox) => Promise<Result>): Promise<Result | undefined> =>
       withClient(async (client) => {
         await client.query(BEGIN);
-        const [row] = (await client.query(LOCK, [quoted(table)])).rows as { locked: boolean }[];
+        const [row] = (await client.query(LOCK, [quoted(table)])).rows as { locked: boolean; hidden: boolean }[];
+        if (row?.hidden) throw new Error(`Row-level security hides ${table} from its relay: ${POLICY_NEEDED}`);
         if (!row?.locked) {
           await client.query("rollback");
           return undefined;
@@ -90,8 +91,16 @@ export function outboxStore(pool: Pool, table: string) {
   };
 }
 
+const POLICY_NEEDED = "give the relay's user BYPASSRLS, or policies to select, update and delete all rows.";
+
 /** A relay's operations on its table while it has the lock. */
 function lockedOutbox(client: Pick<PoolClient, "query">, table: string) {
+  async function write(statement: string, values: unknown[]): Promise<void> {
+    const { rows } = await client.query(statement, values);
+    if (rows.length === 0)
+      throw new Error(`No row of ${table} could be changed, by a policy or trigger: ${POLICY_NEEDED}`);
+  }
+
   return {
     /** @param after the number behind which they are */
     waiting: async (limit: number, after: string) => {
@@ -100,11 +109,11 @@ function lockedOutbox(client: Pick<PoolClient, "query">, table: string) {
       return rows;
     },
     markSent: async (numbers: readonly string[]) => {
-      if (numbers.length > 0) await client.query(markSent(table), [numbers]);
+      if (numbers.length > 0) await write(markSent(table), [numbers]);
     },
     setAside: async (refused: readonly { number: string; reason: string }[]) => {
       if (refused.length === 0) return;
-      await client.query(setAside(table), [refused.map(({ number }) => number), refused.map(({ reason }) => reason)]);
+      await write(setAside(table), [refused.map(({ number }) => number), refused.map(({ reason }) => reason)]);
     },
   };
 }

@@ -55,8 +55,17 @@ function ByText({ text }: { text: string }) {
   const { data, error } = useQuery(overviewQuery);
   if (!data) return <Loading error={error} what="the webhooks" />;
   const found = withText(data, text);
-  if (found.length === 0) return <Nothing />;
-  return <Webhooks found={found} />;
+  if (found.length > 0) return <Webhooks found={found} />;
+  const id = idIn(text);
+  return id ? <ById key={id} id={id} /> : <Nothing />;
+}
+
+/** The id in a text that was copied with more than it: quotes, the name of a header, a page's address; hyphens may be missing or others. */
+function idIn(text: string): string | undefined {
+  const digits = /[0-9a-f]{8}(?:[-\u2010-\u2015]?[0-9a-f]{4}){4}[0-9a-f]{8}/i
+    .exec(text)?.[0]
+    .replaceAll(/[^0-9a-f]/gi, "");
+  return digits?.toLowerCase().replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
 function Webhooks({ found }: { found: readonly { id: string; name: string; url: string }[] }) {
