@@ -52,7 +52,16 @@ const UP_TO_DATE = { failedMigrationNames: [], editedMigrationNames: [], hasMigr
 describe("the repository's migrations", () => {
   const byHerald = useDatabase({ migrated: false });
   const byPrisma = useDatabase({ migrated: false });
-  const names = readMigrations(migrationsFolder()).map(({ name }) => name);
+  const migrations = readMigrations(migrationsFolder());
+  const names = migrations.map(({ name }) => name);
+
+  test("a migration keeps its text for ever: databases that have it would be refused", () => {
+    expect(migrations.map(({ name, checksum }) => `${name} ${checksum.slice(0, 16)}`)).toEqual([
+      "20261120000000_init f675fa7bd98993be",
+      "20261126000000_on_arrival_from 434d351b0a98efe3",
+      "20261127000000_own_headers 32d3d2ba1670e195",
+    ]);
+  });
 
   test("of several processes that migrate at once, one applies all migrations and all succeed, whatever settings their user has", async () => {
     await setUserSettings(byHerald, ODD_SETTINGS);
