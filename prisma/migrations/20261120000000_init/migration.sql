@@ -256,7 +256,6 @@ CREATE TABLE "shard" (
     "owner" UUID,
     "epoch" BIGINT NOT NULL DEFAULT 0,
     "stopped_at" TIMESTAMPTZ(3),
-    "on_arrival_from" TIMESTAMPTZ(3),
 
     CONSTRAINT "shard_pkey" PRIMARY KEY ("id")
 );

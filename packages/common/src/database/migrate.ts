@@ -17,8 +17,8 @@ export interface MigrationResult {
 const MIGRATION_LOCK = 72_707_369;
 const LOCK_INTERVAL_MS = 100;
 
-/** The longest wait of a migration for a lock on a table, since other statements wait behind it. Then the migration is tried again. */
-const TABLE_LOCK_TIMEOUT_MS = 2_000;
+/** The longest wait for a lock, since other statements wait behind it. Within PostgreSQL's `deadlock_timeout`, so that no deadlock ends one of them. */
+const TABLE_LOCK_TIMEOUT_MS = 200;
 const TABLE_LOCK_INTERVAL_MS = 1_000;
 const LOCK_NOT_AVAILABLE = "55P03";
 
@@ -46,7 +46,7 @@ const CREATE_TABLE = `create table if not exists _prisma_migrations (
  * (`grantRights`) and the database its defaults (`databaseDefaults`).
  *
  * A file and its record are one transaction. A process that dies in the middle leaves nothing of them, and the next call
- * applies the file. Where others hold a lock that it needs for more than two seconds, it steps back and tries again.
+ * applies the file. If others hold a lock that it needs, it steps back and tries again each second, for as long as that takes.
  *
  * @param url of a PostgreSQL 15 or newer; its user must own the schema. Through a pooler of transactions
  * files that run outside a transaction are refused

@@ -1,4 +1,8 @@
+import { cp, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
+import { migrationsFolder } from "@herald/common/database/migrations-folder";
+import pg from "pg";
 import { startServers, USUAL_TIMES } from "../environment/servers.ts";
 import type { SupervisedService } from "../environment/supervisor.ts";
 import type { Load } from "../load.ts";
@@ -15,7 +19,7 @@ const NAMES_STALL_MS = 20_000;
 const MORE_DISPATCHERS = 7;
 
 /**
- * Works of operators on a Herald under load, and faults beside them: migrations while services run, a restart in the
+ * Works of operators on a Herald under load, and faults beside them: the next release's migrations while services run, a restart in the
  * worst order, dispatchers from two to nine to one, RabbitMQ started again, a name server that stands still, and all work done by
  * `herald serve` for a while. No receiver may notice: every delivery comes once, and no attempt fails.
  */
@@ -31,10 +35,8 @@ export const operatorsScenario: Scenario = (options) =>
     };
 
     const works: Record<string, (load: Load) => Promise<unknown>> = {
-      "migrations, twice at once": () =>
-        Promise.all(
-          [1, 2].map(() => migrate(servers.databaseUrl().href, { statementTimeoutMs: USUAL_TIMES.databaseTimeoutMs })),
-        ),
+      "the next release's migrations, twice at once": () =>
+        migrateToNextRelease(environment.folder, servers.databaseUrl().href),
       "a restart in the worst order": async () => {
         // All of what attempts at once, then what stores, while the others are not there yet.
         await Promise.all(called("dispatcher", "publisher-1").map(restart));
@@ -92,3 +94,43 @@ export const operatorsScenario: Scenario = (options) =>
     const extra = Object.fromEntries(pauses.map(([kind, ms]) => [`longest pause, ms: ${kind}`, ms]));
     return { ...result, extra, complaints };
   });
+
+/** How often the migration waits for a table's lock in vain, before the backup ends. */
+const STEPS_BACK = 3;
+
+/**
+ * Adds to each table, to an enum and to the indexes what these processes do not know, as the next release's migrations may, beside a transaction
+ * that has every table locked as a backup has. The processes that start afterwards are of the release before, as after a roll back.
+ */
+async function migrateToNextRelease(parent: string, connectionString: string): Promise<void> {
+  const folder = join(parent, "next-release");
+  await cp(migrationsFolder(), folder, { recursive: true });
+  const backup = new pg.Client({ connectionString, application_name: "herald-chaos" });
+  await backup.connect();
+  try {
+    const { rows } = await backup.query<{ name: string }>(
+      `select relname as name from pg_class
+       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition and relname <> '_prisma_migrations'`,
+    );
+    const tables = rows.map(({ name }) => name);
+    const files = [
+      ...tables.map((name) => `alter table ${name} add column next_release text not null default ''`),
+      "alter type notice_type add value 'next_release'",
+      "-- herald: no transaction\ncreate index concurrently on webhook_endpoint (name)",
+    ];
+    for (const [index, sql] of files.entries()) {
+      const file = join(folder, `2999_${String(index).padStart(2, "0")}`);
+      await mkdir(file);
+      await writeFile(join(file, "migration.sql"), sql);
+    }
+    await backup.query(`begin; lock table ${tables.join(", ")} in access share mode`);
+    let waits = 0;
+    const onProgress = (text: string) => {
+      if (text.startsWith("waiting for a lock") && ++waits === STEPS_BACK) void backup.query("commit");
+    };
+    const options = { folder, statementTimeoutMs: USUAL_TIMES.databaseTimeoutMs, onProgress };
+    await Promise.all([migrate(connectionString, options), migrate(connectionString, options)]);
+  } finally {
+    await backup.end();
+  }
+}
