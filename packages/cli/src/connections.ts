@@ -75,9 +75,9 @@ export function brokerAddress({ environment }: Pick<CommandContext, "environment
 }
 
 /** @throws amqplib's error if there is no connection */
-export async function openBroker({ url, ca }: BrokerAddress): Promise<ChannelModel> {
+export async function openBroker({ url, ca }: BrokerAddress, timeout = CONNECT_TIMEOUT_MS): Promise<ChannelModel> {
   const connection = await connect(url, {
-    timeout: CONNECT_TIMEOUT_MS,
+    timeout,
     ...(ca !== undefined && { ca }),
     clientProperties: { connection_name: "herald-cli" },
   });

@@ -6,10 +6,10 @@ import { reasonOf } from "@herald/common/security/connection-fault";
 import type { ChannelModel, ConfirmChannel, Options } from "amqplib";
 import type { BrokerAddress } from "../connections.ts";
 import { plural } from "../output.ts";
-import { type Check, type Finding, fault, ok } from "./finding.ts";
+import { ANSWER_MS, type Check, type Finding, fault, ok } from "./finding.ts";
 
 /** The broker as checks find it. */
-interface BrokerSubject extends Pick<BrokerAddress, "namespace"> {
+export interface BrokerSubject extends Pick<BrokerAddress, "namespace"> {
   connection: ChannelModel;
   names: Names;
   /** The virtual host and the user of AMQP_URL, as rabbitmqctl names them. */
@@ -18,7 +18,7 @@ interface BrokerSubject extends Pick<BrokerAddress, "namespace"> {
   /** The service that the broker's user belongs to; undefined for one user of all services. */
   service: ServiceName | undefined;
   /** How many publishers are at work; undefined if PostgreSQL does not say. */
-  publishers: number | undefined;
+  publishers: Promise<number | undefined> | undefined;
 }
 
 /** The broker's own product and version. amqplib's types lack them. */
@@ -39,7 +39,6 @@ export const BLOCKED = fault(
   "The broker takes no messages: its memory or disk alarm is set.",
   "See which one: rabbitmq-diagnostics alarms. Give it memory or disk; events wait with their emitters meanwhile.",
 );
-const CONFIRM_TIMEOUT_MS = 10_000;
 
 /**
  * Whether the broker takes no messages at all. While its memory or disk alarm is set, it stops reading from a connection that has
@@ -50,7 +49,7 @@ export async function isBlocked(connection: ChannelModel): Promise<boolean> {
   // The check "rights and policies" reports missing rights.
   const confirm = confirmed(channel, DEFAULT_EXCHANGE, `herald.doctor.${randomUUID()}`).catch(() => undefined);
   const blocked = new Promise<true>((resolve) => connection.once("blocked", () => resolve(true)));
-  const silent = sleep(CONFIRM_TIMEOUT_MS, true as const, { ref: false });
+  const silent = sleep(ANSWER_MS, true as const, { ref: false });
   const isIt = (await Promise.race([confirm, blocked, silent])) === true;
   if (!isIt) await channel.close().catch(() => undefined);
   return isIt;
@@ -208,7 +207,8 @@ async function serviceRights({ connection, names }: BrokerSubject, service: Serv
 export const inbox: Check<BrokerSubject> = {
   name: "inbox",
   async examine(subject) {
-    const { connection, names, vhost, publishers = Number.POSITIVE_INFINITY } = subject;
+    const { connection, names, vhost } = subject;
+    const publishers = (await subject.publishers) ?? Number.POSITIVE_INFINITY;
     const findings: Finding[] = [];
     for (const queue of names.inboxQueues) {
       try {

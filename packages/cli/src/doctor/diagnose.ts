@@ -13,8 +13,8 @@ import { LIVING, type Process } from "@herald/common/service/processes";
 import { createEgressProxy } from "@herald/dispatcher";
 import { type CommandContext, UsageError } from "../command.ts";
 import { type BrokerAddress, brokerAddress, closeBroker, databaseAddress, openBroker } from "../connections.ts";
-import { BLOCKED, brokerFinding, greetingOf, inbox, isBlocked, probe } from "./broker.ts";
-import { type Finding, fault, type NamedFinding, type OnCheck, refusal, runChecks } from "./finding.ts";
+import { BLOCKED, type BrokerSubject, brokerFinding, greetingOf, inbox, isBlocked, probe } from "./broker.ts";
+import { ANSWER_MS, type Finding, fault, type NamedFinding, type OnCheck, refusal, runChecks } from "./finding.ts";
 import { keyRing } from "./keys.ts";
 import { egressProxy, jwks, nameServers } from "./outside.ts";
 import {
@@ -37,8 +37,8 @@ interface DiagnosisOptions {
 }
 
 /**
- * Looks at everything that Herald needs, one thing after the other. A setting that can't be used is a finding, and stops only what
- * depends on it.
+ * Looks at everything that Herald needs, at servers beside each other: several may be silent, and each of them is waited for. A setting that
+ * can't be used is a finding, and stops only what depends on it.
  *
  * @throws UsageError where no setting says what to look at
  */
@@ -97,21 +97,19 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   });
 
   const facts = read(() => factsOfEnvironment(environment, service)) ?? {};
-  const ofOutside = (async () => [
-    ...(await runChecks([jwks], jwksUrl, onCheck)),
-    ...(outside && (service ?? "dispatcher") === "dispatcher"
-      ? await runChecks([nameServers, egressProxy], outside, onCheck)
+  const ofPostgres =
+    database && diagnosePostgres({ ...database, service, machineClock, secretBox: box, facts }, onCheck);
+  const publishers = ofPostgres?.then((found) => found.publishers);
+  const isOfDispatcher = (service ?? "dispatcher") === "dispatcher";
+  const found = await Promise.all([
+    ofPostgres?.then((found) => found.findings),
+    broker && diagnoseBroker(broker, { service, publishers }, onCheck),
+    runChecks([jwks], jwksUrl, onCheck),
+    ...(outside && isOfDispatcher
+      ? [nameServers, egressProxy].map((check) => runChecks([check], outside, onCheck))
       : []),
-  ])();
-  let publishers: number | undefined;
-  if (database) {
-    const given = { ...database, service, machineClock, secretBox: box, facts };
-    const found = await diagnosePostgres(given, onCheck);
-    findings.push(...found.findings);
-    publishers = found.publishers;
-  }
-  if (broker) findings.push(...(await diagnoseBroker(broker, { service, publishers }, onCheck)));
-  findings.push(...(await ofOutside));
+  ]);
+  findings.push(...found.flatMap((each) => each ?? []));
   return findings;
 }
 
@@ -150,13 +148,13 @@ async function diagnosePostgres(
 
 async function diagnoseBroker(
   address: BrokerAddress,
-  given: { service: ServiceName | undefined; publishers: number | undefined },
+  given: Pick<BrokerSubject, "service" | "publishers">,
   onCheck: OnCheck,
 ): Promise<NamedFinding[]> {
   const { url, namespace } = address;
   const check = "RabbitMQ";
   onCheck(check);
-  const connection = await openBroker(address).catch((error: unknown) => refusal(error, BROKER, url));
+  const connection = await openBroker(address, ANSWER_MS).catch((error: unknown) => refusal(error, BROKER, url));
   if ("status" in connection) return [{ check, ...connection }];
   try {
     if (await isBlocked(connection)) return [{ check, ...BLOCKED }];

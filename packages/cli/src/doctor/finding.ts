@@ -19,6 +19,9 @@ export interface NamedFinding extends Finding {
   check: string;
 }
 
+/** A server that has not answered for so long is away. Checks of servers run beside each other, so that a report takes at most five seconds. */
+export const ANSWER_MS = 3_000;
+
 export const ok = (what: string): Finding => ({ status: "ok", what, remedy: null });
 export const skipped = (what: string): Finding => ({ status: "skipped", what, remedy: null });
 export const warning = (what: string, remedy: string): Finding => ({ status: "warning", what, remedy });

@@ -5,9 +5,7 @@ import type { Server } from "@herald/common/security/connection-fault";
 import { NO_NAME } from "@herald/common/security/name-resolver";
 import type { createEgressProxy } from "@herald/dispatcher";
 import { plural } from "../output.ts";
-import { type Check, type Finding, fault, ok, refusal, skipped, warning } from "./finding.ts";
-
-const TIMEOUT_MS = 10_000;
+import { ANSWER_MS, type Check, type Finding, fault, ok, refusal, skipped, warning } from "./finding.ts";
 
 const KEY_SERVER: Server = {
   name: "the key server",
@@ -33,7 +31,7 @@ export const jwks: Check<string | undefined> = {
       const response = await fetch(url, {
         headers: { accept: "application/json", connection: "close" },
         redirect: "manual",
-        signal: AbortSignal.timeout(TIMEOUT_MS),
+        signal: AbortSignal.timeout(ANSWER_MS),
       });
       return keysFinding({ host, status: response.status, text: await response.text() });
     } catch (error) {

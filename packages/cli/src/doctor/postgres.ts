@@ -11,7 +11,7 @@ import { reasonOf } from "@herald/common/security/connection-fault";
 import type { SecretBox } from "@herald/common/security/secret-box";
 import { differencesOf, type Facts, LIVING, type Process } from "@herald/common/service/processes";
 import { plural } from "../output.ts";
-import { type Check, type Finding, fault, ok, skipped, warning, warningsOf } from "./finding.ts";
+import { ANSWER_MS, type Check, type Finding, fault, ok, skipped, warning, warningsOf } from "./finding.ts";
 
 /** The database as checks find it, and what they hold it against. */
 export interface DatabaseSubject {
@@ -139,8 +139,6 @@ export const sessionSettings: Check<DatabaseSubject> = {
   },
 };
 
-/** A commit that takes longer hangs. */
-const COMMIT_MS = 3_000;
 /** The size of the largest event: PostgreSQL needs room on its disk for this many bytes. */
 const WRITTEN_BYTES = 256 * 1024;
 const DISK_FULL = "53100";
@@ -158,7 +156,7 @@ export const commit: Check<DatabaseSubject> = {
         () => "written" as const,
         (error: unknown) => ({ error }),
       );
-      const result = await Promise.race([written, sleep(COMMIT_MS, "hangs" as const, { ref: false })]);
+      const result = await Promise.race([written, sleep(ANSWER_MS, "hangs" as const, { ref: false })]);
       if (result === "written") return [];
       if (result === "hangs") return await hanging(session, server?.pid);
       const state = sqlStateOf(result.error);
@@ -200,7 +198,7 @@ async function hanging(session: Session, pid: number | undefined): Promise<Findi
     );
   }
   return fault(
-    `A row was not written within ${COMMIT_MS / 1_000} s: PostgreSQL waits for ${wait || "itself"}.`,
+    `A row was not written within ${ANSWER_MS / 1_000} s: PostgreSQL waits for ${wait || "itself"}.`,
     "A lock: see who holds it in pg_locks. Otherwise the server's disk is too slow, or it is overloaded.",
   );
 }

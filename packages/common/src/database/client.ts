@@ -120,7 +120,7 @@ export interface Session {
   close(): Promise<void>;
 }
 
-const CONNECT_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 3_000;
 const QUERY_TIMEOUT_MS = 15_000;
 
 /**
