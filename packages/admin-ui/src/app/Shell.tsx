@@ -68,7 +68,9 @@ function Trail() {
 function Who() {
   const { data: session } = useQuery({ ...sessionQuery, enabled: false });
   if (!session) return null;
-  const words = [session.name ?? session.subject, session.organizationId].filter(Boolean).join(" · ");
+  const whose = [session.name ?? session.subject, session.organizationId].filter(Boolean);
+  // Isolated: an id's first digits would move to the other side of an Arabic name.
+  const words = whose.map((each) => `\u2068${each}\u2069`).join(" · ");
   return (
     <p className={classNames(shared.note, shared.cut, css.who)} data-hint={words}>
       <span className={shared.unseen}>Signed in as </span>

@@ -41,9 +41,9 @@ async function find(page: Page, words: string): Promise<void> {
 
 const fate = (page: Page, name: string) => page.getByRole("listitem").filter({ hasText: name });
 
-test("from an entity's id to the reason why a webhook has nothing: two actions, from any scene", async () => {
+test("from the first digits of an entity's id to the reason why a webhook has nothing: two actions, from any scene", async () => {
   const page = await environment.signIn();
-  await find(page, entityId);
+  await find(page, entityId.slice(0, 8));
   await fate(page, "Billing").getByText("Succeeded").waitFor();
   await fate(page, "Payroll").getByText("Not subscribed").waitFor();
   await fate(page, "Radar").getByText("Not active").waitFor();

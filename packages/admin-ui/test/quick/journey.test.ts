@@ -8,7 +8,6 @@ const environment = useTestEnvironment();
 test("an admin makes a webhook, sees events arrive, finds out why they stop, mends it and has the backlog delivered", async () => {
   const { receiver, clock, emit, emitRefused } = environment;
   const page = await environment.signIn("", { permissions: ["integrations.view", "integrations.manage"] });
-  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
 
   // The empty list leads to the first webhook.
   await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();

@@ -38,8 +38,6 @@ export interface TestEnvironment {
   emitRefused(count: number): Promise<void>;
   /** Opens a browser window, signs in by the link that `pnpm start` prints, and goes to a place of the page. */
   signIn(place?: string, options?: BrowserContextOptions & Signed): Promise<Page>;
-  /** Opens a browser window without a session. */
-  open(place?: string, options?: BrowserContextOptions): Promise<Page>;
   takeProblems(): string[];
 }
 
@@ -105,12 +103,6 @@ export function useTestEnvironment({
 
   const pageUrl = (): string => `${ready().herald.apiUrl}${BASE_PATH}/administration/integrations`;
 
-  async function open(place = "", options: BrowserContextOptions = {}): Promise<Page> {
-    const { page } = await browser.open(options);
-    await page.goto(pageUrl() + place);
-    return page;
-  }
-
   async function signIn(place = "", options: BrowserContextOptions & Signed = {}): Promise<Page> {
     const { organizationId = made.api.organizationId, permissions, entitlements, name, ...rest } = options;
     const { page } = await browser.open(rest);
@@ -165,7 +157,6 @@ export function useTestEnvironment({
     emit,
     emitRefused,
     signIn,
-    open,
     takeProblems: browser.takeProblems,
   };
 }

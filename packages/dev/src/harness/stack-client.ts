@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { apartByVersion } from "../stack/postgres-programs.ts";
 import { rabbitmqVersion } from "../stack/rabbitmq-versions.ts";
-import type { PrometheusPrograms } from "../stack/test-programs.ts";
+import type { BrowserName, PrometheusPrograms } from "../stack/test-programs.ts";
 import type { TestPostgres, TestProgram, TestRabbitmq } from "./test-stack.ts";
 
 /** The environment variable that gives test files the address of their run's stack. */
@@ -27,7 +27,7 @@ export const askForPgbouncer = () => ask<TestProgram>("/pgbouncer");
 
 export const askForPrometheus = () => ask<PrometheusPrograms>("/prometheus");
 
-export const askForChromium = () => ask<TestProgram>("/chromium");
+export const askForBrowser = (name: BrowserName) => ask<TestProgram>(`/${name}`);
 
 /** Go 1.24 or newer. */
 export const askForGo = () => ask<TestProgram>("/go");

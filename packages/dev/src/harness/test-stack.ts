@@ -8,7 +8,7 @@ import { endStaleProcesses } from "../stack/processes.ts";
 import { findOrInstallRabbitmq, type Rabbitmq, startRabbitmq } from "../stack/rabbitmq.ts";
 import { RABBITMQ_VERSIONS, type RabbitmqVersion } from "../stack/rabbitmq-versions.ts";
 import {
-  findOrInstallChromium,
+  findOrInstallBrowser,
   findOrInstallGo,
   findOrInstallPgbouncer,
   findOrInstallPrometheus,
@@ -60,7 +60,8 @@ export async function startTestStack(folder: string): Promise<TestStack> {
       return { serverUrl: url, template: await makeTemplateDatabase(url) };
     },
     "/prometheus": once(findOrInstallPrometheus).get,
-    "/chromium": program(findOrInstallChromium),
+    "/chromium": program(() => findOrInstallBrowser("chromium")),
+    "/firefox": program(() => findOrInstallBrowser("firefox")),
     "/pgbouncer": program(findOrInstallPgbouncer),
     "/python": program(findOrInstallPython),
     "/go": program(findOrInstallGo),

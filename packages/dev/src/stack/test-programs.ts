@@ -21,21 +21,32 @@ export function findOrInstallPython(): Promise<string> {
   });
 }
 
-/** Finds a Chromium: the one that CHROMIUM_PATH names, else an installed one, else it installs one. */
-export async function findOrInstallChromium(): Promise<string> {
-  const chromium = { title: "Chromium", apt: "chromium", brew: ["--cask", "chromium"] };
-  const names = ["chromium", "google-chrome-stable", "google-chrome", "chromium-browser"];
-  const applications = [
-    "/Applications/Chromium.app/Contents/MacOS/Chromium",
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-  ];
+export type BrowserName = "chromium" | "firefox";
+
+const BROWSERS = {
+  chromium: {
+    title: "Chromium",
+    names: ["chromium", "google-chrome-stable", "google-chrome", "chromium-browser"],
+    applications: ["Chromium.app/Contents/MacOS/Chromium", "Google Chrome.app/Contents/MacOS/Google Chrome"],
+    apt: "chromium",
+  },
+  firefox: {
+    title: "Firefox",
+    names: ["firefox-esr", "firefox"],
+    applications: ["Firefox.app/Contents/MacOS/firefox"],
+    apt: "firefox-esr",
+  },
+};
+
+/** Finds a browser: the one that CHROMIUM_PATH or FIREFOX_PATH names, else an installed one, else it installs one. */
+export async function findOrInstallBrowser(name: BrowserName): Promise<string> {
+  const { title, names, applications, apt } = BROWSERS[name];
+  const find = () =>
+    names.map((each) => findProgram(each)).find(Boolean) ??
+    applications.map((each) => join("/Applications", each)).find(isExecutable);
   return (
-    process.env.CHROMIUM_PATH ||
-    (await findOrInstall(
-      chromium,
-      "Tests of the admin page",
-      () => names.map((name) => findProgram(name)).find(Boolean) ?? applications.find(isExecutable),
-    ))
+    process.env[`${name.toUpperCase()}_PATH`] ||
+    (await findOrInstall({ title, apt, brew: ["--cask", name] }, "Tests of the admin page", find))
   );
 }
 

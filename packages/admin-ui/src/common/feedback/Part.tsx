@@ -8,6 +8,7 @@ interface Props {
   what: string;
   /** 1 if it is the whole page. */
   level?: 1 | 2;
+  load?: () => Promise<unknown>;
   onFailed?: () => unknown;
   children: ReactNode;
 }
@@ -27,7 +28,7 @@ export class Boundary extends Component<Props, { failed: boolean }> {
   }
 }
 
-function Failed({ what, level = 2, again }: Omit<Props, "onFailed" | "children"> & { again: () => void }) {
+function Failed({ what, level = 2, load, again }: Omit<Props, "onFailed" | "children"> & { again: () => void }) {
   const [place] = useLocation();
   const [failedAt] = useState(place);
   useEffect(() => {
@@ -36,8 +37,9 @@ function Failed({ what, level = 2, again }: Omit<Props, "onFailed" | "children">
   const tryAgain = async (): Promise<void> => {
     const own = document.querySelector("script[type=module]")?.getAttribute("src") ?? "";
     const response = await fetch(document.baseURI, { cache: "no-store" }).catch(() => null);
-    // If the server has another build of the page, the files of this one are gone.
-    if (response?.ok && !(await response.text()).includes(own)) location.reload();
+    const isLoaded = await load?.().catch(() => false);
+    // After an update the server has other files, and Firefox keeps a file's failure: both end when the page is loaded again.
+    if (response?.ok && (isLoaded === false || !(await response.text()).includes(own))) location.reload();
     else again();
   };
   return (
@@ -68,7 +70,7 @@ export function part<P extends object>(what: string, load: Load<P>, level: 1 | 2
   const renew = () => Object.assign(newest, { Loaded: lazy(load) });
   const Newest = (props: P) => <newest.Loaded {...props} />;
   return (props: P) => (
-    <Boundary what={what} level={level} onFailed={renew}>
+    <Boundary what={what} level={level} load={load} onFailed={renew}>
       <Suspense fallback={<Skeleton rows={rows} what={what} />}>
         <Newest {...props} />
       </Suspense>

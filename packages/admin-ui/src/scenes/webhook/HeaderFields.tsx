@@ -57,7 +57,7 @@ export function HeaderFields({ rows, stored, onChange, problems, readOnly }: Pro
       ))}
       <Problems id={problemId} problems={problems} />
       {readOnly || rows.length >= MAX_HEADERS ? null : (
-        <div>
+        <div className={css.start}>
           <Button icon="plus" kind="quiet" onClick={() => onChange([...rows, { name: "", value: "" }])}>
             Add a header
           </Button>
