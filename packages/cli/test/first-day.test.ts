@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readdir } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { migrationsFolder } from "@herald/common/database/migrations-folder";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { eventually } from "@herald/dev/harness/eventually";
 import { startLink } from "@herald/dev/harness/link";
@@ -31,9 +33,9 @@ beforeAll(async () => {
     await postgres.run(MIGRATIONS, name);
     await postgres.run("grant select on _prisma_migrations to public", name);
   }
-  const applied = ["20261120000000_init", "20261127000000_own_headers"].map(
-    (name) => `('${name}', 'of another file', now(), null)`,
-  );
+  const applied = (await readdir(migrationsFolder()))
+    .filter((name) => /^\d/.test(name))
+    .map((name) => `('${name}', 'of another file', now(), null)`);
   await postgres.run(`insert into _prisma_migrations values ${applied.join()}`, "other");
 }, STACK_TIMEOUT_MS);
 afterEach(() => void child?.kill("SIGKILL"));

@@ -137,7 +137,7 @@ test("a command that is interrupted says so in its audit line", async () => {
 });
 
 test("a command that takes long says every five seconds what it is doing", async () => {
-  expect(await interrupted(["doctor"], "written")).toMatch(/^herald doctor: looks at: .* \(5 s\)\n/);
+  expect(await interrupted(["lag"], "written")).toMatch(/^herald lag: asks PostgreSQL \(5 s\)\n/);
 });
 
 test("herald without a command lists the commands, and fails", async () => {
