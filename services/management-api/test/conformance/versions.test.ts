@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { versionOf } from "../../src/endpoints/find-endpoint.ts";
+import { type Operation, operations } from "../../src/operations.ts";
+import { catalogue, problemKinds } from "../../src/problems/catalogue.ts";
 import { type Client, create, settings, useApi } from "../support/use-api.ts";
 
 const api = useApi();
@@ -76,4 +78,22 @@ describe("what isn't a version", () => {
       expect(body.errors).toMatchObject([{ pointer: "/version" }]);
     }
   });
+});
+
+/** A client reloads and tries again upon a 409, so nothing else may have it. */
+test("§7/409 on the five routes a 409 is a version conflict, or an idempotency key whose first request is under way", () => {
+  const routes = ["listWebhooks", "createWebhook", "editWebhook", "deleteWebhook", "deliverManually"] as const;
+  const conflicts = routes.map((id) => {
+    const { problems = [], takesIdempotencyKey }: Omit<Operation, "rate"> = operations[id];
+    return [id, problems.filter((code) => catalogue[code].status === 409), takesIdempotencyKey === true];
+  });
+  expect(conflicts).toEqual([
+    ["listWebhooks", [], false],
+    ["createWebhook", [], true],
+    ["editWebhook", ["version_conflict"], true],
+    ["deleteWebhook", ["version_conflict"], false],
+    ["deliverManually", [], true],
+  ]);
+  const everywhere = problemKinds.filter(([, { status }]) => status === 409).map(([code]) => code);
+  expect(everywhere).toEqual(["version_conflict", "nothing_to_resend", "resend_running", "idempotency_in_progress"]);
 });
