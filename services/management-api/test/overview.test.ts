@@ -22,10 +22,18 @@ beforeEach(async () => {
 });
 
 const hoursAgo = (hours: number) => new Date(clock.now().getTime() - hours * HOUR_MS);
+const overview = async () => (await client.get("/webhooks/overview").expect(200)).body;
+const details = async () => (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body;
+/** A field of the endpoint, of which its details say the same as the overview. */
+async function shown<Field extends keyof EndpointOverview>(field: Field): Promise<EndpointOverview[Field]> {
+  const [row] = await overview();
+  expect((await details())[field]).toEqual(row[field]);
+  return row[field];
+}
 
 describe("how endpoints fare", () => {
   test("the overview of a new endpoint shows no deliveries", async () => {
-    const { body } = await client.get("/webhooks/overview").expect(200);
+    const body = await overview();
     expect(body).toMatchObject([
       {
         id: endpoint.id,
@@ -42,7 +50,7 @@ describe("how endpoints fare", () => {
 
   test("the overview lists endpoints in the order of their names, whatever the case", async () => {
     for (const name of ["zeta", "Alpha", "beta"]) await create(client, { name });
-    const { body } = await client.get("/webhooks/overview").expect(200);
+    const body = await overview();
     expect(body.map(({ name }: { name: string }) => name)).toEqual(["Alpha", "beta", "Billing", "zeta"]);
   });
 
@@ -53,8 +61,7 @@ describe("how endpoints fare", () => {
     await storeDelivery(api.prisma, endpoint, { ...states.failing, createdAt: hoursAgo(3) });
     await storeDelivery(api.prisma, endpoint, { ...states.exhausted, createdAt: hoursAgo(23) });
     await storeDelivery(api.prisma, endpoint, { ...states.succeeded, createdAt: hoursAgo(24) });
-    const { body } = await client.get("/webhooks/overview").expect(200);
-    const [{ last24Hours }] = body;
+    const [{ last24Hours }] = await overview();
     const none = { succeeded: 0, waiting: 0, failing: 0, parked: 0, exhausted: 0 };
     expect(last24Hours[0]).toMatchObject({ ...none, exhausted: 1 });
     expect(last24Hours[20]).toMatchObject({ ...none, failing: 2 });
@@ -63,19 +70,14 @@ describe("how endpoints fare", () => {
     const total = last24Hours.flatMap((hour: object) => Object.values(hour).filter(Number.isInteger));
     expect(total.reduce((sum: number, count: number) => sum + count)).toBe(5);
     await client.put(`/webhooks/${endpoint.id}`, settings({ enabled: false, version })).expect(200);
-    const [paused] = (await client.get("/webhooks/overview").expect(200)).body;
+    const [paused] = await overview();
     expect(paused.last24Hours[20]).toMatchObject({ ...none, parked: 2 });
     expect(paused.last24Hours[23]).toMatchObject({ ...none, succeeded: 1, parked: 1 });
   });
 
   test("if more happened than is counted, the overview says since when it counts", async () => {
     const midnight = clock.now().getTime() - 23.5 * HOUR_MS;
-    const seen = async () => {
-      const [row] = (await client.get("/webhooks/overview").expect(200)).body;
-      const details = (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body;
-      expect(details.countedSinceUtc).toBe(row.countedSinceUtc);
-      return Date.parse(row.countedSinceUtc);
-    };
+    const seen = async () => Date.parse(await shown("countedSinceUtc"));
     await storeDelivery(api.prisma, endpoint, { ...states.succeeded, createdAt: hoursAgo(20) });
     expect(await seen()).toBe(midnight);
     await storeMany(api.prisma, endpoint, 2_000);
@@ -84,11 +86,6 @@ describe("how endpoints fare", () => {
 
   test("regression: the last delivery is the one that was attempted last, and not the one that was made last", async () => {
     const minutesAgo = (minutes: number) => new Date(clock.now().getTime() - minutes * 60_000);
-    const lastOf = async () => {
-      const [{ lastDelivery }] = (await client.get("/webhooks/overview").expect(200)).body;
-      expect((await client.get(`/webhooks/${endpoint.id}`).expect(200)).body.lastDelivery).toEqual(lastDelivery);
-      return lastDelivery;
-    };
     // An old delivery, whose retry failed after a newer one had succeeded.
     const old = await storeDelivery(api.prisma, endpoint, {
       ...states.failing,
@@ -106,7 +103,7 @@ describe("how endpoints fare", () => {
       attemptedAt: minutesAgo(9),
     });
     await storeDelivery(api.prisma, endpoint, states.waiting);
-    expect(await lastOf()).toMatchObject({
+    expect(await shown("lastDelivery")).toMatchObject({
       id: retried,
       succeeded: false,
       attemptedAtUtc: minutesAgo(1).toISOString(),
@@ -115,7 +112,7 @@ describe("how endpoints fare", () => {
     const { id } = endpoint;
     await api.prisma.delivery.update({ where: { id: old }, data: { attemptedAt: minutesAgo(0.5), attemptCount: 3 } });
     await api.prisma.webhookEndpoint.update({ where: { id }, data: { failureRun: [`${retried}/5`, `${old}/3`] } });
-    expect(await lastOf()).toMatchObject({ id: old, attemptCount: 3 });
+    expect(await shown("lastDelivery")).toMatchObject({ id: old, attemptCount: 3 });
   });
 
   // Each endpoint was shown the newest delivery of the first one that was read.
@@ -129,7 +126,7 @@ describe("how endpoints fare", () => {
       own.set(id, index % 4 === 3 ? null : await storeDelivery(api.prisma, { id, organizationId }, row));
     }
     own.set(endpoint.id, await storeDelivery(api.prisma, endpoint, { ...states.succeeded, attemptedAt: hoursAgo(0) }));
-    const { body } = await client.get("/webhooks/overview").expect(200);
+    const body = await overview();
     const shown = body.map(({ id, lastDelivery }: EndpointOverview) => [id, lastDelivery?.id ?? null]);
     expect(new Map(shown)).toEqual(own);
   });
@@ -137,7 +134,7 @@ describe("how endpoints fare", () => {
   test("the last delivery is the newest while none has been attempted", async () => {
     await storeDelivery(api.prisma, endpoint, states.waiting);
     const newest = await storeDelivery(api.prisma, endpoint, states.waiting);
-    const [{ lastDelivery }] = (await client.get("/webhooks/overview").expect(200)).body;
+    const [{ lastDelivery }] = await overview();
     expect(lastDelivery).toMatchObject({ id: newest, attemptCount: 0 });
   });
 
@@ -145,7 +142,6 @@ describe("how endpoints fare", () => {
     await storeDelivery(api.prisma, endpoint, states.waiting);
     await storeDelivery(api.prisma, endpoint, states.failing);
     const id = await storeDelivery(api.prisma, endpoint, states.exhausted);
-    const details = async () => (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body;
     expect(await details()).toMatchObject({
       unfinished: { waiting: 1, failing: 1, parked: 0 },
       lastDelivery: { id, statusCode: 410 },
@@ -160,12 +156,6 @@ describe("how endpoints fare", () => {
 
 describe("a failing endpoint", () => {
   const pausedUntil = new Date(clock.now().getTime() + 4_000);
-  const nextTry = async () => {
-    const [row] = (await client.get("/webhooks/overview").expect(200)).body;
-    const details = (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body;
-    expect(details.nextTryAtUtc).toBe(row.nextTryAtUtc);
-    return row.nextTryAtUtc;
-  };
   const store = (dueAt: Date) => storeDelivery(api.prisma, endpoint, { ...states.failing, due: { dueAt } });
   const fails = (data: object = {}) =>
     api.prisma.webhookEndpoint.update({
@@ -175,21 +165,21 @@ describe("a failing endpoint", () => {
 
   test("a failing endpoint says when it is tried again: when its pause is over and a delivery is due", async () => {
     await store(hoursAgo(1));
-    expect(await nextTry()).toBe(null);
+    expect(await shown("nextTryAtUtc")).toBe(null);
     await fails();
-    expect(await nextTry()).toBe(pausedUntil.toISOString());
+    expect(await shown("nextTryAtUtc")).toBe(pausedUntil.toISOString());
     await fails({ pausedUntil: hoursAgo(2) });
-    expect(await nextTry()).toBe(hoursAgo(1).toISOString());
+    expect(await shown("nextTryAtUtc")).toBe(hoursAgo(1).toISOString());
   });
 
   test("a retry that is due after the pause is the next try, and if nothing waits there is none", async () => {
     const retryAt = new Date(clock.now().getTime() + 60_000);
     await fails();
-    expect(await nextTry()).toBe(null);
+    expect(await shown("nextTryAtUtc")).toBe(null);
     await store(retryAt);
-    expect(await nextTry()).toBe(retryAt.toISOString());
+    expect(await shown("nextTryAtUtc")).toBe(retryAt.toISOString());
     await fails({ enabled: false, disabledReason: "failures", disabledAt: clock.now() });
-    expect(await nextTry()).toBe(null);
+    expect(await shown("nextTryAtUtc")).toBe(null);
   });
 });
 
@@ -198,54 +188,36 @@ describe("Herald's own network", () => {
     api.prisma.$executeRaw`
       insert into process (id, service, alive_until, outage_since)
       values (gen_random_uuid(), 'dispatcher', now() + ${aliveForSeconds} * interval '1 second', ${outageSince}::timestamptz)`;
-  const outageSince = async () => {
-    const [row] = (await client.get("/webhooks/overview").expect(200)).body;
-    const details = (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body;
-    expect(details.outageSinceUtc).toBe(row.outageSinceUtc);
-    return row.outageSinceUtc;
-  };
 
   test("an endpoint's state says since when a dispatcher has an outage, unless that dispatcher is gone", async () => {
     const since = new Date("2026-05-01T12:00:00.000Z");
     await dispatcher(3_600, null);
-    expect(await outageSince()).toBe(null);
+    expect(await shown("outageSinceUtc")).toBe(null);
     await dispatcher(-1, hoursAgo(9));
-    expect(await outageSince()).toBe(null);
+    expect(await shown("outageSinceUtc")).toBe(null);
     await dispatcher(3_600, since);
     await dispatcher(3_600, hoursAgo(-1));
-    expect(await outageSince()).toBe(since.toISOString());
+    expect(await shown("outageSinceUtc")).toBe(since.toISOString());
     await api.prisma.process.deleteMany();
   });
 });
 
 test("an endpoint's state says since when its secret can't be opened, until it is replaced", async () => {
-  const since = new Date("2026-05-01T12:00:00.000Z");
-  await api.prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { quarantinedAt: since } });
-  const details = (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body;
-  expect(details.quarantinedAtUtc).toBe(since.toISOString());
-  const { id, name, url, enabled, events, version } = details;
-  const kept = await client
-    .put(`/webhooks/${id}`, { name, url, enabled, events, version, rotateSecret: false })
-    .expect(200);
-  const edited = (await client.get(`/webhooks/${id}`).expect(200)).body;
-  expect(edited.quarantinedAtUtc).toBe(since.toISOString());
-  const again = { name, url, enabled, events, version: kept.body.endpoint.version, rotateSecret: true };
-  await client.put(`/webhooks/${id}`, again).expect(200);
-  const [row] = (await client.get("/webhooks/overview").expect(200)).body;
-  expect(row.quarantinedAtUtc).toBe(null);
+  const quarantinedAt = new Date("2026-05-01T12:00:00.000Z");
+  await api.prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data: { quarantinedAt } });
+  for (const rotateSecret of [false, true]) {
+    expect(await shown("quarantinedAtUtc")).toBe(quarantinedAt.toISOString());
+    const edit = settings({ version: (await details()).version, rotateSecret });
+    await client.put(`/webhooks/${endpoint.id}`, edit).expect(200);
+  }
+  expect(await shown("quarantinedAtUtc")).toBe(null);
 });
 
 test("an endpoint's state says since when an operator lets no attempt begin", async () => {
-  const stoppedSince = async () => {
-    const [row] = (await client.get("/webhooks/overview").expect(200)).body;
-    const details = (await client.get(`/webhooks/${endpoint.id}`).expect(200)).body;
-    expect(details.stoppedSinceUtc).toBe(row.stoppedSinceUtc);
-    return row.stoppedSinceUtc;
-  };
   const begunAt = new Date("2026-05-01T12:00:00.000Z");
-  expect(await stoppedSince()).toBe(null);
+  expect(await shown("stoppedSinceUtc")).toBe(null);
   await api.prisma.shard.updateMany({ data: { stoppedAt: begunAt } });
-  expect(await stoppedSince()).toBe(begunAt.toISOString());
+  expect(await shown("stoppedSinceUtc")).toBe(begunAt.toISOString());
   await api.prisma.shard.updateMany({ data: { stoppedAt: null } });
 });
 
