@@ -7,7 +7,7 @@ import supertest from "supertest";
 import { sessionRoutes } from "../src/administration/page.ts";
 import { readManagementApiConfig } from "../src/config.ts";
 import { API_PREFIX } from "../src/operations.ts";
-import { JWT_SECRET, SECRET_SEALING_KEY, settings, token, useApi } from "./support/use-api.ts";
+import { environment, JWT_SECRET, settings, token, useApi } from "./support/use-api.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "herald-admin-ui-"));
 mkdirSync(join(folder, "assets"));
@@ -23,6 +23,17 @@ const BASE = "/tools/herald";
 const api = useApi({ pageFolder: folder, settings: { BASE_PATH: BASE } });
 const request = (path: string, options: RequestInit = {}) =>
   fetch(api.origin + BASE + path, { redirect: "manual", ...options });
+
+/** A request with the cookie of a session. */
+async function call(method: "GET" | "POST", headers: Record<string, string>, server = api.origin + BASE) {
+  const response = await fetch(`${server}${API_PREFIX}/webhooks`, {
+    method,
+    headers: { Cookie: `other=1; herald_session=${await token()}`, "Content-Type": "application/json", ...headers },
+    ...(method === "POST" && { body: JSON.stringify(settings()) }),
+  });
+  const { code } = (await response.json()) as { code?: string };
+  return [response.status, code];
+}
 
 describe("the admin page", () => {
   test.each(["/administration/integrations", "/administration/integrations/", "/administration/integrations/a/b?c=d"])(
@@ -78,6 +89,7 @@ describe("the base path", () => {
     }
     const document = await (await request("/openapi.json")).json();
     expect(document).toMatchObject({ servers: [{ url: BASE + API_PREFIX }] });
+    expect((await request("/schemas/events/RiskCreated.json")).status).toBe(200);
   });
 });
 
@@ -146,35 +158,13 @@ describe("the page's session", () => {
     expect(response.headers.get("set-cookie")).toMatch(/^herald_session=; .*Expires=Thu, 01 Jan 1970/);
   });
 
-  describe("on the API", () => {
-    const call = async (method: string, headers: Record<string, string>) => {
-      const response = await request(`${API_PREFIX}/webhooks`, {
-        method,
-        headers: {
-          Cookie: `other=1; herald_session=${await token()}`,
-          "Content-Type": "application/json",
-          ...headers,
-        },
-        ...(method === "POST" && { body: JSON.stringify(settings()) }),
-      });
-      const { code } = (await response.json()) as { code?: string };
-      return [response.status, code];
-    };
-
-    test("the cookie reads without an Origin", async () => {
-      expect(await call("GET", {})).toEqual([200, undefined]);
-    });
-
-    test("the cookie changes things with a matching Origin only", async () => {
-      expect(await call("POST", sameOrigin())).toEqual([200, undefined]);
-      for (const headers of [{}, { Referer: `${api.origin}/` }] as Record<string, string>[]) {
-        expect(await call("POST", headers)).toEqual([403, "origin_mismatch"]);
-      }
-    });
-
-    test("a bearer token needs no Origin", async () => {
-      expect(await call("POST", { Authorization: `Bearer ${await token()}`, Cookie: "" })).toEqual([200, undefined]);
-    });
+  test("on the API the cookie reads without an Origin, and changes things with a matching Origin only; a bearer token needs none", async () => {
+    expect(await call("GET", {})).toEqual([200, undefined]);
+    expect(await call("POST", sameOrigin())).toEqual([200, undefined]);
+    for (const headers of [{}, { Referer: `${api.origin}/` }] as Record<string, string>[]) {
+      expect(await call("POST", headers)).toEqual([403, "origin_mismatch"]);
+    }
+    expect(await call("POST", { Authorization: `Bearer ${await token()}`, Cookie: "" })).toEqual([200, undefined]);
   });
 });
 
@@ -214,18 +204,8 @@ describe("without a built page", () => {
   });
 
   test("if a public origin is set, only that Origin matches", async () => {
-    const post = async (origin: string) =>
-      await fetch(`${plain.origin}/api/organization/integration-operations/webhooks`, {
-        method: "POST",
-        headers: {
-          Cookie: `herald_session=${await token()}`,
-          "Content-Type": "application/json",
-          Origin: origin,
-        },
-        body: JSON.stringify(settings()),
-      });
-    expect((await post("https://herald.example.com")).status).toBe(200);
-    expect((await post(plain.origin)).status).toBe(403);
+    expect(await call("POST", { Origin: "https://herald.example.com" }, plain.origin)).toEqual([200, undefined]);
+    expect(await call("POST", { Origin: plain.origin }, plain.origin)).toEqual([403, "origin_mismatch"]);
   });
 
   test("a 401 says where to sign in", async () => {
@@ -283,8 +263,7 @@ describe("the admin page as a part of the product", () => {
     ["PAGE_ACCENT_COLOR", "red"],
     ["PAGE_LOGO_FILE", "/etc/passwd"],
   ])("%s=%s is refused at the start", (name, value) => {
-    const servers = { DATABASE_URL: "postgres://x", AMQP_URL: "amqp://x" };
-    const settings = { ...servers, SECRET_SEALING_KEY, AUTH_JWT_SECRET: JWT_SECRET };
-    expect(() => readManagementApiConfig({ ...settings, [name]: value })).toThrow(name);
+    const refused = environment({ AUTH_JWT_SECRET: JWT_SECRET, [name]: value });
+    expect(() => readManagementApiConfig(refused)).toThrow(name);
   });
 });

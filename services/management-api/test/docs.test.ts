@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { DEFAULT_API_LIMITS, type ProblemCode } from "@herald/contracts";
+import { eventSchemaFiles } from "@herald/contracts/schemas";
 import { describe, expect, test } from "@jest/globals";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { openApiDocument } from "../src/openapi/document.ts";
@@ -51,6 +52,29 @@ describe("the OpenAPI document", () => {
         }
       }
     }
+  });
+});
+
+describe("the schemas of events", () => {
+  const schema = (path: string) => fetch(`${api.origin}/schemas/${path}`);
+
+  test.each(Object.entries(eventSchemaFiles()))("%s is served to anyone, as the package has it", async (path, text) => {
+    const response = await schema(path);
+    expect([response.status, await response.text()]).toEqual([200, text]);
+    expect(response.headers.get("content-type")).toMatch(/^application\/schema\+json/);
+    expect(response.headers.get("cache-control")).toBe("public, max-age=3600");
+  });
+
+  test.each([
+    "events/Unknown.json",
+    "events/riskcreated.json",
+    "events/RiskCreated",
+    "events/",
+    "others/RiskCreated.json",
+    "events/..%2f..%2fpackage.json",
+  ])("there is no schema at %s", async (path) => {
+    const response = await schema(path);
+    expect([response.status, await response.json()]).toMatchObject([404, { code: "route_not_found" }]);
   });
 });
 

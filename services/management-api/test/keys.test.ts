@@ -10,10 +10,7 @@ import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWK, SignJ
 import { remoteKeys } from "../src/authentication/keys.ts";
 import { tokenVerifier } from "../src/authentication/verify-token.ts";
 import { readManagementApiConfig } from "../src/config.ts";
-import { SECRET_SEALING_KEY } from "./support/use-api.ts";
-
-const ISSUER = "https://login.example.com";
-const AUDIENCE = "herald";
+import { AUDIENCE, environment, ISSUER, JWT_SECRET, token } from "./support/use-api.ts";
 
 interface Key {
   kid: string | undefined;
@@ -67,17 +64,11 @@ class KeyServer {
   }
 }
 
-function config(settings: Record<string, string>) {
-  return readManagementApiConfig({
-    HERALD_ENV: "development",
-    DATABASE_URL: "postgres://localhost",
-    AMQP_URL: "amqps://herald:a-password@nowhere",
-    SECRET_SEALING_KEY,
-    AUTH_ISSUER: ISSUER,
-    AUTH_AUDIENCE: AUDIENCE,
-    ...settings,
-  });
-}
+const config = (settings: Record<string, string>) => readManagementApiConfig(environment(settings));
+
+/** Asks for the key of a token. */
+const find = (getKey: ReturnType<typeof remoteKeys>, { kid = "", alg = "ES256" }: Partial<Key>) =>
+  getKey({ alg, kid }, { payload: "", signature: "" });
 
 describe("§5.1 keys of an identity provider", () => {
   const server = new KeyServer();
@@ -103,30 +94,20 @@ describe("§5.1 keys of an identity provider", () => {
     await verifier()(await sign(key));
   });
 
-  test("a rotated key is found without a restart", async () => {
+  test.each([
+    ["without a restart", 0],
+    ["though the machine's clock was set back by a day", 86_400_000],
+  ])("a rotated key is found %s", async (_title, backMs) => {
     const [old, fresh] = [await makeKey("old"), await makeKey("new")];
     server.keys = [old.jwk];
-    const getKey = remoteKeys(server.url, { cooldownMs: 0 });
-    const headerOf = (key: Key) => ({ alg: key.alg, kid: key.kid as string });
-    await getKey(headerOf(old), { payload: "", signature: "" });
-    server.keys = [fresh.jwk];
-    await getKey(headerOf(fresh), { payload: "", signature: "" });
-    await expect(getKey(headerOf(old), { payload: "", signature: "" })).rejects.toMatchObject({
-      code: "ERR_JWKS_NO_MATCHING_KEY",
-    });
-  });
-
-  test("a rotated key is found though the machine's clock was set back by a day", async () => {
-    const [old, fresh] = [await makeKey("old"), await makeKey("new")];
-    server.keys = [old.jwk];
-    const getKey = remoteKeys(server.url, { cooldownMs: 100 });
-    const headerOf = (key: Key) => ({ alg: key.alg, kid: key.kid as string });
-    await getKey(headerOf(old), { payload: "", signature: "" });
+    const getKey = remoteKeys(server.url, { cooldownMs: backMs === 0 ? 0 : 100 });
+    await find(getKey, old);
     server.keys = [fresh.jwk];
     const now = Date.now();
-    const machine = jest.spyOn(Date, "now").mockImplementation(() => now - 86_400_000);
+    const machine = jest.spyOn(Date, "now").mockImplementation(() => now - backMs);
     try {
-      await getKey(headerOf(fresh), { payload: "", signature: "" });
+      await find(getKey, fresh);
+      if (backMs === 0) await expect(find(getKey, old)).rejects.toMatchObject({ code: "ERR_JWKS_NO_MATCHING_KEY" });
     } finally {
       machine.mockRestore();
     }
@@ -164,24 +145,22 @@ describe("§5.1 keys of an identity provider", () => {
     const [known, unknown] = [await makeKey("known"), await makeKey("unknown")];
     server.keys = [known.jwk];
     const getKey = remoteKeys(server.url, { maxAgeMs: 0, cooldownMs: 0, failureCooldownMs: 0 });
-    await getKey({ alg: "ES256", kid: "known" }, { payload: "", signature: "" });
+    await find(getKey, known);
     await server.stop();
-    await getKey({ alg: "ES256", kid: "known" }, { payload: "", signature: "" });
+    await find(getKey, known);
     // Only the server could say whether this one is new.
-    await expect(
-      getKey({ alg: "ES256", kid: unknown.kid as string }, { payload: "", signature: "" }),
-    ).rejects.toMatchObject({ name: "KeyServerError" });
+    await expect(find(getKey, unknown)).rejects.toMatchObject({ name: "KeyServerError" });
     await server.start();
     server.keys = [unknown.jwk];
-    await eventually(() => getKey({ alg: "ES256", kid: "unknown" }, { payload: "", signature: "" }));
+    await eventually(() => find(getKey, unknown));
   });
 
   test("known keys expire while the key server is away", async () => {
     server.keys = [(await makeKey("a")).jwk];
     const getKey = remoteKeys(server.url, { maxAgeMs: 0, maxStaleMs: 0 });
-    await getKey({ alg: "ES256", kid: "a" }, { payload: "", signature: "" });
+    await find(getKey, { kid: "a" });
     await server.stop();
-    await expect(getKey({ alg: "ES256", kid: "a" }, { payload: "", signature: "" })).rejects.toThrow("can't be read");
+    await expect(find(getKey, { kid: "a" })).rejects.toThrow("can't be read");
   });
 
   test("a token that names no key is tried with all keys that fit", async () => {
@@ -252,17 +231,10 @@ describe("settings", () => {
 describe("time", () => {
   test("the time of a token's check comes from the clock", async () => {
     const clock = steeredClock(new Date());
-    const secret = "x".repeat(32);
-    const verify = tokenVerifier(config({ AUTH_JWT_SECRET: secret }), clock);
-    const token = await new SignJWT({})
-      .setProtectedHeader({ alg: "HS256" })
-      .setSubject("user-1")
-      .setIssuer(ISSUER)
-      .setAudience(AUDIENCE)
-      .setExpirationTime("10m")
-      .sign(Buffer.from(secret));
-    await verify(token);
+    const verify = tokenVerifier(config({ AUTH_JWT_SECRET: JWT_SECRET }), clock);
+    const made = await token({ expiresInS: 600 });
+    await verify(made);
     clock.advance(11 * 60_000);
-    await expect(verify(token)).rejects.toMatchObject({ code: "token_expired" });
+    await expect(verify(made)).rejects.toMatchObject({ code: "token_expired" });
   });
 });

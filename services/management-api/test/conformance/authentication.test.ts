@@ -2,6 +2,7 @@ import { insertEvent, insertResend } from "@herald/dev/harness/rows";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { permissionsFor } from "../../src/authentication/access.ts";
 import { type OperationId, operations } from "../../src/operations.ts";
+import { states, storeDelivery } from "../support/deliveries.ts";
 import { type Client, create, settings, type TokenOptions, token, useApi } from "../support/use-api.ts";
 
 const api = useApi();
@@ -126,18 +127,9 @@ async function makeOrganization() {
   const organizationId = api.newOrganization();
   const owner = await api.as({ organizationId });
   const { endpoint } = await create(owner);
-  const { id: deliveryId } = await api.prisma.delivery.create({
-    data: {
-      endpointId: endpoint.id,
-      organizationId,
-      eventType: "WorkItemCompleted",
-      body: "{}",
-      state: "exhausted",
-      attemptedAt: new Date(0),
-      createdAt: new Date(),
-    },
-  });
-  const { id: resendId } = await insertResend(api.prisma, { id: endpoint.id, organizationId }, { state: "finished" });
+  const place = { id: endpoint.id, organizationId };
+  const deliveryId = await storeDelivery(api.prisma, place, { ...states.exhausted, body: "{}" });
+  const { id: resendId } = await insertResend(api.prisma, place, { state: "finished" });
   const { key } = await insertEvent(api.prisma, organizationId);
   const ids = { id: endpoint.id, deliveryId, key, resendId };
   return { organizationId, owner, ids, version: endpoint.version };

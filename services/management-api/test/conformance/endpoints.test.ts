@@ -2,7 +2,7 @@ import { EVENT_TYPES } from "@herald/contracts";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type Client, create, settings, useApi } from "../support/use-api.ts";
 
-const api = useApi();
+const api = useApi({ settings: { DENIED_NETWORKS: "8.8.8.0/24", NAT64_PREFIXES: "2a01:4f8:64::/96" } });
 let client: Client;
 
 beforeEach(async () => {
@@ -122,6 +122,14 @@ describe("bad fields", () => {
     const { body } = await client.post("/webhooks", request).expect(400);
     const pointers = body.errors.map((error: { pointer: string }) => error.pointer);
     expect(pointers.sort()).toEqual(["/enabled", "/events/0", "/events/2", "/name", "/url", "/version"]);
+  });
+
+  test("an endpoint can't be saved with an address of DENIED_NETWORKS, or with one that NAT64_PREFIXES make private", async () => {
+    for (const url of ["https://8.8.8.8/hooks", "https://[2a01:4f8:64::10.0.0.1]/hooks"]) {
+      const { body } = await client.post("/webhooks", settings({ url })).expect(400);
+      expect(body.errors).toMatchObject([{ code: "url_host_not_public" }]);
+    }
+    await create(client, { url: "https://8.8.4.4/hooks" });
   });
 
   test("§4.1/body the longest name and URL are accepted", async () => {

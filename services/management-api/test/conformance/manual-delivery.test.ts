@@ -1,3 +1,4 @@
+import { PARTITION_MISSING } from "@herald/common/database/errors";
 import { timeOf } from "@herald/common/database/ids";
 import type { ManualRequest } from "@herald/contracts";
 import { beforeEach, describe, expect, test } from "@jest/globals";
@@ -199,4 +200,16 @@ describe("recent deliveries", () => {
     await storeMany(api.prisma, { id: theirs.id, organizationId: "organization-other" }, 250);
     expect((await client.get("/webhooks").expect(200)).body[0].deliveries).toMatchObject([{ id }]);
   });
+});
+
+test("without a partition for the time, since no publisher runs, a manual delivery is a 503, and the log says what to do", async () => {
+  const { endpoint } = await create(client);
+  await api.prisma.$executeRaw`select drop_partitions('1970-01-01')`;
+  try {
+    const { body } = await deliver(endpoint.id, "{}").expect(503);
+    expect(body.code).toBe("database_unavailable");
+    expect(api.logged.some((line) => line.includes(PARTITION_MISSING))).toBe(true);
+  } finally {
+    await api.prisma.$queryRaw`select make_partitions('1970-01-01', '2200-01-01')`;
+  }
 });

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { eventually } from "@herald/dev/harness/eventually";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { lockWaiters } from "@herald/dev/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { states, storeDelivery, storeMany } from "../support/deliveries.ts";
 import { type Client, create, settings, useApi } from "../support/use-api.ts";
@@ -27,13 +28,6 @@ const catchUpNow = (endpointId: string) => ({
   againAt: new Date(clock.now().getTime() + (api.config.DATABASE_TIMEOUT_SECONDS + 30) * 1_000),
   completeTo: null,
 });
-/** Statements on the test's own database that wait for another transaction. */
-async function waitingForLocks(): Promise<number | undefined> {
-  const [found] = await api.prisma.$queryRaw<{ count: number }[]>`
-    select count(distinct pid)::int as count from pg_locks join pg_stat_activity using (pid)
-    where not granted and datname = current_database()`;
-  return found?.count;
-}
 /** As the publisher leaves it when it has caught up, for the daily guard. */
 async function caughtUp(endpointId: string): Promise<object> {
   const data = { priority: 1, dueAt: new Date(clock.now().getTime() + 86_400_000), completeTo: clock.now() };
@@ -136,22 +130,30 @@ describe("resuming", () => {
   });
 });
 
+/** An edit that has to wait for the endpoint's row, which a transaction changes. */
+async function editDuring<Edited>(
+  id: string,
+  data: Parameters<typeof api.prisma.webhookEndpoint.update>[0]["data"],
+  begin: () => Promise<Edited>,
+): Promise<Edited> {
+  const edits: Promise<Edited>[] = [];
+  const changing = async (transaction: Pick<typeof api.prisma, "webhookEndpoint">) => {
+    await transaction.webhookEndpoint.update({ where: { id }, data });
+    edits.push(begin());
+    await eventually(async () => expect(await lockWaiters(api.prisma)).toBe(1));
+  };
+  await api.prisma.$transaction(changing, { timeout: 120_000 });
+  return (await Promise.all(edits))[0] as Edited;
+}
+
 test("an edit that had to wait for the endpoint's row keeps the failures that were counted meanwhile", async () => {
   const { endpoint } = await create(client, { events: ["ProjectCreated"] });
   const failureRun = ["a/1", "b/1"];
-  const guard = await caughtUp(endpoint.id);
-  let editing: Promise<unknown> = Promise.resolve();
-  await api.prisma.$transaction(
-    async (transaction) => {
-      const data = { consecutiveFailures: 2, failureRun };
-      await transaction.webhookEndpoint.update({ where: { id: endpoint.id }, data });
-      editing = edit(endpoint.id, { name: "New", events: ["ProjectCreated", "RiskCreated"] });
-      await eventually(async () => expect(await waitingForLocks()).toBe(1));
-      expect(await catchUp(endpoint.id)).toEqual(guard);
-    },
-    { timeout: 120_000 },
+  await caughtUp(endpoint.id);
+  const edited = await editDuring(endpoint.id, { consecutiveFailures: 2, failureRun }, () =>
+    edit(endpoint.id, { name: "New", events: ["ProjectCreated", "RiskCreated"] }),
   );
-  expect(await editing).toMatchObject({ name: "New", consecutiveFailures: 2 });
+  expect(edited).toMatchObject({ name: "New", consecutiveFailures: 2 });
   expect(await row(endpoint.id)).toMatchObject({ name: "New", consecutiveFailures: 2, failureRun });
   expect(await catchUp(endpoint.id)).toEqual(catchUpNow(endpoint.id));
 });
@@ -159,18 +161,10 @@ test("an edit that had to wait for the endpoint's row keeps the failures that we
 test("an edit that waits for a disabling by failures finds another version, and requests no catch-up", async () => {
   const { endpoint } = await create(client);
   const guard = await caughtUp(endpoint.id);
-  let status: Promise<number> = Promise.resolve(0);
-  await api.prisma.$transaction(
-    async (transaction) => {
-      const data = { enabled: false, disabledReason: "failures", revision: { increment: 1 } } as const;
-      await transaction.webhookEndpoint.update({ where: { id: endpoint.id }, data });
-      const changes = settings({ events: ["ProjectCreated", "RiskCreated"], version: endpoint.version });
-      status = client.put(`/webhooks/${endpoint.id}`, changes).then((response) => response.status);
-      await eventually(async () => expect(await waitingForLocks()).toBe(1));
-    },
-    { timeout: 120_000 },
-  );
-  expect(await status).toBe(409);
+  const disabling = { enabled: false, disabledReason: "failures", revision: { increment: 1 } } as const;
+  const changes = settings({ events: ["ProjectCreated", "RiskCreated"], version: endpoint.version });
+  const edited = await editDuring(endpoint.id, disabling, () => client.put(`/webhooks/${endpoint.id}`, changes).then());
+  expect(edited.status).toBe(409);
   expect(await row(endpoint.id)).toMatchObject({ enabled: false, disabledReason: "failures", revision: 2n });
   expect(await catchUp(endpoint.id)).toEqual(guard);
 });

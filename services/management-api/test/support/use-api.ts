@@ -63,6 +63,17 @@ export async function token(options: TokenOptions = {}): Promise<string> {
 
 export const { SECRET_KEYS, SECRET_SEALING_KEY } = newSealingKeys("tests");
 
+/** The settings of an API without servers; a test adds where the keys of tokens are. */
+export const environment = (settings: Record<string, string>) => ({
+  HERALD_ENV: "development",
+  DATABASE_URL: "postgres://127.0.0.1:1/none",
+  AMQP_URL: "amqp://127.0.0.1:1",
+  SECRET_SEALING_KEY,
+  AUTH_ISSUER: ISSUER,
+  AUTH_AUDIENCE: AUDIENCE,
+  ...settings,
+});
+
 export interface ApiOptions {
   settings?: Record<string, string>;
   /** Where the built admin page is. */
@@ -116,19 +127,10 @@ export function useApi(options: ApiOptions = {}): Api {
   let organizations = 0;
 
   beforeAll(async () => {
-    config = readManagementApiConfig({
-      HERALD_ENV: "development",
-      DATABASE_URL: database.url,
-      AMQP_URL: "amqp://127.0.0.1:1",
-      SECRET_SEALING_KEY,
-      AUTH_JWT_SECRET: JWT_SECRET,
-      AUTH_ISSUER: ISSUER,
-      AUTH_AUDIENCE: AUDIENCE,
-      READS_PER_MINUTE: "1000000",
-      WRITES_PER_MINUTE: "1000000",
-      MANUAL_DELIVERIES_PER_MINUTE: "1000000",
-      ...options.settings,
-    });
+    const many = "1000000";
+    const limits = { READS_PER_MINUTE: many, WRITES_PER_MINUTE: many, MANUAL_DELIVERIES_PER_MINUTE: many };
+    const servers = { DATABASE_URL: database.url, AUTH_JWT_SECRET: JWT_SECRET };
+    config = readManagementApiConfig(environment({ ...servers, ...limits, ...options.settings }));
     const app = createApp({
       config,
       database: database.database,
