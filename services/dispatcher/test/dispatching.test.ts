@@ -8,16 +8,6 @@ import { SECRET_KEYS, useDispatchers } from "./dispatchers.ts";
 
 const { db, receiver, start, stop, insertEndpointAt, insertDeliveries } = useDispatchers();
 
-test("each due delivery is attempted once", async () => {
-  const endpoint = await insertEndpointAt(receiver.url);
-  const ids = await insertDeliveries(endpoint, 50);
-  await start();
-  await eventually(async () => expect(await db.database.prisma.due.count()).toBe(0));
-  expect(receiver.requests).toHaveLength(50);
-  const states = await db.database.prisma.delivery.groupBy({ by: ["state"], where: { id: { in: ids } }, _count: true });
-  expect(states).toEqual([{ state: "succeeded", _count: 50 }]);
-});
-
 test("with a rate, all dispatchers together begin no more attempts a second to an endpoint, and the whole backlog arrives", async () => {
   const { prisma } = db.database;
   const settings = { ENDPOINT_RATE: "10" };

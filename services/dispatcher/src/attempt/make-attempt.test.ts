@@ -4,7 +4,7 @@ import { secretBox } from "@herald/common/security/secret-box";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { answered } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { Endpoint } from "../endpoint/endpoint.ts";
 import { createMemory } from "../endpoint/memory.ts";
 import { createMetrics } from "../metrics.ts";
@@ -136,31 +136,19 @@ test("the breaker knows an attempt before the receiver is free for the next one,
   expect([isFailing, calls]).toEqual([false, ["over after 2500", "ends failures"]]);
 });
 
-describe("nothing is sent", () => {
-  test("nothing is sent if another dispatcher has taken the shard meanwhile", async () => {
-    const { sentTo, outcome } = await makeOne({ epoch: null });
-    expect([sentTo, outcome]).toEqual([[], { kind: "put back", restMs: 0 }]);
-  });
+const RESTING = { isHealthKnown: false, failures: 2 };
+test.each<[string, Parameters<typeof makeOne>[0], object]>([
+  ["another dispatcher has taken the shard meanwhile", { epoch: null }, { kind: "put back", restMs: 0 }],
+  ["the shard was lost and taken again meanwhile", { isLost: true }, { kind: "put back", restMs: 0 }],
+  ["the endpoint's health was read only now, and it rests", RESTING, { kind: "put back" }],
+  ["the endpoint is disabled or deleted", { configuration: null }, { kind: "gone" }],
+  ["the body is not stored any more", { delivery: { body: null }, stored: null }, { kind: "left", forMs: 1_000 }],
+])("nothing is sent if %s", async (_why, options, outcome) => {
+  expect(await makeOne(options)).toMatchObject({ sentTo: [], outcome });
+});
 
-  test("nothing is sent if the shard was lost while the configuration was read, though it is owned again", async () => {
-    const { sentTo, outcome } = await makeOne({ isLost: true });
-    expect([sentTo, outcome]).toEqual([[], { kind: "put back", restMs: 0 }]);
-  });
-
-  test("nothing is sent if the endpoint's health was read only now, and it rests; a manual delivery is sent", async () => {
-    const resting = { isHealthKnown: false, failures: 2 };
-    expect(await makeOne(resting)).toMatchObject({ sentTo: [], outcome: { kind: "put back" } });
-    expect(await makeOne({ ...resting, manual: true })).toMatchObject({ outcome: { kind: "settled" } });
-  });
-
-  test("nothing is sent if the endpoint is disabled or deleted", async () => {
-    expect(await makeOne({ configuration: null })).toMatchObject({ sentTo: [], outcome: { kind: "gone" } });
-  });
-
-  test("nothing is sent if the body is not stored any more", async () => {
-    const { sentTo, outcome } = await makeOne({ delivery: { body: null }, stored: null });
-    expect([sentTo, outcome]).toEqual([[], { kind: "left", forMs: 1_000 }]);
-  });
+test("a manual delivery is sent even if the endpoint rests", async () => {
+  expect(await makeOne({ ...RESTING, manual: true })).toMatchObject({ outcome: { kind: "settled" } });
 });
 
 test("an attempt that failed for a reason of Herald's own is put back, and nothing is recorded or counted", async () => {

@@ -34,7 +34,12 @@ const endpointId = (index: number) => `0190a1b2-0000-7000-8000-0000000000${index
 /** The rows of these endpoints have large bodies. */
 const LARGE = [3, 4].map(endpointId);
 const LARGE_BYTES = 40 * 1024;
+const manyIds = (count: number) =>
+  Array.from({ length: count }, (_, index) => `0190a1b2-0000-7000-8001-${String(index).padStart(12, "0")}`);
 const organizationOf = (id: string) => `organization ${Number.parseInt(id.slice(-2), 16) % 3}`;
+
+/** The message of an endpoint's change. */
+const changeOf = (id: string) => ({ kind: "changed", endpointId: id, organizationId: organizationOf(id) }) as const;
 
 type Ending = "succeeded" | "failed" | "put back" | "left" | "not stored";
 
@@ -342,7 +347,7 @@ describe("a hand-over", () => {
     const before = store(endpointId(1));
     await pass(1);
     disabled.add(endpointId(1));
-    owner.changed({ kind: "changed", endpointId: endpointId(1), organizationId: organizationOf(endpointId(1)) });
+    owner.changed(changeOf(endpointId(1)));
     owner.handedOver(before);
     await pass(100);
     expect([made.size, rows.size]).toEqual([1, 1]);
@@ -368,7 +373,7 @@ describe("a late first attempt", () => {
     const { owner, store, pass, waited, sweep } = world();
     store(endpointId(1));
     await pass(10);
-    owner.changed({ kind: "changed", endpointId: endpointId(1), organizationId: organizationOf(endpointId(1)) });
+    owner.changed(changeOf(endpointId(1)));
     sweep();
     await pass(50);
     expect(waited).toEqual([true]);
@@ -397,8 +402,7 @@ test.each(["the message says so", "a sweep finds its new revision"])(
     await pass(100);
     expect(made.size).toBe(1);
     edit();
-    const target = { endpointId: endpointId(1), organizationId: organizationOf(endpointId(1)) };
-    if (how === "the message says so") owner.changed({ kind: "changed", ...target });
+    if (how === "the message says so") owner.changed(changeOf(endpointId(1)));
     else sweep();
     await pass(50);
     expect(made.size).toBe(2);
@@ -596,14 +600,9 @@ describe("after PostgreSQL's clock was set back by an hour", () => {
 
   test("§2.3/current regression: a changed configuration is read, and an endpoint that changed before goes on", async () => {
     const { owner, store, pass, made, clock, configurations } = world();
-    const changed = {
-      kind: "changed",
-      endpointId: endpointId(1),
-      organizationId: organizationOf(endpointId(1)),
-    } as const;
     owner.handedOver(store(endpointId(1)));
     await pass(20);
-    owner.changed(changed);
+    owner.changed(changeOf(endpointId(1)));
     await pass(20);
     setBack(clock);
     const before = configurations();
@@ -626,10 +625,7 @@ describe("after PostgreSQL's clock was set back by an hour", () => {
 
 test("regression: 10,000 failing endpoints of one organization hold up no retry of another", async () => {
   const { owner, store, rows, pass, made, clock } = world();
-  const dead = Array.from(
-    { length: 10_000 },
-    (_, index) => `0190a1b2-0000-7000-8001-${String(index).padStart(12, "0")}`,
-  );
+  const dead = manyIds(10_000);
   const [dueAt, pausedUntil] = [clock.now(), new Date(clock.now().getTime() + 60_000)];
   const found = (id: string) => ({ endpointId: id, organizationId: organizationOf(id), dueAt, revision: 1n });
   const ofOne = dead.map((id) => ({ ...found(id), failures: 2, pausedUntil }));
@@ -647,10 +643,7 @@ test("regression: beyond 10,000 endpoints the one without an attempt that was us
   const memory = createMemory(0, clock.monotonicMs);
   const times = { nowMs: () => 0, isDue: () => false };
   const endpoints = createEndpoints({ clock, memory, times, gate: OPTIONS }, ({ id }) => void dropped.push(id));
-  const ids = Array.from(
-    { length: 10_003 },
-    (_, index) => `0190a1b2-0000-7000-8001-${String(index).padStart(12, "0")}`,
-  );
+  const ids = manyIds(10_003);
   for (const id of ids) {
     const endpoint = endpoints.of(id, "organization");
     endpoint.line.found({ dueAt: START }, { crashed: false });

@@ -147,18 +147,15 @@ test("a step is known to be written by the run and the version that it leaves", 
 const MINUTE_MS = 60_000;
 const schedule = retrySchedule([1, 2, 4, 8].map((minutes) => minutes * MINUTE_MS));
 
-test("§8/delays a delivery has five attempts, 1, 2, 4 and 8 minutes after the preceding one", () => {
+test("§8/delays §3.2/exhausted a delivery has five attempts, 1, 2, 4 and 8 minutes after the preceding one, and none after", () => {
   const endedAt = new Date("2026-03-01T12:00:00.250Z");
-  expect([1, 2, 3, 4].map((attempt) => schedule.nextAttemptAt(attempt, endedAt)?.toISOString())).toEqual([
+  expect([1, 2, 3, 4, 5].map((attempt) => schedule.nextAttemptAt(attempt, endedAt)?.toISOString())).toEqual([
     "2026-03-01T12:01:00.250Z",
     "2026-03-01T12:02:00.250Z",
     "2026-03-01T12:04:00.250Z",
     "2026-03-01T12:08:00.250Z",
+    undefined,
   ]);
-});
-
-test("§3.2/exhausted there is no attempt after the fifth", () => {
-  expect(schedule.nextAttemptAt(5, new Date())).toBeNull();
 });
 
 test("a receiver that asks for more makes the delay longer, and never shorter", () => {
