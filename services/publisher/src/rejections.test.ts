@@ -82,14 +82,7 @@ test("rejections that have nothing in common are few groups, and all are counted
 const NOW = new Date("2026-06-01T10:59:00.000Z");
 const NEXT_HOUR = new Date("2026-06-01T11:00:00.000Z");
 
-const event = (override: Partial<Rejection> = {}): Rejection => ({
-  cause: "unknown_type",
-  organizationId: "acme",
-  eventId: "5f0c9a52-3d51-4f0e-8a35-0d9f7c1be111",
-  eventType: "RiskCreatd",
-  reason: "no such type",
-  ...override,
-});
+const event = (override: Partial<Rejection> = {}) => rejected("no such type", { cause: "unknown_type", ...override });
 
 /** How many of these events are kept. */
 function keep(hour: ReturnType<typeof hourly>, events: number, now: Date, organizationOf = (_index: number) => "acme") {

@@ -77,6 +77,14 @@ async function listen(pattern: string): Promise<Notice[]> {
   return notices;
 }
 
+/** Publishes what waits, to a product that listens, which has this many notices then. */
+async function published(count = 1, pattern = "#"): Promise<Notice[]> {
+  const notices = await listen(pattern);
+  await run();
+  await eventually(() => expect(notices).toHaveLength(count));
+  return notices;
+}
+
 async function insertNotice(row: Partial<Prisma.NoticeUncheckedCreateInput> = {}) {
   return await db.database.prisma.notice.create({
     data: {
@@ -101,10 +109,8 @@ test.each([
   "regression: a notice that was %s before PostgreSQL's clock was set back by an hour is published",
   async (_how, leaseMs) => {
     await insertNotice({ publishAt: new Date(ROW_TIME.getTime() + leaseMs) });
-    const notices = await listen("#");
     clock.set(new Date(ROW_TIME.getTime() - HOUR_MS));
-    await run();
-    await eventually(() => expect(notices).toHaveLength(1));
+    await published();
     expect(await waiting()).toEqual([]);
   },
 );
@@ -130,9 +136,7 @@ test("a notice has endpoint, reason and the attempts behind it, as its schema sa
   }
   const failureRun = attempts.map(({ deliveryId }) => `${deliveryId}/1`);
   const { id } = await insertNotice({ endpointId: endpoint.id, organizationId: endpoint.organizationId, failureRun });
-  const notices = await listen("endpoint.failing");
-  await run();
-  await eventually(() => expect(notices).toHaveLength(1));
+  const notices = await published(1, "endpoint.failing");
   expect(notices[0]).toEqual({
     id,
     type: "endpoint.failing",
@@ -155,9 +159,7 @@ test("a notice outlives its endpoint, with everything that is still known", asyn
   await insertNotice({ type: "disabled", endpointId: endpoint.id, failureRun: [`${delivery.id}/1`] });
   await prisma.webhookEndpoint.delete({ where: { id: endpoint.id } });
   await prisma.delivery.delete({ where: { id: delivery.id } });
-  const notices = await listen("#");
-  await run();
-  await eventually(() => expect(notices).toHaveLength(1));
+  const notices = await published();
   expect(notices[0]).toMatchObject({ type: "endpoint.disabled", consecutiveFailures: 1, attempts: [] });
   expect(notices[0]?.reason).toContain("disabled");
   expect(validate(notices[0])).toBe(true);
@@ -227,9 +229,7 @@ test("a broker that takes nothing leaves the notices where they are, due at once
   expect(await countOf("failed")).toBe(1);
   expect(await waiting()).toMatchObject([{ publishAt: ROW_TIME }]);
   publisher = broker.publisher();
-  const notices = await listen("#");
-  await run();
-  await eventually(() => expect(notices).toHaveLength(1));
+  await published();
 });
 
 test("two publishers at once publish each notice once", async () => {
@@ -270,9 +270,7 @@ test("a notice of every type is as its schema says, with its reason in words", a
     { type: "eventRejected", ...ofNoEndpoint, details: rejected },
   ];
   for (const row of rows) await insertNotice(row);
-  const notices = await listen("#");
-  await run();
-  await eventually(() => expect(notices).toHaveLength(NOTICE_TYPES.length));
+  const notices = await published(NOTICE_TYPES.length);
   expect(notices.map(({ type }) => type)).toEqual([...NOTICE_TYPES]);
   for (const notice of notices) {
     validate(notice);
@@ -294,9 +292,7 @@ test("a notice of every type is as its schema says, with its reason in words", a
 test("no notice holds more of a receiver's URL than its host", async () => {
   const endpointUrl = "https://hooks.example:8443/services/T0/path-token?key=query-token";
   await insertNotice({ endpointUrl, type: "deleted", details: { author } });
-  const notices = await listen("#");
-  await run();
-  await eventually(() => expect(notices).toHaveLength(1));
+  const notices = await published();
   expect((notices[0] as EndpointNotice).endpoint.origin).toBe("https://hooks.example:8443");
   expect(JSON.stringify(notices)).not.toContain("token");
 });

@@ -191,21 +191,6 @@ test("regression: what an event lacks is stored as null, also by a user whose se
   }
 });
 
-test("the same event a hundred times at once makes one delivery an endpoint", async () => {
-  const organizationId = randomUUID();
-  const endpoints = [
-    await insertEndpoint(db.database.prisma, { organizationId }),
-    await insertEndpoint(db.database.prisma, { organizationId }),
-  ];
-  const one = incomingEvent(organizationId);
-  // Half of them in batches of their own, half of them together.
-  await Promise.all([...Array.from({ length: 50 }, () => store(one)), store(...Array.from({ length: 50 }, () => one))]);
-  for (const { id } of endpoints) {
-    expect(await deliveriesOf(id)).toHaveLength(1);
-    expect(await dueOf(id)).toHaveLength(1);
-  }
-});
-
 test("an event that comes again with another body and another type changes nothing, and names no endpoint", async () => {
   const { prisma } = db.database;
   const organizationId = randomUUID();
