@@ -5,7 +5,7 @@ import { insertDelivery, insertEndpoint, insertEvent } from "@herald/dev/harness
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { states, storeDelivery } from "./support/deliveries.ts";
-import { type Client, create, settings, useApi } from "./support/use-api.ts";
+import { type Client, create, useApi } from "./support/use-api.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -101,20 +101,6 @@ describe("what a search shows", () => {
       paused: "older_than_window",
       "other types": "not_subscribed",
     });
-  });
-
-  test("an event that a pause kept is on its way after the resume, and so is one of a type that is added", async () => {
-    const made = await create(client, { events: ["RiskCreated"] });
-    const { id } = await event({ occurredAt: new Date(clock.now().getTime() + MINUTE_MS) });
-    let { version } = made.endpoint;
-    const edit = async (changes: object) => {
-      const { body } = await client.put(`/webhooks/${made.endpoint.id}`, settings({ version, ...changes })).expect(200);
-      version = body.endpoint.version;
-      return Object.values(fates((await find(`id=${id}`)).events[0]));
-    };
-    expect(await edit({ events: ["RiskCreated"] })).toEqual(["not_subscribed"]);
-    expect(await edit({ enabled: false })).toEqual(["disabled"]);
-    expect(await edit({ enabled: true })).toEqual(["not_yet"]);
   });
 
   test("§3.1/delete a deleted endpoint is not shown, and its deliveries lead nowhere, before their rows are erased too", async () => {
