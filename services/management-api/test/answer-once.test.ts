@@ -19,21 +19,13 @@ const once = () => createAnswerOnce({ queries: db.database.queries, clock, newId
 
 /** Work that ends when the test says so, as that of a process that dies never does. */
 function hanging() {
-  let end = (_answer: unknown) => {};
-  const targets: Target[] = [];
-  const ended = new Promise<unknown>((resolve) => {
-    end = resolve;
-  });
+  const { promise: begun, resolve: begin } = Promise.withResolvers<Target>();
+  const { promise: ended, resolve: end } = Promise.withResolvers<unknown>();
   const work = async (target: Target) => {
-    targets.push(target);
+    begin(target);
     return await ended;
   };
-  return { work, targets, end };
-}
-
-async function begun(work: ReturnType<typeof hanging>): Promise<Target> {
-  while (work.targets.length === 0) await new Promise((resolve) => setImmediate(resolve));
-  return work.targets[0] as Target;
+  return { work, begun, end };
 }
 
 const unexpected = async () => {
@@ -44,7 +36,7 @@ describe("a process that dies between taking a key and the answer", () => {
   test("a repetition waits for the lock of a minute, and then goes on with the same id, which may exist", async () => {
     const dead = hanging();
     const never = once()(request, dead.work);
-    const { id, mayExist } = await begun(dead);
+    const { id, mayExist } = await dead.begun;
     expect(mayExist).toBe(false);
     clock.advance(LOCK_MS - 1);
     await expect(once()(request, unexpected)).rejects.toMatchObject({
@@ -74,7 +66,7 @@ describe("a process that dies between taking a key and the answer", () => {
     const other = { ...request, requestHash: Buffer.alloc(32, 2) };
     const dead = hanging();
     const never = once()(request, dead.work);
-    await begun(dead);
+    await dead.begun;
     for (const ms of [0, LOCK_MS]) {
       clock.advance(ms);
       await expect(once()(other, unexpected)).rejects.toMatchObject({ code: "idempotency_key_reused" });

@@ -1,6 +1,6 @@
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, expect, test } from "@jest/globals";
-import { type Client, create, settings, useApi } from "./support/use-api.ts";
+import { type Client, create, edit, settings, useApi } from "./support/use-api.ts";
 
 const clock = steeredClock(new Date());
 const api = useApi({ clock });
@@ -18,14 +18,13 @@ const changesOf = async (id: string, query = "") =>
 test("each change says who made it, when, and what was before and after, the newest first", async () => {
   const { endpoint } = await create(ana);
   clock.advance(60_000);
-  const edit = settings({ name: "Payroll", version: endpoint.version });
-  const { body } = await ana.put(`/webhooks/${endpoint.id}`).send(edit).expect(200);
+  const { endpoint: saved } = await edit(ana, endpoint, { name: "Payroll" });
   const [edited, created, ...more] = await changesOf(endpoint.id);
   expect(more).toEqual([]);
   expect(edited).toEqual({
     endpointId: endpoint.id,
     endpointName: "Payroll",
-    version: body.endpoint.version,
+    version: saved.version,
     changedAtUtc: clock.now().toISOString(),
     kind: "edited",
     changedBy: "admin",
@@ -43,15 +42,13 @@ test("each change says who made it, when, and what was before and after, the new
 
 test("an edit that changes nothing leaves no trace, and one that replaces the secret never shows it", async () => {
   const { endpoint, signingSecret } = await create(ana);
-  const same = settings({ version: endpoint.version });
-  const { body } = await ana.put(`/webhooks/${endpoint.id}`).send(same).expect(200);
+  const { endpoint: same } = await edit(ana, endpoint);
   expect(await changesOf(endpoint.id)).toHaveLength(1);
-  const rotate = settings({ version: body.endpoint.version, rotateSecret: true });
-  const rotated = await ana.put(`/webhooks/${endpoint.id}`).send(rotate).expect(200);
+  const rotated = await edit(ana, same, { rotateSecret: true });
   const changes = await changesOf(endpoint.id);
   expect(changes[0]).toMatchObject({ kind: "edited", before: {}, after: {}, secretReplaced: true });
   const text = JSON.stringify(changes) + JSON.stringify(await stored(endpoint.id));
-  for (const secret of [signingSecret, rotated.body.signingSecret]) expect(text).not.toContain(secret);
+  for (const secret of [signingSecret, rotated.signingSecret]) expect(text).not.toContain(secret);
 });
 
 const stored = async (endpointId: string) =>
@@ -59,20 +56,15 @@ const stored = async (endpointId: string) =>
 
 test("an endpoint that is paused says by whom, and no longer when it is resumed", async () => {
   const { endpoint } = await create(ana);
-  const pause = settings({ enabled: false, version: endpoint.version });
-  const { body } = await ana.put(`/webhooks/${endpoint.id}`).send(pause).expect(200);
+  const { endpoint: paused } = await edit(ana, endpoint, { enabled: false });
   const read = async () => (await ana.get(`/webhooks/${endpoint.id}`).expect(200)).body;
   expect(await read()).toMatchObject({ disabledReason: "paused", disabledBy: "Ana" });
   expect((await ana.get("/webhooks/overview").expect(200)).body[0]).toMatchObject({ disabledBy: "Ana" });
 
   const nameless = await api.as({ organizationId, subject: "auth0|7", expiresInS: 100_000 });
-  const resume = settings({ version: body.endpoint.version });
-  const resumed = await nameless.put(`/webhooks/${endpoint.id}`).send(resume).expect(200);
+  const { endpoint: resumed } = await edit(nameless, paused);
   expect(await read()).toMatchObject({ disabledReason: null, disabledBy: null });
-  await nameless
-    .put(`/webhooks/${endpoint.id}`)
-    .send({ ...pause, version: resumed.body.endpoint.version })
-    .expect(200);
+  await edit(nameless, resumed, { enabled: false });
   expect(await read()).toMatchObject({ disabledBy: "auth0|7" });
   expect((await changesOf(endpoint.id)).map(({ kind }: { kind: string }) => kind)).toEqual([
     "paused",
@@ -141,18 +133,12 @@ test("the changes of all endpoints come in parts, the newest first, and none of 
 const noticesOf = (endpointId: string) => api.prisma.notice.findMany({ where: { endpointId }, orderBy: { id: "asc" } });
 
 test("the product is notified who resumed an endpoint, replaced its secret and deleted it, and of no other edit", async () => {
-  const { endpoint } = await create(ana);
-  const path = `/webhooks/${endpoint.id}`;
-  let { version } = endpoint;
+  let { endpoint } = await create(ana);
   for (const change of [{ name: "Payroll" }, { enabled: false }, { enabled: true }, { rotateSecret: true }]) {
-    const { body } = await ana
-      .put(path)
-      .send(settings({ ...change, version }))
-      .expect(200);
-    version = body.endpoint.version;
+    ({ endpoint } = await edit(ana, endpoint, change));
   }
   const colleague = await api.as({ organizationId, subject: "auth0|7", expiresInS: 100_000 });
-  await colleague.delete(path, { version }).expect(204);
+  await colleague.delete(`/webhooks/${endpoint.id}`, { version: endpoint.version }).expect(204);
   const notices = await noticesOf(endpoint.id);
   const by = (name: string | null) => ({ author: { changedBy: "admin", name, subject: expect.any(String) } });
   expect(notices.map(({ type, details }) => [type, details])).toEqual([
@@ -168,8 +154,7 @@ test("the product is notified who resumed an endpoint, replaced its secret and d
 
 test("one edit that resumes an endpoint and replaces its secret notifies the product of both", async () => {
   const { endpoint } = await create(ana, { enabled: false });
-  const edit = settings({ rotateSecret: true, version: endpoint.version });
-  await ana.put(`/webhooks/${endpoint.id}`).send(edit).expect(200);
+  await edit(ana, endpoint, { rotateSecret: true });
   expect((await noticesOf(endpoint.id)).map(({ type }) => type)).toEqual(["resumed", "secretReplaced"]);
 });
 
@@ -182,8 +167,8 @@ test("an edit or a deletion of another version makes no notice, and two at once 
     .expect(409);
   await ana.delete(path, { version: "AAAAAAAAAAk=" }).expect(409);
   expect(await noticesOf(endpoint.id)).toEqual([]);
-  const edit = settings({ rotateSecret: true, version: endpoint.version });
-  const answers = await Promise.all([ana.put(path).send(edit), ana.put(path).send(edit)]);
+  const both = settings({ rotateSecret: true, version: endpoint.version });
+  const answers = await Promise.all([ana.put(path).send(both), ana.put(path).send(both)]);
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
   expect((await noticesOf(endpoint.id)).map(({ type }) => type)).toEqual(["secretReplaced"]);
 });

@@ -9,7 +9,7 @@ import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { attemptRequester } from "../src/deliveries/deliver-manually.ts";
 import { ownerTeller } from "../src/endpoints/tell-owner.ts";
-import { create, settings, useApi } from "./support/use-api.ts";
+import { create, edit, settings, useApi } from "./support/use-api.ts";
 
 const OWNER = randomUUID();
 let broker: Broker;
@@ -109,17 +109,16 @@ describe("each change of an endpoint", () => {
     const { endpoint } = await create(client);
     const { id } = endpoint;
     expect(notified).toEqual([]);
-    let { version } = endpoint;
+    let current = endpoint;
     for (const change of [{ name: "another" }, { enabled: false }, { enabled: true }, { rotateSecret: true }]) {
       const before = notified.length;
-      const { body } = await client.put(`/webhooks/${id}`, settings({ version, ...change })).expect(200);
+      ({ endpoint: current } = await edit(client, current, change));
       expect(notified).toHaveLength(before + 1);
-      version = body.endpoint.version;
     }
     expect(notified).toEqual([2n, 3n, 4n, 5n].map((revision) => ({ id, revision })));
     await client.put(`/webhooks/${id}`, settings({ version: endpoint.version })).expect(409);
     expect(notified).toHaveLength(4);
-    await client.delete(`/webhooks/${id}`, { version }).expect(204);
+    await client.delete(`/webhooks/${id}`, { version: current.version }).expect(204);
     expect(notified.at(-1)).toEqual({ id, revision: undefined });
   });
 });

@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from "@herald/contracts";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { type Client, create, settings, useApi } from "../support/use-api.ts";
+import { type Client, create, edit, settings, useApi } from "../support/use-api.ts";
 
 const api = useApi({ settings: { DENIED_NETWORKS: "8.8.8.0/24", NAT64_PREFIXES: "2a01:4f8:64::/96" } });
 let client: Client;
@@ -142,32 +142,25 @@ describe("edit", () => {
   test("§2.3/kept saving without replacing keeps the secret and doesn't show it", async () => {
     const { endpoint } = await create(client);
     const before = await api.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
-    const { body } = await client
-      .put(`/webhooks/${endpoint.id}`, settings({ name: "New", version: endpoint.version }))
-      .expect(200);
-    expect(body.signingSecret).toBeNull();
+    expect((await edit(client, endpoint, { name: "New" })).signingSecret).toBeNull();
     const after = await api.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
     expect(after.sealedSecret).toBe(before.sealedSecret);
   });
 
   test("§4.1/edit §2.3/shown rotateSecret true makes a new secret, which the answer shows", async () => {
     const { endpoint, signingSecret } = await create(client);
-    const { body } = await client
-      .put(`/webhooks/${endpoint.id}`, settings({ rotateSecret: true, version: endpoint.version }))
-      .expect(200);
-    expect(body.signingSecret).toMatch(/^[A-Za-z0-9+/]{43}=$/);
-    expect(body.signingSecret).not.toBe(signingSecret);
+    const edited = await edit(client, endpoint, { rotateSecret: true });
+    expect(edited.signingSecret).toMatch(/^[A-Za-z0-9+/]{43}=$/);
+    expect(edited.signingSecret).not.toBe(signingSecret);
   });
 
   test("§4.1/edit an edit replaces every setting, and answers with a new version", async () => {
     const { endpoint } = await create(client);
     const changes = { name: "New", url: "https://new.example.com/x", enabled: false, events: ["RiskCreated"] };
-    const { body } = await client
-      .put(`/webhooks/${endpoint.id}`, settings({ ...changes, version: endpoint.version }))
-      .expect(200);
-    expect(body.endpoint).toMatchObject(changes);
-    expect(body.endpoint.version).not.toBe(endpoint.version);
-    await client.get("/webhooks").expect(200, [body.endpoint]);
+    const { endpoint: edited } = await edit(client, endpoint, changes);
+    expect(edited).toMatchObject(changes);
+    expect(edited.version).not.toBe(endpoint.version);
+    await client.get("/webhooks").expect(200, [edited]);
   });
 
   test("§4.1/body an edit needs every setting, and refuses bad ones as a creation does", async () => {

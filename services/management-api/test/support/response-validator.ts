@@ -2,6 +2,7 @@ import type { Problem } from "@herald/contracts";
 import type { Schema } from "@herald/contracts/schemas";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
+import { FORMAT_PATTERNS } from "../../src/openapi/component-schemas.ts";
 import type { OpenApiDocument, OpenApiOperation } from "../../src/openapi/document.ts";
 
 /** A response, as supertest and fetch alike can give it. */
@@ -20,17 +21,7 @@ export interface SeenResponse {
 export function responseValidator(document: OpenApiDocument): (response: SeenResponse) => void {
   const ajv = new Ajv2020({ allErrors: true, strict: false });
   ajvFormats.default(ajv);
-  for (const name of [
-    "webhook-name",
-    "webhook-url",
-    "header-name",
-    "header-value",
-    "json-text",
-    "endpoint-version",
-    "cursor",
-  ]) {
-    ajv.addFormat(name, true);
-  }
+  for (const name of Object.keys(FORMAT_PATTERNS)) ajv.addFormat(name, true);
   ajv.addSchema({ $id: "document", components: { schemas: closed(document.components.schemas) } });
   const compiled = new Map<string, ValidateFunction>();
 

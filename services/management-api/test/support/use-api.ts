@@ -33,17 +33,14 @@ export interface TokenOptions {
   modules?: unknown;
   entitlements?: unknown;
   expiresInS?: number;
-  notBeforeInS?: number;
   issuer?: string;
   audience?: string;
   secret?: string;
-  omit?: "exp" | "sub";
 }
 
 /** A token of the development kind, as a browser session or an API client would hold. */
 export async function token(options: TokenOptions = {}): Promise<string> {
   const { organizationId = "organization-1", subject = "user-1", expiresInS = 3_600 } = options;
-  const now = Math.floor(Date.now() / 1_000);
   const jwt = new SignJWT({
     ...(options.name !== undefined && { name: options.name }),
     ...(organizationId !== null && { organization_id: organizationId }),
@@ -54,10 +51,9 @@ export async function token(options: TokenOptions = {}): Promise<string> {
   })
     .setProtectedHeader({ alg: "HS256" })
     .setIssuer(options.issuer ?? ISSUER)
-    .setAudience(options.audience ?? AUDIENCE);
-  if (options.omit !== "sub") jwt.setSubject(subject);
-  if (options.omit !== "exp") jwt.setExpirationTime(now + expiresInS);
-  if (options.notBeforeInS !== undefined) jwt.setNotBefore(now + options.notBeforeInS);
+    .setAudience(options.audience ?? AUDIENCE)
+    .setSubject(subject)
+    .setExpirationTime(Math.floor(Date.now() / 1_000) + expiresInS);
   return await jwt.sign(Buffer.from(options.secret ?? JWT_SECRET));
 }
 
@@ -220,17 +216,9 @@ function seen(response: Response): SeenResponse {
     path: path.split("?")[0] ?? "",
     status: response.status,
     headers: response.headers,
-    body: response.text ? parsed(response.text) : undefined,
+    body: response.text ? response.body : undefined,
     text: response.text ?? "",
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function assertNoSecrets(logged: string[]): void {
@@ -270,4 +258,13 @@ export function settings(changes: Record<string, unknown> = {}): SaveWebhookRequ
 export async function create(client: Client, changes: Record<string, unknown> = {}): Promise<SaveWebhookResponse> {
   const response = await client.post("/webhooks", settings(changes)).expect(200);
   return response.body as SaveWebhookResponse;
+}
+
+/** Edits an endpoint, whose other settings are those of {@link settings}. */
+export async function edit(
+  client: Client,
+  { id, version }: { id: string; version: string },
+  changes: Record<string, unknown> = {},
+): Promise<SaveWebhookResponse> {
+  return (await client.put(`/webhooks/${id}`, settings({ ...changes, version })).expect(200)).body;
 }
