@@ -167,10 +167,7 @@ test("the third failure in a row leaves a notice, with the endpoint as it is and
 test("a recovery whose answer is lost has one notice", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   await settleRun(endpoint, [false, false, false]);
-  const { settle, health } = dispatcher(
-    {},
-    losingAnswers(db.database.queries, (text) => text.includes("notice")),
-  );
+  const { settle, health } = dispatcher(losingAnswers(db.database.queries, (text) => text.includes("notice")));
   await settle(settlement(endpoint, await underWay(endpoint), { startedAt: nextStart() }));
   await health.drained();
   expect(await typesOf(endpoint)).toEqual(["failing", "recovered"]);
@@ -278,10 +275,7 @@ test("§3.2/exhausted a settlement records how many deliveries of each endpoint 
 
 test("a given-up delivery whose settlement is written again, since its answer was lost, is recorded once", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
-  const { settle, health } = dispatcher(
-    {},
-    losingAnswers(db.database.queries, () => true),
-  );
+  const { settle, health } = dispatcher(losingAnswers(db.database.queries, () => true));
   await settle(last(endpoint, await underWay(endpoint, 5)));
   await health.drained();
   expect(await recordedOf(endpoint)).toMatchObject([{ deliveries: 1 }]);

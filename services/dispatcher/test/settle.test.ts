@@ -26,6 +26,12 @@ const attemptsOf = (id: string) =>
     select number, started_at as "startedAt", duration_ms as "durationMs", status_code as "statusCode"
     from attempt where delivery_id = ${id}::uuid order by number`;
 
+/** A new endpoint, and a delivery of it whose attempt of this number is under way. */
+async function begin(attempt = 1) {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  return { endpoint, current: await underWay(endpoint, attempt) };
+}
+
 const after = (milliseconds: number) => new Date(NOW.getTime() + milliseconds);
 
 describe("an endpoint's rates", () => {
@@ -89,8 +95,7 @@ describe("an endpoint's rates", () => {
 
 describe("a settled delivery", () => {
   test("§3.2/succeeded a delivery succeeds with a 2xx, and waits for nothing any more", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    const current = await underWay(endpoint);
+    const { endpoint, current } = await begin();
     await settleAll([settlement(endpoint, current, { responseExcerpt: "thanks" })]);
     expect(await deliveryOf(current.deliveryId)).toMatchObject({
       state: "succeeded",
@@ -106,8 +111,7 @@ describe("a settled delivery", () => {
   });
 
   test("§3.2/retry a delivery waits for its retry after a failure", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    const current = await underWay(endpoint);
+    const { endpoint, current } = await begin();
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     await settleAll([settlement(endpoint, current, { succeeded: false, traceparent })]);
     expect(await deliveryOf(current.deliveryId)).toMatchObject({
@@ -122,8 +126,7 @@ describe("a settled delivery", () => {
   });
 
   test("§2.2/latest a delivery's latest attempt is in its row, and the one before moves to the history", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    const current = await underWay(endpoint, 2);
+    const { endpoint, current } = await begin(2);
     await settleAll([settlement(endpoint, current)]);
     expect(await db.database.prisma.deliveryAttempt.count({ where: { deliveryId: current.deliveryId } })).toBe(1);
     expect(await attemptsOf(current.deliveryId)).toEqual([
@@ -133,8 +136,7 @@ describe("a settled delivery", () => {
   });
 
   test("a failure of an owner before, which comes late, counts for nothing, and the delivery stays due", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    const current = await underWay(endpoint);
+    const { endpoint, current } = await begin();
     const { settle, health, metrics } = dispatcher();
     await settle(settlement(endpoint, { ...current, epoch: EARLIER }, { succeeded: false }));
     await health.drained();
@@ -145,14 +147,10 @@ describe("a settled delivery", () => {
   });
 
   test("§3.2/exhausted a success that comes after the last failure leaves the delivery exhausted, at five attempts, and heals the endpoint", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    const current = await underWay(endpoint, 5);
-    const { settle, health } = dispatcher();
-    await settle(settlement(endpoint, current, { succeeded: false, nextAttemptAt: null }));
-    await health.drained();
+    const { endpoint, current } = await begin(5);
+    await settleAll([settlement(endpoint, current, { succeeded: false, nextAttemptAt: null })]);
     expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(1);
-    await settle(settlement(endpoint, { ...current, epoch: EARLIER }, { startedAt: after(1) }));
-    await health.drained();
+    await settleAll([settlement(endpoint, { ...current, epoch: EARLIER }, { startedAt: after(1) })]);
     expect(await deliveryOf(current.deliveryId)).toMatchObject({
       state: "exhausted",
       statusCode: 500,
@@ -174,9 +172,7 @@ describe("a settled delivery", () => {
       await prisma.due.deleteMany({ where: { deliveryId: current.deliveryId } });
       await prisma.delivery.update({ where: { id: current.deliveryId }, data: { state: "expired" } });
       const before = await deliveryOf(current.deliveryId);
-      const { settle, health } = dispatcher();
-      await settle(settlement(endpoint, current, { succeeded, startedAt: after(1) }));
-      await health.drained();
+      await settleAll([settlement(endpoint, current, { succeeded, startedAt: after(1) })]);
       expect(await deliveryOf(current.deliveryId)).toEqual(before);
       expect(await dueOf(current.deliveryId)).toBeNull();
       expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(succeeded ? 0 : 1);
@@ -203,8 +199,7 @@ describe("a settled delivery", () => {
   });
 
   test("a delivery succeeds by a late success, keeps the failure before, and waits for nothing any more", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    const current = await underWay(endpoint);
+    const { endpoint, current } = await begin();
     await settleAll([settlement(endpoint, current, { succeeded: false })]);
     const late = { ...current, epoch: EARLIER };
     await settleAll([settlement(endpoint, late, { startedAt: after(1) })]);
@@ -278,10 +273,7 @@ describe("settlements whose answer was lost, and which are made once more", () =
     const endpoint = await insertEndpoint(prisma);
     const begun = await Promise.all([1, 2, 3].map(() => underWay(endpoint)));
     // Every statement is carried out, and its first answer is lost: of the settlement, and of the health behind it.
-    const { settle, health } = dispatcher(
-      {},
-      losingAnswers(db.database.queries, () => true),
-    );
+    const { settle, health } = dispatcher(losingAnswers(db.database.queries, () => true));
     const failed = () => ({ succeeded: false, startedAt: nextStart() });
     await Promise.all(begun.map((current) => settle(settlement(endpoint, current, failed()))));
     await health.drained();
@@ -343,7 +335,7 @@ describe("a batch with something that PostgreSQL refuses or can't do in time", (
           return await transaction.$queryRaw<T>(strings, ...values);
         }),
     };
-    const { settle, stop } = dispatcher({}, impatient);
+    const { settle, stop } = dispatcher(impatient);
     await prisma.$transaction(
       async (transaction) => {
         await transaction.$queryRaw`select 1 from due where delivery_id = ${locked}::uuid for update`;

@@ -53,7 +53,7 @@ export function settling(db: TestDatabase) {
   }
 
   /** The queues of one dispatcher, on the test's database or on another way to it. */
-  function dispatcher(thresholds = {}, queries: Queries = db.database.queries) {
+  function dispatcher(queries: Queries = db.database.queries) {
     const errors: unknown[] = [];
     const stopping = new AbortController();
     const metrics = createMetrics(createRegistry("test"));
@@ -63,7 +63,6 @@ export function settling(db: TestDatabase) {
       pausesMs: PAUSES_MS,
       failingAfter: FAILING_AFTER,
       disableAfter: DISABLE_AFTER,
-      ...thresholds,
     });
     const rates = startRates(parts, { intervalMs: 60_000 });
     begun.push(rates.stop);
@@ -74,8 +73,8 @@ export function settling(db: TestDatabase) {
   }
 
   /** Settles these in one batch, and waits for the health that follows. */
-  async function settleAll(settlements: readonly Settlement[], thresholds = {}): Promise<void> {
-    const { settle, health, writeRates } = dispatcher(thresholds);
+  async function settleAll(settlements: readonly Settlement[]): Promise<void> {
+    const { settle, health, writeRates } = dispatcher();
     await Promise.all(settlements.map(settle));
     await Promise.all([health.drained(), writeRates()]);
   }
@@ -92,12 +91,12 @@ export function settling(db: TestDatabase) {
   }
 
   /** One batch that settles a first attempt of a new delivery for each of these, which followed one another. */
-  async function settleRun(endpoint: Endpoint, successes: readonly boolean[], thresholds = {}): Promise<Settlement[]> {
+  async function settleRun(endpoint: Endpoint, successes: readonly boolean[]): Promise<Settlement[]> {
     const settlements: Settlement[] = [];
     for (const succeeded of successes) {
       settlements.push(settlement(endpoint, await underWay(endpoint), { succeeded, startedAt: nextStart() }));
     }
-    await settleAll(settlements, thresholds);
+    await settleAll(settlements);
     return settlements;
   }
 
