@@ -65,6 +65,13 @@ async function giveUp(
   return ids;
 }
 
+/** A new endpoint that gave up so many deliveries, and a resend of them. */
+async function begin(count: number, row: Partial<Prisma.ResendUncheckedCreateInput> = {}) {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  const ids = await giveUp(endpoint, count);
+  return { endpoint, ids, id: (await start(endpoint, row)).id };
+}
+
 const start = (endpoint: Endpoint, row: Partial<Prisma.ResendUncheckedCreateInput> = {}) =>
   insertResend(db.database.prisma, endpoint, { startedAt: clock.now(), ...row });
 const resendOf = (id: string) => db.database.prisma.resend.findUniqueOrThrow({ where: { id } });
@@ -186,9 +193,7 @@ describe("the deliveries of a resend", () => {
 
 describe("how fast a resend goes", () => {
   test("no more than fifty of a resend's deliveries wait at once, and 120 are all sent, each once", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    const ids = await giveUp(endpoint, 120);
-    const { id } = await start(endpoint, { total: 120 });
+    const { endpoint, ids, id } = await begin(120, { total: 120 });
     expect(await run()).toBe(MAX_WAITING);
     clock.advance(REST_MS);
     expect(await run()).toBe(0);
@@ -231,9 +236,7 @@ describe("how fast a resend goes", () => {
 
 describe("between the pages of a resend", () => {
   test("a process that dies before or after a page leaves none out and makes none twice", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    const ids = await giveUp(endpoint, 120);
-    const { id } = await start(endpoint);
+    const { endpoint, ids, id } = await begin(120);
     const dies = () => Promise.reject(new Error("the process died"));
     for (const step of [{ before: dies }, { after: dies }, { before: dies }, { after: dies }]) {
       await run({ queries: withPages(step) });
@@ -245,9 +248,7 @@ describe("between the pages of a resend", () => {
   });
 
   test("a process whose lease is over makes nothing", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    const ids = await giveUp(endpoint, 10);
-    const { id } = await start(endpoint);
+    const { endpoint, ids, id } = await begin(10);
     let isSlow = true;
     const queries = withPages({
       before: async () => {
@@ -263,9 +264,7 @@ describe("between the pages of a resend", () => {
   });
 
   test("a resend that is stopped makes no more, even if a page was about to be made", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    await giveUp(endpoint, 120);
-    const { id } = await start(endpoint);
+    const { endpoint, id } = await begin(120);
     expect(await run()).toBe(MAX_WAITING);
     await deliverAll(endpoint);
     clock.advance(REST_MS);
@@ -281,9 +280,7 @@ describe("between the pages of a resend", () => {
   test.each(["paused", "failures"] as const)(
     "a resend ends when its endpoint is disabled: %s",
     async (disabledReason) => {
-      const endpoint = await insertEndpoint(db.database.prisma);
-      await giveUp(endpoint, 60);
-      const { id } = await start(endpoint);
+      const { endpoint, id } = await begin(60);
       await run();
       const data = { enabled: false, disabledReason };
       await db.database.prisma.webhookEndpoint.update({ where: { id: endpoint.id }, data });

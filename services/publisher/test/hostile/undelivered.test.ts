@@ -11,6 +11,12 @@ const rowsOf = (organizationId: string) =>
   inbox.prisma.undeliveredEvent.findMany({ where: { organizationId }, orderBy: { type: "asc" } });
 const noticesOf = (organizationId: string) => inbox.prisma.notice.findMany({ where: { organizationId } });
 
+/** Acts while PostgreSQL takes no row of a table. */
+async function without(table: string, act: () => Promise<void>): Promise<void> {
+  await inbox.prisma.$executeRawUnsafe(`alter table ${table} rename to away`);
+  await act().finally(() => inbox.prisma.$executeRawUnsafe(`alter table away rename to ${table}`));
+}
+
 let organizationId = "";
 beforeEach(() => {
   // This publisher's clock stands still, so each test has an organization of its own.
@@ -72,14 +78,11 @@ test("an event that comes again has one row, of its first coming", async () => {
 test("while PostgreSQL takes no row, an event of no known type waits, and then its row is there", async () => {
   const event = validEvent({ organizationId, type: "WorkItemCompletd" });
   const ignored = await inbox.counted("ignored");
-  await inbox.prisma.$executeRaw`alter table undelivered_event rename to undelivered_event_away`;
-  try {
+  await without("undelivered_event", async () => {
     await inbox.publish(JSON.stringify(event));
     await inbox.storeValid();
     expect(await inbox.counted("ignored")).toBe(ignored);
-  } finally {
-    await inbox.prisma.$executeRaw`alter table undelivered_event_away rename to undelivered_event`;
-  }
+  });
   await eventually(async () => expect(await inbox.counted("ignored")).toBe(ignored + 1));
   expect(await rowsOf(organizationId)).toMatchObject([{ eventId: event.id }]);
 });
@@ -126,16 +129,12 @@ describe("notices of rejected events", () => {
   });
 
   test("while PostgreSQL takes no notice a bad event waits, without a copy in the rejected queue each time", async () => {
-    const { prisma } = inbox;
-    await prisma.$executeRaw`alter table notice rename to notice_away`;
-    try {
+    await without("notice", async () => {
       await inbox.publish("{");
       await inbox.storeValid();
       const { messageCount } = await inbox.channel.checkQueue(inbox.names.rejectedQueue);
       expect(messageCount).toBe(0);
-    } finally {
-      await prisma.$executeRaw`alter table notice_away rename to notice`;
-    }
+    });
     expect(await inbox.takeRejected(1)).toHaveLength(1);
     expect(await counted()).toBe(1);
   });
