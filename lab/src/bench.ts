@@ -1,7 +1,7 @@
 import { cpus, loadavg, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import { buildBaseline, openBenchEnvironment } from "./environment.ts";
-import type { Row } from "./row.ts";
+import type { FigureKind, Row } from "./row.ts";
 import { backlogRow } from "./rows/backlog.ts";
 import { crashRow } from "./rows/crash.ts";
 import { deliveriesRow } from "./rows/deliveries.ts";
@@ -10,8 +10,39 @@ import { hostsRow } from "./rows/hosts.ts";
 import { latencyRow } from "./rows/latency.ts";
 import { memoryRow } from "./rows/memory.ts";
 import { slowCrowdRow } from "./rows/slow-crowd.ts";
-import { type RowResult, runRow } from "./run-row.ts";
-import { resultsText } from "./table.ts";
+import { type Figure, type RowResult, runRow } from "./run-row.ts";
+
+/** The results as text: per row its conditions, then a line a figure: median, spread over the rounds, bar. */
+function resultsText(rows: readonly RowResult[]): string {
+  return rows.map(rowText).join("\n\n");
+}
+
+function rowText({ title, conditions, figures }: RowResult): string {
+  const lines = figures.map((figure) =>
+    [
+      `  ${figure.label.padEnd(56)}`,
+      amount(figure.median, figure.unit).padStart(13),
+      (Number.isNaN(figure.median) ? "" : `${amount(figure.lowest, "")} - ${amount(figure.highest, "")}`).padStart(20),
+      barText(figure),
+    ].join("  "),
+  );
+  return [title, `  (${conditions})`, ...lines.map((line) => line.trimEnd())].join("\n");
+}
+
+function barText({ bar, met, unit }: Figure): string {
+  if (bar === undefined) return "";
+  const asked = "atLeast" in bar ? `>= ${amount(bar.atLeast, unit)}` : `<= ${amount(bar.atMost, unit)}`;
+  return `${met ? "met" : "MISSED"}, ${asked}`;
+}
+
+/** A value as a person reads it, with its unit. */
+function amount(value: number, unit: FigureKind["unit"]): string {
+  if (Number.isNaN(value)) return "not known";
+  const digits = Number.isInteger(value) || Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  const number = value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  if (unit === "") return number;
+  return unit === "/s" || unit === "%" || unit === "x" ? `${number}${unit}` : `${number} ${unit}`;
+}
 
 /** The rows of `pnpm bench`, in the order in which it measures them. */
 const ROWS: readonly Row[] = [

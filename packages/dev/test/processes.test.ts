@@ -5,9 +5,27 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { eventually } from "../src/harness/eventually.ts";
+import { projectFolder } from "../src/stack/folders.ts";
 import { isAlive, type ProcessIdentity } from "../src/stack/lock-file.ts";
+import { freePort } from "../src/stack/ports.ts";
 import { startPostgres } from "../src/stack/postgres.ts";
 import { endStaleProcesses, startProcess } from "../src/stack/processes.ts";
+
+test("a port that another process was given is not given again before that process ends, though nothing listens there yet", async () => {
+  const ports = join(projectFolder(), "packages", "dev", "dist", "stack", "ports.js");
+  const first = await freePort();
+  const script = `const { freePort } = await import(${JSON.stringify(ports)});
+    console.log(await freePort(${first + 1}));
+    process.stdin.resume();`;
+  const other = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const [given] = (await once(other.stdout, "data")) as [Buffer];
+  const port = Number(given.toString());
+  expect(await freePort(port)).not.toBe(port);
+  other.stdin.end();
+  await once(other, "close");
+});
 
 let folder: string;
 

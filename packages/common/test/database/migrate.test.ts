@@ -116,6 +116,12 @@ describe("a migration", () => {
     writeFileSync(join(folder, name, "migration.sql"), sql);
   }
 
+  test("a migration may hold semicolons within a literal", async () => {
+    write("1_semicolons", "create table a (text text); insert into a values ('one; two');");
+    await migrate(db.url, { folder });
+    expect(await db.database.prisma.$queryRaw`select text from a`).toEqual([{ text: "one; two" }]);
+  });
+
   test("a migration that fails leaves nothing of itself, is named, and is applied once its file is repaired", async () => {
     write("1_fine", "create table a (id int);");
     write("2_broken", "create table b (id int); select 1 / 0;");
@@ -212,14 +218,15 @@ describe("a migration", () => {
     expect(await prisma(db, folder).status()).toMatchObject(UP_TO_DATE);
   });
 
-  test("a migration that was changed after it had been applied is refused, and nothing is applied", async () => {
+  test.each([
+    ["was changed after it had been applied", "checksum = 'another'"],
+    ["failed or was cut off earlier, and may have left a part of itself", "finished_at = null"],
+  ])("a migration that %s is refused, and nothing is applied", async (refusal, recordedAs) => {
     write("1_fine", "create table a (id int);");
     await migrate(db.url, { folder });
-    write("1_fine", "create table a (id bigint);");
+    await db.database.prisma.$executeRawUnsafe(`update _prisma_migrations set ${recordedAs}`);
     write("2_later", "create table b (id int);");
-    await expect(migrate(db.url, { folder })).rejects.toThrow(
-      /^Migration 1_fine was changed after it had been applied/,
-    );
+    await expect(migrate(db.url, { folder })).rejects.toThrow(`Migration 1_fine ${refusal}`);
     expect(await tableOf(db, "b")).toBeNull();
   });
 

@@ -1,11 +1,65 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { createInterface } from "node:readline";
 import { judgeEvent } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
 import { startProxy } from "@herald/dev/harness/link";
 import { routingKey } from "@herald/emitter";
 import { type Channel, connect, type GetMessage, type Options } from "amqplib";
-import { type RunningEmitter, startEmitter } from "./start-emitter.ts";
+
+/** An emitter of the examples that runs. */
+interface RunningEmitter {
+  /** Has it emit that a work item was completed. Resolves with what it says of it. One at a time. */
+  emit(workItemId: string): Promise<string>;
+  /** Ends its input. Resolves with its exit code. */
+  end(): Promise<number | null>;
+  /** Ends it at once, if it still runs. */
+  kill(): Promise<void>;
+}
+
+/** Starts an emitter, with settings in its environment. */
+function startEmitter([program = "", ...args]: readonly string[], settings: Record<string, string>): RunningEmitter {
+  const child = spawn(program, args, { env: { ...process.env, ...settings } });
+  let waiting: { resolve(line: string): void; reject(error: Error): void } | undefined;
+  let errors = "";
+  let failure: Error | undefined;
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    waiting?.resolve(line);
+    waiting = undefined;
+  });
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+    errors = (errors + chunk).slice(-2000);
+  });
+  child.stdin.on("error", () => {});
+  const ended = new Promise<number | null>((resolve) => {
+    child.once("error", (error) => {
+      failure = error;
+      resolve(null);
+    });
+    child.once("close", resolve);
+  }).then((code) => {
+    failure ??= new Error(`${program} ended with ${code}:\n${errors}`);
+    waiting?.reject(failure);
+    return code;
+  });
+  return {
+    emit: (workItemId) =>
+      new Promise((resolve, reject) => {
+        if (failure) return reject(failure);
+        waiting = { resolve, reject };
+        child.stdin.write(`${workItemId}\n`);
+      }),
+    end: () => {
+      child.stdin.end();
+      return ended;
+    },
+    kill: async () => {
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
 
 interface Trial {
   brokerUrl: string;
