@@ -61,7 +61,7 @@ ${Object.entries(UNDELIVERED_CAUSES)
         await withDatabase(context, async (queries, clock) => {
           const now = clock.now();
           const organizations =
-            values.organization === undefined ? await organizationsOf(queries, search) : [values.organization];
+            values.organization === undefined ? await organizationsWith(queries, search) : [values.organization];
           for (const organizationId of organizations) {
             const found = await searchEvents({ queries, now, windowMs }, { ...search, organizationId });
             count += print(context, organizationId, found, values.json);
@@ -84,12 +84,6 @@ function idOf(values: Partial<Record<"event" | "entity" | "delivery", string | u
   if (given.length !== 1) throw new UsageError("It takes one of --event, --entity and --delivery.");
   if (!given.every(isUuid)) throw new UsageError(`"${given[0]}" is not an id: ids are UUIDs.`);
   return { eventId, entityId, deliveryId };
-}
-
-async function organizationsOf(queries: Reads, { deliveryId, ...ids }: SoughtId): Promise<string[]> {
-  if (deliveryId === null) return await organizationsWith(queries, ids);
-  const organizationId = await organizationOfDelivery(queries, deliveryId);
-  return organizationId === null ? [] : [organizationId];
 }
 
 /** Prints what was found of one organization. Returns how much that was. */
@@ -178,16 +172,16 @@ function rowOf({ endpointId, endpointName, delivery, reason }: EndpointDelivery)
 const AT_MOST = 100;
 
 /**
- * The organizations that have an endpoint, and an event with this id or about this entity; and those of which an event with this id
- * came and was not taken, whether they have an endpoint or not: it may have named a wrong one.
+ * The organizations that have an endpoint, and an event with this id or about this entity; the one that has this delivery; and those of which
+ * an event with this id came and was not taken, whether they have an endpoint or not: it may have named a wrong one.
  *
  * Locks nothing. Reads the endpoints, which are few, and looks for each organization into
  * business_event_organization_id_id_idx or business_event_organization_id_entity_id_key_idx, once a partition. So it takes a
- * moment where there are very many organizations; only an operator asks.
+ * moment where there are very many organizations; only an operator asks. A delivery is looked for in delivery_pkey, in one partition.
  */
 export async function organizationsWith(
   queries: Reads,
-  { eventId, entityId }: { eventId: string | null; entityId: string | null },
+  { eventId, entityId, deliveryId }: SoughtId,
 ): Promise<string[]> {
   const fits = eventId === null ? Prisma.sql`entity_id = ${entityId}::uuid` : Prisma.sql`id = ${eventId}::uuid`;
   const rows = await queries.$queryRaw<{ id: string }[]>`
@@ -198,14 +192,9 @@ export async function organizationsWith(
     ) as event
     union
     select organization_id from undelivered_event where event_id = ${eventId}::uuid
+    union
+    select organization_id from delivery where id = ${deliveryId}::uuid
     order by id
     limit ${AT_MOST}::int`;
   return rows.map(({ id }) => id);
-}
-
-/** Whose a delivery is; null if none has this id. Locks nothing. Walks delivery_pkey in one partition. */
-async function organizationOfDelivery(queries: Reads, id: string): Promise<string | null> {
-  const [row] = await queries.$queryRaw<{ organizationId: string }[]>`
-    select organization_id as "organizationId" from delivery where id = ${id}::uuid`;
-  return row?.organizationId ?? null;
 }

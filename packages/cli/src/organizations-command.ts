@@ -26,32 +26,18 @@ const erase = action({
     return await withDatabase(context, async (queries, clock) => {
       if (!values.apply) {
         const found = Object.entries(await countRows(queries, organizationId));
-        context.stdout(
-          table(
-            ["TABLE", "ROWS"],
-            found.map(([name, rows]) => [name, counted(rows, COUNTED_AT_MOST)]),
-          ),
-        );
+        const rows = found.map(([name, count]) => [name, counted(count, COUNTED_AT_MOST)]);
+        context.stdout(table(["TABLE", "ROWS"], rows));
         context.stderr("These would be erased; --apply does it.\n");
         return {};
       }
-      const erased = await eraseOrganization(
-        queries,
-        clock,
-        { organizationId, pageSize, statementTimeoutMs },
-        (soFar) =>
-          context.progress(
-            Object.entries(soFar)
-              .map(([name, rows]) => `${rows} of ${name}`)
-              .join(", "),
-          ),
-      );
-      context.stdout(
-        table(
-          ["TABLE", "ERASED"],
-          Object.entries(erased).map(([name, rows]) => [name, String(rows)]),
-        ),
-      );
+      const options = { organizationId, pageSize, statementTimeoutMs };
+      const erased = await eraseOrganization(queries, clock, options, (soFar) => {
+        const parts = Object.entries(soFar).map(([name, rows]) => `${rows} of ${name}`);
+        context.progress(parts.join(", "));
+      });
+      const rows = Object.entries(erased).map(([name, count]) => [name, String(count)]);
+      context.stdout(table(["TABLE", "ERASED"], rows));
       return erased;
     });
   },
@@ -120,15 +106,12 @@ async function endpointsOf(queries: Queries, organizationId: string): Promise<st
 export async function eraseOrganization(
   queries: Queries,
   clock: Clock,
-  {
-    organizationId,
-    pageSize,
-    statementTimeoutMs,
-  }: { organizationId: string; pageSize: number; statementTimeoutMs: number },
+  options: { organizationId: string; pageSize: number; statementTimeoutMs: number },
   onPage: (soFar: Partial<Erased>) => void = () => undefined,
 ): Promise<Partial<Erased>> {
+  const { organizationId } = options;
   const erased: Partial<Erased> = {};
-  const inPages = shrinkingPages({ max: pageSize });
+  const inPages = shrinkingPages({ max: options.pageSize });
 
   /** Repeats a statement until it erases nothing. */
   async function all(
@@ -145,20 +128,15 @@ export async function eraseOrganization(
 
   const endpointIds = await endpointsOf(queries, organizationId);
   await all("webhook_endpoint", async (size) => {
-    const rows = await deleteEndpoints(queries, organizationId, {
-      size,
-      until: catchUpAgainAt(clock.now(), { statementTimeoutMs }),
-    });
+    const until = catchUpAgainAt(clock.now(), options);
+    const rows = await deleteEndpoints(queries, organizationId, { size, until });
     return { rows, ended: rows === 0 };
   });
   for (const endpointId of endpointIds) {
     await all("delivery", async (size) => {
       const now = clock.now();
-      const page = await eraseEndpointPage(
-        queries,
-        { endpointId, leasedUntil: now },
-        { pageSize: size, now, renewedUntil: now },
-      );
+      const times = { pageSize: size, now, renewedUntil: now };
+      const page = await eraseEndpointPage(queries, { endpointId, leasedUntil: now }, times);
       return { rows: page.deliveryCount, ended: page.ended };
     });
   }

@@ -11,12 +11,10 @@ const id = "0190a1b2-0000-7000-8000-0000000000aa";
 beforeAll(() => storeHistory(db.database.prisma, "of a backlog"));
 
 test.each([
-  ["id", { eventId: id, entityId: null }, ["business_event_organization_id_id_idx", "undelivered_event_pkey"]],
-  [
-    "entity",
-    { eventId: null, entityId: id },
-    ["business_event_organization_id_entity_id_key_idx", "undelivered_event_pkey"],
-  ],
-])("herald find looks for an event's %s by an index, in each organization", (_name, sought, indexes) =>
-  expectWalks(db.database.queries, indexes, (queries) => organizationsWith(queries, sought)),
+  ["id", { eventId: id, entityId: null, deliveryId: null }, "business_event_organization_id_id_idx"],
+  ["entity", { eventId: null, entityId: id, deliveryId: null }, "business_event_organization_id_entity_id_key_idx"],
+])("herald find looks for an event's %s by an index, in each organization", (_name, sought, index) =>
+  expectWalks(db.database.queries, [index, "undelivered_event_pkey", "delivery_pkey"], (queries) =>
+    organizationsWith(queries, sought),
+  ),
 );

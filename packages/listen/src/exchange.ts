@@ -12,6 +12,14 @@ export interface OutgoingRequest {
   body: Uint8Array;
 }
 
+/** Names and values that come alternately, as pairs. */
+export function pairsOf(headers: readonly string[]): [name: string, value: string][] {
+  return Array.from({ length: headers.length / 2 }, (_, index) => [
+    headers[2 * index] ?? "",
+    headers[2 * index + 1] ?? "",
+  ]);
+}
+
 /** The receiver's answer, read to its end. */
 export interface ReceiverAnswer {
   status: number;

@@ -330,10 +330,5 @@ export function parametersOf({ path }: Pick<Operation, "path">): string[] {
 
 /** Each path once, in their order, with the operations that it takes. */
 export function operationsByPath(): Map<string, [OperationId, Operation][]> {
-  const byPath = new Map<string, [OperationId, Operation][]>();
-  for (const entry of operationEntries) {
-    const { path } = entry[1];
-    byPath.set(path, [...(byPath.get(path) ?? []), entry]);
-  }
-  return byPath;
+  return Map.groupBy(operationEntries, ([, { path }]) => path);
 }

@@ -91,7 +91,6 @@ test.each<[string, Finding | undefined, RegExp]>([
 test("of a disk that is full the doctor says to make room", async () => {
   const full = Object.assign(new pg.DatabaseError("could not extend file", 0, "error"), { code: "53100" });
   const writing = {
-    processId: 1,
     async query(text: string) {
       if (text.startsWith("insert")) throw full;
       return [];

@@ -27,15 +27,11 @@ export function openOutboxPool(url: string, onConnectionLost: (error: Error) => 
   return pool;
 }
 
-export function pingOutbox(pool: pg.Pool): Promise<unknown> {
-  return pool.query("select 1");
-}
-
 /** Runs a task on the database, and closes its connections afterwards. */
 export async function withOutboxPool<T>(url: string, task: (pool: pg.Pool) => Promise<T>): Promise<T> {
   const pool = openOutboxPool(url, () => undefined);
   try {
-    await pingOutbox(pool).catch((cause) => {
+    await pool.query("select 1").catch((cause) => {
       throw new Error(`PostgreSQL at ${hostOf(url)} can't be used: ${reasonOf(cause)}`, { cause });
     });
     return await task(pool);

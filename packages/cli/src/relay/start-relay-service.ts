@@ -8,7 +8,7 @@ import { createRegistry, Gauge, metricsIn, type Registry } from "@herald/common/
 import { startOperationsServer } from "@herald/common/telemetry/operations-server";
 import { createEmitter } from "@herald/emitter";
 import { COUNTED_AT_MOST, type OutboxLag, RowsSetAsideError, readOutboxLag, startRelay } from "@herald/emitter/outbox";
-import { openOutboxPool, pingOutbox } from "./outbox-database.ts";
+import { openOutboxPool } from "./outbox-database.ts";
 import type { relaySettings } from "./relay-settings.ts";
 
 /** Scrapes within this time share a reading. */
@@ -99,7 +99,7 @@ export async function startRelayService(config: Config<typeof relaySettings>): P
       log.warn("events of the outbox could not be sent; they are tried again", { error });
     },
   });
-  const ping = atMostEach(PING_MS, () => pingOutbox(pool));
+  const ping = atMostEach(PING_MS, () => pool.query("select 1"));
   const operations = await startOperationsServer({
     host: config.HTTP_HOST,
     port: config.OPERATIONS_PORT,

@@ -15,7 +15,7 @@ export type Names = ReturnType<typeof names>;
  * @param namespace first part of every name, "herald" unless several Heralds share a broker
  */
 export function names(namespace: string) {
-  const inboxQueues: readonly string[] = BUCKETS.map((bucket) => inboxQueueOf(namespace, bucket));
+  const inboxQueues: readonly string[] = BUCKETS.map((bucket) => `${namespace}.events.inbox.${bucket}`);
   const behindQueues: readonly string[] = inboxQueues.map((queue) => `${queue}.behind`);
   const deadLetterQueue = `${namespace}.events.dead-letters`;
   const eventQueues: readonly string[] = [...inboxQueues, ...behindQueues, deadLetterQueue];
@@ -54,10 +54,6 @@ export function names(namespace: string) {
   };
 }
 
-function inboxQueueOf(namespace: string, bucket: string): string {
-  return `${namespace}.events.inbox.${bucket}`;
-}
-
 /** The header of a message that is no event: `herald doctor` sends it through the inbox, and a publisher drops it. */
 export const PROBE_HEADER = "x-herald-probe";
 
@@ -92,21 +88,20 @@ export async function declareTopology(channel: Channel, namespace: string, side?
   const own = names(namespace);
   if (side !== "publisher") await channel.assertExchange(own.requestsExchange, "direct", { durable: true });
   if (side !== "management-api") await channel.assertExchange(own.dispatchExchange, "direct", { durable: true });
-  if (side === undefined || side === "publisher") await declareEvents(channel, namespace, own);
+  if (side === undefined || side === "publisher") await declareEvents(channel, own);
 }
 
-async function declareEvents(channel: Channel, namespace: string, own: Names): Promise<void> {
+async function declareEvents(channel: Channel, own: Names): Promise<void> {
   const { eventsExchange, floodsExchange, inboxExchange } = own;
   await channel.assertExchange(own.noticesExchange, "topic", { durable: true });
   await channel.assertQueue(own.rejectedQueue, rejectedQueue());
   await channel.assertQueue(own.deadLetterQueue, eventQueue(own.rejectedQueue));
   await channel.assertExchange(inboxExchange, "topic", { durable: true });
-  for (const bucket of BUCKETS) {
-    const queue = inboxQueueOf(namespace, bucket);
+  for (const [index, queue] of own.inboxQueues.entries()) {
     await channel.assertQueue(queue, eventQueue(own.deadLetterQueue));
-    await channel.bindQueue(queue, inboxExchange, `*.${bucket}.#`);
+    await channel.bindQueue(queue, inboxExchange, `*.${BUCKETS[index]}.#`);
     // An emitter that knows no buckets names the type alone.
-    if (bucket === BUCKETS[0]) await channel.bindQueue(queue, inboxExchange, "*");
+    if (index === 0) await channel.bindQueue(queue, inboxExchange, "*");
   }
   for (const queue of own.behindQueues) await channel.assertQueue(queue, eventQueue(own.deadLetterQueue));
   // Emitters do not publish to the exchange of floods: a queue that an operator binds there, to read along, would take events away from Herald.

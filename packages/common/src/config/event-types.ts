@@ -81,7 +81,8 @@ function problemsOf(value: unknown): string[] {
   return Object.keys(catalogue).flatMap((type) => {
     try {
       const faults = eventFaults({ organizationId: "org-1", ...samplePayload(type, catalogue) });
-      const fault = faults[0] ?? catalogueRules({ [type]: catalogue[type] as Catalogue[string] }).sampleFault(type);
+      const rules = catalogue[type] as Catalogue[string];
+      const fault = faults[0] ?? catalogueRules({ [type]: rules }).dataFault(type, rules.sample);
       const place = fault?.path.slice(1).map((name) => `/${name}`);
       return fault ? [`/${type}/sample${place?.join("")} ${fault.message}`] : [];
     } catch (error) {
@@ -95,9 +96,7 @@ function problemsOf(value: unknown): string[] {
  *
  * @throws Error where one can't be compiled
  */
-export function catalogueRules(
-  catalogue: Catalogue,
-): EventTypeRules & { sampleFault(type: string): ReturnType<EventTypeRules["dataFault"]> } {
+export function catalogueRules(catalogue: Catalogue): EventTypeRules {
   // Formats are annotations, as the standard has it: validators read them differently.
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, strictRequired: false, validateFormats: false });
   const names = new Set(Object.keys(catalogue));
@@ -105,17 +104,15 @@ export function catalogueRules(
   for (const [type, { dataSchema }] of Object.entries(catalogue)) {
     if (dataSchema !== undefined) validators.set(type, ajv.compile(dataSchema));
   }
-  const dataFault = (type: string, data: unknown) => {
-    const validate = validators.get(type);
-    const error = validate === undefined || validate(data) ? undefined : validate.errors?.[0];
-    return (
-      error && { path: ["data", ...error.instancePath.split("/").slice(1)], message: error.message ?? "is not valid" }
-    );
-  };
   return {
     knows: (type) => names.has(type),
-    dataFault,
-    sampleFault: (type) => dataFault(type, catalogue[type]?.sample),
+    dataFault(type, data) {
+      const validate = validators.get(type);
+      const error = validate === undefined || validate(data) ? undefined : validate.errors?.[0];
+      return (
+        error && { path: ["data", ...error.instancePath.split("/").slice(1)], message: error.message ?? "is not valid" }
+      );
+    },
   };
 }
 

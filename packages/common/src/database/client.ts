@@ -113,10 +113,7 @@ export function assertSupported(versionNumber: number, versionText: string): voi
 
 /** One connection to PostgreSQL, of no pool of this process. */
 export interface Session {
-  /** As {@link Client.serverProcessId}. */
-  readonly processId: number;
-  /** @param name to have the statement prepared under */
-  query<Row>(text: string, values?: readonly unknown[], name?: string): Promise<Row[]>;
+  query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
@@ -140,9 +137,8 @@ export async function openSession(
   });
   await client.connect();
   return {
-    processId: client.serverProcessId,
-    query: async <Row>(text: string, values: readonly unknown[] = [], name?: string) => {
-      const { rows } = await client.query({ text, values: [...values], ...(name !== undefined && { name }) });
+    query: async <Row>(text: string, values: readonly unknown[] = []) => {
+      const { rows } = await client.query(text, [...values]);
       return rows as Row[];
     },
     close: () => client.end(),

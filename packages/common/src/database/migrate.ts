@@ -74,22 +74,25 @@ export async function migrate(
     await assertPostgresVersion(client);
     onProgress("waiting for another migration");
     await holder.connect();
-    const lock = await acquireLock(holder);
+    const assertHeld = await acquireLock(holder);
     await client.query(CREATE_TABLE);
     const pending = await findPending(client, migrations);
     for (const migration of pending) {
       onProgress(`applying ${migration.name}`);
       for (;;) {
-        lock.assertHeld();
+        assertHeld();
         if (await apply(client, migration)) break;
         onProgress(`waiting for a lock that ${migration.name} needs`);
         await sleep(TABLE_LOCK_INTERVAL_MS);
       }
     }
-    const granted = await asTransaction(client, () => grantRights(client));
+    // A failure ends the connection, and with it the transaction.
+    await client.query(BEGIN);
+    const granted = await grantRights(client);
+    await client.query("commit");
     const defaults = databaseDefaults({ statementTimeoutMs, preparesStatements: preparesStatements(url) });
     const leftToOwner = await applyDefaults(client, defaults);
-    await lock.release();
+    await holder.query("rollback");
     return {
       applied: pending.map(({ name }) => name),
       ...(granted.length > 0 && { granted }),
@@ -112,20 +115,17 @@ async function assertPostgresVersion(client: Client): Promise<void> {
   for (const { number, text } of rows) assertSupported(number, text);
 }
 
-interface Lock {
-  /** @throws where the connection that holds it broke */
-  assertHeld(): void;
-  release(): Promise<void>;
-}
-
 /**
  * Takes an advisory lock of a transaction, on a connection of its own. A lock of a session fails behind a pooler: the next transaction may have another
  * connection to the server, and the lock stays on the one before.
  *
  * A process without the lock does not wait for it within a transaction. It tries again, each time in a new one: `create index concurrently` waits for
- * every transaction that has a snapshot, and would wait for that process. The transaction that has the lock runs nothing more, and has no snapshot.
+ * every transaction that has a snapshot, and would wait for that process. The transaction that has the lock runs nothing more, and has no snapshot. Its
+ * rollback releases the lock.
+ *
+ * @returns a function that throws if the connection that holds the lock broke
  */
-async function acquireLock(client: Client): Promise<Lock> {
+async function acquireLock(client: Client): Promise<() => void> {
   let isLost = false;
   client.once("end", () => {
     isLost = true;
@@ -138,13 +138,8 @@ async function acquireLock(client: Client): Promise<Lock> {
     await client.query("rollback");
     await sleep(LOCK_INTERVAL_MS);
   }
-  return {
-    assertHeld() {
-      if (isLost) throw new Error("The connection that kept other migrations away broke. Run the migration again.");
-    },
-    async release() {
-      await client.query("rollback");
-    },
+  return () => {
+    if (isLost) throw new Error("The connection that kept other migrations away broke. Run the migration again.");
   };
 }
 
@@ -198,18 +193,6 @@ async function apply(client: Client, { name, sql, checksum }: Migration): Promis
     }
     await client.query(`update _prisma_migrations set logs = $2 ${ended}`, [name, message]).catch(() => {});
     throw new Error(`Migration ${name} failed and may have left a part of itself: ${message}`, { cause });
-  }
-}
-
-async function asTransaction<T>(client: Client, task: () => Promise<T>): Promise<T> {
-  await client.query(BEGIN);
-  try {
-    const result = await task();
-    await client.query("commit");
-    return result;
-  } catch (error) {
-    await client.query("rollback").catch(() => {});
-    throw error;
   }
 }
 

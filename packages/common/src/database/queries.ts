@@ -30,9 +30,7 @@ export function directQueries(
   watch: StatementFailures["watch"] = (_, run) => run(),
 ): Queries {
   async function run(strings: TemplateStringsArray, values: unknown[]): Promise<pg.QueryResult> {
-    const statement = Prisma.sql(strings, ...values);
-    const { text } = statement;
-    const { values: parameters } = statement;
+    const { text, values: parameters } = Prisma.sql(strings, ...values);
     for (let tries = 1; ; tries++) {
       try {
         return await watch(text, () =>

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { WebhookEndpointSummary } from "@herald/contracts";
 import { Prisma } from "./generated/client.ts";
 import { firstIdAt, noticeId } from "./ids.ts";
 import type { Queries } from "./queries.ts";
@@ -42,15 +43,7 @@ export function settingsOf(table: "before" | "endpoint"): Prisma.Sql {
 }
 
 /** The columns that an endpoint's summary is made of. */
-export interface EndpointRow {
-  id: string;
-  name: string;
-  url: string;
-  enabled: boolean;
-  consecutiveFailures: number;
-  events: string[];
-  revision: bigint;
-}
+export type EndpointRow = Omit<WebhookEndpointSummary, "version" | "deliveries"> & { revision: bigint };
 
 export interface EndpointUpdate {
   id: string;

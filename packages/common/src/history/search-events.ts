@@ -113,12 +113,7 @@ async function withEndpoints(
 ): Promise<EventListItem[]> {
   if (rows.length === 0) return [];
   const pairs = await deliveriesAtEndpoints(queries, { organizationId, keys: rows.map(({ key }) => key), now });
-  const byKey = new Map<string, AtEndpoint[]>();
-  for (const pair of pairs) {
-    const known = byKey.get(pair.eventKey);
-    if (known) known.push(pair);
-    else byKey.set(pair.eventKey, [pair]);
-  }
+  const byKey = Map.groupBy(pairs, ({ eventKey }) => eventKey);
   return rows.map((row) => ({
     key: row.key,
     id: row.id,

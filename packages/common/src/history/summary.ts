@@ -1,4 +1,4 @@
-import type { DeliveryListItem, FailureKind, Outcome, WebhookDeliverySummary } from "@herald/contracts";
+import type { DeliveryListItem, WebhookDeliverySummary } from "@herald/contracts";
 
 /** Between the body's opening brace and this field there are an id, a name and a time: texts without a brace. */
 const FIELD = /^\{[^{]*?"entityType":("(?:[^"\\]|\\.)*")/;
@@ -10,30 +10,17 @@ export function entityTypeOf(head: string): string | null {
 }
 
 /** The columns that a delivery's summary is made of. */
-export interface DeliveryRow {
-  id: string;
+export interface DeliveryRow extends Omit<WebhookDeliverySummary, "businessEventId" | "attemptedAtUtc"> {
   businessEventId: string | null;
-  eventType: string;
-  attemptCount: number;
-  succeeded: boolean;
-  statusCode: number | null;
-  errorSummary: string | null;
   /** A date, or its text where the row was read as JSON. */
   attemptedAt: Date | string | null;
 }
 
+type Unchanged = "endpointId" | "endpointName" | "entityId" | "failureKind" | "durationMs" | "outcome" | "inFlight";
+
 /** The columns that a row of a history is made of. */
-export interface HistoryRow extends DeliveryRow {
-  endpointId: string;
-  endpointName: string;
-  /** Null for a manual delivery. */
-  entityId: string | null;
-  failureKind: FailureKind | null;
+export interface HistoryRow extends DeliveryRow, Pick<DeliveryListItem, Unchanged> {
   createdAt: Date;
-  durationMs: number | null;
-  outcome: Outcome;
-  /** Whether its time has come; nothing says whether its attempt has begun. */
-  inFlight: boolean;
   /** When its next attempt is due; null if none is, or it is in flight. */
   nextAttemptAt: Date | null;
 }

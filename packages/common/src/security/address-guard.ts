@@ -177,6 +177,3 @@ export function addressRules(settings: Partial<Config<typeof networkSettings>>):
   if (problems.length > 0) throw new ConfigError(problems);
   return rules;
 }
-
-/** The rules without exceptions, which hold in production where nothing is set. */
-export const PUBLIC_ONLY: AddressRules = addressRules({});

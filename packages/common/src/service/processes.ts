@@ -68,13 +68,12 @@ export function differencesOf(processes: readonly Process[]): Difference[] {
   const byName = [...processes].sort((one, other) => (calledOf(one) < calledOf(other) ? -1 : 1));
   const settings = [...new Set(byName.flatMap(({ facts }) => Object.keys(facts)))].sort();
   const differences = settings.flatMap((setting) => {
-    const byValue = new Map<Facts[string], string[]>();
-    for (const process of byName) {
-      const value = process.facts[setting];
-      if (value !== undefined) byValue.set(value, [...(byValue.get(value) ?? []), calledOf(process)]);
-    }
+    const byValue = Map.groupBy(
+      byName.filter(({ facts }) => facts[setting] !== undefined),
+      ({ facts }) => facts[setting],
+    );
     if (byValue.size < 2) return [];
-    const values = [...byValue].map(([value, names]) => `${value ?? "not set"} in ${names.join(", ")}`);
+    const values = [...byValue].map(([value, same]) => `${value ?? "not set"} in ${same.map(calledOf).join(", ")}`);
     return [{ setting, what: `${setting} is ${values.join(", and ")}.` }];
   });
   return [...differences, ...unopenedOf(byName)];

@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { EVENT_TYPES, type EventType } from "@herald/receiver";
-import type { OutgoingRequest } from "../exchange.ts";
+import { type OutgoingRequest, pairsOf } from "../exchange.ts";
 import { SAMPLES } from "../samples.ts";
 
 /** The inputs of a check's requests. */
@@ -164,11 +164,4 @@ export function withoutLength(request: OutgoingRequest): OutgoingRequest {
       .filter(([name]) => name !== "Content-Length")
       .flat(),
   };
-}
-
-function pairsOf(headers: readonly string[]): [name: string, value: string][] {
-  return Array.from({ length: headers.length / 2 }, (_, index) => [
-    headers[2 * index] ?? "",
-    headers[2 * index + 1] ?? "",
-  ]);
 }

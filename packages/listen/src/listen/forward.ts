@@ -1,4 +1,4 @@
-import { ExchangeError, exchange, type ReceiverAnswer } from "../exchange.ts";
+import { ExchangeError, exchange, pairsOf, type ReceiverAnswer } from "../exchange.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
 export interface ForwardOptions {
@@ -60,11 +60,7 @@ export async function forward(request: ReceivedRequest, { url, timeoutMs }: Forw
 }
 
 function passedOn({ status, headers, body }: ReceiverAnswer, answer: string): Forwarded {
-  const pairs = Array.from({ length: headers.length / 2 }, (_, index): [string, string] => [
-    headers[2 * index] ?? "",
-    headers[2 * index + 1] ?? "",
-  ]);
-  return { status, headers: withoutConnection(pairs), body, answer };
+  return { status, headers: withoutConnection(pairsOf(headers)), body, answer };
 }
 
 function withoutConnection(headers: readonly (readonly [string, string])[]): string[] {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { type Rejected, type Verified, verify } from "@herald/receiver";
-import { LARGEST_EVENT_BYTES } from "../exchange.ts";
+import { LARGEST_EVENT_BYTES, pairsOf } from "../exchange.ts";
 
 /** A request with all that the listener shows of it. */
 export interface ReceivedRequest {
@@ -35,7 +35,7 @@ export interface ReceiveOptions {
 export async function receiveRequest(request: IncomingMessage, options: ReceiveOptions): Promise<ReceivedRequest> {
   const { now = () => new Date(), bodyLimitBytes = LARGEST_EVENT_BYTES } = options;
   const receivedAt = now();
-  const headers = pairs(request.rawHeaders);
+  const headers = pairsOf(request.rawHeaders);
   const body = await readBody(request, bodyLimitBytes);
   return {
     receivedAt,
@@ -68,11 +68,4 @@ export function verdictOn(
 ): Verified | Refused {
   if (secrets.length === 0) return { ok: false, reason: "no_secret", message: "no signing secret is known here" };
   return verify({ secret: secrets, headers, body, now, toleranceSeconds, headerPrefix });
-}
-
-function pairs(rawHeaders: readonly string[]): [string, string][] {
-  return Array.from({ length: rawHeaders.length / 2 }, (_, i) => [
-    rawHeaders[2 * i] ?? "",
-    rawHeaders[2 * i + 1] ?? "",
-  ]);
 }

@@ -1,7 +1,7 @@
 import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
 import type { Resolve } from "@herald/common/security/address-guard";
-import { addressRules, PUBLIC_ONLY } from "@herald/common/security/address-guard";
+import { addressRules } from "@herald/common/security/address-guard";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type Receiver, tcpReceiver, wellBehavedReceiver } from "./receivers.ts";
 import {
@@ -37,7 +37,7 @@ describe.each(WAYS)("%s", (way) => {
 
   beforeAll(async () => {
     trap = await tcpReceiver((socket) => socket.resume(), "::");
-    sending = await through(way, { deadlineMs: SHORT_DEADLINE_MS, addresses: PUBLIC_ONLY, resolve });
+    sending = await through(way, { deadlineMs: SHORT_DEADLINE_MS, addresses: addressRules({}), resolve });
   });
 
   beforeEach(() => {

@@ -17,11 +17,8 @@ const MAX_SUBJECT = 256;
  */
 export function authorOf({ subject, name }: Pick<Caller, "subject" | "name">): Author {
   const isKept = subject !== "" && subject.length <= MAX_SUBJECT && !/[\p{Cc}\p{Cs}]/u.test(subject);
-  return { changedBy: "admin", subject: isKept ? subject : `sha256:${hashOf(subject)}`, name };
-}
-
-function hashOf(subject: string): string {
-  return createHash("sha256").update(subject).digest("hex");
+  const hash = createHash("sha256").update(subject).digest("hex");
+  return { changedBy: "admin", subject: isKept ? subject : `sha256:${hash}`, name };
 }
 
 /** The query parameters, validated. */

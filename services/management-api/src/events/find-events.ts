@@ -1,17 +1,11 @@
 import { firstIdAt } from "@herald/common/database/ids";
-import type { Reads } from "@herald/common/database/queries";
 import { readEvent as readStoredEvent, type SearchParts, searchEvents } from "@herald/common/history/search-events";
-import type { Clock } from "@herald/common/runtime/clock";
 import type { EventDetails, EventPage } from "@herald/contracts";
 import { cursorOf, parseCursor } from "../deliveries/filter.ts";
+import type { HistoryParts } from "../deliveries/history.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 
-interface EventParts {
-  queries: Reads;
-  clock: Clock;
-  /** How many days back events are delivered. */
-  windowDays: number;
-}
+type EventParts = Omit<HistoryParts, "prisma">;
 
 /** The query parameters, validated. */
 export interface EventFilter {

@@ -1,4 +1,4 @@
-import { type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from "node:http";
+import { type RequestListener, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { createBoundedServer, listen } from "@herald/common/runtime/bounded-server";
 import type { ProblemCode } from "@herald/contracts";
@@ -7,13 +7,7 @@ import { catalogue } from "../problems/catalogue.ts";
 import { toProblem } from "../problems/problem-error.ts";
 import { SECURITY_HEADERS } from "./middleware.ts";
 
-export interface ApiServer {
-  port: number;
-  /** Takes no more connections. Resolves when every request under way has been answered, or when `end` was called. */
-  close(): Promise<void>;
-  /** Closes the connections of requests that are still under way. */
-  end(): void;
-}
+export type ApiServer = Awaited<ReturnType<typeof startServer>>;
 
 /** How long a request's headers, and the whole of it, may take to arrive. The longest valid body is some 1.6 MB. */
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -29,7 +23,7 @@ export async function startServer(
     maxConnections,
     headersTimeoutMs = HEADERS_TIMEOUT_MS,
   }: { host: string; port: number; maxConnections?: number; headersTimeoutMs?: number },
-): Promise<ApiServer> {
+) {
   const server = createBoundedServer(
     (request, response) => {
       // RFC 9112, 3.2: a gateway in front may have gone by the other one.
@@ -50,14 +44,17 @@ export async function startServer(
   );
   let stopping = false;
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuse(error, socket as Socket));
-  server.on("checkExpectation", refuseExpectation);
+  // An `Expect` that asks for something that HTTP doesn't have. Node would answer with an empty 417.
+  server.on("checkExpectation", (_request, response) => answerRefusal(response, "expectation_failed"));
   return {
     port: await listen(server, { setting: "PORT", port, host }),
+    /** Takes no more connections. Resolves when every request under way has been answered, or when `end` was called. */
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         stopping = true;
         server.close(() => resolve());
       }),
+    /** Closes the connections of requests that are still under way. */
     end: () => server.closeAllConnections(),
   };
 }
@@ -71,11 +68,6 @@ function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
   const { status, headers, body } = refusal(problemCodeOf(error));
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`);
-}
-
-/** An `Expect` that asks for something that HTTP doesn't have. Node would answer with an empty 417. */
-function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  answerRefusal(response, "expectation_failed");
 }
 
 function answerRefusal(response: ServerResponse, code: ProblemCode): void {

@@ -1,3 +1,4 @@
+import { Counts } from "@herald/common/runtime/counts";
 import type { ProblemError } from "../problems/problem-error.ts";
 
 export interface KeyedLimiterOptions {
@@ -26,20 +27,17 @@ interface WaitingTask {
  */
 export function createKeyedLimiter(options: KeyedLimiterOptions) {
   const { perKey = Number.POSITIVE_INFINITY, together = Number.POSITIVE_INFINITY, maxWaitMs, refusal } = options;
-  /** How many tasks of a key run. Only keys with a running task are in it, so it stays small. */
-  const running = new Map<string, number>();
+  /** How many tasks of a key run. */
+  const running = new Counts<string>();
   let total = 0;
   /** In the order of the calls. */
   const waiting = new Set<WaitingTask>();
 
-  const runningOf = (key: string) => running.get(key) ?? 0;
-  const hasPlace = (key: string) => runningOf(key) < perKey && total < together;
+  const hasPlace = (key: string) => running.of(key) < perKey && total < together;
 
   function count(key: string, change: 1 | -1): void {
     total += change;
-    const left = runningOf(key) + change;
-    if (left === 0) running.delete(key);
-    else running.set(key, left);
+    running.add(key, change);
   }
 
   async function acquire(key: string): Promise<void> {
@@ -68,7 +66,7 @@ export function createKeyedLimiter(options: KeyedLimiterOptions) {
     count(key, -1);
     let next: WaitingTask | undefined;
     for (const task of waiting) {
-      const isFewer = next === undefined || runningOf(task.key) < runningOf(next.key);
+      const isFewer = next === undefined || running.of(task.key) < running.of(next.key);
       if (isFewer && hasPlace(task.key)) next = task;
     }
     if (next === undefined) return;

@@ -1,4 +1,4 @@
-import { PUBLIC_ONLY } from "@herald/common/security/address-guard";
+import { addressRules } from "@herald/common/security/address-guard";
 import { attemptHeaders } from "@herald/common/security/attempt-headers";
 import { DEFAULT_API_LIMITS, DEFAULT_CATALOGUE, EVENT_TYPES, type EventPayload } from "@herald/contracts";
 import type { Schema } from "@herald/contracts/schemas";
@@ -21,7 +21,7 @@ const byId = new Map(described.map((operation) => [operation.operationId as stri
 
 const ajv = new Ajv2020({ allErrors: true, strict: false });
 ajvFormats.default(ajv);
-const formats = apiFormats(DEFAULT_API_LIMITS, PUBLIC_ONLY, "X-Service");
+const formats = apiFormats(DEFAULT_API_LIMITS, addressRules({}), "X-Service");
 for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, (text) => format(text) === null);
 ajv.addSchema({ $id: "document", components: document.components });
 

@@ -37,39 +37,8 @@ export function tagOf({ path }: Pick<Operation, "path">): Tag {
   return path.startsWith("/session") ? "Session" : "Endpoints";
 }
 
-type SecurityRequirement = Record<string, readonly string[]>;
-
-export interface OpenApiDocument {
-  openapi: string;
-  info: {
-    title: string;
-    version: string;
-    description: string;
-    contact: { name: string };
-    license: { name: string; identifier: string };
-  };
-  servers: { url: string; description: string }[];
-  tags: { name: string; description: string }[];
-  security: SecurityRequirement[];
-  paths: Record<string, Record<string, OpenApiOperation>>;
-  webhooks: Record<string, { post: Schema }>;
-  components: {
-    schemas: Record<string, Schema>;
-    securitySchemes: Record<string, Schema>;
-  };
-}
-
-export interface OpenApiOperation {
-  operationId: OperationId;
-  summary: string;
-  description: string;
-  tags: string[];
-  security: SecurityRequirement[];
-  parameters?: Schema[];
-  requestBody?: { required: true; content: { "application/json": { schema: Schema } } };
-  responses: Record<string, OpenApiResponse>;
-  "x-required-access": Operation["access"];
-}
+export type OpenApiDocument = ReturnType<typeof openApiDocument>;
+export type OpenApiOperation = ReturnType<typeof describe>;
 
 export interface DocumentOptions {
   limits: ApiLimits;
@@ -91,9 +60,9 @@ export function openApiDocument({
   basePath,
   cookieName,
   headers = DEFAULT_HEADERS,
-}: DocumentOptions): OpenApiDocument {
+}: DocumentOptions) {
   const schemas = apiSchemas(limits, catalogue);
-  const paths: OpenApiDocument["paths"] = {};
+  const paths: Record<string, Record<string, OpenApiOperation>> = {};
   for (const [path, operations] of operationsByPath()) {
     paths[path] = Object.fromEntries(
       operations.map(([id, operation]) => [operation.method, describe(id, operation, schemas)]),
@@ -119,7 +88,7 @@ export function openApiDocument({
     paths,
     webhooks: eventRequests(headers, catalogue),
     components: {
-      schemas: { ...componentSchemas(schemas), EventPayload },
+      schemas: { ...componentSchemas(schemas), EventPayload } as Record<string, Schema>,
       securitySchemes: {
         bearer: {
           type: "http",
@@ -139,12 +108,12 @@ export function openApiDocument({
 }
 
 /** Either scheme, with the permissions that its token has to hold. */
-function securityFor(access: Operation["access"]): SecurityRequirement[] {
+function securityFor(access: Operation["access"]): Record<string, readonly string[]>[] {
   const permissions = access === null ? [] : permissionsFor(access);
   return [{ bearer: permissions }, { session: permissions }];
 }
 
-function describe(id: OperationId, operation: Operation, schemas: Record<SchemaName, Schema>): OpenApiOperation {
+function describe(id: OperationId, operation: Operation, schemas: Record<SchemaName, Schema>) {
   const { summary, description, body, access, takesIdempotencyKey } = operation;
   const parameters = [
     ...pathParameters(operation),
@@ -167,7 +136,7 @@ function describe(id: OperationId, operation: Operation, schemas: Record<SchemaN
     responses: {
       [operation.success.status]: successResponse(operation),
       ...problemResponses(problemsOf(operation)),
-    },
+    } as Record<string, OpenApiResponse>,
     "x-required-access": access,
   };
 }

@@ -36,11 +36,7 @@ export const rateHeaders: Headers = {
 
 /** One response a status, with the codes that it may have. */
 export function problemResponses(all: readonly ProblemCode[]): Record<string, OpenApiResponse> {
-  const byStatus = new Map<number, ProblemCode[]>();
-  for (const code of all) {
-    const { status } = catalogue[code];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
-  }
+  const byStatus = Map.groupBy(all, (code) => catalogue[code].status);
   return Object.fromEntries([...byStatus].map(([status, codes]) => [status, problemResponse(status, codes)]));
 }
 

@@ -1,7 +1,7 @@
 import type { Queries, Reads } from "@herald/common/database/queries";
 import { historyColumns, summaryColumns } from "@herald/common/history/sql/delivery-columns";
 import type { DeliveryRow, HistoryRow } from "@herald/common/history/summary";
-import { type FailureKind, RECENT_DELIVERIES } from "@herald/contracts";
+import { type DeliveryAttemptInfo, RECENT_DELIVERIES } from "@herald/contracts";
 import { newestDeliveries, ofAllTimes } from "./newest-deliveries.ts";
 
 export interface DetailsRow extends HistoryRow {
@@ -15,14 +15,8 @@ export interface DetailsRow extends HistoryRow {
   attempts: AttemptRow[];
 }
 
-export interface AttemptRow {
-  number: number;
+export interface AttemptRow extends Omit<DeliveryAttemptInfo, "attemptedAtUtc" | "timestamp" | "headers"> {
   startedAt: string;
-  durationMs: number;
-  statusCode: number;
-  errorSummary: string | null;
-  failureKind: FailureKind | null;
-  responseExcerpt: string | null;
   /** The trace context that was sent, if it was not the event's. */
   traceparent: string | null;
 }

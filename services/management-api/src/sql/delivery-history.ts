@@ -4,9 +4,10 @@ import type { Reads } from "@herald/common/database/queries";
 import { historyColumns, outcome } from "@herald/common/history/sql/delivery-columns";
 import type { HistoryRow } from "@herald/common/history/summary";
 import type { Outcome } from "@herald/contracts";
+import type { Period } from "../deliveries/filter.ts";
 import { newestDeliveries, ofAllTimes } from "./newest-deliveries.ts";
 
-export interface HistoryQuery {
+export interface HistoryQuery extends Period {
   organizationId: string;
   /** Null for all endpoints of the organization. */
   endpointId: string | null;
@@ -19,11 +20,6 @@ export interface HistoryQuery {
   outcomes: readonly Outcome[];
   eventTypes: readonly string[];
   statusCodes: readonly number[];
-  from: Date | null;
-  to: Date | null;
-  /** Between which ids all of that time are, the second excluded; null for no limit. */
-  firstId: string | null;
-  endId: string | null;
   limit: number;
   /** How many deliveries are read at most, whether they pass the filters or not. `among` is no longer than that. */
   maxScanned: number;

@@ -1,6 +1,6 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Reads } from "@herald/common/database/queries";
-import type { ChangedBy } from "@herald/contracts";
+import type { EndpointChange } from "@herald/contracts";
 
 export interface Settings {
   name: string;
@@ -13,21 +13,15 @@ export interface Settings {
   headerValues?: string[];
 }
 
+type Unchanged = "endpointId" | "endpointName" | "changedBy" | "subject" | "name" | "secretReplaced" | "resent";
+
 /** An entry of the trail: a change of settings, a deletion, or what was sent, which touches no setting. */
-export interface ChangeRow {
+export interface ChangeRow extends Pick<EndpointChange, Unchanged> {
   id: string;
-  endpointId: string;
-  endpointName: string;
   revision: bigint;
   changedAt: Date;
-  changedBy: ChangedBy;
-  subject: string | null;
-  name: string | null;
   before: Settings | null;
   after: Settings | null;
-  secretReplaced: boolean;
-  /** How many deliveries a resend was started for; null for all others. */
-  resent: number | null;
   /** The event of a manual delivery; null for all others. */
   delivered: string | null;
 }

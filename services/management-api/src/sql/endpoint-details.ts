@@ -2,20 +2,10 @@ import { Prisma } from "@herald/common/database/generated/client";
 import { firstIdAt } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
 import { DURATION_BOUNDS_MS } from "@herald/common/history/durations";
-import type { FailureKind } from "@herald/contracts";
+import type { AttemptCounts, FailedAttempt } from "@herald/contracts";
 import type { EndpointKey } from "../endpoints/find-endpoint.ts";
 
-export interface FailedAttemptRow {
-  deliveryId: string;
-  attemptNumber: number;
-  eventType: string;
-  attemptedAt: Date;
-  durationMs: number;
-  statusCode: number;
-  errorSummary: string | null;
-  failureKind: FailureKind | null;
-  responseExcerpt: string | null;
-}
+export type FailedAttemptRow = Omit<FailedAttempt, "attemptedAtUtc"> & { attemptedAt: Date };
 
 /**
  * The attempts that an endpoint's run of failures names ("<delivery id>/<number>"), in the order of the run.
@@ -74,11 +64,9 @@ export async function missedEvents(
   return { missed: row?.missed ?? 0, isMinimum: (row?.seen ?? 0) === maxEvents };
 }
 
-export interface RateRow {
+export interface RateRow extends AttemptCounts {
   /** Which of the pieces, from 0; null of an endpoint without attempts. */
   piece: number | null;
-  succeeded: number;
-  failed: number;
   durations: number[];
 }
 

@@ -4,13 +4,13 @@ import type { Reads } from "@herald/common/database/queries";
 import type { EndpointRow } from "@herald/common/database/update-endpoint";
 import { outcome, summaryObject } from "@herald/common/history/sql/delivery-columns";
 import type { DeliveryRow } from "@herald/common/history/summary";
+import type { EndpointOverview, HourOfDeliveries } from "@herald/contracts";
 import { newestDeliveries } from "./newest-deliveries.ts";
 
-export interface OverviewRow extends EndpointRow {
-  headerNames: string[];
-  disabledReason: "paused" | "failures" | null;
+type Unchanged = Pick<EndpointOverview, "headerNames" | "disabledReason" | "disabledBy" | "unfinished">;
+
+export interface OverviewRow extends EndpointRow, Unchanged {
   disabledAt: Date | null;
-  disabledBy: string | null;
   createdAt: Date;
   updatedAt: Date;
   failureRun: string[];
@@ -18,7 +18,6 @@ export interface OverviewRow extends EndpointRow {
   outageSince: Date | null;
   stoppedSince: Date | null;
   quarantinedAt: Date | null;
-  unfinished: { waiting: number; failing: number; parked: number };
   lastDelivery: DeliveryRow | null;
   /** The oldest delivery that was counted, if there may be older ones in the hours; else null. */
   oldestCounted: string | null;
@@ -26,14 +25,7 @@ export interface OverviewRow extends EndpointRow {
   hours: HourRow[];
 }
 
-export interface HourRow {
-  hour: number;
-  succeeded: number;
-  waiting: number;
-  failing: number;
-  parked: number;
-  exhausted: number;
-}
+export type HourRow = Omit<HourOfDeliveries, "startUtc"> & { hour: number };
 
 export interface OverviewQuery {
   organizationId: string;

@@ -1,27 +1,20 @@
 import { Prisma, type PrismaClient } from "@herald/common/database/generated/client";
 import type { Queries, Reads } from "@herald/common/database/queries";
 import type { Author } from "@herald/common/database/update-endpoint";
-import type { ResendState, ResendStopReason } from "@herald/contracts";
+import type { Resend } from "@herald/contracts";
 
-export interface ResendRow {
-  id: string;
-  state: ResendState;
-  stopReason: ResendStopReason | null;
+type Unchanged = "id" | "state" | "stopReason" | "stoppedBy" | "total" | "sent" | "succeeded" | "failed";
+
+export interface ResendRow extends Pick<Resend, Unchanged> {
   startedAt: Date;
   subject: string | null;
   name: string | null;
   endedAt: Date | null;
-  stoppedBy: string | null;
   eventTypes: string[];
   statusCodes: number[];
   fromAt: Date | null;
   toAt: Date | null;
-  total: number;
   bytes: bigint;
-  /** The deliveries that it has made, and how they stand. */
-  sent: number;
-  succeeded: number;
-  failed: number;
 }
 
 export interface ResendsQuery {

@@ -1,11 +1,11 @@
-import { PUBLIC_ONLY } from "@herald/common/security/address-guard";
+import { addressRules } from "@herald/common/security/address-guard";
 import { DEFAULT_API_LIMITS, EVENT_TYPES } from "@herald/contracts";
 import { apiSchemas } from "@herald/contracts/schemas";
 import { describe, expect, test } from "@jest/globals";
 import { apiFormats } from "./formats.ts";
 import { apiValidator } from "./validator.ts";
 
-const validator = apiValidator(apiSchemas(), apiFormats(DEFAULT_API_LIMITS, PUBLIC_ONLY, "X-Service"));
+const validator = apiValidator(apiSchemas(), apiFormats(DEFAULT_API_LIMITS, addressRules({}), "X-Service"));
 const valid = {
   name: "Billing",
   url: "https://hooks.example.com",

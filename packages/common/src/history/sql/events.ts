@@ -1,4 +1,4 @@
-import type { UndeliveredCause } from "@herald/contracts";
+import type { UndeliveredEvent } from "@herald/contracts";
 import { Prisma } from "../../database/generated/client.ts";
 import { idsFrom } from "../../database/ids.ts";
 import type { Reads } from "../../database/queries.ts";
@@ -136,13 +136,7 @@ export async function readEvents(
     order by event.key desc`;
 }
 
-export interface UndeliveredRow {
-  id: string;
-  type: string | null;
-  cause: UndeliveredCause;
-  reason: string;
-  cameAt: Date;
-}
+export type UndeliveredRow = Omit<UndeliveredEvent, "cameAtUtc"> & { cameAt: Date };
 
 /** All of it has to fit; null, or an empty list, lets all pass. */
 export interface UndeliveredQuery {
