@@ -29,9 +29,12 @@ function run(environment: Record<string, string>, flags: string[] = []) {
   return { ...rest, flags: all.filter((flag) => !flag.startsWith("--conditions")) };
 }
 
-test("a service's heap takes half of MEMORY_MIB, however the service is started", () => {
-  expect(run({ HOME: "/a b", MEMORY_MIB: "176" })).toEqual({
-    flags: ["--max-old-space-size=88", "--max-semi-space-size=8"],
+test.each([
+  ["176", "88", "8"],
+  ["512", "256", "16"],
+])("a service's heap takes half of MEMORY_MIB (%s), however the service is started", (memory, old, semi) => {
+  expect(run({ HOME: "/a b", MEMORY_MIB: memory })).toEqual({
+    flags: [`--max-old-space-size=${old}`, `--max-semi-space-size=${semi}`],
     words: ["serve", "two words"],
     home: "/a b",
   });

@@ -7,8 +7,12 @@ import { memoryBytes } from "./memory.ts";
  */
 const PART_OF_MEMORY = 1 / 2;
 
-/** V8 keeps the memory that new objects have taken once, and on a large machine it lets them take 192 MiB. */
-const NEW_OBJECTS_MIB = 8;
+/**
+ * V8 keeps two such parts for new objects once they have been full; on a large machine it would keep 128 MiB each. In a busy dispatcher an attempt
+ * lives for some 100 ms, in which 10 MB of objects are made: in less room, most attempts are copied before they end.
+ */
+const PART_OF_NEW_OBJECTS = 1 / 32;
+const LEAST_OF_NEW_OBJECTS_MIB = 8;
 
 /**
  * Bounds V8's heap by MEMORY_MIB. V8 takes such bounds only from Node's arguments, so this process becomes the same program once more, with them:
@@ -31,7 +35,7 @@ export function boundHeap(): void {
   }
   const bounds = [
     `--max-old-space-size=${Math.floor((bytes * PART_OF_MEMORY) / MIB)}`,
-    `--max-semi-space-size=${NEW_OBJECTS_MIB}`,
+    `--max-semi-space-size=${Math.max(LEAST_OF_NEW_OBJECTS_MIB, Math.floor((bytes * PART_OF_NEW_OBJECTS) / MIB))}`,
   ];
   const args = [process.execPath, ...bounds, ...process.execArgv, program, ...words];
   // Given explicitly: by default, Node 22 starts the program without an environment.

@@ -173,13 +173,12 @@ export function createMakeAttempt(parts: Parts): MakeAttempt {
     of: Pick<Settlement, "epoch" | "revision" | "traceparent">,
   ): Settlement {
     const { deliveryId, endpointId, attempts, arrived, organizationId, eventKey, eventType, createdAt } = delivery;
-    const { reached: _, ownFault: __, ...ended } = result;
-    const isOver = ended.succeeded || ended.failureKind === "interrupted";
+    const isOver = result.succeeded || result.failureKind === "interrupted";
     const attempt = attempts + 1;
-    const nextAttemptAt = isOver ? null : schedule.nextAttemptAt(attempt, endOf(ended), ended.retryAfterMs);
+    const nextAttemptAt = isOver ? null : schedule.nextAttemptAt(attempt, endOf(result), result.retryAfterMs);
     const unstored = arrived && eventKey !== null ? { createdAt, organizationId, eventKey, eventType } : undefined;
     const { handedOver } = delivery;
-    return { ...ended, ...of, deliveryId, endpointId, attempt, manual, handedOver, nextAttemptAt, unstored };
+    return { ...result, ...of, deliveryId, endpointId, attempt, manual, handedOver, nextAttemptAt, unstored };
   }
 
   /** Counts an attempt that was settled, and logs it. */

@@ -1,8 +1,9 @@
 import { MAX_RETRY_AFTER_MS } from "../settle/retry-schedule.ts";
 
-/** RFC 9112: a status line, or a header of one line, without its end. Bytes above 127 are allowed in values. */
-const STATUS_LINE = /^HTTP\/1\.[01] [1-9]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?$/;
-const HEADER = /^([!#$%&'*+.^_`|~\dA-Za-z-]+):[\t\x20-\x7e\x80-\xff]*$/;
+/** RFC 9112: a head, with its status in a group. Each header is of one line. Bytes above 127 are allowed in the reason and in values. */
+const HEAD =
+  /HTTP\/1\.[01] ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?\r\n(?:[!#$%&'*+.^_`|~\dA-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*\r\n/y;
+const FRAMING = /^(?:content-length|transfer-encoding):/gim;
 
 /**
  * Whether the head of a response keeps to HTTP, so that the end of its body is beyond doubt. The status of another head still tells the receiver's
@@ -12,20 +13,11 @@ const HEADER = /^([!#$%&'*+.^_`|~\dA-Za-z-]+):[\t\x20-\x7e\x80-\xff]*$/;
  */
 export function isByTheBook(bytes: Buffer): boolean {
   const text = bytes.toString("latin1");
-  for (let from = 0; ; ) {
-    const end = text.indexOf("\r\n\r\n", from);
-    if (end < 0) return false;
-    const [statusLine = "", ...headers] = text.slice(from, end).split("\r\n");
-    if (!STATUS_LINE.test(statusLine)) return false;
-    let framings = 0;
-    for (const header of headers) {
-      const name = HEADER.exec(header)?.[1];
-      if (name === undefined) return false;
-      if (/^(?:content-length|transfer-encoding)$/i.test(name)) framings++;
-    }
-    if (framings > 1) return false;
-    if (!/^.{9}1(?!01)/.test(statusLine)) return true;
-    from = end + 4;
+  HEAD.lastIndex = 0;
+  for (;;) {
+    const [head, status] = HEAD.exec(text) ?? [];
+    if (head === undefined || (head.match(FRAMING)?.length ?? 0) > 1) return false;
+    if (status === "101" || !status?.startsWith("1")) return true;
   }
 }
 

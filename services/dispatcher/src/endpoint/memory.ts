@@ -3,6 +3,7 @@ import type { Delivery } from "../sql/describe-deliveries.ts";
 
 /** An attempt of a delivery: the next one is another. */
 type Attempt = Pick<Delivery, "deliveryId" | "attempts">;
+type Held = Attempt & Pick<Delivery, "arrived">;
 
 export type Memory = ReturnType<typeof createMemory>;
 
@@ -14,41 +15,44 @@ export type Memory = ReturnType<typeof createMemory>;
  * @param nowMs a time that never goes back, in milliseconds
  */
 export function createMemory(maxBytes: number, nowMs: () => number) {
-  const current = new Map<string, Pick<Delivery, "arrived">>();
-  let ended = new Set<string>();
-  let endedBefore = new Set<string>();
+  /** By the delivery's id, as are the numbers of the attempts that have ended. A delivery's earlier attempts have ended as well. */
+  const current = new Map<string, Held>();
+  let ended = new Map<string, number>();
+  let endedBefore = new Map<string, number>();
   let turnedAtMs = nowMs();
   let bytes = 0;
-  const keyOf = ({ deliveryId, attempts }: Attempt) => `${deliveryId}/${attempts}`;
+
+  function forget({ deliveryId, attempts }: Attempt): void {
+    if (current.get(deliveryId)?.attempts === attempts) current.delete(deliveryId);
+  }
 
   function turn(): void {
     const now = nowMs();
     if (now - turnedAtMs < ARRIVAL.rememberedMs) return;
     turnedAtMs = now;
     endedBefore = ended;
-    ended = new Set();
+    ended = new Map();
   }
 
   return {
-    has(attempt: Attempt): boolean {
+    has({ deliveryId, attempts }: Attempt): boolean {
       turn();
-      const key = keyOf(attempt);
-      return current.has(key) || ended.has(key) || endedBefore.has(key);
+      const last = current.get(deliveryId)?.attempts ?? ended.get(deliveryId) ?? endedBefore.get(deliveryId);
+      return last !== undefined && last >= attempts;
     },
-    add: (delivery: Attempt & Pick<Delivery, "arrived">) => void current.set(keyOf(delivery), delivery),
+    add: (delivery: Held) => void current.set(delivery.deliveryId, delivery),
     /** The event is stored now, and with it the delivery: if it is in memory or in flight, it is an ordinary delivery from now on. */
-    stored(attempt: Attempt): void {
-      const delivery = current.get(keyOf(attempt));
-      if (delivery) delivery.arrived = undefined;
+    stored({ deliveryId, attempts }: Attempt): void {
+      const delivery = current.get(deliveryId);
+      if (delivery?.attempts === attempts) delivery.arrived = undefined;
     },
     /** The attempt was not made, or must be made again: it may come once more. */
-    forget: (attempt: Attempt) => void current.delete(keyOf(attempt)),
+    forget,
     /** The attempt was settled. It is remembered for at least 15 s ({@link ARRIVAL}). */
     ended(attempt: Attempt): void {
-      const key = keyOf(attempt);
-      current.delete(key);
+      forget(attempt);
       turn();
-      ended.add(key);
+      ended.set(attempt.deliveryId, attempt.attempts);
     },
     /** The delivery begins to wait, with its body if that is small. */
     hold(delivery: Delivery): void {

@@ -1,6 +1,8 @@
-import { describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { batchesByTurns, MAX_BATCH_BYTES } from "./batches.ts";
+
+afterEach(() => void jest.useRealTimers());
 
 /** An event with a part of the bytes that a batch may have. */
 const item = (organization: string, part = 0) => {
@@ -14,7 +16,7 @@ const turns = async () => {
 };
 
 /** Batches that run until they are ended. */
-function recording({ maxItems = 100, isApart = false } = {}) {
+function recording({ maxItems = 100, isApart = false, gathers = false } = {}) {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const batches = batchesByTurns<Item>(
@@ -22,7 +24,7 @@ function recording({ maxItems = 100, isApart = false } = {}) {
       begun.push(batch.map(({ organization }) => organization).join(""));
       return new Promise((resolve) => ends.push(resolve));
     },
-    { maxItems, isApart },
+    { maxItems, isApart, gathers },
   );
   return { batches, begun, end: () => ends.shift()?.() };
 }
@@ -47,6 +49,25 @@ describe("batches", () => {
       end();
     }
     expect(begun).toEqual(["baaaaa", "aaaaaa", "a"]);
+  });
+
+  test.each([
+    ["after a batch of many events, others gather for a moment", 8, ["aaaaaaaa", "bc"]],
+    ["after a batch of few events, the next one waits for no timer", 7, ["aaaaaaa", "b", "c"]],
+  ])("%s", async (_title, many, expected) => {
+    jest.useFakeTimers({ doNotFake: ["setImmediate"] });
+    const { batches, begun, end } = recording({ gathers: true });
+    for (const each of items(many, "a")) batches.add(each);
+    for (const organization of ["b", "c"]) {
+      await turns();
+      end();
+      batches.add(item(organization));
+      jest.advanceTimersByTime(20);
+    }
+    await turns();
+    jest.advanceTimersByTime(20);
+    await turns();
+    expect(begun).toEqual(expected);
   });
 
   test("no batch of several events has more bytes than it may, and a larger event has a batch of its own", async () => {

@@ -75,7 +75,7 @@ export function consumeEvents(
   );
   const together = batchesByTurns(
     (batch) => storeBatch(batch, (items) => arrival.storing(batch, () => fanOut.together(items))),
-    { maxItems: batchSize },
+    { maxItems: batchSize, gathers: true },
   );
   // It may take long, and says nothing about PostgreSQL: others are handed over on arrival meanwhile.
   const storeAlone = (items: readonly FanOutItem[]) => fanOut.alone(items[0] as FanOutItem);
