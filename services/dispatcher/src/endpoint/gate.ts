@@ -1,6 +1,5 @@
 import type { Clock } from "@herald/common/runtime/clock";
 import { type Breaker, type BreakerOptions, createBreaker, type StoredHealth } from "./breaker.ts";
-import { createRate, type Rate } from "./rate.ts";
 
 export interface GateOptions {
   /** Attempts that an endpoint may have at once. */
@@ -19,7 +18,7 @@ export class Gate {
   readonly breaker: Breaker;
   readonly #clock: Clock;
   readonly #concurrency: number;
-  readonly #rate: Rate | undefined;
+  readonly #rate: ReturnType<typeof createRate> | undefined;
   /** Attempts that are not over, and the slow ones among them. */
   #inFlight = 0;
   #slowInFlight = 0;
@@ -115,4 +114,30 @@ export class Gate {
   get #rateMs(): number {
     return this.#rate?.waitMs() ?? 0;
   }
+}
+
+/** Limits the attempts a second to one endpoint: an attempt takes a token, and time brings new ones, up to those of a second, and at least one. */
+export function createRate(clock: Pick<Clock, "monotonicMs">, perSecond: number) {
+  const full = Math.max(1, perSecond);
+  let tokens = full;
+  let atMs = clock.monotonicMs();
+
+  function refill(): void {
+    const nowMs = clock.monotonicMs();
+    tokens = Math.min(full, tokens + ((nowMs - atMs) / 1_000) * perSecond);
+    atMs = nowMs;
+  }
+
+  return {
+    /** For how long there is no token, in milliseconds; 0 if there is one. */
+    waitMs(): number {
+      refill();
+      return tokens >= 1 ? 0 : Math.ceil(((1 - tokens) / perSecond) * 1_000);
+    },
+    /** Takes a token, which may not be there yet. */
+    take(): void {
+      refill();
+      tokens--;
+    },
+  };
 }

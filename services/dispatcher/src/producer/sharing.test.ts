@@ -1,7 +1,7 @@
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
-import { createRate } from "../endpoint/rate.ts";
+import { createRate } from "../endpoint/gate.ts";
 import { createByteBudget } from "./byte-budget.ts";
 import { createLatencies } from "./latencies.ts";
 import { createPermits, type Permit, type Permits, SPEEDS, type Speed } from "./permits.ts";
