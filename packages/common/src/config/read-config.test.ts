@@ -1,9 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { afterAll, describe, expect, test } from "@jest/globals";
 import { ConfigError, readConfig } from "./read-config.ts";
 import type { Settings } from "./settings.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "herald-config-"));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 const settings = {
   URL: { type: "string", required: true, secret: true, pattern: "^postgres:", description: "Where the data is." },
@@ -51,29 +54,19 @@ describe("readConfig", () => {
   });
 
   test("a secret is read from the file that is named", () => {
-    const folder = mkdtempSync(join(tmpdir(), "herald-config-"));
-    try {
-      writeFileSync(join(folder, "url"), "postgres://from-file\n");
-      expect(readConfig(settings, { URL_FILE: join(folder, "url") }).URL).toBe("postgres://from-file");
-      expect(problemsOf({ URL_FILE: join(folder, "absent") })[0]).toContain("URL_FILE names a file that can't be read");
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    writeFileSync(join(folder, "url"), "postgres://from-file\n");
+    expect(readConfig(settings, { URL_FILE: join(folder, "url") }).URL).toBe("postgres://from-file");
+    expect(problemsOf({ URL_FILE: join(folder, "absent") })[0]).toContain("URL_FILE names a file that can't be read");
   });
 
   test("what is made together with a secret is read from a file too, and no other setting is", () => {
-    const folder = mkdtempSync(join(tmpdir(), "herald-config-"));
     const read = {
       PUBLIC_KEY: { type: "string", fromFile: true, description: "What to seal with." },
       NAME: { type: "string", description: "How it is called." },
     } as const satisfies Settings;
-    try {
-      const file = join(folder, "public-key");
-      writeFileSync(file, "key\n");
-      expect(readConfig(read, { PUBLIC_KEY_FILE: file, NAME_FILE: file })).toEqual({ PUBLIC_KEY: "key" });
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const file = join(folder, "public-key");
+    writeFileSync(file, "key\n");
+    expect(readConfig(read, { PUBLIC_KEY_FILE: file, NAME_FILE: file })).toEqual({ PUBLIC_KEY: "key" });
   });
 
   test("what is not safe is refused unless the environment is development, beside all other problems", () => {

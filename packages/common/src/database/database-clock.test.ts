@@ -116,13 +116,6 @@ test("if PostgreSQL's clock was set back by less than a second, the time stands 
   expect(clock.now().getTime()).toBe(before + 100);
 });
 
-test("a machine that slept, with its monotonic clock, is at PostgreSQL's time again with the next answer", () => {
-  ask({ there: 1, back: 1 });
-  const SLEPT_MS = 600_000;
-  ask({ there: 1, back: 1, databaseMs: trueMs() + SLEPT_MS });
-  expect(Math.abs(offMs() - SLEPT_MS)).toBeLessThanOrEqual(1);
-});
-
 test("while PostgreSQL is away the time goes on, and its next answer is believed as far as two clocks may have drifted apart", () => {
   ask({ there: 1, back: 1 });
   machine.advance(3_600_000);

@@ -20,11 +20,6 @@ test("§6.1/creation an event that occurred before the endpoint was created neve
   expect(why({ occurredAt }, { createdAt: occurredAt })).toBe("not_yet");
 });
 
-test("an event of a type that the endpoint doesn't list is not for it", () => {
-  expect(why({ type: "TimesheetApproved" }, {})).toBe("not_subscribed");
-  expect(why({}, { events: [] })).toBe("not_subscribed");
-});
-
 test("§6.1/window an event that has left the window comes no more", () => {
   expect(why({ occurredAt: daysAgo(7, -1) }, {})).toBe("older_than_window");
   expect(why({ occurredAt: daysAgo(7) }, {})).toBe("not_yet");

@@ -198,7 +198,6 @@ describe("URLs that cannot be saved", () => {
 describe("exceptions for development", () => {
   test.each([
     ["https://127.0.0.1:8443/", "127.0.0.0/8", true],
-    ["https://[::ffff:127.0.0.1]:8443/", "127.0.0.0/8", true],
     ["https://[::1]:8443/", "127.0.0.0/8", false],
     ["https://[::1]:8443/", "::1", true],
     ["https://localhost:8443/", "127.0.0.0/8", true],
@@ -206,9 +205,6 @@ describe("exceptions for development", () => {
     ["https://hooks.localhost:8443/", "::1", true],
     ["https://localhost/", "10.0.0.0/8", false],
     ["https://10.1.2.3/", "10.0.0.0/8", true],
-    ["https://11.1.2.3/", "10.0.0.0/8", true],
-    ["https://192.168.0.1/", "10.0.0.0/8", false],
-    ["https://168.63.129.16/", "168.63.129.16", true],
     ["https://receiver:8443/", "172.16.0.0/12", true],
     ["https://api.default.svc.cluster.local/", "172.16.0.0/12", true],
     ["http://127.0.0.1/", "127.0.0.0/8", false],

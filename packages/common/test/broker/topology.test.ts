@@ -31,14 +31,6 @@ describe("Herald's topology", () => {
     for (const direct of [dispatchExchange, requestsExchange]) await channel.assertExchange(direct, "direct");
   });
 
-  test("Herald's topology takes an event whose routing key is its type alone to the inbox queue of the first bucket", async () => {
-    await declareTopology(environment.channel, environment.namespace);
-    environment.channel.publish(environment.names.eventsExchange, "ProjectCreated", Buffer.from("event"));
-    await environment.channel.waitForConfirms();
-    expect(await environment.take(environment.inboxQueue)).toEqual(["event"]);
-    for (const queue of environment.names.inboxQueues) expect(await environment.waitingIn(queue)).toBe(0);
-  });
-
   test("Herald's topology takes an event to the inbox queue of its bucket, whatever its type, and to no other", async () => {
     await declareTopology(environment.channel, environment.namespace);
     const { eventsExchange, inboxQueues, behindQueues } = environment.names;

@@ -14,17 +14,21 @@ const HOSTILE = [
   "</script><script>alert(1)</script>",
 ];
 
-test("whatever is logged, one line stays one JSON object, and holds no character that a terminal obeys", () => {
+/** The output of a program that writes to a log. */
+function print(program: string): string {
   const telemetry = fileURLToPath(new URL("../../dist/telemetry/log.js", import.meta.url));
-  const program = `
-    import { createLog } from ${JSON.stringify(telemetry)};
-    const log = createLog({ service: "test", level: "debug" });
+  const begin = `import { createLog } from ${JSON.stringify(telemetry)};
+    const log = createLog({ service: "test", level: "debug" });`;
+  return execFileSync(process.execPath, ["--input-type=module", "--eval", begin + program], { encoding: "utf8" });
+}
+
+test("whatever is logged, one line stays one JSON object, and holds no character that a terminal obeys", () => {
+  const printed = print(`
     for (const text of ${JSON.stringify(HOSTILE)}) {
       log.info("constant", { field: text, [text]: text, inside: { [text]: [text] }, error: new Error(text, { cause: new Error(text) }) });
       log.info("prototypes", JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}'));
     }
-    if ({}.polluted !== undefined) process.exit(1);`;
-  const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" });
+    if ({}.polluted !== undefined) process.exit(1);`);
   const lines = printed.split("\n").filter((line) => line !== "");
   expect(lines).toHaveLength(HOSTILE.length * 2);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point.
@@ -36,10 +40,6 @@ test("whatever is logged, one line stays one JSON object, and holds no character
 });
 
 test("an error's code is a field of its own beside its text, as a SQLSTATE to search for", () => {
-  const telemetry = fileURLToPath(new URL("../../dist/telemetry/log.js", import.meta.url));
-  const program = `
-    import { createLog } from ${JSON.stringify(telemetry)};
-    createLog({ service: "test", level: "info" }).warn("failed", { error: Object.assign(new Error("gone"), { code: "57P01" }) });`;
-  const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" });
+  const printed = print(`log.warn("failed", { error: Object.assign(new Error("gone"), { code: "57P01" }) });`);
   expect(JSON.parse(printed)).toMatchObject({ error: expect.stringMatching(/^Error: gone\n/), errorCode: "57P01" });
 });

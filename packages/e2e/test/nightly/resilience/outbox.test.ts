@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { declareTopology, names } from "@herald/common/broker/topology";
 import { certificates } from "@herald/dev/harness/certificates";
 import { eventually } from "@herald/dev/harness/eventually";
+import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
 import { type Link, startLink } from "@herald/dev/harness/link";
 import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { useDatabase } from "@herald/dev/harness/use-database";
@@ -13,13 +14,75 @@ import { projectFolder } from "@herald/dev/stack/folders";
 import { type Postgres, startPostgres } from "@herald/dev/stack/postgres";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 import { outboxTable } from "@herald/emitter/outbox";
+import { deduplicator, postgresStore, receivedEventTable, verify } from "@herald/receiver";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import pg from "pg";
 import { apiClient } from "../../../src/herald/api-client.ts";
 import { type ServiceProcess, startServiceProcess } from "../../../src/herald/processes.ts";
 import { heraldSettings } from "../../../src/herald/settings.ts";
-import { type ReceivingService, startReceivingService } from "./receiving-service.ts";
+
+/** Once in this many requests, the answer is lost on its way, after the effect was written down. */
+const LOST_ANSWER_EVERY = 250;
+
+/** A service that acts on events: of each, an effect in its own database. */
+interface ReceivingService {
+  /** Where an organization's endpoint is. */
+  urlOf(organizationId: string): string;
+  /** Tells the secret of an organization's endpoint, without which its requests are refused. */
+  trust(organizationId: string, secret: string): void;
+  /** Requests so far, repeated ones and refused ones included. */
+  readonly requests: HttpsReceiver["requests"];
+  countEffects(): Promise<number>;
+  /** The effects that one delivery, or one event, had more than once. */
+  repeatedEffects(): Promise<unknown[]>;
+  close(): Promise<void>;
+}
+
+/**
+ * It verifies each request, and writes its effect in the transaction in which it remembers the event. Some of its answers
+ * are lost, and so the sender has to repeat what has had its effect.
+ */
+async function startReceivingService(databaseUrl: string): Promise<ReceivingService> {
+  const pool = new pg.Pool({ connectionString: databaseUrl });
+  await pool.query(receivedEventTable());
+  await pool.query("create table effect (endpoint text not null, delivery text not null, event text not null)");
+  const acceptOnce = deduplicator(postgresStore({ pool }));
+  const secrets = new Map<string, string>();
+  const receiver = await httpsReceiver();
+
+  receiver.answerWith(async ({ path, headers, body }, index) => {
+    const endpoint = path.slice(1);
+    const secret = secrets.get(endpoint);
+    if (secret === undefined) return { status: 404 };
+    const verdict = verify({ secret, headers, body });
+    if (!verdict.ok) return { status: 401, body: verdict.reason };
+    await acceptOnce(endpoint, verdict.eventId, (client) =>
+      client.query("insert into effect values ($1, $2, $3)", [endpoint, verdict.deliveryId, verdict.eventId]),
+    );
+    return index % LOST_ANSWER_EVERY === 0 ? { fault: "reset" } : { status: 204 };
+  });
+
+  return {
+    urlOf: (organizationId) => `${receiver.url}/${organizationId}`,
+    trust: (organizationId, secret) => void secrets.set(organizationId, secret),
+    requests: receiver.requests,
+    countEffects: async () => (await pool.query("select count(*)::int as count from effect")).rows[0].count,
+    repeatedEffects: async () => {
+      const { rows } = await pool.query(
+        `select 'delivery' as what, delivery as id, count(*)::int as effects from effect group by delivery having count(*) > 1
+         union all
+         select 'event', event, count(*)::int from effect group by endpoint, event having count(*) > 1
+         limit 10`,
+      );
+      return rows;
+    },
+    close: async () => {
+      await receiver.close();
+      await pool.end();
+    },
+  };
+}
 
 const ENTITIES = 500;
 const NAMESPACE = "herald";
