@@ -3,19 +3,11 @@ import { addressesFrom } from "./client.ts";
 import { answered } from "./connection.ts";
 import { filtersFromSearch, filtersInWords, parametersOf, queryOf, resendFilter } from "./filters.ts";
 
-test("the page finds itself and the API at the root", () => {
-  expect(addressesFrom("https://herald.example/administration/integrations/")).toEqual({
-    router: "/administration/integrations",
-    api: "/api/organization/integration-operations",
-    schemas: "/schemas/requests",
-  });
-});
-
-test("the page finds itself and the API below a BASE_PATH", () => {
-  expect(addressesFrom("https://example.com/apps/herald/administration/integrations/")).toEqual({
-    router: "/apps/herald/administration/integrations",
-    api: "/apps/herald/api/organization/integration-operations",
-    schemas: "/apps/herald/schemas/requests",
+test.each(["", "/apps/herald"])("the page finds itself and the API below the BASE_PATH %j", (base) => {
+  expect(addressesFrom(`https://herald.example${base}/administration/integrations/`)).toEqual({
+    router: `${base}/administration/integrations`,
+    api: `${base}/api/organization/integration-operations`,
+    schemas: `${base}/schemas/requests`,
   });
 });
 

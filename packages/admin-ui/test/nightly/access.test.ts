@@ -125,17 +125,8 @@ test("after too many requests the page names the time to wait", async () => {
   await page.route(`**/webhooks/${endpoint.id}`, (route) =>
     route.request().method() === "PUT"
       ? route.fulfill({
-          status: 429,
-          headers: { "retry-after": "17" },
-          contentType: "application/problem+json",
-          body: JSON.stringify({
-            type: "t",
-            title: "Too many requests",
-            status: 429,
-            code: "c",
-            detail: "Slow down.",
-            requestId: "r",
-          }),
+          ...{ status: 429, headers: { "retry-after": "17" }, contentType: "application/problem+json" },
+          body: JSON.stringify({ type: "t", title: "t", status: 429, code: "c", detail: "Slow down.", requestId: "r" }),
         })
       : route.fallback(),
   );

@@ -1,4 +1,4 @@
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import axe from "axe-core";
 import type { Locator } from "playwright-core";
 import { useScenes, violations, violationsInBothThemes } from "../support/scenes.ts";
@@ -7,156 +7,136 @@ import { useTestEnvironment } from "../support/test-environment.ts";
 const environment = useTestEnvironment({ sharedOrganization: true });
 const scenes = useScenes(environment);
 
-/** For a machine that is ten times slower. */
-const TIMEOUT_MS = 600_000;
+// For a machine that is ten times slower.
+jest.setTimeout(600_000);
 
-test(
-  "axe finds nothing on the screens beside the main ones, in either theme",
-  async () => {
-    expect(await scenes.onEach("other", violationsInBothThemes)).toEqual([]);
-  },
-  TIMEOUT_MS,
-);
+test("axe finds nothing on the screens beside the main ones, in either theme", async () => {
+  expect(await scenes.onEach("other", violationsInBothThemes)).toEqual([]);
+});
 
-test(
-  "axe finds nothing in what opens on top, in either theme",
-  async () => {
-    const page = await environment.signIn(`/webhooks/${scenes.population.disabled.id}?outcome=parked`);
-    const found: string[] = [];
-    await page.getByRole("button", { name: "Resume…" }).click();
-    await page.getByRole("dialog").waitFor();
-    found.push(...(await violationsInBothThemes(page, "resume")));
-    await page.keyboard.press("Escape");
-    await page.getByRole("button", { name: "More actions" }).click();
-    await page.getByRole("menu").waitFor();
-    found.push(...(await violationsInBothThemes(page, "menu")));
-    await page.getByRole("menuitem", { name: "Delete webhook…" }).click();
-    await page.getByRole("dialog").waitFor();
-    found.push(...(await violationsInBothThemes(page, "delete")));
-    expect(found).toEqual([]);
-  },
-  TIMEOUT_MS,
-);
+test("axe finds nothing in what opens on top, in either theme", async () => {
+  const page = await environment.signIn(`/webhooks/${scenes.population.disabled.id}?outcome=parked`);
+  const found: string[] = [];
+  await page.getByRole("button", { name: "Resume…" }).click();
+  await page.getByRole("dialog").waitFor();
+  found.push(...(await violationsInBothThemes(page, "resume")));
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("menu").waitFor();
+  found.push(...(await violationsInBothThemes(page, "menu")));
+  await page.getByRole("menuitem", { name: "Delete webhook…" }).click();
+  await page.getByRole("dialog").waitFor();
+  found.push(...(await violationsInBothThemes(page, "delete")));
+  expect(found).toEqual([]);
+});
 
 /** The corners of what a screen can show, and what products choose. */
 const ACCENTS = ["#000000", "#ffffff", "#ff0000", "#ffff00", "#00ff00", "#00ffff", "#0000ff", "#ff00ff", "#ff6d00"];
 
-test(
-  "a product's accent can be read whatever colour it is, in either theme",
-  async () => {
-    const found: string[] = [];
-    const page = await environment.signIn("", { reducedMotion: "reduce" });
-    for (const place of ["", `/webhooks/${scenes.population.failing.id}?outcome=failing`, "/webhooks/new"]) {
-      await page.goto(environment.pageUrl + place);
-      await page.getByRole("heading", { level: 1 }).waitFor();
-      await page.getByRole("link").nth(1).waitFor();
-      await page.evaluate(axe.source);
-      for (const accent of ACCENTS) {
-        await page.evaluate((colour) => {
-          document.documentElement.style.setProperty("--accent", colour);
-          document.documentElement.dataset.accent = "";
-        }, accent);
-        for (const colorScheme of ["light", "dark"] as const) {
-          await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-          const bad = await violations(page, ["color-contrast"]);
-          found.push(...bad.map((each) => `${accent} at ${place}, ${colorScheme}: ${each}`));
-        }
+test("a product's accent can be read whatever colour it is, in either theme", async () => {
+  const found: string[] = [];
+  const page = await environment.signIn("", { reducedMotion: "reduce" });
+  for (const place of ["", `/webhooks/${scenes.population.failing.id}?outcome=failing`, "/webhooks/new"]) {
+    await page.goto(environment.pageUrl + place);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.getByRole("link").nth(1).waitFor();
+    await page.evaluate(axe.source);
+    for (const accent of ACCENTS) {
+      await page.evaluate((colour) => {
+        document.documentElement.style.setProperty("--accent", colour);
+        document.documentElement.dataset.accent = "";
+      }, accent);
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+        const bad = await violations(page, ["color-contrast"]);
+        found.push(...bad.map((each) => `${accent} at ${place}, ${colorScheme}: ${each}`));
       }
     }
-    expect(found).toEqual([]);
-  },
-  TIMEOUT_MS,
-);
+  }
+  expect(found).toEqual([]);
+});
 
-test(
-  "axe finds nothing on screens with a problem, a question or a secret, in either theme",
-  async () => {
-    const { endpoint } = await environment.api.create({ name: "Ledger", url: environment.receiver.url });
-    const page = await environment.signIn("/webhooks/new");
-    const found: string[] = [];
-    const look = async (name: string, ready: Locator): Promise<void> => {
-      await ready.filter({ visible: true }).first().waitFor();
-      found.push(...(await violationsInBothThemes(page, name)));
-    };
-    const save = page.getByRole("button", { name: "Save webhook" });
+test("axe finds nothing on screens with a problem, a question or a secret, in either theme", async () => {
+  const { endpoint } = await environment.api.create({ name: "Ledger", url: environment.receiver.url });
+  const page = await environment.signIn("/webhooks/new");
+  const found: string[] = [];
+  const look = async (name: string, ready: Locator): Promise<void> => {
+    await ready.filter({ visible: true }).first().waitFor();
+    found.push(...(await violationsInBothThemes(page, name)));
+  };
+  const save = page.getByRole("button", { name: "Save webhook" });
 
-    await save.click();
-    await look("a refused form", page.getByRole("alert"));
-    await page.getByLabel("Name").fill("Billing mirror");
-    await page.getByLabel("Endpoint URL").fill(environment.receiver.url);
-    await page.getByRole("checkbox", { name: "WorkItemCompleted" }).check();
-    await save.click();
-    await look("the secret", page.getByRole("dialog", { name: "Signing secret of Billing mirror" }));
-    await page.getByRole("button", { name: "Send a sample" }).click();
-    await look("a sample's result", page.getByText("Succeeded: the receiver answered 200."));
+  await save.click();
+  await look("a refused form", page.getByRole("alert"));
+  await page.getByLabel("Name").fill("Billing mirror");
+  await page.getByLabel("Endpoint URL").fill(environment.receiver.url);
+  await page.getByRole("checkbox", { name: "WorkItemCompleted" }).check();
+  await save.click();
+  await look("the secret", page.getByRole("dialog", { name: "Signing secret of Billing mirror" }));
+  await page.getByRole("button", { name: "Send a sample" }).click();
+  await look("a sample's result", page.getByText("Succeeded: the receiver answered 200."));
 
-    await page.goto(`${environment.pageUrl}/webhooks/${endpoint.id}/settings`);
-    await page.getByText("Sample and schema").first().click();
-    await look("a sample of an event", page.getByRole("link", { name: "JSON Schema of its body" }));
-    await page.getByRole("button", { name: "Replace signing secret" }).click();
-    await look("the question before a replacement", page.getByRole("button", { name: "Pause and replace" }));
-    await page.getByRole("button", { name: "Pause and replace" }).click();
-    await look("a replaced secret", page.getByRole("button", { name: "Resume", exact: true }));
-    await page.getByRole("button", { name: "Resume", exact: true }).click();
-    await page.getByRole("button", { name: "Send a sample" }).waitFor();
-    await page.goto(environment.pageUrl);
-    await page.getByRole("button", { name: "Pause or resume several…" }).click();
-    await look("the choice of several webhooks", page.getByRole("dialog"));
+  await page.goto(`${environment.pageUrl}/webhooks/${endpoint.id}/settings`);
+  await page.getByText("Sample and schema").first().click();
+  await look("a sample of an event", page.getByRole("link", { name: "JSON Schema of its body" }));
+  await page.getByRole("button", { name: "Replace signing secret" }).click();
+  await look("the question before a replacement", page.getByRole("button", { name: "Pause and replace" }));
+  await page.getByRole("button", { name: "Pause and replace" }).click();
+  await look("a replaced secret", page.getByRole("button", { name: "Resume", exact: true }));
+  await page.getByRole("button", { name: "Resume", exact: true }).click();
+  await page.getByRole("button", { name: "Send a sample" }).waitFor();
+  await page.goto(environment.pageUrl);
+  await page.getByRole("button", { name: "Pause or resume several…" }).click();
+  await look("the choice of several webhooks", page.getByRole("dialog"));
 
-    await page.goto(`${environment.pageUrl}/webhooks/${endpoint.id}/settings`);
-    await page.getByLabel("Name").fill("Mine");
-    await environment.api.edit(endpoint.id, { name: "Theirs" });
-    await save.click();
-    await look("a conflict", page.getByRole("alert"));
+  await page.goto(`${environment.pageUrl}/webhooks/${endpoint.id}/settings`);
+  await page.getByLabel("Name").fill("Mine");
+  await environment.api.edit(endpoint.id, { name: "Theirs" });
+  await save.click();
+  await look("a conflict", page.getByRole("alert"));
 
-    await page.goto(`${environment.pageUrl}/webhooks/${endpoint.id}/manual`);
-    await page.getByLabel("JSON to send").fill("{");
-    await look("JSON that is none", page.getByText("Correct the JSON first."));
-    environment.receiver.answerWith({ status: 500 });
-    await page.getByLabel("JSON to send").fill("{}");
-    await page.getByRole("button", { name: "Send manual delivery" }).click();
-    await look("a failed manual delivery", page.getByText("Attempt 1 failed: 500."));
+  await page.goto(`${environment.pageUrl}/webhooks/${endpoint.id}/manual`);
+  await page.getByLabel("JSON to send").fill("{");
+  await look("JSON that is none", page.getByText("Correct the JSON first."));
+  environment.receiver.answerWith({ status: 500 });
+  await page.getByLabel("JSON to send").fill("{}");
+  await page.getByRole("button", { name: "Send manual delivery" }).click();
+  await look("a failed manual delivery", page.getByText("Attempt 1 failed: 500."));
 
-    await page.route("**/api/**", (route) => route.abort("connectionrefused"));
-    await look("an API that is down", page.getByText("Herald's API can't be reached."));
-    await page.unroute("**/api/**");
-    await page.context().clearCookies();
-    await look("a session that has ended", page.getByText("Your session has ended."));
-    await page.reload();
-    await look("not signed in", page.getByRole("heading", { name: "You are not signed in" }));
-    expect(found).toEqual([]);
-    await environment.api.delete(endpoint.id);
-  },
-  TIMEOUT_MS,
-);
+  await page.route("**/api/**", (route) => route.abort("connectionrefused"));
+  await look("an API that is down", page.getByText("Herald's API can't be reached."));
+  await page.unroute("**/api/**");
+  await page.context().clearCookies();
+  await look("a session that has ended", page.getByText("Your session has ended."));
+  await page.reload();
+  await look("not signed in", page.getByRole("heading", { name: "You are not signed in" }));
+  expect(found).toEqual([]);
+  await environment.api.delete(endpoint.id);
+});
 
-test(
-  "nothing scrolls sideways on a phone, on a tablet, nor at 400 % zoom",
-  async () => {
-    // 1280 px at 400 % are 320 CSS px; a window zoomed like that is low as well.
-    const sizes = [
-      { width: 320, height: 568 },
-      { width: 320, height: 256 },
-      { width: 390, height: 844 },
-      { width: 768, height: 1024 },
-    ];
-    const found = await scenes.onEach("all", async (page, name) => {
-      const wide: string[] = [];
-      for (const size of sizes) {
-        await page.setViewportSize(size);
-        const wider = await page.evaluate(() =>
-          [document.documentElement, ...document.querySelectorAll("[role=dialog], [role=dialog] > div")]
-            .filter((element) => element.scrollWidth > element.clientWidth)
-            .map((element) => `${element.tagName} ${element.className}`),
-        );
-        for (const element of wider) wide.push(`${name} at ${size.width} x ${size.height}: ${element}`);
-      }
-      return wide;
-    });
-    expect(found).toEqual([]);
-  },
-  TIMEOUT_MS,
-);
+test("nothing scrolls sideways on a phone, on a tablet, nor at 400 % zoom", async () => {
+  // 1280 px at 400 % are 320 CSS px; a window zoomed like that is low as well.
+  const sizes = [
+    { width: 320, height: 568 },
+    { width: 320, height: 256 },
+    { width: 390, height: 844 },
+    { width: 768, height: 1024 },
+  ];
+  const found = await scenes.onEach("all", async (page, name) => {
+    const wide: string[] = [];
+    for (const size of sizes) {
+      await page.setViewportSize(size);
+      const wider = await page.evaluate(() =>
+        [document.documentElement, ...document.querySelectorAll("[role=dialog], [role=dialog] > div")]
+          .filter((element) => element.scrollWidth > element.clientWidth)
+          .map((element) => `${element.tagName} ${element.className}`),
+      );
+      for (const element of wider) wide.push(`${name} at ${size.width} x ${size.height}: ${element}`);
+    }
+    return wide;
+  });
+  expect(found).toEqual([]);
+});
 
 test("the theme is the system's until one chooses, and a choice stays", async () => {
   const page = await environment.signIn("", { colorScheme: "dark" });

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { EVENT_TYPES } from "@herald/contracts";
+import { eventually } from "@herald/dev/harness/eventually";
 import type { ReceivedRequest } from "@herald/dev/harness/https-receiver";
 import { expect, test } from "@jest/globals";
 import { useTestEnvironment } from "../support/test-environment.ts";
@@ -61,18 +62,12 @@ test("the API's own words are shown beside a field while it is typed in, and the
   await page.getByText("https").first().waitFor();
   await page.locator("[name=url][aria-invalid]").waitFor();
   await url.fill("https://user:password@receiver.example");
-  const described = await url.evaluate(async (field) => {
-    const deadline = Date.now() + 5_000;
-    for (;;) {
-      const text = (field.getAttribute("aria-describedby") ?? "")
-        .split(" ")
-        .map((id) => document.getElementById(id)?.textContent)
-        .join(" ");
-      if (/credentials|password|user/i.test(text) || Date.now() > deadline) return text;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  });
-  expect(described).toMatch(/credentials|user name/i);
+  const described = () =>
+    url.evaluate((field) => {
+      const ids = (field.getAttribute("aria-describedby") ?? "").split(" ");
+      return ids.map((id) => document.getElementById(id)?.textContent).join(" ");
+    });
+  await eventually(async () => expect(await described()).toMatch(/credentials|user name/i));
   await url.fill("https://receiver.example");
   await page.locator("[name=url]:not([aria-invalid])").waitFor();
 });

@@ -272,36 +272,34 @@ describe("a network that is cut once", () => {
   );
 });
 
-describe("a session of another organization in another tab", () => {
-  test("nothing is saved or shown of the other organization, and the page says so", async () => {
-    const { endpoint } = await webhook();
-    const page = await environment.signIn("/webhooks/new");
-    await page.getByLabel("Name").fill("For the first");
-    await page.getByLabel("Endpoint URL").fill(environment.receiver.url);
-    await page.getByRole("checkbox", { name: "RiskCreated" }).check();
-    const list = await page.context().newPage();
-    await list.goto(environment.pageUrl);
-    await list.getByRole("link", { name: "Billing mirror" }).waitFor();
-    const cookies = await page.context().cookies();
+test("if another tab signs in for another organization, nothing is saved or shown of it, and the page says so", async () => {
+  const { endpoint } = await webhook();
+  const page = await environment.signIn("/webhooks/new");
+  await page.getByLabel("Name").fill("For the first");
+  await page.getByLabel("Endpoint URL").fill(environment.receiver.url);
+  await page.getByRole("checkbox", { name: "RiskCreated" }).check();
+  const list = await page.context().newPage();
+  await list.goto(environment.pageUrl);
+  await list.getByRole("link", { name: "Billing mirror" }).waitFor();
+  const cookies = await page.context().cookies();
 
-    const other = await apiClient(new URL("/apps/herald", environment.pageUrl).href, "Zürich 🚀");
-    const otherPage = await environment.signIn("", { organizationId: other.organizationId });
-    await page.context().addCookies(await otherPage.context().cookies());
+  const other = await apiClient(new URL("/apps/herald", environment.pageUrl).href, "Zürich 🚀");
+  const otherPage = await environment.signIn("", { organizationId: other.organizationId });
+  await page.context().addCookies(await otherPage.context().cookies());
 
-    await page.getByRole("button", { name: "Save webhook" }).click();
-    await page.getByText("You are signed in for another organization now.").waitFor();
-    await page.getByText("It was not saved.").waitFor();
-    expect(await other.list()).toEqual([]);
-    await list.getByText("You are signed in for another organization now.").waitFor();
-    expect(await list.getByRole("link", { name: "Billing mirror" }).isVisible()).toBe(true);
+  await page.getByRole("button", { name: "Save webhook" }).click();
+  await page.getByText("You are signed in for another organization now.").waitFor();
+  await page.getByText("It was not saved.").waitFor();
+  expect(await other.list()).toEqual([]);
+  await list.getByText("You are signed in for another organization now.").waitFor();
+  expect(await list.getByRole("link", { name: "Billing mirror" }).isVisible()).toBe(true);
 
-    // Signed in for the first one again.
-    await page.context().addCookies(cookies);
-    await page.getByRole("button", { name: "Save webhook" }).click();
-    await page.getByRole("dialog", { name: "Signing secret of For the first" }).waitFor();
-    expect((await environment.api.list()).map(({ name }) => name)).toEqual([endpoint.name, "For the first"]);
-    await list.getByText("You are signed in for another organization now.").waitFor({ state: "hidden" });
-  });
+  // Signed in for the first one again.
+  await page.context().addCookies(cookies);
+  await page.getByRole("button", { name: "Save webhook" }).click();
+  await page.getByRole("dialog", { name: "Signing secret of For the first" }).waitFor();
+  expect((await environment.api.list()).map(({ name }) => name)).toEqual([endpoint.name, "For the first"]);
+  await list.getByText("You are signed in for another organization now.").waitFor({ state: "hidden" });
 });
 
 describe("a page that the browser translates", () => {

@@ -1,5 +1,5 @@
 import { eventually } from "@herald/dev/harness/eventually";
-import { idAt } from "@herald/dev/harness/rows";
+import { insertDelivery } from "@herald/dev/harness/rows";
 import { beforeEach, expect, test } from "@jest/globals";
 import type { Locator, Page } from "playwright-core";
 import { type Population, populate } from "../support/populate.ts";
@@ -153,18 +153,9 @@ test("older deliveries come as one scrolls, each once", async () => {
   await page.getByText("There are no more.").waitFor();
 
   // A new delivery shows at once, however many pages were loaded.
-  const newest = idAt(environment.clock.now());
-  await environment.db.database.prisma.delivery.create({
-    data: {
-      id: newest,
-      endpointId: busy,
-      organizationId: environment.api.organizationId,
-      eventType: "RiskCreated",
-      body: "{}",
-      state: "succeeded",
-      createdAt: environment.clock.now(),
-    },
-  });
+  const to = { id: busy, organizationId: environment.api.organizationId };
+  const row = { state: "succeeded", createdAt: environment.clock.now() } as const;
+  const { id: newest } = await insertDelivery(environment.db.database.prisma, to, row);
   await eventually(async () => expect(await rowIds(page)).toEqual([newest, ...deliveryIds]));
 }, 600_000);
 

@@ -66,11 +66,6 @@ test("an event's own page says what it was, what became of it, and shows the bod
   await fate(page, "Billing").getByText("Succeeded").waitFor();
 });
 
-const idOf = (name: string) =>
-  environment.db.database.prisma.webhookEndpoint.findFirstOrThrow({
-    where: { organizationId: environment.api.organizationId, name },
-  });
-
 test("a manual delivery is found by its id, however it was copied, and said to be of no event", async () => {
   const page = await environment.signIn();
   for (const words of [manualId, `X-Service-Delivery-Id: ${manualId}`, manualId.replaceAll("-", "").toUpperCase()]) {
@@ -84,7 +79,8 @@ test("a manual delivery is found by its id, however it was copied, and said to b
 
 test("a webhook is found by a part of its name or URL, and by its id, however it was copied", async () => {
   const page = await environment.signIn();
-  const { id } = await idOf("Radar");
+  const where = { organizationId: environment.api.organizationId, name: "Radar" };
+  const { id } = await environment.db.database.prisma.webhookEndpoint.findFirstOrThrow({ where });
   const pasted = [`"${id}",`, `${environment.pageUrl}/webhooks/${id}`, `\u200b${id.replaceAll("-", "\u2011")}`];
   for (const words of ["rada", id, ...pasted]) {
     await find(page, words);

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import { EVENT_TYPES } from "@herald/contracts";
+import { insertEndpoint } from "@herald/dev/harness/rows";
 import { describe, expect, test } from "@jest/globals";
 import { useTestEnvironment } from "../support/test-environment.ts";
 
@@ -24,19 +25,10 @@ describe("with 100 webhooks of 200 deliveries each", () => {
   async function fill(): Promise<string> {
     const { prisma } = environment.db.database;
     const { organizationId } = environment.api;
-    const now = environment.clock.now();
-    await prisma.webhookEndpoint.createMany({
-      data: Array.from({ length: 100 }, (_, index) => ({
-        organizationId,
-        name: `Partner ${String(index + 1).padStart(3, "0")}`,
-        url: `https://partner-${index + 1}.example/webhooks`,
-        enabled: true,
-        events: [...EVENT_TYPES],
-        sealedSecret: "sealed",
-        createdAt: now,
-        updatedAt: now,
-      })),
-    });
+    for (let number = 1; number <= 100; number++) {
+      const name = `Partner ${String(number).padStart(3, "0")}`;
+      await insertEndpoint(prisma, { organizationId, name, events: [...EVENT_TYPES] });
+    }
     await prisma.$executeRaw`
       insert into delivery (id, endpoint_id, organization_id, event_type, body, state, attempt_count, status_code,
                             duration_ms, attempted_at, created_at)

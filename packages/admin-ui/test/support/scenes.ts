@@ -1,21 +1,15 @@
 import { idAt, insertDelivery, insertResend } from "@herald/dev/harness/rows";
 import { beforeAll } from "@jest/globals";
 import axe from "axe-core";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { type Population, populate } from "./populate.ts";
 import type { TestEnvironment } from "./test-environment.ts";
 
 /** Pages that are looked at side by side. */
 const PAGES = 3;
 
-/** A place of the page, and how to see that it is there. */
-interface Scene {
-  name: string;
-  /** Whether an admin is there on most days: every change is tried on these. */
-  main?: true;
-  place: () => string;
-  ready: (page: Page) => Promise<unknown>;
-}
+/** A place of the page, and what shows that it is there. */
+type Scene = [name: string, place: string, shown: (page: Page) => Locator | Promise<Locator>, main?: "main"];
 
 interface Scenes {
   readonly population: Population;
@@ -44,25 +38,23 @@ export function useScenes(environment: TestEnvironment): Scenes {
       },
     });
   });
-  const scenes = scenesOf(
-    () => population,
-    () => eventKey,
-  );
   return {
     get population() {
       return population;
     },
     async onEach(which, look) {
-      const rest = scenes.filter(({ main = false }) => which === "all" || main === (which === "main"));
+      const scenes = scenesOf(population, eventKey);
+      const rest = scenes.filter(([, , , main = "other"]) => which === "all" || main === which);
       const first = await environment.signIn("", { reducedMotion: "reduce" });
       const pages = [first, ...(await Promise.all(Array.from({ length: PAGES - 1 }, () => first.context().newPage())))];
       const found = await Promise.all(
         pages.map(async (page) => {
           const here: string[] = [];
           for (let scene = rest.shift(); scene; scene = rest.shift()) {
-            await page.goto(environment.pageUrl + scene.place());
-            await scene.ready(page);
-            here.push(...(await look(page, scene.name)));
+            const [name, place, shown] = scene;
+            await page.goto(environment.pageUrl + place);
+            await (await shown(page)).first().waitFor();
+            here.push(...(await look(page, name)));
           }
           return here;
         }),
@@ -80,148 +72,61 @@ async function storeResend(environment: TestEnvironment, id: string): Promise<vo
   const now = environment.clock.now();
   const createdAt = new Date(now.getTime() - 30 * 60_000);
   const eventType = events[0] ?? "";
-  const attempted = { attemptCount: 5, attemptedAt: createdAt, statusCode: 503 };
-  await insertDelivery(prisma, endpoint, {
-    id: idAt(createdAt),
-    createdAt,
-    eventType,
-    state: "exhausted",
-    ...attempted,
-  });
+  const attempted = { attemptCount: 5, attemptedAt: createdAt, statusCode: 503, state: "exhausted" } as const;
+  await insertDelivery(prisma, endpoint, { id: idAt(createdAt), createdAt, eventType, ...attempted });
   await insertResend(prisma, endpoint, { startedAt: now, total: 1_000, dueAt: new Date(now.getTime() + 30 * 60_000) });
 }
 
-function scenesOf(population: () => Population, eventKey: () => string): Scene[] {
-  const deliveryOf = (story: "failing" | "healthy"): string => {
-    const { id, deliveryIds } = population()[story];
-    return `/webhooks/${id}/deliveries/${deliveryIds[0]}`;
-  };
+/** The page's scenes, of which every change is tried on those where an admin is on most days. */
+function scenesOf({ failing, healthy, disabled, paused, new: fresh }: Population, eventKey: string): Scene[] {
+  const of = ({ id }: { id: string }, more: string) => `/webhooks/${id}${more}`;
   return [
-    {
-      name: "the list",
-      main: true,
-      place: () => "",
-      ready: (page) => page.getByRole("link", { name: "Risk radar" }).waitFor(),
-    },
-    {
-      name: "all events",
-      main: true,
-      place: () => "/events?period=24h",
-      ready: async (page) => {
-        await page.locator("[data-event]").first().waitFor();
-        await page.getByText("Not taken").first().waitFor();
-      },
-    },
-    {
-      name: "all deliveries",
-      main: true,
-      place: () => "/deliveries?from=2026-01-01",
-      ready: (page) => page.locator("[data-delivery]").first().waitFor(),
-    },
-    {
-      name: "all changes",
-      place: () => "/changes",
-      ready: (page) => page.getByText("Created by Ana Lindqvist").first().waitFor(),
-    },
-    {
-      name: "a disabled webhook's settings",
-      place: () => `/webhooks/${population().disabled.id}/settings`,
-      ready: (page) => page.getByText("A project is created.").waitFor(),
-    },
-    {
-      name: "a new webhook",
-      main: true,
-      place: () => "/webhooks/new",
-      ready: (page) => page.getByText("A project is created.").waitFor(),
-    },
-    {
-      name: "a healthy webhook",
-      main: true,
-      place: () => `/webhooks/${population().healthy.id}?period=1h`,
-      ready: async (page) => {
-        await page.locator(".uplot canvas").waitFor();
-        await page.getByText("Show the chart as a table").click();
-        await page
-          .getByRole("link", { name: /^Succeeded, / })
-          .first()
-          .waitFor();
-      },
-    },
-    {
-      name: "a disabled webhook",
-      main: true,
-      place: () => `/webhooks/${population().disabled.id}?outcome=parked`,
-      ready: (page) => page.getByRole("button", { name: "Resume…" }).waitFor(),
-    },
-    {
-      name: "a paused webhook",
-      place: () => `/webhooks/${population().paused.id}?outcome=parked`,
-      ready: (page) => page.getByText("Paused by Ana Lindqvist").waitFor(),
-    },
-    {
-      name: "a webhook without deliveries",
-      place: () => `/webhooks/${population().new.id}`,
-      ready: (page) => page.getByText("No deliveries yet").waitFor(),
-    },
-    {
-      name: "a delivery",
-      main: true,
-      place: () => `${deliveryOf("failing")}?outcome=failing`,
-      ready: (page) => page.getByText("upstream timed out").waitFor(),
-    },
-    {
-      name: "manual delivery",
-      main: true,
-      place: () => `/webhooks/${population().healthy.id}/manual`,
-      ready: (page) => page.getByRole("button", { name: "Send manual delivery" }).waitFor(),
-    },
-    {
-      name: "signature",
-      place: () => `/webhooks/${population().healthy.id}/signature`,
-      ready: async (page) => {
-        await page.getByText("Expected X-Service-Signature").waitFor();
-        await page.getByText("timingSafeEqual").first().waitFor();
-      },
-    },
-    {
-      name: "settings",
-      place: () => `/webhooks/${population().healthy.id}/settings`,
-      ready: (page) => page.getByText("A project is created.").waitFor(),
-    },
-    {
-      name: "changes",
-      place: () => `/webhooks/${population().healthy.id}/changes`,
-      ready: (page) => page.getByText("Created by Ana Lindqvist").waitFor(),
-    },
-    {
-      name: "what a receiver never got",
-      place: () => `/webhooks/${population().healthy.id}/never-got`,
-      ready: async (page) => {
-        await page.getByRole("button", { name: "Send again…" }).waitFor();
-        await page.getByRole("button", { name: "Stop" }).waitFor();
-      },
-    },
-    {
-      name: "what a search found",
-      place: () => `/search?q=${population().healthy.deliveryIds[0]}`,
-      ready: (page) => page.getByRole("link", { name: "event with its body" }).first().waitFor(),
-    },
-    {
-      name: "webhooks that a search found",
-      place: () => "/search?q=radar",
-      ready: (page) => page.getByRole("link", { name: "Risk radar" }).waitFor(),
-    },
-    {
-      name: "an event",
-      place: () => `/events/${eventKey()}`,
-      ready: (page) => page.getByText("Body, as receivers get it").waitFor(),
-    },
-    {
-      name: "nothing",
-      place: () => "/nowhere",
-      ready: (page) => page.getByText("There is nothing at this address").waitFor(),
-    },
+    ["the list", "", (page) => link(page, "Risk radar"), "main"],
+    ["all events", "/events?period=24h", allEvents, "main"],
+    ["all deliveries", "/deliveries?from=2026-01-01", (page) => page.locator("[data-delivery]"), "main"],
+    ["all changes", "/changes", (page) => page.getByText("Created by Ana Lindqvist")],
+    ["a disabled webhook's settings", of(disabled, "/settings"), (page) => page.getByText("A project is created.")],
+    ["a new webhook", "/webhooks/new", (page) => page.getByText("A project is created."), "main"],
+    ["a healthy webhook", of(healthy, "?period=1h"), withItsChart, "main"],
+    ["a disabled webhook", of(disabled, "?outcome=parked"), (page) => button(page, "Resume…"), "main"],
+    ["a paused webhook", of(paused, "?outcome=parked"), (page) => page.getByText("Paused by Ana Lindqvist")],
+    ["a webhook without deliveries", of(fresh, ""), (page) => page.getByText("No deliveries yet")],
+    ["a delivery", of(failing, `/deliveries/${failing.deliveryIds[0]}?outcome=failing`), upstreamTimedOut, "main"],
+    ["manual delivery", of(healthy, "/manual"), (page) => button(page, "Send manual delivery"), "main"],
+    ["signature", of(healthy, "/signature"), withReceiversCode],
+    ["settings", of(healthy, "/settings"), (page) => page.getByText("A project is created.")],
+    ["changes", of(healthy, "/changes"), (page) => page.getByText("Created by Ana Lindqvist")],
+    ["what a receiver never got", of(healthy, "/never-got"), whatWasNeverGot],
+    ["what a search found", `/search?q=${healthy.deliveryIds[0]}`, (page) => link(page, "event with its body")],
+    ["webhooks that a search found", "/search?q=radar", (page) => link(page, "Risk radar")],
+    ["an event", `/events/${eventKey}`, (page) => page.getByText("Body, as receivers get it")],
+    ["nothing", "/nowhere", (page) => page.getByText("There is nothing at this address")],
   ];
+}
+
+const button = (page: Page, name: string) => page.getByRole("button", { name });
+const link = (page: Page, name: string | RegExp) => page.getByRole("link", { name });
+const upstreamTimedOut = (page: Page) => page.getByText("upstream timed out");
+
+async function allEvents(page: Page): Promise<Locator> {
+  await page.locator("[data-event]").first().waitFor();
+  return page.getByText("Not taken");
+}
+
+async function withItsChart(page: Page): Promise<Locator> {
+  await page.locator(".uplot canvas").waitFor();
+  await page.getByText("Show the chart as a table").click();
+  return link(page, /^Succeeded, /);
+}
+
+async function withReceiversCode(page: Page): Promise<Locator> {
+  await page.getByText("Expected X-Service-Signature").waitFor();
+  return page.getByText("timingSafeEqual");
+}
+
+async function whatWasNeverGot(page: Page): Promise<Locator> {
+  await button(page, "Send again…").waitFor();
+  return button(page, "Stop");
 }
 
 const everyRule = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];

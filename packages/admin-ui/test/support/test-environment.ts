@@ -7,7 +7,7 @@ import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-rec
 import { type SteeredClock, steeredClock } from "@herald/dev/harness/steered-clock";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useBrowser } from "@herald/dev/harness/use-browser";
-import { type TestDatabase, useDatabase } from "@herald/dev/harness/use-database";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { type ApiClient, apiClient } from "@herald/e2e/herald/api-client";
 import { type Herald, type HeraldOptions, startHerald } from "@herald/e2e/herald/in-process";
 import { JWT_SECRET } from "@herald/e2e/herald/settings";
@@ -24,22 +24,7 @@ interface Signed {
   name?: string;
 }
 
-/** A Herald of the three real services, an organization with a receiver and a product service, and a browser. */
-export interface TestEnvironment {
-  readonly db: TestDatabase;
-  readonly clock: SteeredClock;
-  readonly api: ApiClient;
-  readonly receiver: HttpsReceiver;
-  /** The admin page's, without a trailing slash. */
-  readonly pageUrl: string;
-  /** Emits a business event that happens now. */
-  emit(type?: NewEvent["type"]): Promise<void>;
-  /** Emits events that the receiver refuses, one after another: each when the endpoint has rested from the one before. */
-  emitRefused(count: number): Promise<void>;
-  /** Opens a browser window, signs in by the link that `pnpm start` prints, and goes to a place of the page. */
-  signIn(place?: string, options?: BrowserContextOptions & Signed): Promise<Page>;
-  takeProblems(): string[];
-}
+export type TestEnvironment = ReturnType<typeof useTestEnvironment>;
 
 const BASE_PATH = "/apps/herald";
 
@@ -48,14 +33,11 @@ export interface TestEnvironmentOptions extends Omit<HeraldOptions, "clock"> {
   sharedOrganization?: boolean;
 }
 
-/** One Herald and one browser for all tests of a file. */
-export function useTestEnvironment({
-  sharedOrganization = false,
-  ...options
-}: TestEnvironmentOptions = {}): TestEnvironment {
+/** A Herald of the three real services, an organization with a receiver and a product service, and a browser: for a file. */
+export function useTestEnvironment({ sharedOrganization = false, ...options }: TestEnvironmentOptions = {}) {
   let folder = "";
   let running: { herald: Herald; clock: SteeredClock; emitter: Emitter } | undefined;
-  let made: Pick<TestEnvironment, "api" | "receiver">;
+  let made: { api: ApiClient; receiver: HttpsReceiver };
   const ready = () => {
     if (running === undefined) throw new Error("Herald runs from beforeAll on, not while the file is read.");
     return running;
@@ -101,8 +83,10 @@ export function useTestEnvironment({
     });
   }
 
+  /** The admin page's, without a trailing slash. */
   const pageUrl = (): string => `${ready().herald.apiUrl}${BASE_PATH}/administration/integrations`;
 
+  /** Opens a browser window, signs in by the link that `pnpm start` prints, and goes to a place of the page. */
   async function signIn(place = "", options: BrowserContextOptions & Signed = {}): Promise<Page> {
     const { organizationId = made.api.organizationId, permissions, entitlements, name, ...rest } = options;
     const { page } = await browser.open(rest);
@@ -113,6 +97,7 @@ export function useTestEnvironment({
     return page;
   }
 
+  /** Emits a business event that happens now. */
   async function emit(type: NewEvent["type"] = "WorkItemCompleted"): Promise<void> {
     // Deliveries are listed by the time of their events, so each event has a time of its own.
     ready().clock.advance(1);
@@ -128,6 +113,7 @@ export function useTestEnvironment({
     return { failures: most?.consecutiveFailures ?? 0, pausedUntil: most?.pausedUntil?.getTime() ?? 0 };
   }
 
+  /** Emits events that the receiver refuses, one after another: each when the endpoint has rested from the one before. */
   async function emitRefused(count: number): Promise<void> {
     const { clock } = ready();
     for (let emitted = 0; emitted < count; emitted += 1) {

@@ -1,9 +1,8 @@
 import { generateKeyPairSync } from "node:crypto";
-import { migrationsFault } from "@herald/common/database/applied-migrations";
 import { expect, test } from "@jest/globals";
 import pg from "pg";
 import { brokerFinding, probeFinding } from "./broker.ts";
-import { type Finding, fault, report } from "./finding.ts";
+import { type Finding, report } from "./finding.ts";
 import { keysFinding } from "./outside.ts";
 import { commit, type DatabaseSubject, partitions, server } from "./postgres.ts";
 import { nameOf, rightsOf } from "./rights.ts";
@@ -16,15 +15,6 @@ const given = { facts: {} };
 /** A check's finding by the one row that PostgreSQL answers. */
 const judged = <Row>(check: { judge(rows: Row[], subject: typeof given): Finding | Finding[] }, row: Row) =>
   [check.judge([row], given)].flat()[0];
-const migrations = [
-  { name: "1_init", checksum: "a" },
-  { name: "2_more", checksum: "b" },
-];
-function migrationsFinding(...of: Parameters<typeof migrationsFault>): Finding | undefined {
-  const found = migrationsFault(...of);
-  return found && fault(found.what, found.remedy);
-}
-const applied = migrations.map((migration) => ({ ...migration, finished: true }));
 const jwkOf = (bits: number) => generateKeyPairSync("rsa", { modulusLength: bits }).publicKey.export({ format: "jwk" });
 const keys = (all: unknown, status = 200) =>
   keysFinding({ host: "identity", status, text: JSON.stringify({ keys: all }) });
@@ -37,20 +27,6 @@ test.each<[string, Finding | undefined, RegExp]>([
     /^fault: .*14\.12; Herald needs 15 or newer\. Upgrade/,
   ],
   ["a standby", judged(server, { ...right, isStandby: true }), /^fault: It is a standby.*at the primary/],
-  ["all migrations", migrationsFinding(migrations, applied), /^nothing/],
-  [
-    "no migration",
-    migrationsFinding(migrations, []),
-    /^fault: The database lacks 2 of 2 migrations: 1_init, 2_more.*herald migrate/,
-  ],
-  [
-    "a migration with another text",
-    migrationsFinding(
-      migrations,
-      applied.map((each) => ({ ...each, checksum: "b" })),
-    ),
-    /^fault: Migration 1_init was applied with another text/,
-  ],
   ["no partition yet", judged(partitions, { all: 0, ahead: 0, gaps: [] }), /^nothing/],
   ["no day ahead", judged(partitions, { all: 2, ahead: 0, gaps: [] }), /^fault: No day ahead.*make_partitions/],
   ["one day ahead", judged(partitions, { all: 2, ahead: 1, gaps: [] }), /^warning: Only 1 day ahead has/],

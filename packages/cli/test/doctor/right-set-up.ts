@@ -7,12 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { declareTopology } from "@herald/common/broker/topology";
 import { machineClock } from "@herald/common/runtime/clock";
-import { newSealingKeys, type SealingKeys } from "@herald/common/security/sealing-keys";
+import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { certificates } from "@herald/dev/harness/certificates";
 import { type NameServer, nameServer } from "@herald/dev/harness/name-server";
-import { type OwnPostgres, useOwnPostgres } from "@herald/dev/harness/own-postgres";
+import { useOwnPostgres } from "@herald/dev/harness/own-postgres";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
-import { type TestBroker, useBroker } from "@herald/dev/harness/use-broker";
+import { useBroker } from "@herald/dev/harness/use-broker";
 import { afterAll, beforeAll, expect } from "@jest/globals";
 import { type ConfirmChannel, connect } from "amqplib";
 import type { NamedFinding } from "../../src/doctor/finding.ts";
@@ -26,28 +26,14 @@ export interface Change {
   aheadMs?: number;
 }
 
-/** A set-up with nothing wrong. */
-export interface RightSetUp {
-  postgres: OwnPostgres;
-  broker: TestBroker;
-  /** PEM file of the authority of the receiver's certificate. */
-  caFile: string;
-  /** The pair of keys for signing secrets, as the two settings have it. */
-  sealingKeys: SealingKeys;
-  settings(): Record<string, string>;
-  /** Changes the answer of the identity provider until the next call. Without an argument the answer is the right one. */
-  answerKeys(text?: string): void;
-  /** The faults and warnings that the doctor finds after a change. It shows no secret among them. */
-  complaints(change?: Change): Promise<NamedFinding[]>;
-  onBroker(task: (channel: ConfirmChannel) => Promise<unknown>): Promise<void>;
-}
-
-/** Call it at the top of the file; what it returns may be used in hooks and tests. */
-export function useRightSetUp(): RightSetUp {
+/** A set-up with nothing wrong. Call it at the top of the file; what it returns may be used in hooks and tests. */
+export function useRightSetUp() {
   const postgres = useOwnPostgres();
   const broker = useBroker();
   const folder = mkdtempSync(join(tmpdir(), "herald-doctor-files-"));
+  /** Of the authority of the receiver's certificate. */
   const caFile = join(folder, "ca.pem");
+  /** The pair of keys for signing secrets, as the two settings have it. */
   const sealingKeys = newSealingKeys("k1");
   const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const rightKeys = JSON.stringify({ keys: [publicKey.export({ format: "jwk" })] });
@@ -95,6 +81,7 @@ export function useRightSetUp(): RightSetUp {
     DNS_SERVERS: nameServers.address,
   });
 
+  /** The faults and warnings that the doctor finds after a change. It shows no secret among them. */
   async function complaints(change: Change = {}): Promise<NamedFinding[]> {
     const { settings: changed = {}, args = [], aheadMs = 0 } = change;
     const wrong = { ...machineClock, now: () => new Date(Date.now() + aheadMs) };
@@ -122,6 +109,7 @@ export function useRightSetUp(): RightSetUp {
     caFile,
     sealingKeys,
     settings,
+    /** Changes the answer of the identity provider until the next call. Without an argument the answer is the right one. */
     answerKeys: (text = rightKeys) => {
       keys = text;
     },

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { DeliveryDetails } from "@herald/contracts";
+import { type DeliveryDetails, EVENT_TYPES, type EventType } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
 import { verify } from "@herald/receiver";
 import { describe, expect, test } from "@jest/globals";
@@ -17,10 +17,14 @@ const PAYLOADS = [
   "[1.0, 1e400, 12345678901234567890.10, -0]",
   '"just text"',
   "null",
+  "{}",
+  '{"id":7,"type":"another"}',
   '"\u2028\u2029"',
   // The largest that there may be.
   JSON.stringify("é".repeat(128 * 1024 - 1)),
 ];
+
+const TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 describe.each([
   ["apart", false],
@@ -32,8 +36,7 @@ describe.each([
     const { api, receiver, emitter } = environment;
     const { endpoint, signingSecret } = await api.create({ url: `${receiver.url}/hooks?tenant=1` });
     const event = environment.event();
-    const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-    await emitter.emit(event, { traceparent });
+    await emitter.emit(event, { traceparent: TRACEPARENT });
     const [request] = await receiver.received(1);
     const delivery = await eventually(async () => {
       const [only] = (await api.get(endpoint.id)).deliveries;
@@ -76,7 +79,7 @@ describe.each([
     const pairs = rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [[name, rawHeaders[index + 1]]] : []));
     const hidden = ["host", "connection", "x-service-signature", "webhook-signature"];
     expect(attempts[0]?.headers).toEqual(pairs.filter(([name = ""]) => !hidden.includes(name.toLowerCase())));
-    expect(headers.traceparent).toBe(traceparent);
+    expect(headers.traceparent).toBe(TRACEPARENT);
   });
 
   test("§2.2/id §2.3/current §3.2/resent a retry keeps delivery id and body, has a new timestamp and signature, and uses the current URL and secret", async () => {
@@ -84,7 +87,7 @@ describe.each([
     const created = await api.create({ url: `${receiver.url}/old` });
     const { id } = created.endpoint;
     receiver.answerWith((_request, index) => ({ status: index < 4 ? 500 : 200 }));
-    await emitter.emit(environment.event());
+    await emitter.emit(environment.event(), { traceparent: TRACEPARENT });
 
     await receiver.received(1);
     await environment.settled();
@@ -115,7 +118,7 @@ describe.each([
     expect(unique((request) => request.headers["x-service-signature"])).toBe(5);
     expect(first?.path).toBe("/old");
     for (const { path, headers, body } of retries) {
-      expect(path).toBe("/new");
+      expect([path, headers.traceparent]).toEqual(["/new", TRACEPARENT]);
       const now = new Date(Number(headers["x-service-timestamp"]) * 1_000);
       expect(verify({ secret: edited.signingSecret as string, headers, body, now }).ok).toBe(true);
       expect(verify({ secret: created.signingSecret as string, headers, body, now }).ok).toBe(false);
@@ -123,12 +126,13 @@ describe.each([
     expect((await api.get(id)).deliveries).toMatchObject([{ attemptCount: 5, succeeded: true, statusCode: 200 }]);
   });
 
-  test("§4.1.2 §4.1.4 a manual payload of any JSON is sent byte for byte, signed over those bytes, and the answer is the first attempt's", async () => {
+  test("§4.1.2 §4.1.4 §6.5 §2.4/manual a manual payload of any JSON and any event, ProjectUpdated too, is sent byte for byte, signed over those bytes, and the answer is the first attempt's", async () => {
     const { api, receiver } = environment;
-    const { endpoint, signingSecret } = await api.create({ url: receiver.url });
+    const { endpoint, signingSecret } = await api.create({ url: receiver.url, events: [...EVENT_TYPES] });
     for (const [index, payloadJson] of PAYLOADS.entries()) {
-      const summary = await api.deliver(endpoint.id, "WorkItemCompleted", payloadJson);
-      expect(summary).toMatchObject({ attemptCount: 1, succeeded: true, statusCode: 200 });
+      const eventType = EVENT_TYPES[index % EVENT_TYPES.length] as EventType;
+      const summary = await api.deliver(endpoint.id, eventType, payloadJson);
+      expect(summary).toMatchObject({ eventType, attemptCount: 1, succeeded: true, statusCode: 200 });
       expect(summary).not.toHaveProperty("businessEventId");
       const { headers, body } = receiver.requests[index] as (typeof receiver.requests)[number];
       // By Buffer's own comparison: jest compares byte by byte.
@@ -137,7 +141,7 @@ describe.each([
         true,
       ]);
       expect(verify({ secret: signingSecret as string, headers, body, now: environment.clock.now() }).ok).toBe(true);
-      expect(headers["x-service-delivery-id"]).toBe(summary.id);
+      expect(headers).toMatchObject({ "x-service-delivery-id": summary.id, "x-service-event": eventType });
       const details = await api.read<DeliveryDetails>(`/${endpoint.id}/deliveries/${summary.id}`);
       expect(details.body === payloadJson).toBe(true);
     }

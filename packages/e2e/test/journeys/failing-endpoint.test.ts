@@ -1,4 +1,5 @@
 import { eventually } from "@herald/dev/harness/eventually";
+import { insertDelivery } from "@herald/dev/harness/rows";
 import { expect, test } from "@jest/globals";
 import { useTestEnvironment } from "./test-environment.ts";
 
@@ -27,22 +28,13 @@ test("§3.1/several §3.1/failures §8/disabling §3.1/resume §6.4 five failure
   await environment.settled();
 
   // One at five attempts, from before, stays as it is.
-  await db.database.prisma.delivery.create({
-    data: {
-      endpointId: endpoint.id,
-      organizationId: api.organizationId,
-      eventType: "WorkItemCompleted",
-      body: "{}",
-      state: "exhausted",
-      attemptCount: 5,
-      createdAt: clock.now(),
-    },
-  });
+  const { organizationId } = api;
+  const exhausted = { state: "exhausted", attemptCount: 5, createdAt: clock.now() } as const;
+  await insertDelivery(db.database.prisma, { id: endpoint.id, organizationId }, exhausted);
 
   const sent = receiver.requests.length;
   const meanwhile = [environment.event(), environment.event()];
   for (const event of meanwhile) await emitter.emit(event);
-  const { organizationId } = api;
   await eventually(async () =>
     expect(await db.database.prisma.businessEvent.count({ where: { organizationId } })).toBe(5),
   );

@@ -87,18 +87,6 @@ test("§2.4/time a retry says when the event occurred, and in its header when th
   expect(requests[1]?.headers["x-service-timestamp"]).toBe(String(Math.floor(clock.now().getTime() / 1_000)));
 });
 
-test("§6.5 §2.4/manual any subscribed event can be delivered by hand, ProjectUpdated too, with any JSON", async () => {
-  const { api, receiver } = environment;
-  const { endpoint } = await api.create({ url: receiver.url, events: [...EVENT_TYPES] });
-  const payloads = ["{}", "[]", '"text"', "0", "null", "true", '{"id":7,"type":"another"}'];
-  for (const [index, type] of EVENT_TYPES.entries()) {
-    const summary = await api.deliver(endpoint.id, type, payloads[index] ?? "");
-    expect(summary).toMatchObject({ eventType: type, succeeded: true });
-    expect(receiver.requests[index]?.headers["x-service-event"]).toBe(type);
-    expect(receiver.requests[index]?.body.toString()).toBe(payloads[index]);
-  }
-});
-
 const keepsContract = ajv.compile(eventPayloadSchema);
 
 test("§6/names the receiver's package knows the events of the contract", () => {

@@ -78,7 +78,8 @@ test("herald serve has one pool, three connections to the broker and one operati
       expect(text).toMatch(line);
     }
     for (const service of ["management-api", "publisher", "dispatcher", "serve"]) {
-      expect(text).toMatch(new RegExp(`^herald_build_info\\{.*service="${service}"\\} 1$`, "m"));
+      const build = `version="\\d[^"]*",node="${process.versions.node}",service="${service}"`;
+      expect(text).toMatch(new RegExp(`^herald_build_info\\{${build}\\} 1$`, "m"));
     }
     const names = [...text.matchAll(/^# HELP (\S+) /gm)].map(([, name]) => name);
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);

@@ -6,9 +6,9 @@ import type { Outcome } from "@herald/contracts";
 import { certificates } from "@herald/dev/harness/certificates";
 import { eventually } from "@herald/dev/harness/eventually";
 import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
-import { type SteeredClock, steeredClock } from "@herald/dev/harness/steered-clock";
-import { type TestBroker, useBroker } from "@herald/dev/harness/use-broker";
-import { type TestDatabase, useDatabase } from "@herald/dev/harness/use-database";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { useBroker } from "@herald/dev/harness/use-broker";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { createEmitter, type EmittedEvent, type Emitter, newEvent } from "@herald/emitter";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "@jest/globals";
 import { type ApiClient, apiClient } from "../../src/herald/api-client.ts";
@@ -18,54 +18,14 @@ import { type HeraldEnvironment, heraldSettings } from "../../src/herald/setting
 
 const HOUR_MS = 60 * 60_000;
 
-/**
- * A test file has one Herald on a real database and broker, for all of its tests. Each test has for itself: an
- * organization, a receiver, and the services that it starts besides.
- */
-export interface TestEnvironment {
-  readonly db: TestDatabase;
-  readonly broker: TestBroker;
-  /** The servers by their addresses, for services that a test starts as processes. */
-  readonly servers: HeraldEnvironment;
-  readonly herald: Herald;
-  /** Starts a service as a process of its own, with these settings besides those of all; it ends with the test. */
-  startProcess(
-    name: Parameters<typeof startServiceProcess>[0],
-    settings?: Record<string, string>,
-    options?: ServiceProcessOptions,
-  ): Promise<ServiceProcess>;
-  /** The services' clock. It stands still until a test moves it, and goes on from there in the next test. */
-  readonly clock: SteeredClock;
-  readonly emitter: Emitter;
-  /** A client of an organization that only this test has, as are `receiver` and `event`. */
-  readonly api: ApiClient;
-  readonly receiver: HttpsReceiver;
-  /** An event of the organization, that occurs now: a completed work item, unless said otherwise. */
-  event(override?: Partial<EmittedEvent>): EmittedEvent;
-  /** Resolves when no attempt of the organization is under way: what was received is written down. */
-  settled(): Promise<void>;
-  /** How many deliveries of the endpoint have which outcome. */
-  outcomes(endpointId: string): Promise<Partial<Record<Outcome, number>>>;
-  /**
-   * Waits until none of the endpoint's unfinished deliveries is under way, and moves the clock to the time when the last of
-   * them is due, or to `beforeMs` before it.
-   *
-   * @returns that time
-   */
-  advanceToNextAttempts(endpointId: string, options?: { beforeMs?: number }): Promise<Date>;
-  /** Waits until the endpoint has failed this many times in a row, and moves the clock to the end of the pause that follows. */
-  rested(endpointId: string, failures: number): Promise<void>;
-  /** Resolves when a catch-up that began now, or later, has passed the endpoint. */
-  caughtUp(endpointId: string): Promise<void>;
-}
-
 /** With HERALD_AS_ONE=yes every journey that starts all three services has them as one process. */
 function isAsOne({ dispatcher = true, publisher = true }: HeraldOptions): boolean {
   return process.env.HERALD_AS_ONE === "yes" && dispatcher && publisher;
 }
 
 /**
- * Starts a Herald for the tests of a file, or of a `describe`.
+ * Starts a Herald for the tests of a file, or of a `describe`, on a real database and broker. Each test has for itself: an
+ * organization, a receiver, and the services that it starts besides.
  *
  * @param options.partitioned false if its publisher makes all partitions, as in production. Else there is one of any time already, for
  *   tests that move the clock by days or store old rows
@@ -73,7 +33,8 @@ function isAsOne({ dispatcher = true, publisher = true }: HeraldOptions): boolea
 export function useTestEnvironment({
   partitioned = true,
   ...options
-}: Omit<HeraldOptions, "clock"> & { partitioned?: boolean } = {}): TestEnvironment {
+}: Omit<HeraldOptions, "clock"> & { partitioned?: boolean } = {}) {
+  /** The services' clock. It stands still until a test moves it, and goes on from there in the next test. */
   const clock = steeredClock(new Date());
   let folder = "";
   let shared: { servers: HeraldEnvironment; herald: Herald; emitter: Emitter };
@@ -119,6 +80,7 @@ export function useTestEnvironment({
     db,
     broker,
     clock,
+    /** The servers by their addresses, for services that a test starts as processes. */
     get servers() {
       return shared.servers;
     },
@@ -128,18 +90,25 @@ export function useTestEnvironment({
     get emitter() {
       return shared.emitter;
     },
+    /** A client of an organization that only this test has, as are `receiver` and `event`. */
     get api() {
       return own.api;
     },
     get receiver() {
       return own.receiver;
     },
-    async startProcess(name, settings, options) {
+    /** Starts a service as a process of its own, with these settings besides those of all; it ends with the test. */
+    async startProcess(
+      name: Parameters<typeof startServiceProcess>[0],
+      settings?: Record<string, string>,
+      options?: ServiceProcessOptions,
+    ): Promise<ServiceProcess> {
       const started = await startServiceProcess(name, { ...heraldSettings(shared.servers), ...settings }, options);
       processes.push(started);
       return started;
     },
-    event: (override = {}) => ({
+    /** An event of the organization, that occurs now: a completed work item, unless said otherwise. */
+    event: (override: Partial<EmittedEvent> = {}): EmittedEvent => ({
       ...newEvent({
         organizationId: own.api.organizationId,
         type: "WorkItemCompleted",
@@ -150,6 +119,7 @@ export function useTestEnvironment({
       }),
       ...override,
     }),
+    /** Resolves when no attempt of the organization is under way: what was received is written down. */
     settled: () =>
       eventually(async () => {
         const { prisma } = db.database;
@@ -159,7 +129,8 @@ export function useTestEnvironment({
         const where = { endpointId: { in: enabled.map(({ id }) => id) }, dueAt: { lte: clock.now() } };
         expect(await prisma.due.count({ where })).toBe(0);
       }),
-    async outcomes(endpointId) {
+    /** How many deliveries of the endpoint have which outcome. */
+    async outcomes(endpointId: string): Promise<Partial<Record<Outcome, number>>> {
       const rows = await db.database.prisma.$queryRaw<{ outcome: Outcome; count: number }[]>`
         select ${outcome} as outcome, count(*)::int as count
         from delivery left join webhook_endpoint as endpoint on endpoint.id = delivery.endpoint_id
@@ -167,7 +138,13 @@ export function useTestEnvironment({
         group by 1`;
       return Object.fromEntries(rows.map((row) => [row.outcome, row.count]));
     },
-    async advanceToNextAttempts(endpointId, { beforeMs = 0 } = {}) {
+    /**
+     * Waits until none of the endpoint's unfinished deliveries is under way, and moves the clock to the time when the last of
+     * them is due, or to `beforeMs` before it.
+     *
+     * @returns that time
+     */
+    async advanceToNextAttempts(endpointId: string, { beforeMs = 0 } = {}): Promise<Date> {
       const at = await eventually(async () => {
         const due = await db.database.prisma.due.findMany({ where: { endpointId }, orderBy: { dueAt: "desc" } });
         const [last] = due;
@@ -178,7 +155,8 @@ export function useTestEnvironment({
       clock.set(new Date(Math.max(at.getTime() - beforeMs, clock.now().getTime())));
       return at;
     },
-    async rested(endpointId, failures) {
+    /** Waits until the endpoint has failed this many times in a row, and moves the clock to the end of the pause that follows. */
+    async rested(endpointId: string, failures: number): Promise<void> {
       const pausedUntil = await eventually(async () => {
         const endpoint = await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpointId } });
         expect(endpoint.consecutiveFailures).toBe(failures);
@@ -186,7 +164,8 @@ export function useTestEnvironment({
       });
       clock.set(new Date(Math.max(pausedUntil?.getTime() ?? 0, clock.now().getTime())));
     },
-    caughtUp: (endpointId) =>
+    /** Resolves when a catch-up that began now, or later, has passed the endpoint. */
+    caughtUp: (endpointId: string) =>
       eventually(async () => {
         const { dueAt, againAt } = await db.database.prisma.catchUp.findUniqueOrThrow({ where: { endpointId } });
         // One that is under way has a lease. When it is over, it waits for the second look, or as the daily guard.

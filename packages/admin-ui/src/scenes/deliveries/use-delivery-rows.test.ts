@@ -10,18 +10,15 @@ const page = (ids: string, nextCursor: string | null = "more"): DeliveryPage => 
 const listed = (merged: DeliveryListItem[] | null): string | undefined =>
   merged?.map(({ id, attemptCount }) => id + attemptCount).join(" ");
 
-test("new rows come on top, and those that both know are as the newest page has them", () => {
-  expect(listed(mergeHead(page("gfed"), rows("fedcba")))).toBe("g2 f2 e2 d2 c1 b1 a1");
-});
-
-test("a row that the newest page should have and has not is gone", () => {
-  expect(listed(mergeHead(page("fd"), rows("fedcba")))).toBe("f2 d2 c1 b1 a1");
-});
-
-test("a newest page that is everything is everything", () => {
-  expect(listed(mergeHead(page("fd", null), rows("fedcba")))).toBe("f2 d2");
-});
-
-test("if more rows came than a page holds, rows between the two are unknown", () => {
-  expect(mergeHead(page("zyx"), rows("fed"))).toBeNull();
+test.each([
+  [
+    "new rows come on top, and those that both know are as the newest page has them",
+    page("gfed"),
+    "g2 f2 e2 d2 c1 b1 a1",
+  ],
+  ["a row that the newest page should have and has not is gone", page("fd"), "f2 d2 c1 b1 a1"],
+  ["a newest page that is everything is everything", page("fd", null), "f2 d2"],
+  ["if more rows came than a page holds, rows between the two are unknown", page("zyx"), undefined],
+])("%s", (_words, newest, merged) => {
+  expect(listed(mergeHead(newest, rows("fedcba")))).toBe(merged);
 });

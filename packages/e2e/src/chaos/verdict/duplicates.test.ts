@@ -61,28 +61,16 @@ describe("duplicates", () => {
     expect(found({ ...goodRun(), requests: [hanging, meanwhile] })).toHaveProperty("unexplainedDuplicates");
   });
 
-  test("an acceptance that came when the sender had given up explains the next attempt", () => {
-    const [first, second] = [
-      delivery({ attemptCount: 2 }),
-      [request({ endedAt: T0 + 1_990 }), request({ at: T0 + 4_000 })],
-    ] as const;
-    const attempts = first.attempts.map((each) =>
-      each.number === 1 ? { ...each, failureKind: "timed_out" as const } : each,
-    );
-    const run = { ...goodRun(), deliveries: [{ ...first, attempts }], requests: [...second] };
-    expect(reconcile(run).figures.duplicates).toEqual({ "late answer": 1 });
-    expect(found({ ...run, requests: [request({}), request({ at: T0 + 4_000 })] })).toHaveProperty(
-      "unexplainedDuplicates",
-    );
-  });
-
-  test("an answer that the sender read too late, because the machine stood still, explains the next attempt", () => {
+  test.each([
+    ["an acceptance that came when the sender had given up", 1_990, {}, 0],
+    ["an answer that the sender read too late, because the machine stood still,", 1_550, { stoodStillMs: 300 }, 1_550],
+  ])("%s explains the next attempt", (_what, afterMs, stoodStill, elseAfterMs) => {
     const timedOut = delivery({ attemptCount: 2 });
     for (const attempt of timedOut.attempts.slice(0, 1)) attempt.failureKind = "timed_out";
-    const requests = [request({ endedAt: T0 + 1_550 }), request({ at: T0 + 4_000 })];
-    const run = { ...goodRun(), deliveries: [timedOut], requests };
-    expect(reconcile({ ...run, stoodStillMs: 300 }).figures.duplicates).toEqual({ "late answer": 1 });
-    expect(found(run)).toHaveProperty("unexplainedDuplicates");
+    const answeredAfter = (ms: number) => [request({ endedAt: T0 + ms }), request({ at: T0 + 4_000 })];
+    const run = { ...goodRun(), deliveries: [timedOut], requests: answeredAfter(afterMs) };
+    expect(reconcile({ ...run, ...stoodStill }).figures.duplicates).toEqual({ "late answer": 1 });
+    expect(found({ ...run, requests: answeredAfter(elseAfterMs) })).toHaveProperty("unexplainedDuplicates");
   });
 
   test("a retry of what the receiver refused is no duplicate", () => {

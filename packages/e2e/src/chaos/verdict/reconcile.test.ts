@@ -41,14 +41,12 @@ describe("given up through no fault of the receiver's", () => {
     expect(reconcile(run).figures).toMatchObject({ succeeded: 0, exhausted: 1, acceptedYetExhausted: 0 });
   });
 
-  test("a delivery that was given up before its last attempt was wrongly given up", () => {
-    const run = { ...goodRun(), deliveries: [exhausted(4)], requests: refusals(4) };
-    expect(found(run)).toEqual({ wronglyExhausted: [expect.stringContaining("given up after 4 attempts")] });
-  });
-
-  test("a delivery that was given up without any request to its receiver was wrongly given up", () => {
-    const run = { ...goodRun(), deliveries: [exhausted(5)], requests: [] };
-    expect(found(run)).toEqual({ wronglyExhausted: [expect.stringContaining("refused none of its requests")] });
+  test.each([
+    ["before its last attempt", 4, refusals(4), "given up after 4 attempts"],
+    ["without any request to its receiver", 5, [], "refused none of its requests"],
+  ])("a delivery that was given up %s was wrongly given up", (_when, attempts, requests, words) => {
+    const run = { ...goodRun(), deliveries: [exhausted(attempts)], requests };
+    expect(found(run)).toEqual({ wronglyExhausted: [expect.stringContaining(words)] });
   });
 
   test("a delivery one of whose attempts failed for a reason of Herald's was wrongly given up", () => {
@@ -61,14 +59,11 @@ describe("given up through no fault of the receiver's", () => {
   });
 });
 
-describe("more than five attempts", () => {
-  test("more than five attempts are found by the count in the database", () => {
-    const run = { ...goodRun(), deliveries: [delivery({ attemptCount: 6 })] };
-    expect(found(run)).toHaveProperty("tooManyAttempts", [
-      expect.stringContaining("counted 6"),
-      expect.stringContaining("6 attempts in its history"),
-    ]);
-  });
+test("more than five attempts are found by the count in the database", () => {
+  expect(found({ ...goodRun(), deliveries: [delivery({ attemptCount: 6 })] })).toHaveProperty("tooManyAttempts", [
+    expect.stringContaining("counted 6"),
+    expect.stringContaining("6 attempts in its history"),
+  ]);
 });
 
 describe("refused requests that are no attempt in the history", () => {
@@ -220,38 +215,30 @@ test("a request that its receiver refuses for its timestamp is found, and is no 
   expect(found(run)).toEqual({ untimely: [`delivery delivery-1: ${untimely}`] });
 });
 
-describe("wrong signature or changed body", () => {
-  test("a request that the verifier refuses is forged", () => {
-    const run = { ...goodRun(), requests: [request({ forgery: "the signature fits no known secret" })] };
-    expect(found(run)).toHaveProperty("forged", ["delivery delivery-1: the signature fits no known secret"]);
-  });
-
-  test("a body that is not the event's is forged", () => {
-    expect(found({ ...goodRun(), requests: [request({ bodyHash: "hash-2" })] })).toHaveProperty("forged");
-  });
-
-  test("a delivery that is not stored, or that belongs to another endpoint, is forged", () => {
-    const run = goodRun();
-    expect(found({ ...run, requests: [...run.requests, request({ deliveryId: "made-up" })] })).toHaveProperty("forged");
-    expect(found({ ...run, requests: [request({ endpointId: "another" })] })).toHaveProperty("forged");
-  });
-
-  test("a second delivery of one event to one endpoint is forged", () => {
-    const run = goodRun();
-    const second = delivery({ id: "delivery-2" });
-    const requests = [...run.requests, request({ deliveryId: "delivery-2" })];
-    expect(found({ ...run, requests, deliveries: [...run.deliveries, second] })).toEqual({
-      forged: ["delivery delivery-1 is not the only one of its event"],
-    });
-  });
-
-  test("a stored delivery of an event that the endpoint did not subscribe to, or that was not emitted, is forged", () => {
-    const run = goodRun();
-    for (const eventId of ["event-2", "event-3", "nobody's"]) {
-      const stray = delivery({ id: "stray", eventId, state: "exhausted", attemptCount: 5 });
-      expect(found({ ...run, deliveries: [...run.deliveries, stray] })).toHaveProperty("forged");
-    }
-  });
+const { deliveries: stored, requests: came } = goodRun();
+const second = { id: "delivery-2" };
+test.each<[string, Partial<ReturnType<typeof goodRun>>, words: string]>([
+  [
+    "a request that the verifier refuses",
+    { requests: [request({ forgery: "the signature fits no known secret" })] },
+    "1: the signature fits no known secret",
+  ],
+  ["a body that is not the event's", { requests: [request({ bodyHash: "hash-2" })] }, "another body than its event"],
+  ["a delivery that is not stored", { requests: [...came, request({ deliveryId: "made-up" })] }, "made-up is not in"],
+  ["a delivery of another endpoint", { requests: [request({ endpointId: "another" })] }, "came to another endpoint"],
+  [
+    "a second delivery of one event to one endpoint",
+    { deliveries: [...stored, delivery(second)], requests: [...came, request({ deliveryId: second.id })] },
+    "delivery-1 is not the only one of its event",
+  ],
+  // The endpoint did not subscribe to them, or they were not emitted.
+  ...["event-2", "event-3", "nobody's"].map((eventId): [string, object, string] => [
+    `a stored delivery of ${eventId}`,
+    { deliveries: [...stored, delivery({ id: "stray", eventId, state: "exhausted", attemptCount: 5 })] },
+    "delivery stray is of no event for its endpoint",
+  ]),
+])("%s is forged", (_what, change, words) => {
+  expect(found({ ...goodRun(), ...change })).toHaveProperty("forged", [expect.stringContaining(words)]);
 });
 
 test("deliveries without an end, and messages that no consumer takes, fail the run", () => {

@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { beforeAll, describe, expect, test } from "@jest/globals";
@@ -29,13 +28,10 @@ beforeAll(async () => {
   schemas = loadSchemas(tools.folders);
 }, PREPARE_TIMEOUT_MS);
 
-function run(...args: string[]): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(helm, args, { encoding: "utf8" });
-}
-
-function template(values: string[], ...more: string[]) {
+function template(values: string[], more: string[] = [], input = "") {
   const files = values.flatMap((name) => ["--values", join(CHART, "ci", name)]);
-  return run("template", "herald", CHART, "--kube-version", KUBERNETES_VERSION, ...files, ...more);
+  const args = ["template", "herald", CHART, "--kube-version", KUBERNETES_VERSION, ...files, ...more];
+  return spawnSync(helm, args, { encoding: "utf8", input });
 }
 
 function render(...values: string[]): KubernetesObject[] {
@@ -56,7 +52,8 @@ const of = (objects: KubernetesObject[], kind: string, component: string) => {
 
 test("helm lint finds nothing wrong with the chart", () => {
   for (const name of ["minimal.yaml", "everything.yaml"]) {
-    const { status, stdout } = run("lint", CHART, "--strict", "--values", join(CHART, "ci", name));
+    const args = ["lint", CHART, "--strict", "--values", join(CHART, "ci", name)];
+    const { status, stdout } = spawnSync(helm, args, { encoding: "utf8" });
     expect([status, stdout]).toEqual([0, expect.stringContaining("0 chart(s) failed")]);
   }
 });
@@ -73,17 +70,10 @@ test.each(["minimal.yaml", "everything.yaml"])(
 test("the README's values for servers of a cloud render, and each object is as Kubernetes' schemas say", () => {
   const page = readFileSync(join(CHART, "README.md"), "utf8");
   const [, values = ""] = /^```yaml\n([\s\S]*?)^```$/m.exec(page) ?? [];
-  const folder = mkdtempSync(join(tmpdir(), "herald-values-"));
-  try {
-    const file = join(folder, "my-values.yaml");
-    writeFileSync(file, values);
-    const { status, stdout, stderr } = template([], "--values", file);
-    expect([status, stderr]).toEqual([0, ""]);
-    expect(parsed(stdout).flatMap((object) => schemas.problemsOf(object))).toEqual([]);
-    expect(stdout).toContain("herald-postgres-ca");
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const { status, stdout, stderr } = template([], ["--values", "-"], values);
+  expect([status, stderr]).toEqual([0, ""]);
+  expect(parsed(stdout).flatMap((object) => schemas.problemsOf(object))).toEqual([]);
+  expect(stdout).toContain("herald-postgres-ca");
 });
 
 test.each(["deploy/helm/examples/postgres.yaml", "deploy/helm/examples/rabbitmq.yaml"])(
@@ -102,9 +92,15 @@ test("a field that Kubernetes does not know is found in a rendered object", () =
 
 describe("what is rendered", () => {
   const COMPONENTS = ["management-api", "publisher", "dispatcher"];
+  /** With all values that there are, and with as few as possible. */
+  let objects: KubernetesObject[] = [];
+  let minimal: KubernetesObject[] = [];
+  beforeAll(() => {
+    objects = render("everything.yaml");
+    minimal = render("minimal.yaml");
+  });
 
   test("the chart's pods run without rights, as no root, on a file system that is read-only", () => {
-    const objects = render("everything.yaml");
     const pods = objects
       .filter(({ kind }) => kind === "Deployment" || kind === "Job")
       .map(({ spec }) => spec.template.spec);
@@ -112,7 +108,7 @@ describe("what is rendered", () => {
     for (const pod of pods) {
       expect(pod.automountServiceAccountToken).toBe(false);
       expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
-      for (const { securityContext } of [...pod.containers, ...(pod.initContainers ?? [])]) {
+      for (const { securityContext } of containersOf(pod)) {
         expect(securityContext).toEqual({
           allowPrivilegeEscalation: false,
           readOnlyRootFilesystem: true,
@@ -126,13 +122,18 @@ describe("what is rendered", () => {
   // biome-ignore lint/suspicious/noExplicitAny: of a rendered object.
   const podOf = (objects: KubernetesObject[], kind: string, component: string): any =>
     of(objects, kind, component).spec.template.spec;
+  const deployed = (component: string) => podOf(objects, "Deployment", component);
+  const job = () => podOf(objects, "Job", "migrate");
+  // biome-ignore lint/suspicious/noExplicitAny: likewise.
+  const containersOf = (pod: any): any[] => [...pod.containers, ...(pod.initContainers ?? [])];
+  /** Those of the services, and those of the job: it migrates, and asks the doctor. */
+  const allContainers = () => [...COMPONENTS.map(deployed), job()].flatMap(containersOf);
   // biome-ignore lint/suspicious/noExplicitAny: likewise.
   const envOf = (container: any) => new Map(container.env.map(({ name, ...value }: { name: string }) => [name, value]));
 
   test("the chart migrates before it installs and upgrades, as the tables' owner, and then asks the doctor", () => {
-    const objects = render("everything.yaml");
     expect(of(objects, "Job", "migrate").metadata.annotations?.["helm.sh/hook"]).toBe("pre-install,pre-upgrade");
-    const { initContainers, containers } = podOf(objects, "Job", "migrate");
+    const { initContainers, containers } = job();
     const doctorOf = (service: string) => ({ args: ["doctor", "--service", service] });
     expect(initContainers).toMatchObject([{ args: ["migrate"] }, doctorOf("management-api"), doctorOf("publisher")]);
     expect(envOf(initContainers[0]).get("DATABASE_URL")).toEqual(secretKey("db", "owner-url"));
@@ -143,12 +144,7 @@ describe("what is rendered", () => {
   });
 
   test("in the chart each service, and the doctor that looks at it, is the user that this service has in PostgreSQL and RabbitMQ", () => {
-    const objects = render("everything.yaml");
-    const job = podOf(objects, "Job", "migrate");
-    const containers = [
-      ...COMPONENTS.map((name) => podOf(objects, "Deployment", name).containers[0]),
-      ...[...job.initContainers, ...job.containers].filter(({ name }) => name !== "migrate"),
-    ];
+    const containers = allContainers().filter(({ name }) => name !== "migrate");
     expect(containers).toHaveLength(6);
     for (const container of containers) {
       const key = `${container.name.replace("doctor-", "").replace("management-", "")}-url`;
@@ -160,19 +156,13 @@ describe("what is rendered", () => {
   });
 
   test("in the chart only dispatchers and the doctor have the private keys for signing secrets, and the API has the public one", () => {
-    const objects = render("everything.yaml");
-    const containers = [
-      ...COMPONENTS.map((name) => podOf(objects, "Deployment", name).containers[0]),
-      ...podOf(objects, "Job", "migrate").initContainers,
-      ...podOf(objects, "Job", "migrate").containers,
-    ];
-    const having = (name: string) => containers.filter((each) => envOf(each).has(name)).map((each) => each.name);
+    const having = (name: string) => allContainers().flatMap((each) => (envOf(each).has(name) ? [each.name] : []));
     expect(having("SECRET_KEYS")).toEqual(["dispatcher", "doctor-dispatcher"]);
-    expect(having("SECRET_SEALING_KEY")).toEqual(["management-api", "doctor-management-api", "doctor-dispatcher"]);
+    expect(having("SECRET_SEALING_KEY")).toEqual(["management-api", "doctor-dispatcher", "doctor-management-api"]);
   });
 
   test("without the doctor the chart's job only migrates", () => {
-    const { status, stdout } = template(["minimal.yaml"], "--set", "doctor.enabled=false");
+    const { status, stdout } = template(["minimal.yaml"], ["--set", "doctor.enabled=false"]);
     expect(status).toBe(0);
     const { initContainers, containers } = podOf(parsed(stdout), "Job", "migrate");
     expect(initContainers).toBeUndefined();
@@ -180,10 +170,9 @@ describe("what is rendered", () => {
   });
 
   test("in the chart DATABASE_URL is made of a Secret's parts, with the password apart from it", () => {
-    const objects = render("minimal.yaml");
     for (const [container, secret] of [
-      [podOf(objects, "Deployment", "publisher").containers[0], "herald-postgres-publisher"],
-      [podOf(objects, "Job", "migrate").initContainers[0], "herald-postgres-owner"],
+      [podOf(minimal, "Deployment", "publisher").containers[0], "herald-postgres-publisher"],
+      [podOf(minimal, "Job", "migrate").initContainers[0], "herald-postgres-owner"],
     ]) {
       const env = envOf(container);
       expect(env.get("PGUSER")).toEqual(secretKey(secret, "username"));
@@ -198,35 +187,25 @@ describe("what is rendered", () => {
   });
 
   test("the chart mounts certificate authorities for those who connect to what they vouch for", () => {
-    const objects = render("everything.yaml");
-    const pods = new Map([
-      ...COMPONENTS.map((name) => [name, podOf(objects, "Deployment", name)] as const),
-      ["migrate", podOf(objects, "Job", "migrate")],
-    ]);
-    for (const [name, pod] of pods) {
-      for (const container of [...pod.containers, ...(pod.initContainers ?? [])]) {
+    for (const pod of [...COMPONENTS.map(deployed), job()]) {
+      for (const container of containersOf(pod)) {
         const env = envOf(container);
         expect(env.get("DATABASE_CA_FILE")).toEqual({ value: "/etc/herald/ca/database/ca.crt" });
         const isMigration = container.name === "migrate";
         expect(env.get("AMQP_CA_FILE")).toEqual(isMigration ? undefined : { value: "/etc/herald/ca/broker/root.pem" });
         const sends = ["dispatcher", "doctor-dispatcher"].includes(container.name);
         expect(env.get("EXTRA_CA_FILE")).toEqual(sends ? { value: "/etc/herald/ca/receivers/ca.pem" } : undefined);
-        for (const { name: mounted } of container.volumeMounts) {
-          expect([name, pod.volumes.map((volume: { name: string }) => volume.name)]).toEqual([
-            name,
-            expect.arrayContaining([mounted]),
-          ]);
-        }
+        const names = (all: { name: string }[]) => all.map(({ name }) => name);
+        expect(names(pod.volumes)).toEqual(expect.arrayContaining(names(container.volumeMounts)));
       }
     }
-    expect(pods.get("dispatcher").volumes).toContainEqual({
+    expect(deployed("dispatcher").volumes).toContainEqual({
       name: "ca-broker",
       configMap: { name: "mq-ca", items: [{ key: "root.pem", path: "root.pem" }] },
     });
   });
 
   test("a component's own pod stands in the chart's place of what all pods have, name by name", () => {
-    const objects = render("everything.yaml");
     const placeOf = (component: string) => {
       const { metadata, spec } = of(objects, "Deployment", component).spec.template;
       const { serviceAccountName, nodeSelector, tolerations, priorityClassName } = spec;
@@ -255,13 +234,9 @@ describe("what is rendered", () => {
   });
 
   test("every pod of the chart has the volumes and the variables that the values add", () => {
-    const objects = render("everything.yaml");
-    for (const pod of [
-      ...COMPONENTS.map((name) => podOf(objects, "Deployment", name)),
-      podOf(objects, "Job", "migrate"),
-    ]) {
+    for (const pod of [...COMPONENTS.map(deployed), job()]) {
       expect(pod.volumes).toContainEqual({ name: "tools", emptyDir: {} });
-      for (const container of [...pod.containers, ...(pod.initContainers ?? [])]) {
+      for (const container of containersOf(pod)) {
         expect(container.envFrom).toEqual([{ configMapRef: { name: "proxy" } }]);
         expect(container.volumeMounts).toContainEqual({ name: "tools", mountPath: "/tools" });
       }
@@ -270,12 +245,11 @@ describe("what is rendered", () => {
 
   test("the chart's pods go where the values say, and are spread by the labels of their own service", () => {
     for (const [values, spread] of [
-      ["minimal.yaml", ["topology.kubernetes.io/zone ScheduleAnyway", "kubernetes.io/hostname ScheduleAnyway"]],
-      ["everything.yaml", ["topology.kubernetes.io/zone DoNotSchedule"]],
+      [minimal, ["topology.kubernetes.io/zone ScheduleAnyway", "kubernetes.io/hostname ScheduleAnyway"]],
+      [objects, ["topology.kubernetes.io/zone DoNotSchedule"]],
     ] as const) {
-      const objects = render(values);
       for (const name of COMPONENTS) {
-        const pod = podOf(objects, "Deployment", name);
+        const pod = podOf(values, "Deployment", name);
         // biome-ignore lint/suspicious/noExplicitAny: of a rendered object.
         const found = pod.topologySpreadConstraints.map(({ topologyKey, whenUnsatisfiable, labelSelector }: any) => {
           expect(labelSelector.matchLabels).toMatchObject({ "app.kubernetes.io/component": name });
@@ -284,16 +258,14 @@ describe("what is rendered", () => {
         expect(found).toEqual(spread);
       }
     }
-    const everything = render("everything.yaml");
-    for (const pod of [podOf(everything, "Deployment", "publisher"), podOf(everything, "Job", "migrate")]) {
+    for (const pod of [deployed("publisher"), job()]) {
       expect(pod.affinity.podAntiAffinity).toBeDefined();
       expect(pod.tolerations).toHaveLength(1);
     }
   });
 
   test("the chart's ingress leads to the service of the API, with the host's certificate, and is there only if the values say so", () => {
-    expect(render("minimal.yaml").filter(({ kind }) => kind === "Ingress")).toEqual([]);
-    const objects = render("everything.yaml");
+    expect(minimal.filter(({ kind }) => kind === "Ingress")).toEqual([]);
     const { metadata, spec } = of(objects, "Ingress", "management-api");
     expect(metadata.annotations).toEqual({ "example.com/waf": "on" });
     expect(spec).toMatchObject({
@@ -306,14 +278,13 @@ describe("what is rendered", () => {
     const service = of(objects, "Service", "management-api");
     expect(backend.service).toEqual({ name: service.metadata.name, port: { name: service.spec.ports[0].name } });
     // The API answers below the path that the ingress hands on.
-    expect(envOf(podOf(objects, "Deployment", "management-api").containers[0]).get("BASE_PATH")).toEqual({
+    expect(envOf(deployed("management-api").containers[0]).get("BASE_PATH")).toEqual({
       value: path,
     });
   });
 
   test("the chart's route leads from the gateway to the service of the API, and is there only if the values say so", () => {
-    expect(render("minimal.yaml").filter(({ kind }) => kind === "HTTPRoute")).toEqual([]);
-    const objects = render("everything.yaml");
+    expect(minimal.filter(({ kind }) => kind === "HTTPRoute")).toEqual([]);
     const { metadata, spec } = of(objects, "HTTPRoute", "management-api");
     expect(metadata.annotations).toEqual({ "example.com/waf": "on" });
     const service = of(objects, "Service", "management-api");
@@ -330,11 +301,8 @@ describe("what is rendered", () => {
   });
 
   test("the collector's headers come from a Secret", () => {
-    const objects = render("everything.yaml");
-    const headersOf = (name: string) =>
-      envOf(podOf(objects, "Deployment", name).containers[0]).get("OTEL_EXPORTER_OTLP_HEADERS");
-    for (const name of ["dispatcher", "publisher", "management-api"]) {
-      expect(headersOf(name)).toEqual(secretKey("collector", "headers"));
+    for (const { containers } of COMPONENTS.map(deployed)) {
+      expect(envOf(containers[0]).get("OTEL_EXPORTER_OTLP_HEADERS")).toEqual(secretKey("collector", "headers"));
     }
   });
 
@@ -343,18 +311,16 @@ describe("what is rendered", () => {
       of(objects, "NetworkPolicy", component).spec.ingress.map(
         ({ ports: [{ port }], from }: { ports: [{ port: unknown }]; from: unknown }) => [port, from],
       );
-    const minimal = render("minimal.yaml");
     expect(ports(minimal, "dispatcher")).toEqual([]);
     const inFront = { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "ingress-nginx" } } };
     expect(ports(minimal, "management-api")).toEqual([["http", [inFront]]]);
-    const everything = render("everything.yaml");
     const scrapers = [{ namespaceSelector: { matchLabels: { name: "monitoring" } } }];
-    expect(ports(everything, "publisher")).toEqual([["metrics", scrapers]]);
-    expect(ports(everything, "migrate")).toEqual([]);
+    expect(ports(objects, "publisher")).toEqual([["metrics", scrapers]]);
+    expect(ports(objects, "migrate")).toEqual([]);
   });
 
   test("the policy of the chart's job is there before it, and lets the doctor reach the broker and the key server", () => {
-    const { metadata, spec } = of(render("minimal.yaml"), "NetworkPolicy", "migrate");
+    const { metadata, spec } = of(minimal, "NetworkPolicy", "migrate");
     expect(metadata.annotations).toMatchObject({
       "helm.sh/hook": "pre-install,pre-upgrade",
       "helm.sh/hook-weight": "-5",
@@ -366,7 +332,6 @@ describe("what is rendered", () => {
   });
 
   test("of the chart's pods only dispatchers reach the internet, and no private address", () => {
-    const objects = render("everything.yaml");
     for (const component of [...COMPONENTS, "migrate"]) {
       const { spec } = of(objects, "NetworkPolicy", component);
       // biome-ignore lint/suspicious/noExplicitAny: of a rendered object.
@@ -381,20 +346,18 @@ describe("what is rendered", () => {
   });
 
   test("what the chart's values call ranges of the cluster is closed by Herald itself too", () => {
-    const objects = render("everything.yaml");
     const deniedBy = (container: unknown) => envOf(container).get("DENIED_NETWORKS");
     const denied = { value: "203.0.113.0/24,2001:db8::/32" };
-    expect(deniedBy(podOf(objects, "Deployment", "dispatcher").containers[0])).toEqual(denied);
-    expect(deniedBy(podOf(objects, "Deployment", "management-api").containers[0])).toEqual(denied);
-    expect(deniedBy(podOf(objects, "Job", "migrate").containers[0])).toEqual(denied);
-    expect(deniedBy(podOf(objects, "Deployment", "publisher").containers[0])).toBeUndefined();
-    expect(deniedBy(podOf(render("minimal.yaml"), "Deployment", "dispatcher").containers[0])).toBeUndefined();
+    expect(deniedBy(deployed("dispatcher").containers[0])).toEqual(denied);
+    expect(deniedBy(deployed("management-api").containers[0])).toEqual(denied);
+    expect(deniedBy(job().containers[0])).toEqual(denied);
+    expect(deniedBy(deployed("publisher").containers[0])).toBeUndefined();
+    expect(deniedBy(podOf(minimal, "Deployment", "dispatcher").containers[0])).toBeUndefined();
   });
 
   test("the chart runs relays for each outbox, which reach its database, the broker and nothing else", () => {
-    const objects = render("everything.yaml");
     expect(of(objects, "Deployment", "relay-billing").spec.replicas).toBe(3);
-    const [billing] = podOf(objects, "Deployment", "relay-billing").containers;
+    const [billing] = deployed("relay-billing").containers;
     expect(billing.args).toEqual(["relay"]);
     expect(billing.readinessProbe.httpGet.path).toBe("/readyz");
     const env = envOf(billing);
@@ -406,7 +369,7 @@ describe("what is rendered", () => {
     expect(env.get("BROKER_NAMESPACE")).toEqual({ value: "tenant-a" });
     // It has nothing of Herald's own.
     expect([env.has("DATABASE_URL"), env.has("SECRET_KEYS")]).toEqual([false, false]);
-    const planning = envOf(podOf(objects, "Deployment", "relay-planning").containers[0]);
+    const planning = envOf(deployed("relay-planning").containers[0]);
     expect(planning.get("AMQP_URL")).toEqual(secretKey("planning-mq", "url"));
     expect(planning.get("OUTBOX_KEEP_DAYS")).toEqual({ value: "14" });
 
@@ -416,23 +379,23 @@ describe("what is rendered", () => {
     ]);
     expect(spec.ingress).toMatchObject([{ ports: [{ port: "metrics" }] }]);
     expect(of(objects, "PodDisruptionBudget", "relay-planning").spec.maxUnavailable).toBe(1);
-    expect(render("minimal.yaml").filter(({ metadata }) => metadata.name.includes("relay"))).toEqual([]);
+    expect(minimal.filter(({ metadata }) => metadata.name.includes("relay"))).toEqual([]);
   });
 
   test("in the chart's values a service's own settings win, also if they say no", () => {
-    const env = of(render("everything.yaml"), "Deployment", "management-api").spec.template.spec.containers[0].env;
-    const value = (name: string) => env.find((each: { name: string }) => each.name === name)?.value;
-    expect([value("LOG_LEVEL"), value("STANDARD_WEBHOOKS"), value("MAX_ENDPOINTS")]).toEqual(["info", "false", "1000"]);
+    const env = envOf(deployed("management-api").containers[0]);
+    const values = ["LOG_LEVEL", "STANDARD_WEBHOOKS", "MAX_ENDPOINTS"].map((name) => env.get(name));
+    expect(values).toEqual([{ value: "info" }, { value: "false" }, { value: "1000" }]);
   });
 
   test("KEDA scales dispatchers by what waits for this Herald, and publishers by what waits in its inbox", () => {
-    const { status, stdout, stderr } = template(["everything.yaml"], "--namespace=prod");
+    const { status, stdout, stderr } = template(["everything.yaml"], ["--namespace=prod"]);
     if (status !== 0) throw new Error(stderr);
-    const objects = parsed(stdout);
+    const inProd = parsed(stdout);
     const own = 'namespace="prod"';
     const scaled = (component: string) => {
-      expect(of(objects, "Deployment", component).spec.replicas).toBeUndefined();
-      const { triggers } = of(objects, "ScaledObject", component).spec;
+      expect(of(inProd, "Deployment", component).spec.replicas).toBeUndefined();
+      const { triggers } = of(inProd, "ScaledObject", component).spec;
       return triggers.map(({ metadata }: { metadata: object }) => metadata);
     };
     const serverAddress = "http://prometheus.monitoring:9090";
@@ -445,7 +408,7 @@ describe("what is rendered", () => {
       },
     ]);
     const isThere = `min(herald_dependency_up{${own},service="publisher",dependency="database"})`;
-    const { triggers } = of(objects, "ScaledObject", "publisher").spec;
+    const { triggers } = of(inProd, "ScaledObject", "publisher").spec;
     expect(triggers[0].authenticationRef).toEqual({ name: "prometheus", kind: "ClusterTriggerAuthentication" });
     expect(triggers[0].metadata.authModes).toBe("bearer");
     expect(scaled("publisher")).toMatchObject([
@@ -454,29 +417,28 @@ describe("what is rendered", () => {
   });
 
   test("Kubernetes scales the API by the CPU that its pods request, and the chart then says no number", () => {
-    const objects = render("everything.yaml");
     const { spec } = of(objects, "HorizontalPodAutoscaler", "management-api");
     const deployment = of(objects, "Deployment", "management-api");
     expect(spec.scaleTargetRef.name).toBe(deployment.metadata.name);
     expect([spec.minReplicas, spec.maxReplicas, deployment.spec.replicas]).toEqual([3, 12, undefined]);
     expect(spec.metrics[0].resource.target).toEqual({ type: "Utilization", averageUtilization: 60 });
     expect(deployment.spec.template.spec.containers[0].resources.requests.cpu).toBe("100m");
-    expect(render("minimal.yaml").filter(({ kind }) => kind === "HorizontalPodAutoscaler")).toEqual([]);
+    expect(minimal.filter(({ kind }) => kind === "HorizontalPodAutoscaler")).toEqual([]);
   });
 
   test("the chart's alerts are the deployed ones, with whole links", () => {
-    const [rule] = render("everything.yaml").filter(({ kind }) => kind === "PrometheusRule");
+    const [rule] = objects.filter(({ kind }) => kind === "PrometheusRule");
     const deployed = readFileSync(join(CHART, "files", "rules.yml"), "utf8");
     const linked = deployed.replaceAll("runbook_url: ", "runbook_url: https://docs.example.com/herald/");
     expect(rule?.spec).toEqual(parseAllDocuments(linked)[0]?.toJS());
   });
 
   test("the chart's dashboard is the deployed one, with the label by which Grafana finds it", () => {
-    const [map] = render("everything.yaml").filter(({ kind }) => kind === "ConfigMap");
+    const [map] = objects.filter(({ kind }) => kind === "ConfigMap");
     expect(map?.metadata.labels).toMatchObject({ grafana_dashboard: "1", team: "integrations" });
     const deployed = readFileSync(join(CHART, "files", "dashboard.json"), "utf8");
     expect((map as { data?: object } | undefined)?.data).toEqual({ "herald.json": deployed.trimEnd() });
-    expect(render("minimal.yaml").filter(({ kind }) => kind === "ConfigMap")).toEqual([]);
+    expect(minimal.filter(({ kind }) => kind === "ConfigMap")).toEqual([]);
   });
 });
 
@@ -499,7 +461,7 @@ describe("values that are refused", () => {
   });
 
   test("the chart refuses the parts of a DATABASE_URL that do not make a whole", () => {
-    const { status, stderr } = template(["everything.yaml"], "--set", "secrets.databaseOwner.keys.username=user");
+    const { status, stderr } = template(["everything.yaml"], ["--set", "secrets.databaseOwner.keys.username=user"]);
     expect(status).not.toBe(0);
     expect(stderr).toContain("secrets.databaseOwner.keys: name the keys of username and password");
     expect(stderr).toContain("secrets.databaseOwner.host: say where PostgreSQL is");
@@ -544,7 +506,7 @@ describe("values that are refused", () => {
       "caFiles.broker: name a Secret or a ConfigMap, and not both",
     ],
   ])("the chart refuses --set %s", (set, message) => {
-    const { status, stderr } = template(["minimal.yaml"], "--set", set);
+    const { status, stderr } = template(["minimal.yaml"], ["--set", set]);
     expect(status).not.toBe(0);
     expect(stderr).toMatch(new RegExp(message.replace(/[()[\]]/g, "\\$&")));
   });

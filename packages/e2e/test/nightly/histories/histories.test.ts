@@ -19,59 +19,35 @@ const endpoint = fc.nat({ max: 2 });
 const two = fc.nat({ max: 1 });
 const index = fc.nat({ max: 20 });
 
+/** Steps of a kind, of which so many come among all. */
+const steps = <Kind extends string, Fields extends object>(
+  weight: number,
+  kind: Kind,
+  fields: { [Field in keyof Fields]: fc.Arbitrary<Fields[Field]> },
+) => ({
+  weight,
+  arbitrary: fc.record({ kind: fc.constant(kind), ...fields }) as fc.Arbitrary<unknown> as fc.Arbitrary<
+    { kind: Kind } & Fields
+  >,
+});
+const oneOrTwo = fc.constantFrom(1, 2);
+const times = fc.constantFrom(1_000, 61_000, 121_000, 10 * MINUTE, 25 * 60 * MINUTE, 3 * DAY);
+const outcomes = fc.array(fc.record({ index, succeeded: fc.boolean() }), { minLength: 1, maxLength: 6 });
+const age = fc.constantFrom(0, 0, 1_000, 2 * DAY);
+
 /** The steps of a history. A step that can't happen (an endpoint that is gone, nothing under way) is passed over. */
 const step = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      kind: fc.constant("emit" as const),
-      event: fc.nat({ max: 7 }),
-      type: fc.constantFrom(...TYPES),
-      age: fc.constantFrom(0, 0, 1_000, 2 * DAY),
-      publishers: fc.constantFrom(1, 2),
-    }),
-  },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      kind: fc.constant("begin" as const),
-      count: fc.integer({ min: 1, max: 10 }),
-    }),
-  },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      kind: fc.constant("end" as const),
-      dispatcher: two,
-      outcomes: fc.array(fc.record({ index, succeeded: fc.boolean() }), { minLength: 1, maxLength: 6 }),
-    }),
-  },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant("fail all" as const), dispatcher: two }) },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      kind: fc.constant("wait" as const),
-      ms: fc.constantFrom(1_000, 61_000, 121_000, 10 * MINUTE, 25 * 60 * MINUTE, 3 * DAY),
-    }),
-  },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("catch up" as const), publishers: fc.constantFrom(1, 2) }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({ kind: fc.constant("take over" as const), dispatcher: two, crashed: fc.boolean() }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant("late result" as const),
-      dispatcher: two,
-      index,
-      late: fc.boolean(),
-      current: fc.boolean(),
-    }),
-  },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("edit" as const), endpoint, enabled: fc.boolean(), types }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("delete" as const), endpoint }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("create" as const), endpoint, types }) },
+  steps(6, "emit", { event: fc.nat({ max: 7 }), type: fc.constantFrom(...TYPES), age, publishers: oneOrTwo }),
+  steps(8, "begin", { count: fc.integer({ min: 1, max: 10 }) }),
+  steps(8, "end", { dispatcher: two, outcomes }),
+  steps(4, "fail all", { dispatcher: two }),
+  steps(5, "wait", { ms: times }),
+  steps(3, "catch up", { publishers: oneOrTwo }),
+  steps(3, "take over", { dispatcher: two, crashed: fc.boolean() }),
+  steps(3, "late result", { dispatcher: two, index, late: fc.boolean(), current: fc.boolean() }),
+  steps(3, "edit", { endpoint, enabled: fc.boolean(), types }),
+  steps(1, "delete", { endpoint }),
+  steps(1, "create", { endpoint, types }),
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
@@ -206,17 +182,13 @@ class History {
   }
 
   number(endpoint: number): number {
-    return this.at(this.numbers, endpoint);
+    const number = this.numbers[endpoint];
+    if (number === undefined) throw new Error(`There is no endpoint ${endpoint}.`);
+    return number;
   }
 
   now(): number {
     return this.clock.now().getTime();
-  }
-
-  at<T>(list: readonly T[], position: number): T {
-    const value = list[position];
-    if (value === undefined) throw new Error(`There is nothing at ${position}.`);
-    return value;
   }
 }
 

@@ -59,16 +59,10 @@ test("each Compose service of Herald runs a command of the image, without rights
   }
 });
 
-test("of the Compose services only dispatchers are in the network that leads outside", () => {
+test("of the Compose services only dispatchers are in the network that leads outside, and those that publish a port in the one for that", () => {
   expect(servicesIn("outside")).toEqual(["dispatcher"]);
-});
-
-test("the Compose network in which all services meet has no way out", () => {
   expect(networks.inside).toEqual({ internal: true });
   expect(servicesIn("inside")).toEqual(Object.keys(services));
-});
-
-test("the Compose services that publish a port, and no others, are in the network for that, by which nothing gets out", () => {
   const publishing = Object.entries(services).filter(([, { ports }]) => ports);
   expect(servicesIn("edge")).toEqual(publishing.map(([name]) => name));
   expect(networks.edge).toEqual({ driver_opts: { "com.docker.network.bridge.enable_ip_masquerade": "false" } });

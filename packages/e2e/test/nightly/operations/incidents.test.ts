@@ -1,6 +1,6 @@
 import type { EndpointDetails } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { useIncidents } from "./incident-environment.ts";
 import { documentedMetrics, projectFile, RULES_FILE, rules } from "./project-files.ts";
@@ -47,7 +47,7 @@ const NOT_MEASURED = {
   herald_health_retries_total: "two dispatchers would have to write one endpoint's health at the same moment",
 };
 
-const TIMEOUT_MS = 900_000;
+jest.setTimeout(900_000);
 
 const environment = useIncidents();
 const { emit, event, organization, fires, ends, follow, keep } = environment;
@@ -59,211 +59,183 @@ test("the rules differ from the deployed ones in their durations and in nothing 
   expect(shortened("        for: 2m\n[1h]")).toBe("        for: 2000ms\n[60000ms]");
 });
 
-test(
-  "receivers that fail, events that break the contract and notices without a queue are alerts that their pages end",
-  async () => {
-    const { system, emitter, receiver } = environment;
-    let broken = true;
-    let served = 0;
-    receiver.answerWith(({ path }) => {
-      // Every fourth succeeds, so that this endpoint is never disabled.
-      if (path === "/mostly-fails") return { status: broken && served++ % 4 !== 3 ? 500 : 200 };
-      return { status: path === "/fails" && broken ? 500 : 200 };
-    });
-    const [flaky, failing] = await Promise.all([organization("/mostly-fails"), organization("/fails", 12)]);
-    const product = await connect(system.amqpUrl);
-    const flow = keep(() => emitter.emit(event(flaky.organizationId)), 300);
-    try {
-      const channel = await product.createConfirmChannel();
-      channel.publish(`${system.namespace}.events`, "RiskCreated", Buffer.from('{"type":"RiskCreated"}'));
-      channel.publish(`${system.namespace}.events`, "RiskCreatd", Buffer.from('{"type":"RiskCreatd"}'));
-      await channel.waitForConfirms();
-      await emit(failing.organizationId, 6);
-      await Promise.all([
-        (async () => {
-          const page = await fires("HeraldEndpointsDisabled");
-          expect(await fires("HeraldMostAttemptsFail")).toBe(page);
-          // Its owners mend the receiver, and admins resume what was disabled.
-          broken = false;
-          for (const id of failing.ids) await failing.edit(id, { enabled: true });
-          expect(await follow(page, "receivers-fail")).toContain("500");
-          await ends("HeraldMostAttemptsFail", "HeraldEndpointsDisabled");
-        })(),
-        (async () => {
-          const page = await fires("HeraldNoticesUnrouted");
-          expect(await follow(page, "no-queue")).not.toContain(`${system.namespace}.notices`);
-          await channel.assertQueue("product.notices", { durable: true });
-          await channel.bindQueue("product.notices", `${system.namespace}.notices`, "endpoint.*");
-          expect(await follow(page, "no-queue")).toContain(`${system.namespace}.notices`);
-        })(),
-        (async () => {
-          const page = await fires("HeraldEventsRejected");
-          expect(await follow(page, "broken-events")).toContain("Discarded 1 event");
-          await ends("HeraldEventsRejected");
-        })(),
-        fires("HeraldEventsNotDelivered"),
-      ]);
-    } finally {
-      await flow.stop();
-      await product.close();
-    }
-  },
-  TIMEOUT_MS,
-);
-
-test(
-  "slow receivers and a forgotten transaction are alerts that their pages end",
-  async () => {
-    const { system, receiver } = environment;
-    // Together more than half of the attempts that a dispatcher may have in flight, and none more than an endpoint may have.
-    receiver.answerWith({ delayMs: 1_500 });
-    const [slow, waiting] = await Promise.all([organization("/", 40), organization("/")]);
-    const [editing, forgetful] = [await system.connect(), await system.connect()];
-    try {
-      // Due again, as after an edit. The forgetful transaction waits for the lock already when the edit ends, so it has it
-      // before a publisher can look.
-      await editing.query("begin");
-      await editing.query("update catch_up set priority = 0, due_at = now() where endpoint_id = $1", [waiting.ids[0]]);
-      await forgetful.query("begin");
-      const locked = forgetful.query("select from catch_up where endpoint_id = $1 for update", [waiting.ids[0]]);
-      await eventually(async () =>
-        expect(await system.query("select from pg_stat_activity where wait_event_type = 'Lock'")).toHaveLength(1),
-      );
-      await editing.query("commit");
-      await locked;
-      await emit(slow.organizationId, 10);
-      await Promise.all([
-        (async () => {
-          const page = await fires("HeraldCatchUpStuck");
-          await follow(page, "forgotten-transaction");
-          await ends("HeraldCatchUpStuck");
-        })(),
-        (async () => {
-          const page = await fires("HeraldFirstAttemptsSlow");
-          await follow(page, "slow-receivers");
-          await ends("HeraldFirstAttemptsSlow");
-        })(),
-      ]);
-    } finally {
-      await editing.end().catch(() => {});
-      await forgetful.end().catch(() => {});
-    }
-  },
-  TIMEOUT_MS,
-);
-
-test(
-  "dispatchers that are gone are alerts that their pages end, and what came meanwhile arrives",
-  async () => {
-    const { system } = environment;
-    const api = await organization("/");
-    await system.kill("dispatcher");
-    await emit(api.organizationId, 3);
-    // The alert is about minutes, which the delivery has not got: they are put into it.
-    await eventually(async () => {
-      const rows = await system.query(
-        `with moved as (
-           update due set due_at = now() - interval '10 minutes' where endpoint_id = $1 returning delivery_id, due_at
-         )
-         update delivery set next_attempt_at = due_at from moved where id = delivery_id returning id`,
-        [api.ids[0]],
-      );
-      expect(rows).toHaveLength(3);
-    });
-    const [down, unowned, late] = await Promise.all([
-      fires("HeraldServiceDown", { service: "dispatcher" }),
-      fires("HeraldShardsUnowned"),
-      fires("HeraldDeliveriesLate"),
+test("receivers that fail, events that break the contract and notices without a queue are alerts that their pages end", async () => {
+  const { system, emitter, receiver } = environment;
+  let broken = true;
+  let served = 0;
+  receiver.answerWith(({ path }) => {
+    // Every fourth succeeds, so that this endpoint is never disabled.
+    if (path === "/mostly-fails") return { status: broken && served++ % 4 !== 3 ? 500 : 200 };
+    return { status: path === "/fails" && broken ? 500 : 200 };
+  });
+  const [flaky, failing] = await Promise.all([organization("/mostly-fails"), organization("/fails", 12)]);
+  const product = await connect(system.amqpUrl);
+  const flow = keep(() => emitter.emit(event(flaky.organizationId)), 300);
+  try {
+    const channel = await product.createConfirmChannel();
+    channel.publish(`${system.namespace}.events`, "RiskCreated", Buffer.from('{"type":"RiskCreated"}'));
+    channel.publish(`${system.namespace}.events`, "RiskCreatd", Buffer.from('{"type":"RiskCreatd"}'));
+    await channel.waitForConfirms();
+    await emit(failing.organizationId, 6);
+    await Promise.all([
+      (async () => {
+        const page = await fires("HeraldEndpointsDisabled");
+        expect(await fires("HeraldMostAttemptsFail")).toBe(page);
+        // Its owners mend the receiver, and admins resume what was disabled.
+        broken = false;
+        for (const id of failing.ids) await failing.edit(id, { enabled: true });
+        expect(await follow(page, "receivers-fail")).toContain("500");
+        await ends("HeraldMostAttemptsFail", "HeraldEndpointsDisabled");
+      })(),
+      (async () => {
+        const page = await fires("HeraldNoticesUnrouted");
+        expect(await follow(page, "no-queue")).not.toContain(`${system.namespace}.notices`);
+        await channel.assertQueue("product.notices", { durable: true });
+        await channel.bindQueue("product.notices", `${system.namespace}.notices`, "endpoint.*");
+        expect(await follow(page, "no-queue")).toContain(`${system.namespace}.notices`);
+      })(),
+      (async () => {
+        const page = await fires("HeraldEventsRejected");
+        expect(await follow(page, "broken-events")).toContain("Discarded 1 event");
+        await ends("HeraldEventsRejected");
+      })(),
+      fires("HeraldEventsNotDelivered"),
     ]);
-    expect(await follow(late, "service-away")).toContain("due");
-    expect(await follow(unowned, "service-away")).toContain("shards unowned");
-    await follow(down, "service-away");
-    await ends("HeraldServiceDown", "HeraldShardsUnowned", "HeraldDeliveriesLate");
-    expect((await api.get(api.ids[0] ?? "")).deliveries.filter(({ succeeded }) => succeeded)).toHaveLength(3);
-  },
-  TIMEOUT_MS,
-);
+  } finally {
+    await flow.stop();
+    await product.close();
+  }
+});
 
-test(
-  "a database that is gone is an alert that its page ends, and everything that was emitted meanwhile arrives",
-  async () => {
-    const { system, receiver } = environment;
-    const api = await organization("/");
-    const seen = receiver.requests.length;
-    await system.stopPostgres();
-    const reading = keep(() => api.list(), 200);
-    try {
-      // A publisher holds 500 of one bucket.
-      await emit(api.organizationId, 1_700);
-      const [down, refuses, errors, pileUp] = await Promise.all([
-        fires("HeraldDependencyDown", { dependency: "database" }),
-        fires("HeraldDatabaseRefuses"),
-        fires("HeraldApiErrors"),
-        fires("HeraldEventsPileUp"),
-      ]);
-      await follow(down, "database-away");
-      await follow(refuses, "database-away");
-      await follow(errors, "database-away");
-      await follow(pileUp, "database-away");
-      await ends("HeraldDependencyDown", "HeraldDatabaseRefuses", "HeraldApiErrors", "HeraldEventsPileUp");
-    } finally {
-      await reading.stop();
-    }
-    await receiver.received(seen + 1_700, 300_000);
-  },
-  TIMEOUT_MS,
-);
-
-test(
-  "a broker that is gone is an alert that its page ends, and so are the notices that wait for it",
-  async () => {
-    const { system, receiver } = environment;
-    // The receiver fails when the broker is gone, and no sooner: then there are notices that can't get out.
-    const { promise: failing, resolve: fail } = Promise.withResolvers<void>();
-    receiver.answerWith(async () => {
-      await failing;
-      return { status: 500 };
-    });
-    const seen = receiver.requests.length;
-    const api = await organization("/");
-    await emit(api.organizationId, 5);
-    await receiver.received(seen + 5, 60_000);
-    await system.stopRabbitmq();
-    fail();
-    const [down, notices] = await Promise.all([
-      fires("HeraldDependencyDown", { dependency: "broker" }),
-      fires("HeraldNoticesWait"),
+test("slow receivers and a forgotten transaction are alerts that their pages end", async () => {
+  const { system, receiver } = environment;
+  // Together more than half of the attempts that a dispatcher may have in flight, and none more than an endpoint may have.
+  receiver.answerWith({ delayMs: 1_500 });
+  const [slow, waiting] = await Promise.all([organization("/", 40), organization("/")]);
+  const [editing, forgetful] = [await system.connect(), await system.connect()];
+  try {
+    // Due again, as after an edit. The forgetful transaction waits for the lock already when the edit ends, so it has it
+    // before a publisher can look.
+    await editing.query("begin");
+    await editing.query("update catch_up set priority = 0, due_at = now() where endpoint_id = $1", [waiting.ids[0]]);
+    await forgetful.query("begin");
+    const locked = forgetful.query("select from catch_up where endpoint_id = $1 for update", [waiting.ids[0]]);
+    await eventually(async () =>
+      expect(await system.query("select from pg_stat_activity where wait_event_type = 'Lock'")).toHaveLength(1),
+    );
+    await editing.query("commit");
+    await locked;
+    await emit(slow.organizationId, 10);
+    await Promise.all([
+      (async () => {
+        const page = await fires("HeraldCatchUpStuck");
+        await follow(page, "forgotten-transaction");
+        await ends("HeraldCatchUpStuck");
+      })(),
+      (async () => {
+        const page = await fires("HeraldFirstAttemptsSlow");
+        await follow(page, "slow-receivers");
+        await ends("HeraldFirstAttemptsSlow");
+      })(),
     ]);
-    await follow(down, "broker-away");
-    await follow(notices, "broker-away");
-    await ends("HeraldDependencyDown", "HeraldNoticesWait");
-  },
-  TIMEOUT_MS,
-);
+  } finally {
+    await editing.end().catch(() => {});
+    await forgetful.end().catch(() => {});
+  }
+});
 
-test(
-  "an alarm of the broker is an alert while nothing is emitted, and its page shows which alarm it is",
-  async () => {
-    const { system } = environment;
-    await system.setMemoryAlarm(true);
-    try {
-      const blocked = await fires("HeraldBrokerBlocked");
-      expect(await follow(blocked, "broker-blocked")).toContain("memory");
-    } finally {
-      await system.setMemoryAlarm(false);
-    }
-    await ends("HeraldBrokerBlocked", "HeraldDependencyDown");
-  },
-  TIMEOUT_MS,
-);
+test("dispatchers that are gone are alerts that their pages end, and what came meanwhile arrives", async () => {
+  const { system } = environment;
+  const api = await organization("/");
+  await system.kill("dispatcher");
+  await emit(api.organizationId, 3);
+  // The alert is about minutes, which the delivery has not got: they are put into it.
+  await eventually(async () => {
+    const rows = await system.query(
+      `with moved as (
+         update due set due_at = now() - interval '10 minutes' where endpoint_id = $1 returning delivery_id, due_at
+       )
+       update delivery set next_attempt_at = due_at from moved where id = delivery_id returning id`,
+      [api.ids[0]],
+    );
+    expect(rows).toHaveLength(3);
+  });
+  const [down, unowned, late] = await Promise.all([
+    fires("HeraldServiceDown", { service: "dispatcher" }),
+    fires("HeraldShardsUnowned"),
+    fires("HeraldDeliveriesLate"),
+  ]);
+  expect(await follow(late, "service-away")).toContain("due");
+  expect(await follow(unowned, "service-away")).toContain("shards unowned");
+  await follow(down, "service-away");
+  await ends("HeraldServiceDown", "HeraldShardsUnowned", "HeraldDeliveriesLate");
+  expect((await api.get(api.ids[0] ?? "")).deliveries.filter(({ succeeded }) => succeeded)).toHaveLength(3);
+});
 
-test(
-  "the alert of notices without a queue ends an hour of the rules after they got one",
-  async () => {
-    await ends("HeraldNoticesUnrouted");
-  },
-  TIMEOUT_MS,
-);
+test("a database that is gone is an alert that its page ends, and everything that was emitted meanwhile arrives", async () => {
+  const { system, receiver } = environment;
+  const api = await organization("/");
+  const seen = receiver.requests.length;
+  await system.stopPostgres();
+  const reading = keep(() => api.list(), 200);
+  try {
+    // A publisher holds 500 of one bucket.
+    await emit(api.organizationId, 1_700);
+    const [down, refuses, errors, pileUp] = await Promise.all([
+      fires("HeraldDependencyDown", { dependency: "database" }),
+      fires("HeraldDatabaseRefuses"),
+      fires("HeraldApiErrors"),
+      fires("HeraldEventsPileUp"),
+    ]);
+    await follow(down, "database-away");
+    await follow(refuses, "database-away");
+    await follow(errors, "database-away");
+    await follow(pileUp, "database-away");
+    await ends("HeraldDependencyDown", "HeraldDatabaseRefuses", "HeraldApiErrors", "HeraldEventsPileUp");
+  } finally {
+    await reading.stop();
+  }
+  await receiver.received(seen + 1_700, 300_000);
+});
+
+test("a broker that is gone is an alert that its page ends, and so are the notices that wait for it", async () => {
+  const { system, receiver } = environment;
+  // The receiver fails when the broker is gone, and no sooner: then there are notices that can't get out.
+  const { promise: failing, resolve: fail } = Promise.withResolvers<void>();
+  receiver.answerWith(async () => {
+    await failing;
+    return { status: 500 };
+  });
+  const seen = receiver.requests.length;
+  const api = await organization("/");
+  await emit(api.organizationId, 5);
+  await receiver.received(seen + 5, 60_000);
+  await system.stopRabbitmq();
+  fail();
+  const [down, notices] = await Promise.all([
+    fires("HeraldDependencyDown", { dependency: "broker" }),
+    fires("HeraldNoticesWait"),
+  ]);
+  await follow(down, "broker-away");
+  await follow(notices, "broker-away");
+  await ends("HeraldDependencyDown", "HeraldNoticesWait");
+});
+
+test("an alarm of the broker is an alert while nothing is emitted, and its page shows which alarm it is", async () => {
+  const { system } = environment;
+  await system.setMemoryAlarm(true);
+  try {
+    const blocked = await fires("HeraldBrokerBlocked");
+    expect(await follow(blocked, "broker-blocked")).toContain("memory");
+  } finally {
+    await system.setMemoryAlarm(false);
+  }
+  await ends("HeraldBrokerBlocked", "HeraldDependencyDown");
+});
+
+test("the alert of notices without a queue ends an hour of the rules after they got one", async () => {
+  await ends("HeraldNoticesUnrouted");
+});
 
 test("every alert has fired in these incidents, but for those that say why not", () => {
   const alerts = rules().flatMap(({ alert }) => (alert ? [alert] : []));

@@ -5,11 +5,8 @@ import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 
-const TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-
 // Nothing listens there.
 const away = useTestEnvironment({ settings: { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" } });
-const off = useTestEnvironment();
 
 test("a collector that is away holds up no delivery, and no stop", async () => {
   const { api, receiver, emitter, herald } = away;
@@ -32,16 +29,4 @@ test("without a collector nothing of OpenTelemetry's SDK is loaded", () => {
   expect(loaded.some((url) => url.includes("/service/open-process.js"))).toBe(true);
   // prom-client loads the API, which does nothing by itself.
   expect(loaded.filter((url) => /@opentelemetry\/(?!api\/)/.test(url))).toEqual([]);
-});
-
-test("without a collector receivers get the emitter's trace context, on each attempt", async () => {
-  const { api, receiver, emitter } = off;
-  const { endpoint } = await api.create({ url: receiver.url });
-  receiver.answerWith({ status: 500 });
-  await emitter.emit(off.event(), { traceparent: TRACEPARENT });
-  await eventually(() => expect(receiver.requests).toHaveLength(1));
-  await off.settled();
-  await off.advanceToNextAttempts(endpoint.id);
-  await eventually(() => expect(receiver.requests).toHaveLength(2));
-  expect(receiver.requests.map(({ headers }) => headers.traceparent)).toEqual([TRACEPARENT, TRACEPARENT]);
 });
