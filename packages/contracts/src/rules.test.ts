@@ -105,6 +105,10 @@ describe("times with an offset", () => {
     ["February 29 of a common year", "2026-02-29T00:00:00Z"],
     ["the hour 24", "2026-03-01T24:00:00+00:00"],
     ["a leap second", "2026-06-30T23:59:60Z"],
+    ["an offset of a day", "2026-03-01T12:00:00+24:00"],
+    ["an offset of sixty minutes", "2026-03-01T12:00:00+00:60"],
+    ["two offsets", "2026-03-01T12:00:00Z+01:00"],
+    ["a line break at the end", "2026-03-01T12:00:00+01:00\n"],
   ])("%s is no time", (_title, value) => expect(isTime(value)).toBe(false));
 
   test.each([
