@@ -11,25 +11,6 @@ const environment = useScopeEnvironment(() => server.url);
 
 const lines = (wanted: string) => environment.logged.filter(({ level }) => level === wanted);
 
-test("a connection waits for a broker that is not there yet, and says so once", async () => {
-  environment.proxy.refuse();
-  const scope = environment.connect();
-  const got = inbox();
-  scope.consume({ queue: environment.names.queue, prefetch: 10, handle: got.handle });
-  const sent = scope.publisher({ timeoutMs: 100_000 }).publish(messageTo(environment.names.queue, "early"));
-  await until("it was tried a few times", () => lines("debug").length >= 2);
-  expect(scope.isReady()).toBe(false);
-  expect(lines("warn")).toHaveLength(1);
-
-  environment.proxy.accept();
-  await scope.ready();
-  await sent;
-  await until("the message came", () => got.messages.length === 1);
-  got.messages[0]?.ack();
-  expect(lines("info").map(({ fields }) => fields.what)).toContain("test");
-  expect(lines("warn")).toHaveLength(1);
-});
-
 test("a connection to a broker that stops answering is given up after some heartbeats", async () => {
   const url = new URL(environment.proxy.url);
   url.searchParams.set("heartbeat", "1");

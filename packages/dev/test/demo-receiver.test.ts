@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { request as httpsRequest } from "node:https";
+import { text } from "node:stream/consumers";
 import { sign } from "@herald/receiver";
 import { afterEach, beforeAll, expect, test } from "@jest/globals";
 import type { KeyPair } from "../src/certificates/authority.ts";
@@ -36,11 +37,7 @@ function call(url: string, method: string, body = "", headers: Record<string, st
   return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
     const options = { method, headers, ca, agent: false, timeout: timeoutMs };
     const request = httpsRequest(url, options, (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (chunk) => {
-        text += chunk;
-      });
-      response.on("end", () => resolve({ status: response.statusCode, text }));
+      text(response).then((said) => resolve({ status: response.statusCode, text: said }), reject);
     });
     request.on("error", reject);
     request.on("timeout", () => request.destroy(new Error("no answer in time")));

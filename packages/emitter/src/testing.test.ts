@@ -1,17 +1,10 @@
 import { NotSentError } from "@herald/amqp";
 import type { RejectedEvent } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
+import { anEvent } from "../test/given.ts";
 import { newEvent } from "./emitted-event.ts";
 import { eventJson, InvalidEventError } from "./encode-event.ts";
 import { recordingEmitter, recordingOutbox } from "./testing.ts";
-
-const anEvent = () =>
-  newEvent({
-    organizationId: "acme",
-    type: "RiskCreated",
-    entityType: "Risk",
-    entityId: "b7a3c1de-14a8-4e58-9a4e-3e6f0a4c2f10",
-  });
 
 test("a recording emitter keeps what was emitted, as the broker would have got it", async () => {
   const emitter = recordingEmitter();

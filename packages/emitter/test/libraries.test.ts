@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -8,8 +7,9 @@ import knex, { type Knex } from "knex";
 import { Kysely, sql as kyselySql, PostgresDialect } from "kysely";
 import { Pool } from "pg";
 import { DataSource } from "typeorm";
-import { type EmittedEvent, eventJson, newEvent } from "../src/index.ts";
+import { type EmittedEvent, eventJson } from "../src/index.ts";
 import { createOutbox, type Outbox, type OutboxTransaction, outboxTable } from "../src/outbox/index.ts";
+import { anEvent } from "./given.ts";
 
 // The page on emitting shows how each library fills the outbox inside of its own transaction. Here each of them does.
 
@@ -80,32 +80,18 @@ const libraries: Record<string, Transaction> = {
     }),
 };
 
-const anEvent = () =>
-  newEvent({
-    organizationId: "org-1",
-    type: "RiskCreated",
-    entityType: "Risk",
-    entityId: randomUUID(),
-    data: { changes: { Title: { oldValue: null, newValue: `It's "new" \\ 100 % 🎉?` } } },
-  });
-
-/** Runs a transaction that commits and one that is rolled back. Returns the rows of the outbox, and the event of the first one. */
-async function storedBy(run: (event: EmittedEvent, end: () => void) => Promise<unknown>) {
-  const [committed, rolledBack] = [anEvent(), anEvent()];
-  await run(committed, () => undefined);
-  const end = () => {
-    throw new Error("roll back");
-  };
-  await expect(run(rolledBack, end)).rejects.toThrow("roll back");
-  return eventJson(committed);
-}
-
 test.each(Object.entries(libraries))(
   "%s fills the outbox if its transaction commits, and only then",
   async (_name, run) => {
     await pool.query("truncate herald_outbox");
-    const committed = await storedBy((event, end) => run(handles, event, end));
-    expect((await pool.query("select event from herald_outbox")).rows).toEqual([{ event: committed }]);
+    const data = { changes: { Title: { oldValue: null, newValue: `It's "new" \\ 100 % 🎉?` } } };
+    const [committed, rolledBack] = [anEvent({ data }), anEvent()];
+    await run(handles, committed, () => undefined);
+    const end = () => {
+      throw new Error("roll back");
+    };
+    await expect(run(handles, rolledBack, end)).rejects.toThrow("roll back");
+    expect((await pool.query("select event from herald_outbox")).rows).toEqual([{ event: eventJson(committed) }]);
   },
 );
 

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { type Channel, type ChannelModel, connect } from "amqplib";
 import { Pool, type PoolClient } from "pg";
 import { bucketOf } from "../src/encode-event.ts";
-import { createEmitter, type EmittedEvent, type Emitter, type NewEvent, NotSentError, newEvent } from "../src/index.ts";
+import { createEmitter, type EmittedEvent, type Emitter, NotSentError } from "../src/index.ts";
 import {
   createOutbox,
   outboxTable,
@@ -20,6 +20,7 @@ import {
   replayOutbox,
   startRelay,
 } from "../src/outbox/index.ts";
+import { anEvent } from "./given.ts";
 
 const RELAYS = "outbox-relays";
 
@@ -71,15 +72,6 @@ function start(changes: Partial<RelayOptions> = {}): Relay {
 }
 
 const queueLength = async () => (await channel.checkQueue(queue)).messageCount;
-
-const anEvent = (changes: Partial<NewEvent> = {}): EmittedEvent =>
-  newEvent({
-    organizationId: "acme",
-    type: "RiskCreated",
-    entityType: "Risk",
-    entityId: randomUUID(),
-    ...changes,
-  });
 
 async function rowsOf<Row>(sql: string, values: unknown[] = []): Promise<Row[]> {
   return (await pool.query(sql, values)).rows as Row[];
@@ -375,10 +367,7 @@ test("an event is sent as another program wrote it, with numbers that JavaScript
 });
 
 test("while a relay waits for the broker, it keeps no row of the database from being cleaned away", async () => {
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>();
   let hasBegun = false;
   await transaction([anEvent()], "commit");
   start({

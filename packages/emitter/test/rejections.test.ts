@@ -4,7 +4,7 @@ import { useBroker } from "@herald/dev/harness/use-broker";
 import { expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { createEmitter, type Emitter, type RejectedEvent } from "../src/index.ts";
-import { useAdminChannel } from "./admin-channel.ts";
+import { useAdminChannel } from "./given.ts";
 
 const broker = useBroker();
 const exchange = `${broker.namespace}.notices`;
@@ -92,13 +92,11 @@ test("what comes while no process listens waits in the queue, and closing waits 
   await first.close();
   await tell(rejection("a"), rejection("b"));
   const begun: string[] = [];
-  let end = () => {};
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const second = start().onRejected(
     async ({ reason }) => {
       begun.push(reason);
-      await new Promise<void>((resolve) => {
-        end = resolve;
-      });
+      await ended;
     },
     { queue, prefetch: 1 },
   );

@@ -94,7 +94,7 @@ const signed = [
   ...["X-Twice", "two"],
 ];
 
-test("what is forwarded is the request byte for byte, with its headers in their order and spelling", async () => {
+test("what is forwarded is the request byte for byte, with its headers in their order and spelling, to the URL that was named", async () => {
   const { received, url } = await startProgram((response) => response.end());
   const { listener } = await startForwarding(`${url}/hooks?of=me`);
   await post(`${listener.url}elsewhere`, signed);
@@ -116,13 +116,6 @@ test("what does not verify, and what is no POST, does not reach the program", as
   expect(await post(listener.url, signed, body, "PUT")).toMatchObject({ status: 405 });
   expect(received).toEqual([]);
   expect(printed.join()).toContain("NOT VERIFIED (missing_signature)  -> 401");
-});
-
-test("what verifies reaches the URL that was named, whatever path was asked for", async () => {
-  const { received, url } = await startProgram((response) => response.end());
-  const { listener } = await startForwarding(url);
-  await post(`${listener.url}admin/users`, signed);
-  expect(received.map((request) => request.url)).toEqual(["/"]);
 });
 
 test("the program's answer is printed, and goes to the sender with its headers", async () => {

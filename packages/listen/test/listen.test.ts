@@ -92,16 +92,19 @@ describe("listener", () => {
 
 describe("command", () => {
   let running: ChildProcess | undefined;
+  const open: { close(): unknown }[] = [];
   afterEach(async () => {
+    for (const each of open.splice(0)) await each.close();
     if (!running || running.exitCode !== null || running.signalCode !== null) return;
     running.kill("SIGKILL");
     await once(running, "exit");
   });
 
   /** Runs the command and gathers what it says. */
-  function run(...options: string[]) {
+  function run(options: string[], environment: Record<string, string> = {}) {
     const command = fileURLToPath(new URL("../bin/herald-listen.js", import.meta.url));
-    const child = spawn(process.execPath, [command, ...options], { env: { ...process.env, WEBHOOK_SECRET: secret } });
+    const env = { ...process.env, WEBHOOK_SECRET: secret, ...environment };
+    const child = spawn(process.execPath, [command, ...options], { env });
     running = child;
     const said = { text: "" };
     for (const stream of [child.stdout, child.stderr]) {
@@ -112,47 +115,32 @@ describe("command", () => {
     return { child, said };
   }
 
-  test("herald-listen shows the answer of a Herald that refuses without what steers a terminal", async () => {
-    const hostile = createServer((_, response) =>
-      response.writeHead(400).end("\u001b]0;owned\u0007\u009b2J\u202e\n-> 204"),
-    );
-    await once(hostile.listen(0, "127.0.0.1"), "listening");
-    process.env.HERALD_TOKEN = "a.b.c";
-    try {
-      const { child, said } = run("--herald", `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`);
-      expect(await once(child, "close")).toEqual([2, null]);
-      expect(said.text).toContain(
-        "Herald answers 400 to GET /event-types: \\u001b]0;owned\\u0007\\u009b2J\\u202e -> 204\n",
-      );
-    } finally {
-      delete process.env.HERALD_TOKEN;
-      hostile.close();
-    }
-  });
-
-  test("herald-listen says the problem of a Herald that refuses in words", async () => {
-    const problem = {
-      type: "urn:herald:problem:x",
-      detail: "The token is expired.",
-      errors: [{ detail: "Renew it." }],
-    };
-    const refusing = createServer((_, response) => response.writeHead(401).end(JSON.stringify(problem)));
+  test.each([
+    [
+      "words without what steers a terminal",
+      400,
+      "\u001b]0;owned\u0007\u009b2J\u202e\n-> 204",
+      "\\u001b]0;owned\\u0007\\u009b2J\\u202e -> 204",
+    ],
+    [
+      "problem in words",
+      401,
+      '{"type":"urn:herald:problem:x","detail":"The token is expired.","errors":[{"detail":"Renew it."}]}',
+      "The token is expired. Renew it.",
+    ],
+  ])("herald-listen says of a Herald that refuses its %s", async (_what, status, answer, words) => {
+    const refusing = createServer((_, response) => response.writeHead(status).end(answer));
     await once(refusing.listen(0, "127.0.0.1"), "listening");
-    process.env.HERALD_TOKEN = "a.b.c";
-    try {
-      const { child, said } = run("--herald", `http://127.0.0.1:${(refusing.address() as AddressInfo).port}`);
-      expect(await once(child, "close")).toEqual([2, null]);
-      expect(said.text).toBe(
-        "herald-listen: Herald answers 401 to GET /event-types: The token is expired. Renew it.\n",
-      );
-    } finally {
-      delete process.env.HERALD_TOKEN;
-      refusing.close();
-    }
+    open.push(refusing);
+    const { child, said } = run(["--herald", `http://127.0.0.1:${(refusing.address() as AddressInfo).port}`], {
+      HERALD_TOKEN: "a.b.c",
+    });
+    expect(await once(child, "close")).toEqual([2, null]);
+    expect(said.text).toBe(`herald-listen: Herald answers ${status} to GET /event-types: ${words}\n`);
   });
 
   test("herald-listen prints what it receives, and ends at SIGTERM", async () => {
-    const { child, said } = run("--port", "0");
+    const { child, said } = run(["--port", "0"]);
     const [line] = (await once(child.stdout, "data")) as [string];
     const url = /http:\/\/127\.0\.0\.1:\d+\//.exec(line)?.[0] ?? "";
     expect((await post(url, signed(body))).status).toBe(204);
@@ -163,59 +151,50 @@ describe("command", () => {
     expect(said.text).not.toContain(secret);
   });
 
+  /** A receiver that ends with the test, and the arguments that check it. */
+  async function checked(...of: Parameters<typeof startReceiver>) {
+    const receiver = await startReceiver(...of);
+    open.push(receiver);
+    return ["check", "--url", receiver.url.href, "--secret", SECRET];
+  }
+
   test("herald-listen check passes a right receiver, and prints a line for each check", async () => {
-    const receiver = await startReceiver();
-    try {
-      const { child, said } = run("check", "--url", receiver.url.href, "--secret", SECRET);
-      expect(await once(child, "close")).toEqual([0, null]);
-      expect(said.text).toContain("ok    accepts a signed event  204 in ");
-      expect(said.text).toMatch(/\nall \d+ passed(, \d+ slowly)?\n/);
-    } finally {
-      await receiver.close();
-    }
+    const { child, said } = run(await checked());
+    expect(await once(child, "close")).toEqual([0, null]);
+    expect(said.text).toContain("ok    accepts a signed event  204 in ");
+    expect(said.text).toMatch(/\nall \d+ passed(, \d+ slowly)?\n/);
   });
 
   test("herald-listen check speaks HTTPS, and trusts the authority that NODE_EXTRA_CA_CERTS names", async () => {
     const authority = await makeAuthority("an authority of this test");
-    const receiver = await startReceiver({}, await authority.issue({ names: ["127.0.0.1"] }));
+    const options = await checked({}, await authority.issue({ names: ["127.0.0.1"] }));
+    const untrusting = run(options);
+    expect(await once(untrusting.child, "close")).toEqual([2, null]);
+    expect(untrusting.said.text).toContain("is not trusted");
     const folder = mkdtempSync(join(tmpdir(), "herald-check-"));
-    try {
-      const untrusting = run("check", "--url", receiver.url.href, "--secret", SECRET);
-      expect(await once(untrusting.child, "close")).toEqual([2, null]);
-      expect(untrusting.said.text).toContain("is not trusted");
-      const file = join(folder, "authority.pem");
-      writeFileSync(file, authority.cert);
-      process.env.NODE_EXTRA_CA_CERTS = file;
-      const trusting = run("check", "--url", receiver.url.href, "--secret", SECRET);
-      expect(await once(trusting.child, "close")).toEqual([0, null]);
-      expect(trusting.said.text).toMatch(/\nall \d+ passed(, \d+ slowly)?\n/);
-    } finally {
-      delete process.env.NODE_EXTRA_CA_CERTS;
-      rmSync(folder, { recursive: true });
-      await receiver.close();
-    }
+    open.push({ close: () => rmSync(folder, { recursive: true }) });
+    const NODE_EXTRA_CA_CERTS = join(folder, "authority.pem");
+    writeFileSync(NODE_EXTRA_CA_CERTS, authority.cert);
+    const trusting = run(options, { NODE_EXTRA_CA_CERTS });
+    expect(await once(trusting.child, "close")).toEqual([0, null]);
+    expect(trusting.said.text).toMatch(/\nall \d+ passed(, \d+ slowly)?\n/);
   });
 
   test("herald-listen check --json says what fails, why, and what to do, and ends with 1", async () => {
-    const receiver = await startReceiver({ isPost: () => true });
-    try {
-      const { child, said } = run("check", "--url", receiver.url.href, "--secret", SECRET, "--json");
-      expect(await once(child, "close")).toEqual([1, null]);
-      const { passed, results } = JSON.parse(said.text) as { passed: boolean; results: CheckResult[] };
-      expect(passed).toBe(false);
-      expect(results.filter((result) => !result.passed)).toEqual([
-        expect.objectContaining({ id: "method_get", statuses: [204] }),
-        expect.objectContaining({ id: "method_put", statuses: [204], advice: "Take POST only." }),
-      ]);
-    } finally {
-      await receiver.close();
-    }
+    const { child, said } = run([...(await checked({ isPost: () => true })), "--json"]);
+    expect(await once(child, "close")).toEqual([1, null]);
+    const { passed, results } = JSON.parse(said.text) as { passed: boolean; results: CheckResult[] };
+    expect(passed).toBe(false);
+    expect(results.filter((result) => !result.passed)).toEqual([
+      expect.objectContaining({ id: "method_get", statuses: [204] }),
+      expect.objectContaining({ id: "method_put", statuses: [204], advice: "Take POST only." }),
+    ]);
   });
 
   test("herald-listen check ends with 2 if nothing listens, since that says nothing of the receiver", async () => {
     const receiver = await startReceiver();
     await receiver.close();
-    const { child, said } = run("check", "--url", receiver.url.href);
+    const { child, said } = run(["check", "--url", receiver.url.href]);
     expect(await once(child, "close")).toEqual([2, null]);
     expect(said.text).toContain(`nothing listens at ${receiver.url.href}`);
   });
@@ -239,7 +218,7 @@ describe("command", () => {
     [["check", "--url", "http://receiver.invalid/", "--allow-http"], 2, "no address is known for the host"],
     [["check", "--url", "http://127.0.0.1:9/", "--type", "Nonsense"], 2, "--type must be one of"],
   ])("herald-listen with %j ends with %i", async (options, code, text) => {
-    const { child, said } = run(...options);
+    const { child, said } = run(options);
     expect(await once(child, "close")).toEqual([code, null]);
     expect(said.text).toContain(text);
   });

@@ -1,5 +1,6 @@
 import { createServer, request as httpRequest, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import express from "express";
 import Fastify from "fastify";
@@ -36,6 +37,7 @@ const frameworks: [string, Framework][] = [
       app.register(fastifyWebhook, { path: "/hooks", ...options, now: () => now });
       app.post("/json", async (request) => request.body);
       await app.listen({ host: "127.0.0.1", port: 0 });
+      open.push(app.server);
       return app.server;
     },
   ],
@@ -62,7 +64,6 @@ describe.each(frameworks)("%s", (name, framework) => {
   async function start(options: Partial<Options> = {}) {
     const received: Webhook[] = [];
     const server = await framework({ secret, receive: (webhook) => void received.push(webhook), ...options });
-    open.push(server);
     return { server, received };
   }
 
@@ -148,7 +149,6 @@ describe("express behind a parser", () => {
       response.status(500).send((error as Error).message);
     }) satisfies express.ErrorRequestHandler);
     const server = await listen(app);
-    open.push(server);
     const answer = await post(server, body);
     expect(answer).toEqual({ status: 500, text: expect.stringContaining("before express.json()") });
   });
@@ -158,7 +158,6 @@ describe("express behind a parser", () => {
     app.use(express.raw({ type: "*/*" }));
     app.post("/hooks", expressWebhook({ secret, receive: () => {}, now: () => now }));
     const server = await listen(app);
-    open.push(server);
     expect((await post(server, body)).status).toBe(204);
   });
 
@@ -173,7 +172,6 @@ describe("express behind a parser", () => {
       }),
     );
     const server = await listen(app);
-    open.push(server);
     expect((await post(server, body, {}, "/hooks/orders")).status).toBe(204);
     expect((await post(server, body, {}, "/hooks/others")).status).toBe(404);
   });
@@ -186,6 +184,7 @@ test("fetch answers 405 to what is no POST", async () => {
 
 async function listen(listener: RequestListener): Promise<Server> {
   const server = createServer(listener);
+  open.push(server);
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);
   });
@@ -208,11 +207,7 @@ function post(server: Server, bytes: Buffer, changes: Record<string, string | st
     const request = httpRequest(
       { host: "127.0.0.1", port, path, method: "POST", headers, agent: false },
       (response) => {
-        let text = "";
-        response.setEncoding("utf8").on("data", (chunk) => {
-          text += chunk;
-        });
-        response.on("end", () => resolve({ status: response.statusCode, text }));
+        text(response).then((said) => resolve({ status: response.statusCode, text: said }), reject);
       },
     );
     request.on("error", reject);

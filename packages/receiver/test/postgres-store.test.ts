@@ -45,21 +45,16 @@ describe("with a pool", () => {
   });
 
   test("an event that could not be persisted leaves nothing, and a call that waited for it persists it", async () => {
-    let begun = () => {};
-    const holding = new Promise<void>((resolve) => {
-      begun = resolve;
-    });
-    let fail = () => {};
+    const { promise: holding, resolve: begun } = Promise.withResolvers<void>();
+    const { promise: failed, reject: fail } = Promise.withResolvers<void>();
     const failing = acceptOnce()("a", "1", async (client) => {
       await client.query(insertEffect, ["from the first"]);
       begun();
-      await new Promise<void>((_resolve, reject) => {
-        fail = () => reject(new Error("no"));
-      });
+      await failed;
     });
     await holding;
     const waiting = acceptOnce()("a", "1", (client) => client.query(insertEffect, ["from the second"]));
-    fail();
+    fail(new Error("no"));
     await expect(failing).rejects.toThrow("no");
     expect(await waiting).toBe("accepted");
     expect(await effects()).toEqual([{ event: "from the second" }]);

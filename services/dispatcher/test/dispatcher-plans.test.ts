@@ -97,11 +97,9 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     expectWalks(db.database.queries, ["due_pkey", "delivery_pkey", "delivery_attempt_pkey"], (queries) =>
       settle(
         queries,
-        stored.deliveryIds.slice(0, count).map((deliveryId, index) => ({
-          deliveryId,
-          endpointId: stored.endpointIds[index % stored.endpointIds.length] ?? "",
+        rowsOf(count).map(({ deliveryId, endpointId }, index) => ({
+          ...{ deliveryId, endpointId },
           attempt: 1 + (index % 3),
-          dueAt: NOW,
           epoch: EPOCH,
           revision: 1n,
           startedAt: NOW,

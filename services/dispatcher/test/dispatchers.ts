@@ -11,7 +11,7 @@ import type { HandOver, ManualReply, ManualRequest } from "@herald/contracts";
 import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
 import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
 import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
-import { useBroker } from "@herald/dev/harness/use-broker";
+import { serviceEnvironment, useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterAll, afterEach, beforeAll, beforeEach } from "@jest/globals";
 import type { DispatcherTuning } from "../src/config.ts";
@@ -78,13 +78,7 @@ export function useDispatchers({ names = ["127.0.0.1"] } = {}) {
     tuning: Partial<DispatcherTuning> = {},
   ): Promise<Service> {
     const environment = {
-      HERALD_ENV: "development",
-      DATABASE_URL: db.url,
-      AMQP_URL: rabbitmq.url,
-      BROKER_NAMESPACE: rabbitmq.namespace,
-      OPERATIONS_PORT: "0",
-      HTTP_HOST: "127.0.0.1",
-      LOG_LEVEL: "error",
+      ...serviceEnvironment(db.url, rabbitmq),
       SECRET_KEYS,
       ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8",
       EXTRA_CA_FILE: join(folder, "ca.pem"),

@@ -14,7 +14,7 @@ import {
 } from "./settling.ts";
 
 const db = useDatabase();
-const { underWay, dispatcher, nextStart, pace, settleAll, settleRun } = settling(db);
+const { underWay, dispatcher, nextStart, pace, settleAll, settleRun, whileLocked } = settling(db);
 
 const endpointOf = (id: string) => db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
 
@@ -99,17 +99,12 @@ test.each(["resolver_failed", "proxy_failed", "interrupted"] as const)(
 );
 
 test("a success whose failure before is not written yet still ends the run", async () => {
-  const { prisma } = db.database;
-  const endpoint = await insertEndpoint(prisma);
+  const endpoint = await insertEndpoint(db.database.prisma);
   const { settle, health } = dispatcher();
-  await prisma.$transaction(
-    async (transaction) => {
-      await transaction.$queryRaw`select 1 from webhook_endpoint where id = ${endpoint.id}::uuid for update`;
-      await settle(settlement(endpoint, await underWay(endpoint), { succeeded: false }));
-      await settle(settlement(endpoint, await underWay(endpoint)));
-    },
-    { timeout: 60_000 },
-  );
+  await whileLocked(endpoint, async () => {
+    await settle(settlement(endpoint, await underWay(endpoint), { succeeded: false }));
+    await settle(settlement(endpoint, await underWay(endpoint)));
+  });
   await health.drained();
   expect(await endpointOf(endpoint.id)).toMatchObject({ consecutiveFailures: 0, failureRun: [] });
 });
@@ -125,19 +120,14 @@ test("the health of a deleted endpoint is dropped", async () => {
 });
 
 test("a stop does not wait for an endpoint whose row stays locked", async () => {
-  const { prisma } = db.database;
-  const endpoint = await insertEndpoint(prisma);
+  const endpoint = await insertEndpoint(db.database.prisma);
   const { settle, health, stop } = dispatcher();
-  await prisma.$transaction(
-    async (transaction) => {
-      await transaction.$queryRaw`select 1 from webhook_endpoint where id = ${endpoint.id}::uuid for update`;
-      await settle(settlement(endpoint, await underWay(endpoint), { succeeded: false }));
-      const drained = health.drained();
-      stop();
-      await drained;
-    },
-    { timeout: 60_000 },
-  );
+  await whileLocked(endpoint, async () => {
+    await settle(settlement(endpoint, await underWay(endpoint), { succeeded: false }));
+    const drained = health.drained();
+    stop();
+    await drained;
+  });
 });
 
 const MINUTE_MS = 60_000;

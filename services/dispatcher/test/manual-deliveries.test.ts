@@ -10,9 +10,8 @@ const LARGE = JSON.stringify("x".repeat(256 * 1024 - 2));
 let answer = () => {};
 
 beforeEach(() => {
-  const answered = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
+  const { promise: answered, resolve } = Promise.withResolvers<void>();
+  answer = resolve;
   receiver.answerWith(async ({ path }) => {
     if (path.startsWith("/hangs")) await answered;
     return { status: 200 };

@@ -1,3 +1,4 @@
+import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { answered, insertDelivery, type insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
@@ -100,7 +101,16 @@ export function settling(db: TestDatabase) {
     return settlements;
   }
 
-  return { underWay, dispatcher, nextStart, pace, settleAll, settleRun };
+  /** Acts while another transaction holds the row of an endpoint. */
+  async function whileLocked({ id }: Endpoint, act: () => Promise<unknown>): Promise<void> {
+    const holding = async (transaction: Pick<PrismaClient, "$queryRaw">) => {
+      await transaction.$queryRaw`select 1 from webhook_endpoint where id = ${id}::uuid for update`;
+      await act();
+    };
+    await db.database.prisma.$transaction(holding, { timeout: 60_000 });
+  }
+
+  return { underWay, dispatcher, nextStart, pace, settleAll, settleRun, whileLocked };
 }
 
 export function settlement(endpoint: Endpoint, underWay: UnderWay, override: Partial<Settlement> = {}): Settlement {

@@ -6,8 +6,6 @@ import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import { Registry } from "@herald/common/telemetry/metrics";
 import { ROW_TIME } from "@herald/dev/harness/rows";
-import type { TestBroker } from "@herald/dev/harness/use-broker";
-import type { TestDatabase } from "@herald/dev/harness/use-database";
 import type { IncomingEvent } from "../src/inbox/read-event.ts";
 import { createMetrics } from "../src/metrics.ts";
 import type { TaskParts } from "../src/task.ts";
@@ -89,17 +87,4 @@ export const SILENT: Log = { isDebug: false, debug() {}, info() {}, warn() {}, e
 /** The parts of a task, with a silent log. */
 export function taskParts(queries: Queries, clock: Clock, registry = new Registry()): TaskParts {
   return { queries, clock, metrics: createMetrics(registry), log: SILENT };
-}
-
-/** The environment of a publisher on a test's servers. */
-export function publisherSettings(db: TestDatabase, broker: TestBroker): Record<string, string> {
-  return {
-    HERALD_ENV: "development",
-    DATABASE_URL: db.url,
-    AMQP_URL: broker.url,
-    BROKER_NAMESPACE: broker.namespace,
-    HTTP_HOST: "127.0.0.1",
-    OPERATIONS_PORT: "0",
-    LOG_LEVEL: "error",
-  };
 }

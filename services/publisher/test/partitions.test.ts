@@ -2,13 +2,13 @@ import { isDatabaseOutage, isDataError, isPartitionMissing } from "@herald/commo
 import { openDatabase } from "@herald/common/database/open-database";
 import { insertDelivery, insertEndpoint, insertEvent } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
-import { useBroker } from "@herald/dev/harness/use-broker";
+import { serviceEnvironment, useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
 import { startPublisher } from "../src/index.ts";
 import { DAY_MS, dayOf, makeAhead, startOf } from "../src/partitions.ts";
 import { dropPartitions, readPartitions } from "../src/sql/partitions.ts";
-import { publisherSettings, taskParts } from "./given.ts";
+import { taskParts } from "./given.ts";
 
 const db = useDatabase({ partitioned: false });
 const noSignal = new AbortController().signal;
@@ -114,7 +114,7 @@ test("no partition is dropped while a long transaction reads the tables, and no 
 });
 
 const broker = useBroker();
-const start = () => startPublisher(publisherSettings(db, broker), { clock: steeredClock(new Date()) });
+const start = () => startPublisher(serviceEnvironment(db.url, broker), { clock: steeredClock(new Date()) });
 
 test("a publisher starts while a program keeps the tables locked, without partitions", async () => {
   const program = openDatabase(db.url, { poolSize: 1 });

@@ -374,20 +374,7 @@ test("an event gets all its deliveries page by page if PostgreSQL can only store
 });
 
 test("a statement makes at most 5,000 deliveries, however many endpoints the events have", async () => {
-  const organizationId = randomUUID();
-  await db.database.prisma.webhookEndpoint.createMany({
-    data: Array.from({ length: 60 }, () => ({
-      id: randomUUID(),
-      organizationId,
-      name: "Test receiver",
-      url: "https://receiver.test/hooks",
-      enabled: true,
-      events: ["WorkItemCompleted"],
-      sealedSecret: "sealed",
-      createdAt: new Date(0),
-      updatedAt: NOW,
-    })),
-  });
+  const organizationId = await organizationWith(60);
   stopRefusing = await refuseDeliveries(db.database.prisma, "(select count(*) from made) > 5000", "57014");
   const items = eventsOf(organizationId, 200);
   const first = await fanOut().together(items);

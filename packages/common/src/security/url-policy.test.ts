@@ -159,6 +159,7 @@ describe("URLs that cannot be saved", () => {
     ["https://[fe80::1]/", "url_host_not_public", NOT_PUBLIC_ADDRESS],
     ["https://receiver/", "url_host_not_public", PRIVATE_NAME],
     ["https://receiver./", "url_host_not_public", PRIVATE_NAME],
+    ["https://notlocalhost/", "url_host_not_public", PRIVATE_NAME],
     ["https://printer.local/", "url_host_not_public", PRIVATE_NAME],
     ["https://api.default.svc.cluster.local:8443/", "url_host_not_public", PRIVATE_NAME],
     ["https://metadata.google.internal./", "url_host_not_public", PRIVATE_NAME],

@@ -5,6 +5,7 @@ import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority"
 import { certificates, type TestCertificates } from "@herald/dev/harness/certificates";
 import { eventually } from "@herald/dev/harness/eventually";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
+import { serviceEnvironment } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { type Postgres, startPostgres } from "@herald/dev/stack/postgres";
 import { removePostgresData } from "@herald/dev/stack/postgres-programs";
@@ -118,14 +119,8 @@ test("PostgreSQL without TLS is refused if there is a file of authorities", asyn
 test("a service does not start with a file of authorities that can't be used", async () => {
   const key = join(folder, "key.pem");
   writeFileSync(key, made.trusted.key);
-  const config = readConfig(serviceSettings, {
-    HERALD_ENV: "development",
-    DATABASE_URL: "postgres://herald@127.0.0.1:1/herald",
-    AMQP_URL: "amqp://127.0.0.1:1",
-    HTTP_HOST: "127.0.0.1",
-    OPERATIONS_PORT: "0",
-    LOG_LEVEL: "error",
-  });
+  const broker = { url: "amqp://127.0.0.1:1", namespace: "herald" };
+  const config = readConfig(serviceSettings, serviceEnvironment("postgres://herald@127.0.0.1:1/herald", broker));
   for (const [name, file] of [
     ["DATABASE_CA_FILE", key],
     ["AMQP_CA_FILE", join(folder, "absent.pem")],

@@ -1,5 +1,5 @@
 import { eventually } from "@herald/dev/harness/eventually";
-import { useBroker } from "@herald/dev/harness/use-broker";
+import { serviceEnvironment, useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, expect, test } from "@jest/globals";
 import { serviceSettings } from "../../src/config/common-settings.ts";
@@ -16,16 +16,7 @@ const db = useDatabase();
 const broker = useBroker();
 
 const config = (): ServiceConfig =>
-  readConfig(serviceSettings, {
-    HERALD_ENV: "development",
-    DATABASE_URL: db.url,
-    DATABASE_POOL_SIZE: "2",
-    AMQP_URL: broker.url,
-    BROKER_NAMESPACE: broker.namespace,
-    HTTP_HOST: "127.0.0.1",
-    OPERATIONS_PORT: "0",
-    LOG_LEVEL: "error",
-  });
+  readConfig(serviceSettings, { ...serviceEnvironment(db.url, broker), DATABASE_POOL_SIZE: "2" });
 
 async function open(): Promise<OpenProcess> {
   const shared = await openProcess(["publisher", "dispatcher"], config());

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "@herald/dev/harness/eventually";
 import { useOwnPostgres } from "@herald/dev/harness/own-postgres";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
-import { useBroker } from "@herald/dev/harness/use-broker";
+import { serviceEnvironment, useBroker } from "@herald/dev/harness/use-broker";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { serviceSettings } from "../../src/config/common-settings.ts";
 import { readConfig } from "../../src/config/read-config.ts";
@@ -15,15 +15,7 @@ const postgres = useOwnPostgres();
 const broker = useBroker();
 
 beforeAll(async () => {
-  const config = readConfig(serviceSettings, {
-    HERALD_ENV: "development",
-    DATABASE_URL: postgres.url(),
-    AMQP_URL: broker.url,
-    BROKER_NAMESPACE: broker.namespace,
-    HTTP_HOST: "127.0.0.1",
-    OPERATIONS_PORT: "0",
-    LOG_LEVEL: "error",
-  });
+  const config = readConfig(serviceSettings, serviceEnvironment(postgres.url(), broker));
   const { open } = await openProcess(["publisher"], config);
   service = await open("publisher", config, { facts: {} });
 }, STACK_TIMEOUT_MS);

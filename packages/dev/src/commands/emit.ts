@@ -26,7 +26,6 @@ await runCommand(HELP, async () => {
       "entity-type": { type: "string" },
       "entity-id": { type: "string" },
       change: { type: "string", multiple: true },
-      help: { type: "boolean", short: "h" },
     },
   });
   if (positionals.length > 1) throw new UsageError(`Only one event name can be given, not ${positionals.join(" ")}.`);

@@ -12,9 +12,7 @@ const HELP = `Starts all of Herald on this machine: PostgreSQL, RabbitMQ, the th
   --inspect  lets debuggers attach to the services: management-api 9229, publisher 9230, dispatcher 9231`;
 
 await runCommand(HELP, async () => {
-  const { values } = parseArgs({
-    options: { inspect: { type: "boolean" }, help: { type: "boolean", short: "h" } },
-  });
+  const { values } = parseArgs({ options: { inspect: { type: "boolean" } } });
   becomeOnlyOne();
   process.exit(await run(stopRequest(), values));
 });

@@ -21,7 +21,6 @@ await runCommand(HELP, async () => {
       organization: { type: "string" },
       permissions: { type: "string" },
       "expires-in": { type: "string" },
-      help: { type: "boolean", short: "h" },
     },
   });
   const life = values["expires-in"] ?? DEFAULT_LIFE;

@@ -19,8 +19,6 @@ export interface DemoReceiverOptions {
   secrets: () => Promise<readonly string[]> | readonly string[];
   print: (text: string) => void;
   colour?: boolean;
-  headerPrefix?: string;
-  now?: () => Date;
 }
 
 export interface DemoReceiver {
@@ -37,11 +35,10 @@ export interface DemoReceiver {
  * Rejects where the port cannot be had.
  */
 export async function startDemoReceiver(options: DemoReceiverOptions): Promise<DemoReceiver> {
-  const { host, port, tls, print, headerPrefix = "X-Service", now = () => new Date(), colour = false } = options;
+  const { host, port, tls, print, colour = false } = options;
   /** The behaviour for endpoints whose URL asks for nothing else. */
   let standing = politeBehaviour;
   let readSecrets: readonly string[] = [];
-  const known = () => ({ secrets: readSecrets, headerPrefix });
   const attempts = attemptCounter();
   const closing = new AbortController();
   let controlUrl = "";
@@ -59,7 +56,7 @@ export async function startDemoReceiver(options: DemoReceiverOptions): Promise<D
     if (request.method === "PUT" && url.pathname === "/control") return await control(request, response);
     if (request.method !== "POST") return void response.writeHead(404).end(help(controlUrl));
 
-    const received = await receiveRequest(request, { ...known(), now });
+    const received = await receiveRequest(request, { secrets: readSecrets });
     if (fitsNoSecret(received.verdict)) {
       // They change with every new endpoint and every rotation.
       try {
@@ -67,11 +64,11 @@ export async function startDemoReceiver(options: DemoReceiverOptions): Promise<D
       } catch (error) {
         print(`demo receiver: secrets cannot be read: ${(error as Error).message}`);
       }
-      received.verdict = verdictOn(received, known(), received.receivedAt);
+      received.verdict = verdictOn(received, { secrets: readSecrets }, received.receivedAt);
     }
 
     const plan = planFor(url, standing, received, attempts);
-    print(describeRequest(received, { answer: plan.text, headerPrefix, colour }));
+    print(describeRequest(received, { answer: plan.text, colour }));
     await carryOut(plan, response, closing.signal);
   }
 

@@ -31,8 +31,6 @@ export interface ClientEnvironment<Client> {
   /** Straight to the broker, for looking and acting from outside. */
   readonly channel: ConfirmChannel;
   readonly logged: LogLine[];
-  /** Opens `channel` again, after its connection was lost. */
-  reconnect(): Promise<void>;
   /** Makes a client, which reaches the broker through the proxy. */
   connect(options?: Partial<Omit<ClientOptions, "namespace" | "log">>): Client;
   /** Puts a message into a queue from outside. */
@@ -59,15 +57,11 @@ export function useClientEnvironment<Client extends { close(): Promise<void> }>(
   let connection: ChannelModel;
   let clients: Client[] = [];
 
-  async function reconnect(): Promise<void> {
+  beforeEach(async () => {
     connection = await connect(brokerUrl());
     connection.on("error", () => undefined);
     environment.channel = await connection.createConfirmChannel();
     environment.channel.on("error", () => undefined);
-  }
-
-  beforeEach(async () => {
-    await reconnect();
     const namespace = `test-${randomUUID()}`;
     const proxy = await startProxy(brokerUrl);
     const logged: LogLine[] = [];
@@ -76,7 +70,6 @@ export function useClientEnvironment<Client extends { close(): Promise<void> }>(
       namespace,
       proxy,
       logged,
-      reconnect,
       connect: (options = {}) => {
         const client = makeClient({ url: proxy.url, name: "test", namespace, log: recordingLog(logged), ...options });
         clients.push(client);

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
+import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KeyPair } from "../certificates/authority.ts";
 import { certificates } from "./certificates.ts";
@@ -126,14 +127,12 @@ export async function httpsReceiver(options: HttpsReceiverOptions = {}): Promise
 }
 
 async function record(request: IncomingMessage, connection: number): Promise<ReceivedRequest> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
   return {
     method: request.method ?? "",
     path: request.url ?? "",
     headers: request.headers,
     rawHeaders: request.rawHeaders,
-    body: Buffer.concat(chunks),
+    body: await buffer(request),
     receivedAt: new Date(),
     connection,
   };

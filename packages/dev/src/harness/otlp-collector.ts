@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 
 /** A span as a collector gets it. */
 export interface CollectedSpan {
@@ -42,14 +43,13 @@ export async function startCollector(): Promise<Collector> {
   const spans: CollectedSpan[] = [];
   let headers: Record<string, unknown> = {};
   const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
+    const body = await text(request);
     if (request.url !== "/v1/traces") {
       response.writeHead(404).end();
       return;
     }
     headers = request.headers;
-    const { resourceSpans = [] } = JSON.parse(Buffer.concat(chunks).toString()) as OtlpExport;
+    const { resourceSpans = [] } = JSON.parse(body) as OtlpExport;
     spans.push(...spansIn(resourceSpans));
     response.writeHead(200, { "content-type": "application/json" }).end("{}");
   });

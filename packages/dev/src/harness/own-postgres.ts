@@ -1,11 +1,10 @@
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSession } from "@herald/common/database/client";
 import { migrate } from "@herald/common/database/migrate";
 import { afterAll, beforeAll } from "@jest/globals";
 import { projectFolder } from "../stack/folders.ts";
-import { type Postgres, startPostgres } from "../stack/postgres.ts";
+import { type Postgres, startPostgres, withClient } from "../stack/postgres.ts";
 import { removePostgresData } from "../stack/postgres-programs.ts";
 import { STACK_TIMEOUT_MS } from "./stack-client.ts";
 
@@ -61,8 +60,7 @@ export function useOwnPostgres(): OwnPostgres {
 }
 
 async function runAt(url: string, sql: string): Promise<void> {
-  const session = await openSession(url, { applicationName: "herald-test" });
-  await session.query(sql).finally(() => session.close());
+  await withClient(url, (client) => client.query(sql));
 }
 
 /** A file of deploy/postgres, as psql would run it. */

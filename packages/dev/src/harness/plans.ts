@@ -10,6 +10,8 @@ export interface Walks {
   indexes: string[];
 }
 
+type Call = (queries: Queries) => Promise<unknown>;
+
 const OF_GROWING_TABLES = /^(delivery|business_event|undelivered_event|due|endpoint_hour)/;
 
 /**
@@ -18,11 +20,7 @@ const OF_GROWING_TABLES = /^(delivery|business_event|undelivered_event|due|endpo
  *
  * @param indexes what the plans may choose from
  */
-export async function expectWalks(
-  queries: Queries,
-  indexes: string[],
-  call: (queries: Queries) => Promise<unknown>,
-): Promise<void> {
+export async function expectWalks(queries: Queries, indexes: string[], call: Call): Promise<void> {
   const { custom, generic } = await plansOf(queries, call);
   for (const plan of [custom, generic]) {
     expect(plan.wholeTables.filter((name) => OF_GROWING_TABLES.test(name))).toEqual([]);
@@ -35,10 +33,7 @@ export async function expectWalks(
  * statement may be after five runs. Runs none of them: the call gets what EXPLAIN says for rows, so its result means nothing.
  * PostgreSQL 15 can't say how it would plan for any values, so there the two are the same.
  */
-export async function plansOf(
-  queries: Queries,
-  call: (queries: Queries) => Promise<unknown>,
-): Promise<{ custom: Walks; generic: Walks }> {
+export async function plansOf(queries: Queries, call: Call): Promise<{ custom: Walks; generic: Walks }> {
   const custom = walksOf(await explain(queries, CUSTOM, call));
   return { custom, generic: (await saysGeneric(queries)) ? walksOf(await explain(queries, GENERIC, call)) : custom };
 }
@@ -53,13 +48,13 @@ async function saysGeneric(queries: Queries): Promise<boolean> {
 }
 
 /** The tables and partitions that the statements of a call read, by their own names. Runs them, as EXPLAIN does. */
-export async function tablesRead(queries: Queries, call: (queries: Queries) => Promise<unknown>): Promise<string[]> {
+export async function tablesRead(queries: Queries, call: Call): Promise<string[]> {
   const nodes = await explain(queries, "format json, analyze", call);
   return sorted(nodes.filter((node) => node["Actual Loops"] !== 0).map((node) => node["Relation Name"]));
 }
 
 /** How many pages of tables and indexes the statements of a call look at, from disk or from memory. Runs them, as EXPLAIN does. */
-export async function pagesRead(queries: Queries, call: (queries: Queries) => Promise<unknown>): Promise<number> {
+export async function pagesRead(queries: Queries, call: Call): Promise<number> {
   const plans = await explainEach(queries, "format json, analyze, buffers", call);
   return plans.map(pagesOf).reduce((sum, each) => sum + each, 0);
 }
@@ -79,20 +74,12 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-async function explain(
-  queries: Queries,
-  options: string,
-  call: (queries: Queries) => Promise<unknown>,
-): Promise<PlanNode[]> {
+async function explain(queries: Queries, options: string, call: Call): Promise<PlanNode[]> {
   return (await explainEach(queries, options, call)).flatMap(withInner);
 }
 
 /** The plans of a call's statements, each as its outermost node. */
-async function explainEach(
-  queries: Queries,
-  options: string,
-  call: (queries: Queries) => Promise<unknown>,
-): Promise<PlanNode[]> {
+async function explainEach(queries: Queries, options: string, call: Call): Promise<PlanNode[]> {
   const plans: PlanNode[] = [];
   async function run([first = "", ...rest]: TemplateStringsArray, values: unknown[]) {
     const strings = [`explain (${options}) ${first}`, ...rest];

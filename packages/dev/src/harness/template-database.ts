@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { applyDefaults, type DefaultsOptions, databaseDefaults } from "@herald/common/database/database-defaults";
 import { migrate } from "@herald/common/database/migrate";
 import { migrationsFolder } from "@herald/common/database/migrations-folder";
-import pg from "pg";
+import type pg from "pg";
+import { withClient } from "../stack/postgres.ts";
 
 /**
  * Makes a migrated database that test files clone, once for each state of the migrations. Idempotent.
@@ -74,17 +75,6 @@ export function databaseUrl(serverUrl: string, name: string): string {
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   return url.href;
-}
-
-async function withClient<T>(url: string, task: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, application_name: "herald-harness" });
-  client.on("error", () => {});
-  await client.connect();
-  try {
-    return await task(client);
-  } finally {
-    await client.end();
-  }
 }
 
 function fingerprint(folder: string): string {

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll } from "@jest/globals";
 import { BROKER_USERS, type BrokerUrls, serviceRights, serviceUrls } from "../stack/broker-rights.ts";
@@ -10,15 +11,9 @@ import { type RabbitmqNode, startRabbitmqNode } from "../stack/rabbitmq-node.ts"
 import { askForRabbitmq, askForRabbitmqServer, STACK_TIMEOUT_MS } from "./stack-client.ts";
 
 /** Where the exchanges and queues of a test file are. */
-interface BrokerEnvironment {
-  url: string;
-  /** The URL of each service's own user, as in production. */
-  serviceUrls: BrokerUrls;
-  /** How many connections are open now. */
-  countConnections(): Promise<number>;
+interface BrokerEnvironment extends Omit<TestBroker, "namespace"> {
   /** Waits until no connection is open, for a limited time; returns the names of those that are still open. */
   openConnections(): Promise<string[]>;
-  closeConnections(): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -87,29 +82,19 @@ function virtualHost(api: URL, amqpUrl: string, name: string): BrokerEnvironment
   };
 }
 
-function call(api: URL, method: string, path: string, body?: object): Promise<unknown> {
+async function call(api: URL, method: string, path: string, body?: object): Promise<unknown> {
   const auth = `${decodeURIComponent(api.username)}:${decodeURIComponent(api.password)}`;
   const headers = body === undefined ? {} : { "content-type": "application/json" };
-  return new Promise((resolve, reject) => {
-    const sent = request(new URL(path, api.origin), { method, auth, headers, agent: false }, (response) => {
-      let text = "";
-      response.setEncoding("utf8");
-      response.on("data", (chunk: string) => {
-        text += chunk;
-      });
-      response.on("end", () => {
-        const status = response.statusCode ?? 0;
-        // The connection may have ended before it could be closed, which is fine.
-        if (status >= 400 && !(method === "DELETE" && status === 404)) {
-          reject(new Error(`RabbitMQ's management API answered ${status} to ${method} ${path}: ${text}`));
-        } else {
-          resolve(text === "" ? undefined : JSON.parse(text));
-        }
-      });
-    });
-    sent.on("error", reject);
-    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const sent = request(new URL(path, api.origin), { method, auth, headers, agent: false }, resolve);
+    sent.on("error", reject).end(body === undefined ? undefined : JSON.stringify(body));
   });
+  const said = await text(response);
+  const status = response.statusCode ?? 0;
+  // The connection may have ended before it could be closed, which is fine.
+  if (status >= 400 && !(method === "DELETE" && status === 404))
+    throw new Error(`RabbitMQ's management API answered ${status} to ${method} ${path}: ${said}`);
+  return said === "" ? undefined : JSON.parse(said);
 }
 
 export interface TestBroker {
@@ -123,6 +108,22 @@ export interface TestBroker {
   countConnections(): Promise<number>;
   /** Makes the broker close every connection, as a restart of it would look to its clients. */
   closeConnections(): Promise<void>;
+}
+
+/** The environment of a service on a test's servers. */
+export function serviceEnvironment(
+  databaseUrl: string,
+  { url, namespace }: Pick<TestBroker, "url" | "namespace">,
+): Record<string, string> {
+  return {
+    HERALD_ENV: "development",
+    DATABASE_URL: databaseUrl,
+    AMQP_URL: url,
+    BROKER_NAMESPACE: namespace,
+    HTTP_HOST: "127.0.0.1",
+    OPERATIONS_PORT: "0",
+    LOG_LEVEL: "error",
+  };
 }
 
 export interface TestBrokerOptions {

@@ -57,9 +57,9 @@ function listen(port: number): Promise<number | undefined> {
 }
 
 /** Whether something accepts connections at the port. */
-export function answers(port: number, host = "127.0.0.1"): Promise<boolean> {
+export function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ port, host });
+    const socket = connect(port, "127.0.0.1");
     const finish = (answer: boolean) => {
       socket.destroy();
       resolve(answer);

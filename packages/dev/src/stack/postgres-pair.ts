@@ -1,7 +1,7 @@
 import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { copyPostgresData, type Postgres, type PostgresOptions, startPostgres, withClient } from "./postgres.ts";
+import { untilReady } from "./processes.ts";
 
 type PostgresPairOptions = Pick<PostgresOptions, "folder" | "pidFolder" | "disposable">;
 
@@ -74,15 +74,11 @@ function follow(data: string, { hostname, port, username, password }: URL): void
 }
 
 async function untilReplication(primary: Postgres, field: keyof Replication, wanted: string): Promise<void> {
-  const deadline = Date.now() + FOLLOWS_WITHIN_MS;
-  for (;;) {
+  const ask = async () => {
     const found = (await replication(primary))?.[field];
-    if (found === wanted) return;
-    if (Date.now() > deadline) {
-      throw new Error(`The standby does not follow: its ${field} is ${found ?? "unknown"}, and not ${wanted}.`);
-    }
-    await sleep(50);
-  }
+    if (found !== wanted) throw new Error(`its ${field} is ${found ?? "unknown"}, and not ${wanted}`);
+  };
+  await untilReady("The standby", ask, { timeoutMs: FOLLOWS_WITHIN_MS });
 }
 
 interface Replication {

@@ -1,15 +1,10 @@
 import { NotSentError, type NotSentReason } from "@herald/amqp";
 import { expect, test } from "@jest/globals";
-import { newEvent } from "../emitted-event.ts";
+import { anEvent } from "../../test/given.ts";
 import { bucketOf } from "../encode-event.ts";
 import { readRow, type Sendable, sendRows } from "./rows.ts";
 
-const event = newEvent({
-  organizationId: "acme",
-  type: "RiskCreated",
-  entityType: "Risk",
-  entityId: "B7A3C1DE-14a8-4e58-9a4e-3e6f0a4c2f10",
-});
+const event = anEvent({ entityId: "B7A3C1DE-14a8-4e58-9a4e-3e6f0a4c2f10" });
 const row = (json: unknown, traceparent: string | null = null) => ({
   number: "7",
   event: typeof json === "string" ? json : JSON.stringify(json),

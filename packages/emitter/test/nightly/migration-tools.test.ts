@@ -10,8 +10,9 @@ import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { Pool } from "pg";
 import { DataSource, EntitySchema } from "typeorm";
-import { eventJson, newEvent } from "../../src/index.ts";
+import { eventJson } from "../../src/index.ts";
 import { outboxTable } from "../../src/outbox/index.ts";
+import { anEvent } from "../given.ts";
 
 // The migration tool of each library, set up as docs/emitting-events.md says, changes nothing of an outbox that holds an event.
 
@@ -29,14 +30,6 @@ const shownFor = (library: string) =>
   new RegExp(`- \\*\\*${library}\\*\\*: [^]*?\`\`\`ts\\n([^]*?)\`\`\``).exec(page)?.[1] ?? "";
 
 const WORK_ITEM = "create table work_item (id integer primary key, title text not null)";
-const aRow = eventJson(
-  newEvent({
-    organizationId: "org-1",
-    type: "RiskCreated",
-    entityType: "Risk",
-    entityId: "b7a3c1de-14a8-4e58-9a4e-3e6f0a4c2f10",
-  }),
-);
 
 beforeAll(() => {
   pool = new Pool({ connectionString: at.url });
@@ -45,7 +38,7 @@ beforeAll(() => {
 beforeEach(async () => {
   await pool.query("drop schema public cascade; create schema public");
   await pool.query(`${WORK_ITEM}; ${outboxTable()}`);
-  await pool.query("insert into herald_outbox (event) values ($1)", [aRow]);
+  await pool.query("insert into herald_outbox (event) values ($1)", [eventJson(anEvent())]);
 });
 
 /** The tables of the database, and how many events wait in the outbox, if there is one. */

@@ -2,13 +2,12 @@ import { randomUUID } from "node:crypto";
 import { declareTopology, names as namesOf } from "@herald/common/broker/topology";
 import type { Service } from "@herald/common/service/run-service";
 import { eventually } from "@herald/dev/harness/eventually";
-import { useBroker } from "@herald/dev/harness/use-broker";
+import { serviceEnvironment, useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect, type Options } from "amqplib";
 import { startPublisher } from "../../src/index.ts";
 import { KEPT_OF_ORGANIZATION } from "../../src/rejections.ts";
-import { publisherSettings } from "../given.ts";
 import { INBOX_OPTIONS, INBOX_TIME, validEvent } from "./use-inbox.ts";
 
 const publishers: Service[] = [];
@@ -75,7 +74,7 @@ test("an event that RabbitMQ takes out of the inbox is found by its id with the 
   await eventually(async () => expect(await depthOf(inboxQueue)).toBe(0));
 
   for (let count = 0; count < 2; count++) {
-    publishers.push(await startPublisher(publisherSettings(db, broker), INBOX_OPTIONS));
+    publishers.push(await startPublisher(serviceEnvironment(db.url, broker), INBOX_OPTIONS));
   }
   await Promise.all(publishers.map((each) => each.ready()));
 

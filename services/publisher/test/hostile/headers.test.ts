@@ -73,14 +73,6 @@ test.each<[string, object]>([
   expect(await inbox.prisma.businessEvent.count({ where: { id: event.id } })).toBe(1);
 });
 
-test("an event that expires in the inbox is set aside, not gone", async () => {
-  const event = validEvent();
-  await inbox.publish(JSON.stringify(event), { expiration: "0" });
-  await inbox.storeValid();
-  const stored = await inbox.prisma.businessEvent.count({ where: { id: event.id } });
-  if (stored === 0) expect((await inbox.takeRejected(1))[0]?.content.toString()).toBe(JSON.stringify(event));
-});
-
 // Another client can write what amqplib can't: nothing but nesting, in as large a frame as deploy/docker/rabbitmq.conf allows.
 // RabbitMQ's own limit of 128 KiB takes 25,000 lists, which amqplib can't read: each such message would end the
 // publisher's connection, twenty times over, and take all that it holds with it.

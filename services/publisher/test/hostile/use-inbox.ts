@@ -5,13 +5,12 @@ import { machineClock } from "@herald/common/runtime/clock";
 import type { Service } from "@herald/common/service/run-service";
 import type { BusinessEvent } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
-import { type TestBrokerOptions, useBroker } from "@herald/dev/harness/use-broker";
+import { serviceEnvironment, type TestBrokerOptions, useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { freePort } from "@herald/dev/stack/ports";
 import { afterAll, beforeAll, expect } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, type ConsumeMessage, connect, type Options } from "amqplib";
 import { startPublisher } from "../../src/index.ts";
-import { publisherSettings } from "../given.ts";
 
 /** The time of the publisher's clock in these tests, and of its valid events. */
 export const INBOX_TIME = new Date("2026-03-01T12:00:00.123Z");
@@ -42,7 +41,10 @@ export function useInbox(brokerOptions: TestBrokerOptions = {}) {
   beforeAll(async () => {
     const port = await freePort();
     metricsUrl = `http://127.0.0.1:${port}/metrics`;
-    service = await startPublisher({ ...publisherSettings(db, broker), OPERATIONS_PORT: String(port) }, INBOX_OPTIONS);
+    service = await startPublisher(
+      { ...serviceEnvironment(db.url, broker), OPERATIONS_PORT: String(port) },
+      INBOX_OPTIONS,
+    );
     connection = await connect(broker.url);
     connection.on("error", () => {});
     channel = await connection.createConfirmChannel();

@@ -1,7 +1,17 @@
 import type { useBroker } from "@herald/dev/harness/use-broker";
 import { afterEach, beforeEach } from "@jest/globals";
 import { type Channel, type ChannelModel, connect } from "amqplib";
-import type { Emitter } from "../src/index.ts";
+import { type EmittedEvent, type Emitter, type NewEvent, newEvent } from "../src/index.ts";
+
+/** A new event: the creation of a risk, unless said otherwise. */
+export const anEvent = (changes: Partial<NewEvent> = {}): EmittedEvent =>
+  newEvent({
+    organizationId: "acme",
+    type: "RiskCreated",
+    entityType: "Risk",
+    entityId: "b7a3c1de-14a8-4e58-9a4e-3e6f0a4c2f10",
+    ...changes,
+  });
 
 interface Declared {
   exchange: string;
