@@ -59,7 +59,7 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
     if (isGone) return;
     const room = line.isEmpty ? 0 : roomOf(endpoint);
     if (room === 0) {
-      wakeLater(endpoint);
+      endpoint.wakeLater(reserved.countOf(endpoint), () => woke(endpoint));
       return;
     }
     // Do not read rows for a few free places while a quick attempt is in flight: when it ends or becomes slow, one statement reads more of them.
@@ -68,8 +68,6 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
     turns[speedOf(endpoint)].add(endpoint);
     schedule();
   }
-
-  const wakeLater = (endpoint: Endpoint) => endpoint.wakeLater(reserved.countOf(endpoint), () => woke(endpoint));
 
   /** After this turn of the event loop, so that one statement serves all endpoints that have work by then. */
   function schedule(): void {
@@ -105,10 +103,7 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
 
   function takeTurn(endpoint: Endpoint, wanting: Set<Endpoint>): void {
     const { line } = endpoint;
-    if (roomOf(endpoint) === 0) {
-      wakeLater(endpoint);
-      return;
-    }
+    if (roomOf(endpoint) === 0) return offer(endpoint);
     const delivery = line.peek();
     if (delivery !== undefined) {
       if (!begin(endpoint, delivery)) return;
