@@ -7,7 +7,7 @@ import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-rec
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { createEmitter, type EmittedEvent, type Emitter, newEvent } from "@herald/emitter";
 import { afterAll, afterEach, beforeAll, expect } from "@jest/globals";
-import { type ApiClient, apiClient } from "../../../src/herald/api-client.ts";
+import { apiClient } from "../../../src/herald/api-client.ts";
 import type { HeraldTuning } from "../../../src/herald/in-process.ts";
 import { openShell, type Shell } from "./compose.ts";
 import { stepsOf } from "./project-files.ts";
@@ -39,28 +39,7 @@ const TUNING: HeraldTuning = {
 const WAIT_MS = 300_000;
 
 /** Herald as it runs in production, watched by a real Prometheus with the rules that are deployed. One for all incidents. */
-export interface IncidentEnvironment {
-  readonly system: RunningSystem;
-  readonly prometheus: Prometheus;
-  readonly emitter: Emitter;
-  readonly receiver: HttpsReceiver;
-  /** The alerts that have fired so far. */
-  readonly fired: ReadonlySet<string>;
-  event(organizationId: string): EmittedEvent;
-  emit(organizationId: string, count: number): Promise<void>;
-  /** An organization with endpoints whose receiver answers as its path says. */
-  organization(path: string, count?: number): Promise<ApiClient & { ids: string[] }>;
-  /** Resolves when the alert fires, with where its page is. */
-  fires(alert: string, labels?: Record<string, string>): Promise<string>;
-  /** Resolves when none of the alerts fires any more. */
-  ends(...alerts: string[]): Promise<void>;
-  /** Acts as an operator on call: opens the alert's page and runs its commands. */
-  follow(link: string, cause: string): Promise<string>;
-  /** Repeats a task until `stop`. */
-  keep(task: () => Promise<unknown>, everyMs: number): { stop(): Promise<void> };
-}
-
-export function useIncidents(): IncidentEnvironment {
+export function useIncidents() {
   const fired = new Set<string>();
   let folder = "";
   let system: RunningSystem;
@@ -126,12 +105,14 @@ export function useIncidents(): IncidentEnvironment {
     get receiver() {
       return receiver;
     },
-    fired,
+    /** The alerts that have fired so far. */
+    fired: fired as ReadonlySet<string>,
     event,
-    async emit(organizationId, count) {
+    async emit(organizationId: string, count: number) {
       await Promise.all(Array.from({ length: count }, () => emitter.emit(event(organizationId))));
     },
-    async organization(path, count = 1) {
+    /** An organization with endpoints whose receiver answers as its path says. */
+    async organization(path: string, count = 1) {
       const api = await apiClient(system.apiUrl);
       const ids: string[] = [];
       for (let index = 0; index < count; index++) {
@@ -139,7 +120,8 @@ export function useIncidents(): IncidentEnvironment {
       }
       return { ...api, ids };
     },
-    fires: (alert, labels = {}) =>
+    /** Resolves when the alert fires, with where its page is. */
+    fires: (alert: string, labels: Record<string, string> = {}) =>
       eventually(
         async () => {
           const [firing] = (await prometheus.firing(alert)).filter((each) =>
@@ -151,7 +133,8 @@ export function useIncidents(): IncidentEnvironment {
         },
         { timeoutMs: WAIT_MS, intervalMs: 250 },
       ),
-    async ends(...alerts) {
+    /** Resolves when none of the alerts fires any more. */
+    async ends(...alerts: string[]) {
       for (const alert of alerts) {
         await eventually(async () => expect(await prometheus.firing(alert)).toEqual([]), {
           timeoutMs: WAIT_MS,
@@ -159,12 +142,14 @@ export function useIncidents(): IncidentEnvironment {
         });
       }
     },
-    async follow(link, cause) {
+    /** Acts as an operator on call: opens the alert's page and runs its commands. */
+    async follow(link: string, cause: string) {
       let printed = "";
       for (const commands of stepsOf(link, cause)) printed += await shell.run(commands);
       return printed;
     },
-    keep(task, everyMs) {
+    /** Repeats a task until `stop`. */
+    keep(task: () => Promise<unknown>, everyMs: number) {
       let stopped = false;
       const done = (async () => {
         while (!stopped) {

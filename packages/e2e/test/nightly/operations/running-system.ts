@@ -19,35 +19,14 @@ import type { ComposeVerbs } from "./compose.ts";
 const SERVICES = ["management-api", "publisher", "dispatcher"] as const;
 const HERALD = join(projectFolder(), "packages", "cli", "dist", "main.js");
 
-/** A whole Herald as processes, on servers of its own that may be stopped. */
-export interface RunningSystem {
-  namespace: string;
-  amqpUrl: string;
-  apiUrl: () => string;
-  /** Where the processes' metrics are, as host:port. */
-  metricsTargets(): string[];
-  query(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
-  /** A connection to PostgreSQL that the caller closes. */
-  connect(): Promise<pg.Client>;
-  /** `kill -9` of all processes of it. */
-  kill(service: ServiceName): Promise<void>;
-  /** Ends the server at once, with all its connections. */
-  stopPostgres(): Promise<void>;
-  stopRabbitmq(): Promise<void>;
-  /** Sets RabbitMQ's memory alarm, or ends it. */
-  setMemoryAlarm(isSet: boolean): Promise<void>;
-  /** Resolves when every process is ready for work. */
-  ready(): Promise<void>;
-  /** The runbook's verbs for it. */
-  compose: ComposeVerbs;
-  close(): Promise<void>;
-}
+export type RunningSystem = Awaited<ReturnType<typeof startSystem>>;
 
+/** A whole Herald as processes, on servers of its own that may be stopped. */
 export async function startSystem(
   own: Readonly<Record<string, string>>,
   tuning: HeraldTuning,
   onChange: (targets: string[]) => void,
-): Promise<RunningSystem> {
+) {
   const { executable } = await askForRabbitmqServer();
   const folder = mkdtempSync(join(tmpdir(), "herald-operations-"));
   const caFile = join(folder, "ca.pem");
@@ -107,6 +86,7 @@ export async function startSystem(
     }
     for (const service of SERVICES) await up(service, 1);
 
+    /** A connection to PostgreSQL that the caller closes. */
     async function connect(): Promise<pg.Client> {
       const client = new pg.Client({ connectionString: databaseUrl.href });
       client.on("error", () => {});
@@ -170,15 +150,17 @@ export async function startSystem(
       namespace: "herald",
       amqpUrl: amqpUrl.href,
       apiUrl: () => `http://127.0.0.1:${running.get("management-api")?.[0]?.port}`,
-      metricsTargets: targets,
       query,
       connect,
-      async kill(service) {
+      /** `kill -9` of all processes of it. */
+      async kill(service: ServiceName) {
         const there = running.get(service) ?? [];
         running.set(service, []);
         await Promise.all(there.map((each) => each.kill()));
       },
+      /** Resolves when every process is ready for work. */
       ready: async () => void (await Promise.all([...running.values()].flat().map((service) => service.ready()))),
+      /** Ends the server at once, with all its connections. */
       async stopPostgres() {
         const child = postgres?.process;
         postgres = undefined;
@@ -190,10 +172,12 @@ export async function startSystem(
         rabbitmq = undefined;
         await node?.stop();
       },
-      async setMemoryAlarm(isSet) {
+      /** Sets RabbitMQ's memory alarm, or ends it. */
+      async setMemoryAlarm(isSet: boolean) {
         const limit = isSet ? ["absolute", "1MB"] : ["0.4"];
         await rabbitmq?.control(["set_vm_memory_high_watermark", ...limit]);
       },
+      /** The runbook's verbs for it. */
       compose,
       close,
     };
