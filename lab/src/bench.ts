@@ -93,10 +93,17 @@ const [load = 0] = loadavg();
 const environment = await openBenchEnvironment(progress);
 const baseline = baselineFolder ? environment.withCode(baselineFolder) : undefined;
 const rows: RowResult[] = [];
+/** A row that can't be measured takes no others with it. */
+let failed = false;
 try {
   for (const row of ROWS) {
     if (only && !only.includes(row.name)) continue;
-    rows.push(await runRow(row, environment, { seconds, rounds, baseline, progress }));
+    try {
+      rows.push(await runRow(row, environment, { seconds, rounds, baseline, progress }));
+    } catch (error) {
+      failed = true;
+      console.error(`The row ${row.name} could not be measured:`, error);
+    }
   }
 } finally {
   await environment.close();
@@ -109,8 +116,8 @@ console.log(
 console.log(`Medians of ${rounds} rounds, and lowest and highest.\n`);
 console.log(resultsText(rows));
 // A bar that was missed is a finding; an event that was lost is a fault, and makes the other figures worthless.
-const faulty = rows.some(({ figures }) =>
+failed ||= rows.some(({ figures }) =>
   figures.some(({ bar, met }) => bar && "atMost" in bar && bar.atMost === 0 && !met),
 );
 // A baseline that could not be measured may have left something open.
-process.exit(faulty ? 1 : 0);
+process.exit(failed ? 1 : 0);

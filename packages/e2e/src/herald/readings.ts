@@ -29,7 +29,8 @@ export const SERVE_MEBIBYTES = 200;
 /** The memory of a service's container in the chart, in MiB. */
 export function chartLimit(service: "managementApi" | "publisher" | "dispatcher"): number {
   const values = parse(readFileSync(join(projectFolder(), "deploy", "helm", "herald", "values.yaml"), "utf8"));
-  return Number(/^(\d+)Mi$/.exec(values[service].resources.limits.memory)?.[1]);
+  const [, size, unit] = /^(\d+)(Mi|Gi)$/.exec(values[service].resources.limits.memory) ?? [];
+  return Number(size) * (unit === "Gi" ? 1_024 : 1);
 }
 
 /** The most resident memory that a process has had since its start, or since it was reset, in MiB. */
