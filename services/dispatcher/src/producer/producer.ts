@@ -102,12 +102,14 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
   }
 
   function takeTurn(endpoint: Endpoint, wanting: Set<Endpoint>): void {
-    const { line } = endpoint;
-    if (roomOf(endpoint) === 0) return offer(endpoint);
-    const delivery = line.peek();
+    if (roomOf(endpoint) === 0) {
+      offer(endpoint);
+      return;
+    }
+    const delivery = endpoint.line.peek();
     if (delivery !== undefined) {
       if (!begin(endpoint, delivery)) return;
-    } else if (line.isUnread) {
+    } else if (endpoint.line.isUnread) {
       reserved.add(endpoint, permits.take(speedOf(endpoint)));
       wanting.add(endpoint);
     }
