@@ -191,6 +191,7 @@ function judge(
     outcome: "unanswered",
     endedAt: Number.MAX_SAFE_INTEGER,
     resetWhenReused: false,
+    acceptedLate: false,
   };
   requests.push(record);
   // By the event, whose id is of the plan; a delivery's is not.
@@ -250,7 +251,9 @@ function act(
     case "answers-late":
       setTimeout(() => {
         ended(record);
-        if (!response.destroyed) response.writeHead(200).end();
+        if (response.destroyed) return;
+        record.acceptedLate = true;
+        response.writeHead(200).end();
       }, plan.attemptTimeoutMs + 500);
       return;
     case "hangs":

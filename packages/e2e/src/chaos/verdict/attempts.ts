@@ -103,6 +103,23 @@ function explainUnrecorded(history: Timed, request: ReceivedRequest): string | u
   })?.kind;
 }
 
+/** The receiver accepted it too late for its attempt, and its dispatcher stood still when the time was over: it read the answer first, then the clock. */
+export function wasReadLate(history: Timed, { at, acceptedLate }: ReceivedRequest): boolean {
+  const overAt = at + history.settings.attemptTimeoutMs;
+  const slackMs = SLACK_MS + history.stoodStillMs;
+  return (
+    acceptedLate &&
+    [...history.faults, ...history.standstills].some(
+      ({ kind, target, from, until, skipped }) =>
+        skipped === undefined &&
+        STANDS_STILL.has(kind) &&
+        target.startsWith("dispatcher") &&
+        from - slackMs <= overAt &&
+        until + slackMs >= overAt,
+    )
+  );
+}
+
 /** The receiver accepted it, and the sender had given up by then, or stood still and read the answer too late. */
 function cameTooLate(
   { settings, stoodStillMs }: Timed,

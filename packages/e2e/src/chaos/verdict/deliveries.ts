@@ -1,3 +1,4 @@
+import { wasReadLate } from "./attempts.ts";
 import type { EmittedRecord, History, Index, LoadedEndpoint, StoredDelivery } from "./history.ts";
 
 /** Confirmed events and answered manual deliveries that their receivers never accepted, for no reason of theirs. */
@@ -8,13 +9,13 @@ export function lostOf(history: History, known: Index): string[] {
     for (const endpoint of history.endpoints) {
       if (!isMeant(event, endpoint)) continue;
       const delivery = known.deliveryOf(endpoint.id, event.id);
-      const problem = delivery ? whyLost(delivery, known) : "never became a delivery";
+      const problem = delivery ? whyLost(delivery, history, known) : "never became a delivery";
       if (problem) lost.push(`event ${event.id} for ${endpoint.character} ${endpoint.id}: ${problem}`);
     }
   }
   for (const { deliveryId, endpointId } of history.manual) {
     const delivery = known.delivery(deliveryId);
-    const problem = delivery ? whyLost(delivery, known) : "is not in the database";
+    const problem = delivery ? whyLost(delivery, history, known) : "is not in the database";
     if (problem) lost.push(`manual delivery ${deliveryId} for ${endpointId}: ${problem}`);
   }
   return lost;
@@ -24,8 +25,9 @@ function isMeant(event: EmittedRecord, endpoint: LoadedEndpoint): boolean {
   return event.organizationId === endpoint.organizationId && endpoint.types.includes(event.type);
 }
 
-function whyLost({ id, state }: StoredDelivery, known: Index): string | undefined {
+function whyLost({ id, state }: StoredDelivery, history: History, known: Index): string | undefined {
   if (state !== "succeeded" || known.isAccepted(id)) return undefined;
+  if (known.requestsOf(id).some((request) => wasReadLate(history, request))) return undefined;
   return `delivery ${id} counts as delivered, and no receiver accepted it`;
 }
 

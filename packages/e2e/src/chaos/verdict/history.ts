@@ -66,6 +66,8 @@ export interface ReceivedRequest {
    * attempt once more, since most such resets are of a connection that was closed while it was idle.
    */
   resetWhenReused: boolean;
+  /** It answered 2xx after the attempt's time, and the sender had not closed the connection. */
+  acceptedLate: boolean;
 }
 
 export interface StoredDelivery {

@@ -39,6 +39,7 @@ export function request(override: Partial<ReceivedRequest>): ReceivedRequest {
     outcome: "accepted",
     endedAt: (override.at ?? T0) + 10,
     resetWhenReused: false,
+    acceptedLate: false,
     ...override,
   };
 }
