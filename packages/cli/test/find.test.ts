@@ -1,11 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { deliveryId } from "@herald/common/database/ids";
+import { storeHistory } from "@herald/dev/harness/history";
+import { expectWalks } from "@herald/dev/harness/plans";
 import { insertDelivery, insertEndpoint, insertEvent } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
+import { organizationsWith } from "../src/find-command.ts";
 import { callHerald, objectsIn, runHerald } from "./run-herald.ts";
 
-const db = useDatabase();
+// One statement stores the history, which takes long on a busy machine.
+const db = useDatabase({ statementTimeoutMs: 170_000 });
 const DAY_MS = 24 * 60 * 60_000;
 const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS);
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -19,7 +22,7 @@ const endpoint = (organizationId: string, name: string, row: object = {}) =>
 const event = (organizationId: string, row: Parameters<typeof insertEvent>[2] = {}) =>
   insertEvent(db.database.prisma, organizationId, { occurredAt: daysAgo(1), ...row });
 const deliver = (to: { id: string; organizationId: string }, { key }: { key: string }, row: object = {}) =>
-  insertDelivery(db.database.prisma, to, { id: deliveryId(key, to.id), eventKey: key, ...row });
+  insertDelivery(db.database.prisma, to, { eventKey: key, ...row });
 const find = async (...args: string[]) => {
   const { code, stdout, stderr } = await callHerald(["find", ...args, "--json"], { DATABASE_URL: db.url });
   expect(code).toBe(0);
@@ -142,4 +145,17 @@ test("herald find says what it can't find, if it found nothing", async () => {
   const { found, stderr } = await find("--event", randomUUID());
   expect(found).toEqual([]);
   expect(stderr).toContain("Nothing was found");
+});
+
+test("herald find looks for an event's id or entity by an index, in each organization", async () => {
+  await storeHistory(db.database.prisma, "of a backlog");
+  const id = randomUUID();
+  for (const [sought, index] of [
+    [{ eventId: id, entityId: null, deliveryId: null }, "business_event_organization_id_id_idx"],
+    [{ eventId: null, entityId: id, deliveryId: null }, "business_event_organization_id_entity_id_key_idx"],
+  ] as const) {
+    await expectWalks(db.database.queries, [index, "undelivered_event_pkey", "delivery_pkey"], (queries) =>
+      organizationsWith(queries, sought),
+    );
+  }
 });
