@@ -8,7 +8,7 @@ import { type RabbitmqNode, startPortMapper, startRabbitmqNode } from "@herald/d
 import { type Servers, type ServersOptions, startInTurn, USUAL_TIMES } from "../environment/servers.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
-import { longestPauseAfter, noticed } from "../verdict/unnoticed.ts";
+import { longestPauseAfter, noticed } from "../verdict/reconcile.ts";
 import { inEnvironment, type Scenario } from "./scenario.ts";
 
 /** Between a node's end or return and what comes next, for the cluster to settle and the load to go on. */

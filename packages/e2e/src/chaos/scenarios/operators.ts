@@ -8,7 +8,7 @@ import type { SupervisedService } from "../environment/supervisor.ts";
 import type { Load } from "../load.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
-import { longestPauseAfter, noticed } from "../verdict/unnoticed.ts";
+import { longestPauseAfter, noticed } from "../verdict/reconcile.ts";
 import type { Scenario } from "./scenario.ts";
 import { inEnvironment } from "./scenario.ts";
 

@@ -6,7 +6,7 @@ import { startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 import { type Servers, type ServersOptions, startInTurn, USUAL_TIMES } from "../environment/servers.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
-import { longestPauseAfter, noticed } from "../verdict/unnoticed.ts";
+import { longestPauseAfter, noticed } from "../verdict/reconcile.ts";
 import { inEnvironment, type Scenario } from "./scenario.ts";
 
 /** A PostgreSQL with a standby that commits wait for, and a RabbitMQ. */

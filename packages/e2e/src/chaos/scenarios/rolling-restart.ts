@@ -1,7 +1,7 @@
 import { startServers, USUAL_TIMES } from "../environment/servers.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
-import { noticed } from "../verdict/unnoticed.ts";
+import { noticed } from "../verdict/reconcile.ts";
 import type { Scenario } from "./scenario.ts";
 import { inEnvironment } from "./scenario.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { InjectedFault, LoadedEndpoint, ReceivedRequest, StoredAttempt } from "./history.ts";
-import { reconcile } from "./reconcile.ts";
+import { longestPauseAfter, reconcile } from "./reconcile.ts";
 import { delivery, fault, found, goodRun, refusals, request, T0 } from "./test-history.ts";
 
 test("a run in which everything came once passes, whatever was not confirmed, not meant or not supported", () => {
@@ -352,4 +352,14 @@ test("a service that ended by itself fails the run", () => {
     ownEnds: [{ service: "publisher-1", at: T0, lastLines: ["TypeError: x is not a function"] }],
   };
   expect(found(run)).toEqual({ crashed: [expect.stringContaining("TypeError")] });
+});
+
+test("the longest pause is sought from the event on, whatever the order, and ends with the next arrival", () => {
+  expect(longestPauseAfter([900, 1_200, 50, 3_200, 3_300], 1_000, 3_000)).toBe(2_000);
+  expect(longestPauseAfter([1_100, 1_200, 1_300, 9_000], 1_000, 1_250)).toBe(100);
+});
+
+test("a pause that never ends lasts until the end", () => {
+  expect(longestPauseAfter([500], 1_000, 3_000)).toBe(2_000);
+  expect(longestPauseAfter([1_500], 1_000, 3_000)).toBe(1_500);
 });
