@@ -1,7 +1,9 @@
 import { names } from "@herald/common/broker/topology";
-import type { Notice, NoticeType } from "@herald/contracts";
+import { ownerOf } from "@herald/common/database/shards";
+import type { DeliveryDetails, HandOver, ManualRequest, Notice, NoticeType } from "@herald/contracts";
 import { noticeSchema } from "@herald/contracts/schemas";
 import { eventually } from "@herald/dev/harness/eventually";
+import type { EmittedEvent } from "@herald/emitter";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";
@@ -34,17 +36,25 @@ afterEach(() => product.close());
 
 const arrived = (...types: NoticeType[]) => eventually(() => expect(notices.map(({ type }) => type)).toEqual(types));
 
-test("the product hears of what an endpoint gave up, of its recovery, and who resumed it, replaced its secret and deleted it", async () => {
-  const { api, receiver, emitter } = environment;
-  const { endpoint } = await api.create({ url: `${receiver.url}/hooks/path-token?key=query-token` });
+/** Emits an event whose delivery fails five times. */
+async function giveUp(endpointId: string): Promise<EmittedEvent> {
+  const { receiver, emitter } = environment;
   receiver.answerWith({ status: 410 });
   const event = environment.event();
   await emitter.emit(event);
   for (const attempts of [1, 2, 3, 4]) {
     await receiver.received(attempts);
     await environment.settled();
-    await environment.advanceToNextAttempts(endpoint.id);
+    await environment.advanceToNextAttempts(endpointId);
   }
+  await receiver.received(5);
+  return event;
+}
+
+test("the product hears of what an endpoint gave up, of its recovery, and who resumed it, replaced its secret and deleted it", async () => {
+  const { api, receiver, emitter } = environment;
+  const { endpoint } = await api.create({ url: `${receiver.url}/hooks/path-token?key=query-token` });
+  await giveUp(endpoint.id);
   await arrived("endpoint.failing", "endpoint.exhausted");
   receiver.answerWith({ status: 200 });
   await environment.rested(endpoint.id, 5);
@@ -72,4 +82,42 @@ test("the product hears of what an endpoint gave up, of its recovery, and who re
   expect(notices[2]).toMatchObject({ consecutiveFailures: 5 });
   expect(notices[5]).toMatchObject({ author: { changedBy: "admin" } });
   expect(JSON.stringify(notices)).not.toContain("token");
+});
+
+test("§3.2/exhausted §8/attempts §3.2/no-replay §6.4 nothing sends an exhausted delivery again: no edit, pause, resume, catch-up, hand-over, manual request, nor its event once more", async () => {
+  const { api, receiver, emitter, clock, broker, db } = environment;
+  const { endpoint } = await api.create({ url: receiver.url });
+  const event = await giveUp(endpoint.id);
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ exhausted: 1 }));
+  const [exhausted] = (await api.get(endpoint.id)).deliveries;
+  expect(exhausted).toMatchObject({ attemptCount: 5, statusCode: 410, succeeded: false });
+  const details = await api.read<DeliveryDetails>(`/${endpoint.id}/deliveries/${exhausted?.id}`);
+  expect(details).toMatchObject({ outcome: "exhausted", nextAttemptAtUtc: null });
+  expect(details.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5]);
+
+  receiver.answerWith({ status: 200 });
+  await api.edit(endpoint.id, { rotateSecret: true, events: ["RiskCreated"] });
+  await api.edit(endpoint.id, { enabled: false });
+  await api.edit(endpoint.id, { enabled: true, events: ["RiskCreated", "WorkItemCompleted"] });
+  await emitter.emit(event);
+  const sender = await product.createConfirmChannel();
+  const { dispatchExchange, requestsExchange } = names(broker.namespace);
+  const owner = (await ownerOf(db.database.queries, endpoint.id)) ?? "";
+  const target = { endpointId: endpoint.id, organizationId: api.organizationId };
+  const now = clock.now().toISOString();
+  const handOver: HandOver = { stored: true, events: [], deliveries: [], work: [target] };
+  sender.publish(dispatchExchange, owner, Buffer.from(JSON.stringify(handOver)));
+  const request: ManualRequest = { kind: "manual", deliveryId: exhausted?.id ?? "", ...target, dueAtUtc: now };
+  sender.publish(requestsExchange, owner, Buffer.from(JSON.stringify(request)));
+  await sender.waitForConfirms();
+  clock.advance(26 * 60 * 60_000);
+
+  // The last event has passed everything that came before it.
+  const last = environment.event();
+  await emitter.emit(last);
+  await receiver.received(6);
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ exhausted: 1, succeeded: 1 }));
+  await environment.caughtUp(endpoint.id);
+  expect(receiver.requests).toHaveLength(6);
+  expect((await api.get(endpoint.id)).deliveries).toContainEqual(exhausted);
 });
