@@ -8,7 +8,8 @@ const COMMAND = join(projectFolder(), "packages", "e2e", "dist", "commands", "ch
 export const TIMEOUT_MS = 400_000;
 
 interface Report {
-  passed: boolean;
+  /** How many findings of each kind there are. */
+  verdict: Record<string, number>;
   figures: Record<string, number> & { faults: Record<string, number> };
 }
 
@@ -17,28 +18,8 @@ export async function passes(...options: string[]): Promise<Report> {
   const { code, stdout, stderr } = await run([...options, "--disposable", "--json"]);
   if (!stdout.startsWith("{")) throw new Error(`The run ended with ${code} and no report:\n${stderr}`);
   const report = JSON.parse(stdout) as Report;
-  expect({ code, ...report }).toMatchObject({
-    code: 0,
-    passed: true,
-    complaints: [],
-    verdict: {
-      lost: 0,
-      wronglyExhausted: 0,
-      tooManyAttempts: 0,
-      afterDisabling: 0,
-      forged: 0,
-      untimely: 0,
-      unremembered: 0,
-      unrecorded: 0,
-      blamed: 0,
-      unending: 0,
-      unexplainedDuplicates: 0,
-      wronglyDisabled: 0,
-      disabledForOurFault: 0,
-      disabledByRestart: 0,
-      crashed: 0,
-    },
-  });
+  const nothing = Object.fromEntries(Object.keys(report.verdict).map((finding) => [finding, 0]));
+  expect({ code, ...report }).toMatchObject({ code: 0, passed: true, complaints: [], verdict: nothing });
   return report;
 }
 
