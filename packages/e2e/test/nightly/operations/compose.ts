@@ -5,12 +5,6 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { delimiter, join } from "node:path";
 
-/** How a command ended, and what it printed. */
-interface CommandResult {
-  code: number;
-  text: string;
-}
-
 /** The verbs of `docker compose` in the runbook. */
 export interface ComposeVerbs {
   ps(services: string[]): Promise<string>;
@@ -37,7 +31,7 @@ export async function openShell(folder: string, verbs: ComposeVerbs): Promise<Sh
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const args = JSON.parse(Buffer.concat(chunks).toString()) as string[];
-    const result: CommandResult = await obey(args, verbs).then(
+    const result = await obey(args, verbs).then(
       (text) => ({ code: 0, text }),
       (error: Error) => ({ code: 1, text: `${error.message}\n` }),
     );
@@ -70,12 +64,10 @@ export async function openShell(folder: string, verbs: ComposeVerbs): Promise<Sh
 
 const DOCKER = (url: string) =>
   `#!${process.execPath}
-const answer = await fetch("${url}", { method: "POST", body: JSON.stringify(process.argv.slice(2)) });
-const { code, text } = await answer.json();
-(code === 0 ? process.stdout : process.stderr).write(text, () => process.exit(code));
-`
-    .replace("const answer", "(async () => {\nconst answer")
-    .concat("})();\n");
+fetch("${url}", { method: "POST", body: JSON.stringify(process.argv.slice(2)) })
+  .then((answer) => answer.json())
+  .then(({ code, text }) => (code === 0 ? process.stdout : process.stderr).write(text, () => process.exit(code)));
+`;
 
 async function obey([compose, verb, ...rest]: string[], verbs: ComposeVerbs): Promise<string> {
   if (compose !== "compose") throw new Error(`The runbook asks for "docker ${compose}".`);
