@@ -54,7 +54,7 @@ test("§5.3 without the entitlement one can look and delete, not save", async ()
 test("the page says whose it is: the person, by name if the token has one, and the organization", async () => {
   const organizationId = "0190a1b2-0000-7000-8000-0000000000aa";
   const whose = (page: Page, name: string) => page.getByText(`\u2068${name}\u2069 · \u2068${organizationId}\u2069`);
-  await whose(await environment.signIn("", { organizationId }), "an admin").waitFor();
+  await whose(await environment.signIn("", { organizationId }), "developer").waitFor();
   const named = whose(await environment.signIn("", { organizationId, name: "ليلى المنصوري" }), "ليلى المنصوري");
   // The id is in one piece beside a name that is written from right to left.
   const pieces = await named.evaluate((element, id) => {

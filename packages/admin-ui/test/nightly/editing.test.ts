@@ -120,7 +120,7 @@ test("§2.3/shown a replacement that is left in the middle leaves a paused webho
   await page.getByText("it waits, also if you close this page").waitFor();
   await page.close();
   const later = await environment.signIn(`/webhooks/${id}`);
-  await later.getByRole("heading", { name: "Paused by an admin" }).waitFor();
+  await later.getByRole("heading", { name: "Paused by developer" }).waitFor();
   await later.getByRole("button", { name: "Resume…" }).waitFor();
 });
 

@@ -93,7 +93,7 @@ test("with the keyboard alone one sends again and stops half-way, and the page s
   expect(await page.getByRole("button", { name: "Send again…" }).getAttribute("aria-disabled")).toBe("true");
   await page.getByRole("button", { name: "Stop" }).focus();
   await page.keyboard.press("Enter");
-  await sentAgain(page).getByText("Stopped by an admin").waitFor();
+  await sentAgain(page).getByText("Stopped by developer").waitFor();
   await page.getByText("70 deliveries were given up").waitFor();
   environment.clock.advance(60_000);
   expect(await environment.receiver.received(50)).toHaveLength(50);

@@ -8,12 +8,12 @@ import { type SteeredClock, steeredClock } from "@herald/dev/harness/steered-clo
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useBrowser } from "@herald/dev/harness/use-browser";
 import { useDatabase } from "@herald/dev/harness/use-database";
+import { developmentToken, FULL_ACCESS } from "@herald/dev/start/development-token";
 import { type ApiClient, apiClient } from "@herald/e2e/herald/api-client";
 import { type Herald, type HeraldOptions, startHerald } from "@herald/e2e/herald/in-process";
 import { JWT_SECRET } from "@herald/e2e/herald/settings";
-import { createEmitter, type EmittedEvent, type Emitter, type NewEvent, newEvent } from "@herald/emitter";
+import { createEmitter, type Emitter, type NewEvent, newEvent } from "@herald/emitter";
 import { afterAll, afterEach, beforeAll, beforeEach } from "@jest/globals";
-import { SignJWT } from "jose";
 import type { BrowserContextOptions, Page } from "playwright-core";
 
 interface Signed {
@@ -88,9 +88,11 @@ export function useTestEnvironment({ sharedOrganization = false, ...options }: T
 
   /** Opens a browser window, signs in by the link that `pnpm start` prints, and goes to a place of the page. */
   async function signIn(place = "", options: BrowserContextOptions & Signed = {}): Promise<Page> {
-    const { organizationId = made.api.organizationId, permissions, entitlements, name, ...rest } = options;
+    const { organizationId = made.api.organizationId, name, ...access } = options;
+    const { permissions = FULL_ACCESS.permissions, entitlements = FULL_ACCESS.entitlements, ...rest } = access;
     const { page } = await browser.open(rest);
-    const token = await tokenFor(organizationId, { permissions, entitlements, name });
+    const claims = { ...FULL_ACCESS, organizationId, permissions, entitlements, name };
+    const token = await developmentToken(JWT_SECRET, claims);
     await page.goto(`${ready().herald.apiUrl}${BASE_PATH}/administration/sign-in#${token}`);
     await page.waitForURL(pageUrl());
     if (place) await page.goto(pageUrl() + place);
@@ -100,8 +102,15 @@ export function useTestEnvironment({ sharedOrganization = false, ...options }: T
   /** Emits a business event that happens now. */
   async function emit(type: NewEvent["type"] = "WorkItemCompleted"): Promise<void> {
     // Deliveries are listed by the time of their events, so each event has a time of its own.
-    ready().clock.advance(1);
-    await ready().emitter.emit(eventNow(made.api.organizationId, type, ready().clock.now()));
+    const { clock, emitter } = ready();
+    clock.advance(1);
+    await emitter.emit(
+      newEvent({
+        ...{ organizationId: made.api.organizationId, occurredAtUtc: clock.now().toISOString() },
+        ...{ type, entityType: "WorkItem", entityId: "0190a1b2-0000-7000-8000-0000000000aa" },
+        data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
+      }),
+    );
   }
 
   async function failing() {
@@ -145,33 +154,4 @@ export function useTestEnvironment({ sharedOrganization = false, ...options }: T
     signIn,
     takeProblems: browser.takeProblems,
   };
-}
-
-function eventNow(organizationId: string, type: NewEvent["type"], now: Date): EmittedEvent {
-  return newEvent({
-    organizationId,
-    type,
-    entityType: "WorkItem",
-    entityId: "0190a1b2-0000-7000-8000-0000000000aa",
-    occurredAtUtc: now.toISOString(),
-    data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
-  });
-}
-
-async function tokenFor(
-  organizationId: string,
-  { permissions, entitlements, name }: Record<keyof Omit<Signed, "organizationId">, unknown>,
-): Promise<string> {
-  return await new SignJWT({
-    organization_id: organizationId,
-    ...(name !== undefined && { name }),
-    permissions: permissions ?? ["integrations.view", "integrations.manage"],
-    subscription: "active",
-    modules: ["administration"],
-    entitlements: entitlements ?? ["integrations"],
-  })
-    .setProtectedHeader({ alg: "HS256" })
-    .setSubject("an admin")
-    .setExpirationTime("1h")
-    .sign(new TextEncoder().encode(JWT_SECRET));
 }

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "@jest/globals";
-import { SignJWT } from "jose";
+import { adminToken } from "../../src/herald/api-client.ts";
 import type { ServiceName, ServiceProcess } from "../../src/herald/processes.ts";
 import { heraldSettings, JWT_SECRET } from "../../src/herald/settings.ts";
 import { useTestEnvironment } from "./test-environment.ts";
@@ -17,19 +17,6 @@ const TALKATIVE = { LOG_LEVEL: "debug" };
 
 const start = (name: ServiceName): Promise<ServiceProcess> =>
   environment.startProcess(name, TALKATIVE, { onLine: (line) => printed.push(line) });
-
-const token = (expiresInS: number) =>
-  new SignJWT({
-    organization_id: "organization-1",
-    permissions: ["integrations.view", "integrations.manage"],
-    subscription: "active",
-    modules: ["administration"],
-    entitlements: ["integrations"],
-  })
-    .setProtectedHeader({ alg: "HS256" })
-    .setSubject("user-1")
-    .setExpirationTime(Math.floor(Date.now() / 1_000) + expiresInS)
-    .sign(new TextEncoder().encode(JWT_SECRET));
 
 const settings = (changes: object) => ({
   name: "Billing",
@@ -51,7 +38,7 @@ test("§2.3 §7/secrets no secret is in anything that the processes print at the
   const [api, dispatcher] = [await start("management-api"), await start("dispatcher")];
   const publisher = await start("publisher");
   const origin = `http://127.0.0.1:${api.port}`;
-  const [own, expired] = [await token(3_600), await token(-60)];
+  const [own, expired] = [await adminToken("organization-1"), await adminToken("organization-1", "1 minute ago")];
   const answers: string[] = [];
   const { SECRET_KEYS = "" } = heraldSettings(environment.servers);
   const key = SECRET_KEYS.slice(SECRET_KEYS.indexOf(":") + 1);
