@@ -23,6 +23,17 @@ function isAsOne({ dispatcher = true, publisher = true }: HeraldOptions): boolea
   return process.env.HERALD_AS_ONE === "yes" && dispatcher && publisher;
 }
 
+/** A new event of an organization. */
+export const workItemCompleted = (organizationId: string, occurredAt = new Date()): EmittedEvent =>
+  newEvent({
+    organizationId,
+    type: "WorkItemCompleted",
+    entityType: "WorkItem",
+    entityId: "0190a1b2-0000-7000-8000-0000000000aa",
+    occurredAtUtc: occurredAt.toISOString(),
+    data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
+  });
+
 /**
  * Starts a Herald for the tests of a file, or of a `describe`, on a real database and broker. Each test has for itself: an
  * organization, a receiver, and the services that it starts besides.
@@ -109,14 +120,7 @@ export function useTestEnvironment({
     },
     /** An event of the organization, that occurs now: a completed work item, unless said otherwise. */
     event: (override: Partial<EmittedEvent> = {}): EmittedEvent => ({
-      ...newEvent({
-        organizationId: own.api.organizationId,
-        type: "WorkItemCompleted",
-        entityType: "WorkItem",
-        entityId: "0190a1b2-0000-7000-8000-0000000000aa",
-        occurredAtUtc: clock.now().toISOString(),
-        data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
-      }),
+      ...workItemCompleted(own.api.organizationId, clock.now()),
       ...override,
     }),
     /** Resolves when no attempt of the organization is under way: what was received is written down. */

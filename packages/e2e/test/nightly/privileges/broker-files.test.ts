@@ -13,12 +13,16 @@ import { insertDelivery } from "@herald/dev/harness/rows";
 import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
-import { createEmitter, newEvent } from "@herald/emitter";
+import { createEmitter } from "@herald/emitter";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { type Channel, type ChannelModel, connect } from "amqplib";
 import { apiClient } from "../../../src/herald/api-client.ts";
 import { startHerald } from "../../../src/herald/in-process.ts";
-import { type BrokerUser, importDefinitions, type Passwords, USERS } from "../../support/permissions.ts";
+import { workItemCompleted } from "../../journeys/test-environment.ts";
+import { projectFile } from "../operations/project-files.ts";
+
+const USERS = ["api", "publisher", "dispatcher", "herald", "emitter", "product"] as const;
+type BrokerUser = (typeof USERS)[number];
 
 const db = useDatabase();
 const folder = mkdtempSync(join(tmpdir(), "herald-broker-files-"));
@@ -27,7 +31,8 @@ const brokersCa = join(folder, "broker.pem");
 const own = names("herald");
 let ca: string;
 let node: RabbitmqNode;
-let passwords: Passwords;
+/** Of all users. */
+const password = randomBytes(12).toString("hex");
 
 beforeAll(async () => {
   const authority = await makeAuthority("The company's own");
@@ -53,7 +58,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 }, STACK_TIMEOUT_MS);
 
-const urlOf = (user: BrokerUser) => `amqps://${user}:${passwords[user]}@localhost:${node.tlsPort}/herald`;
+/** Makes the virtual host `herald` and its users on the node, as docs/operating/rabbitmq.md says. */
+async function importDefinitions(): Promise<void> {
+  const text = projectFile("deploy/rabbitmq/definitions.json").replaceAll(/PASSWORD_OF_\w+/g, password);
+  writeFileSync(join(folder, "definitions.json"), text);
+  await node.control(["import_definitions", join(folder, "definitions.json")]);
+}
+
+const urlOf = (user: BrokerUser) => `amqps://${user}:${password}@localhost:${node.tlsPort}/herald`;
 
 async function connectAs(user: BrokerUser): Promise<ChannelModel> {
   const connection = await connect(urlOf(user), { ca });
@@ -82,8 +94,7 @@ const FORGED = '{"forged":true}';
 test(
   "with the users of deploy/rabbitmq/definitions.json all of Herald works over TLS with an authority of one's own and no other, and no user may do more",
   async () => {
-    passwords = Object.fromEntries(USERS.map((user) => [user, randomBytes(12).toString("hex")])) as Passwords;
-    await importDefinitions(node, passwords);
+    await importDefinitions();
     const herald = await startHerald(
       {
         ...{ databaseUrl: db.url, amqpUrl: urlOf("herald"), namespace: "herald", caFile: receiversCa },
@@ -126,12 +137,7 @@ test(
 
     // Hand-overs, and the replies to manual deliveries.
     const { endpoint } = await api.create({ url: receiver.url });
-    await emitter.emit(
-      newEvent({
-        ...{ organizationId: api.organizationId, type: "WorkItemCompleted", entityType: "WorkItem" },
-        ...{ entityId: "0190a1b2-0000-7000-8000-0000000000aa", data: {} },
-      }),
-    );
+    await emitter.emit(workItemCompleted(api.organizationId));
     await receiver.received(1);
     expect(await api.deliver(endpoint.id, "WorkItemCompleted", "{}")).toMatchObject({ succeeded: true });
 
@@ -210,12 +216,7 @@ test(
     await forgeries.handOverByRequests(apiChannel);
     await apiChannel.waitForConfirms();
     // A later event has passed them in the queue.
-    await emitter.emit(
-      newEvent({
-        ...{ organizationId, type: "WorkItemCompleted", entityType: "WorkItem" },
-        ...{ entityId: "0190a1b2-0000-7000-8000-0000000000bb", data: {} },
-      }),
-    );
+    await emitter.emit(workItemCompleted(organizationId));
     expect(await api.deliver(endpoint.id, "WorkItemCompleted", '{"last":true}')).toMatchObject({ succeeded: true });
     await receiver.received(4);
     expect(receiver.requests.map(({ body }) => String(body)).join()).not.toContain(FORGED);

@@ -1,25 +1,32 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { names, ownerQueueOf } from "@herald/common/broker/topology";
 import { projectFolder } from "@herald/dev/stack/folders";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { type Permission, readPermissions } from "../../support/permissions.ts";
+import { afterAll, expect, test } from "@jest/globals";
+import { projectFile } from "../operations/project-files.ts";
 
-let folder = "";
-let permissions: Permission[] = [];
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "herald-permissions-"));
-  permissions = await readPermissions(folder);
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+/** The rights of a user of RabbitMQ to configure, to write and to read, as regular expressions. */
+interface Permission {
+  user: string;
+  configure: string;
+  write: string;
+  read: string;
+}
+
+const folder = mkdtempSync(join(tmpdir(), "herald-permissions-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+execFileSync(process.execPath, [join(projectFolder(), "deploy/docker/make-secrets.mjs"), folder]);
+const definitions = JSON.parse(readFileSync(join(folder, "rabbitmq-definitions.json"), "utf8"));
+const permissions: Permission[] = definitions.permissions;
 
 const may = (user: string, what: "configure" | "write" | "read", name: string) => {
   const permission = permissions.find((each) => each.user === user);
   return permission !== undefined && new RegExp(permission[what]).test(name);
 };
-test("the page about one machine gives the same rights", async () => {
-  const page = await readFile(join(projectFolder(), "docs", "operating", "one-vm.md"), "utf8");
+test("the page about one machine gives the same rights", () => {
+  const page = projectFile("docs/operating/one-vm.md");
   for (const user of ["herald", "emitter"]) {
     const { configure, write, read } = permissions.find((each) => each.user === user) as Permission;
     expect(page).toContain(`set_permissions --vhost herald ${user} '${configure}' '${write}' '${read}'`);
