@@ -7,13 +7,14 @@ import { eventually } from "@herald/dev/harness/eventually";
 import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
-import { createEmitter, newEvent } from "@herald/emitter";
+import { createEmitter } from "@herald/emitter";
 import { createOutbox, outboxTable } from "@herald/emitter/outbox";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
 import { parse } from "yaml";
 import { apiClient } from "../../../src/herald/api-client.ts";
 import { JWT_SECRET } from "../../../src/herald/settings.ts";
+import { workItemCompleted } from "../../journeys/test-environment.ts";
 import { projectFile } from "../operations/project-files.ts";
 import {
   type Container,
@@ -93,15 +94,6 @@ async function start(args: string[], environment: Record<string, string>): Promi
   return container;
 }
 
-function event(organizationId: string) {
-  return newEvent({
-    organizationId,
-    type: "WorkItemCompleted",
-    entityType: "WorkItem",
-    entityId: "0190a1b2-0000-7000-8000-0000000000aa",
-  });
-}
-
 test("the image's entry point is herald, and it has the commands that the Compose file and the Dockerfile's examples name", async () => {
   const examples = [...projectFile("deploy/docker/Dockerfile").matchAll(/^# +docker run herald (\S+)/gm)];
   expect(examples).toHaveLength(4);
@@ -160,7 +152,7 @@ test("with the Compose file's commands and settings the image migrates, its thre
   const { endpoint } = await admin.create({ url: receiver.url });
   const emitter = createEmitter({ url: broker.url, namespace: broker.namespace });
   try {
-    await emitter.emit(event(admin.organizationId));
+    await emitter.emit(workItemCompleted(admin.organizationId));
   } finally {
     await emitter.close();
   }
@@ -179,7 +171,7 @@ test("herald serve and herald relay of the image are ready, and what stands in a
   await client.connect();
   try {
     await client.query(outboxTable());
-    await createOutbox().add(client, event(admin.organizationId));
+    await createOutbox().add(client, workItemCompleted(admin.organizationId));
   } finally {
     await client.end();
   }

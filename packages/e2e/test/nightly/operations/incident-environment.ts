@@ -5,10 +5,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "@herald/dev/harness/eventually";
 import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
-import { createEmitter, type EmittedEvent, type Emitter, newEvent } from "@herald/emitter";
+import { createEmitter, type Emitter } from "@herald/emitter";
 import { afterAll, afterEach, beforeAll, expect } from "@jest/globals";
 import { apiClient } from "../../../src/herald/api-client.ts";
 import type { HeraldTuning } from "../../../src/herald/in-process.ts";
+import { workItemCompleted } from "../../journeys/test-environment.ts";
 import { openShell, type Shell } from "./compose.ts";
 import { stepsOf } from "./project-files.ts";
 import { type Prometheus, startPrometheus } from "./prometheus.ts";
@@ -82,16 +83,6 @@ export function useIncidents() {
     rmSync(folder, { recursive: true, force: true });
   }, 120_000);
 
-  function event(organizationId: string): EmittedEvent {
-    return newEvent({
-      organizationId,
-      type: "WorkItemCompleted",
-      entityType: "WorkItem",
-      entityId: "0190a1b2-0000-7000-8000-0000000000aa",
-      data: { changes: { Status: { oldValue: "InProgress", newValue: "Done" } } },
-    });
-  }
-
   return {
     get system() {
       return system;
@@ -107,9 +98,8 @@ export function useIncidents() {
     },
     /** The alerts that have fired so far. */
     fired: fired as ReadonlySet<string>,
-    event,
     async emit(organizationId: string, count: number) {
-      await Promise.all(Array.from({ length: count }, () => emitter.emit(event(organizationId))));
+      await Promise.all(Array.from({ length: count }, () => emitter.emit(workItemCompleted(organizationId))));
     },
     /** An organization with endpoints whose receiver answers as its path says. */
     async organization(path: string, count = 1) {

@@ -50,7 +50,7 @@ const NOT_MEASURED = {
 jest.setTimeout(900_000);
 
 const environment = useIncidents();
-const { emit, event, organization, fires, ends, follow, keep } = environment;
+const { emit, organization, fires, ends, follow, keep } = environment;
 
 test("the rules differ from the deployed ones in their durations and in nothing else", () => {
   const deployed = projectFile(RULES_FILE);
@@ -60,7 +60,7 @@ test("the rules differ from the deployed ones in their durations and in nothing 
 });
 
 test("receivers that fail, events that break the contract and notices without a queue are alerts that their pages end", async () => {
-  const { system, emitter, receiver } = environment;
+  const { system, receiver } = environment;
   let broken = true;
   let served = 0;
   receiver.answerWith(({ path }) => {
@@ -70,7 +70,7 @@ test("receivers that fail, events that break the contract and notices without a 
   });
   const [flaky, failing] = await Promise.all([organization("/mostly-fails"), organization("/fails", 12)]);
   const product = await connect(system.amqpUrl);
-  const flow = keep(() => emitter.emit(event(flaky.organizationId)), 300);
+  const flow = keep(() => emit(flaky.organizationId, 1), 300);
   try {
     const channel = await product.createConfirmChannel();
     channel.publish(`${system.namespace}.events`, "RiskCreated", Buffer.from('{"type":"RiskCreated"}'));
