@@ -1,6 +1,5 @@
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { assertTls } from "@herald/common/broker/tls";
 import { type Names, names } from "@herald/common/broker/topology";
 import { serviceSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
@@ -8,7 +7,7 @@ import { openDatabase } from "@herald/common/database/open-database";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import { BROKER, explain, POSTGRES, type Server } from "@herald/common/security/connection-fault";
-import { readCaFile } from "@herald/common/security/server-certificate";
+import { assertTls, readCaFile } from "@herald/common/security/server-certificate";
 import { type ChannelModel, connect } from "amqplib";
 import type { CommandContext } from "./command.ts";
 

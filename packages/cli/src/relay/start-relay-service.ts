@@ -1,7 +1,6 @@
-import { assertTls } from "@herald/common/broker/tls";
 import type { Config } from "@herald/common/config/settings";
 import { atMostEach } from "@herald/common/runtime/repeat";
-import { readCaFile } from "@herald/common/security/server-certificate";
+import { assertTls, readCaFile } from "@herald/common/security/server-certificate";
 import type { Service } from "@herald/common/service/run-service";
 import { createLog } from "@herald/common/telemetry/log";
 import { createRegistry, Gauge, metricsIn, type Registry } from "@herald/common/telemetry/metrics";

@@ -16,9 +16,9 @@ import {
 import type { Channel } from "amqplib";
 import type { ConfigError } from "../config/read-config.ts";
 import { BROKER } from "../security/connection-fault.ts";
+import { assertTls } from "../security/server-certificate.ts";
 import { outagesInWords } from "../service/outages.ts";
 import { startReplier, startRequester } from "./requester.ts";
-import { assertTls } from "./tls.ts";
 import { declareOwnerQueue, declareTopology, names, ownerQueueOf, type Side } from "./topology.ts";
 
 /**
