@@ -1,6 +1,5 @@
 import { Prisma } from "@herald/common/database/generated/client";
-import type { Queries } from "@herald/common/database/queries";
-import { isOver } from "@herald/common/database/stored-times";
+import { isOver, type Queries } from "@herald/common/database/queries";
 
 export interface KeyToTake {
   organizationId: string;

@@ -1,6 +1,5 @@
 import { Prisma } from "@herald/common/database/generated/client";
-import type { Queries } from "@herald/common/database/queries";
-import { isOver } from "@herald/common/database/stored-times";
+import { isOver, type Queries } from "@herald/common/database/queries";
 import type { PageBounds, Work, WorkPage } from "./work.ts";
 
 /** An endpoint whose catch-up this process does now. */

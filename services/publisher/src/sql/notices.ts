@@ -1,7 +1,6 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import { noticeId } from "@herald/common/database/ids";
-import type { Queries } from "@herald/common/database/queries";
-import { isOver } from "@herald/common/database/stored-times";
+import { isOver, type Queries } from "@herald/common/database/queries";
 import type { NoticeAttempt, NoticeType } from "@herald/contracts";
 
 /** States of given-up deliveries, which have a notice. */

@@ -1,7 +1,6 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import { firstIdAt, lastIdAt, timeOf } from "@herald/common/database/ids";
-import type { Queries } from "@herald/common/database/queries";
-import { isOver } from "@herald/common/database/stored-times";
+import { isOver, type Queries } from "@herald/common/database/queries";
 import { neverSentAgain, wasGivenUp } from "@herald/common/history/sql/never-got";
 import type { ResendState } from "@herald/contracts";
 import type { PageBounds, Work } from "./work.ts";
