@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { secretSettings } from "@herald/common/config/common-settings";
-import { headerContext } from "@herald/common/security/own-headers";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
-import { secretBox } from "@herald/common/security/secret-box";
+import { headerContext, secretBox } from "@herald/common/security/secret-box";
 import { factsOf } from "@herald/common/service/processes";
 import { insertEndpoint } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";

@@ -1,6 +1,5 @@
-import { headerContext } from "@herald/common/security/own-headers";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
-import { secretBox } from "@herald/common/security/secret-box";
+import { headerContext, secretBox } from "@herald/common/security/secret-box";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { answered } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";

@@ -1,5 +1,5 @@
 import { ARRIVAL } from "@herald/common/broker/arrival";
-import { headerContext } from "@herald/common/security/own-headers";
+import { headerContext } from "@herald/common/security/secret-box";
 import type { Tracing } from "@herald/common/telemetry/tracing";
 import type { Basics } from "../basics.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";

@@ -1,5 +1,5 @@
 import type { Queries } from "@herald/common/database/queries";
-import type { SealedHeaders } from "@herald/common/security/own-headers";
+import type { SealedHeaders } from "@herald/common/security/secret-box";
 import type { StoredHealth } from "../endpoint/breaker.ts";
 import type { EndpointWithWork } from "./sweep.ts";
 

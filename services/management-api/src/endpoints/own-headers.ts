@@ -1,5 +1,9 @@
-import { headerContext, type SealedHeaders } from "@herald/common/security/own-headers";
-import { plaintextBytes, type SecretSealer } from "@herald/common/security/secret-box";
+import {
+  headerContext,
+  plaintextBytes,
+  type SealedHeaders,
+  type SecretSealer,
+} from "@herald/common/security/secret-box";
 import type { FieldProblem, SaveWebhookRequest } from "@herald/contracts";
 import { invalidRequest } from "../problems/problem-error.ts";
 import type { Fault } from "../validation/formats.ts";

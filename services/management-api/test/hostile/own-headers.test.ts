@@ -1,5 +1,4 @@
-import { headerContext } from "@herald/common/security/own-headers";
-import { secretBox } from "@herald/common/security/secret-box";
+import { headerContext, secretBox } from "@herald/common/security/secret-box";
 import { beforeAll, expect, test } from "@jest/globals";
 import { type Client, create, SECRET_KEYS, settings, useApi } from "../support/use-api.ts";
 
