@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { deliveryId } from "@herald/common/database/ids";
 import { insertDelivery, insertEvent } from "@herald/dev/harness/rows";
 import { middleOfHour, steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
@@ -71,8 +70,7 @@ describe("the history", () => {
     const stored = await insertEvent(api.prisma, organizationId, { entityId: about, occurredAt: hoursAgo(3) });
     const later = await insertEvent(api.prisma, organizationId, { entityId: about, occurredAt: hoursAgo(2) });
     const of = async (to: string, { key }: { key: string }, row: object = states.succeeded) =>
-      (await insertDelivery(api.prisma, { id: to, organizationId }, { ...row, id: deliveryId(key, to), eventKey: key }))
-        .id;
+      (await insertDelivery(api.prisma, { id: to, organizationId }, { ...row, eventKey: key })).id;
     const wanted = await of(endpoint.id, stored);
     const newer = await of(endpoint.id, later, states.exhausted);
     const elsewhere = await of(other.id, stored);
@@ -102,8 +100,7 @@ describe("the history", () => {
   test("an entity with more events than one answer looks at comes in several parts", async () => {
     const about = randomUUID();
     const first = await insertEvent(api.prisma, organizationId, { entityId: about, occurredAt: hoursAgo(3) });
-    const id = deliveryId(first.key, endpoint.id);
-    await insertDelivery(api.prisma, endpoint, { ...states.succeeded, id, eventKey: first.key });
+    const { id } = await insertDelivery(api.prisma, endpoint, { ...states.succeeded, eventKey: first.key });
     // 2,500 events that this endpoint has no delivery of.
     await api.prisma.$executeRaw`
       insert into business_event (organization_id, key, id, type, entity_id, occurred_at, received_at, body)

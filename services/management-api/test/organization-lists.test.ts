@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { deliveryId } from "@herald/common/database/ids";
 import type { DeliveryListItem, DeliveryPage, EventListItem, EventPage, UndeliveredEvent } from "@herald/contracts";
 import { insertDelivery, insertEndpoint, insertEvent } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
@@ -24,9 +23,7 @@ const endpoint = (name: string, row: object = {}) =>
   insertEndpoint(api.prisma, { organizationId, name, createdAt: hoursAgo(1_000), ...row });
 const event = (row: Parameters<typeof insertEvent>[2] = {}) => insertEvent(api.prisma, organizationId, row);
 const deliver = (to: { id: string; organizationId: string }, of: Awaited<ReturnType<typeof event>>, row: object = {}) =>
-  insertDelivery(api.prisma, to, {
-    ...{ id: deliveryId(of.key, to.id), eventKey: of.key, eventType: of.type, createdAt: of.occurredAt, ...row },
-  });
+  insertDelivery(api.prisma, to, { eventKey: of.key, eventType: of.type, createdAt: of.occurredAt, ...row });
 const notTaken = (cameAt: Date, row: object = {}) =>
   api.prisma.undeliveredEvent.create({
     data: {

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { deliveryId } from "@herald/common/database/ids";
 import type { EndpointDelivery, EventListItem } from "@herald/contracts";
 import { insertDelivery, insertEndpoint, insertEvent } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
@@ -25,7 +24,7 @@ const endpoint = (name: string, row: object = {}) =>
 const event = (row: Parameters<typeof insertEvent>[2] = {}) =>
   insertEvent(api.prisma, organizationId, { occurredAt: daysAgo(1), ...row });
 const deliver = (to: { id: string; organizationId: string }, { key }: { key: string }, row: object = {}) =>
-  insertDelivery(api.prisma, to, { id: deliveryId(key, to.id), eventKey: key, createdAt: daysAgo(1), ...row });
+  insertDelivery(api.prisma, to, { eventKey: key, createdAt: daysAgo(1), ...row });
 const find = async (query: string, as = client) => (await as.get(`/events?${query}`).expect(200)).body;
 const idsOf = (events: EventListItem[]) => events.map(({ id }) => id);
 

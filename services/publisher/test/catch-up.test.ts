@@ -111,12 +111,8 @@ describe("the deliveries of a catch-up", () => {
   test("a catch-up makes only the missing deliveries, and none when it is repeated", async () => {
     const endpoint = await insertMarked();
     const known = await insertEvent(db.database.prisma, endpoint.organizationId);
-    await insertDelivery(db.database.prisma, endpoint, {
-      id: deliveryId(known.key, endpoint.id),
-      eventKey: known.key,
-      state: "exhausted",
-      attemptCount: 5,
-    });
+    const ended = { state: "exhausted", attemptCount: 5 } as const;
+    await insertDelivery(db.database.prisma, endpoint, { ...ended, eventKey: known.key });
     await insertEvents(endpoint.organizationId, 3);
     expect(await run()).toBe(3);
     expect(await dueOf(endpoint.id)).toHaveLength(3);

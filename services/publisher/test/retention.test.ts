@@ -1,5 +1,5 @@
 import type { Prisma } from "@herald/common/database/generated/client";
-import { deliveryId, firstIdAt } from "@herald/common/database/ids";
+import { firstIdAt } from "@herald/common/database/ids";
 import { Registry } from "@herald/common/telemetry/metrics";
 import { eventually } from "@herald/dev/harness/eventually";
 import { pagesRead } from "@herald/dev/harness/plans";
@@ -80,7 +80,7 @@ async function eventAndDelivery(
   row: Partial<Prisma.DeliveryUncheckedCreateInput> = {},
 ) {
   const { key } = await insertEvent(db.database.prisma, endpoint.organizationId, { occurredAt: daysAgo(days) });
-  const id = await delivery(endpoint, days, { id: deliveryId(key, endpoint.id), eventKey: key, body: null, ...row });
+  const id = await delivery(endpoint, days, { eventKey: key, ...row });
   return { key, id };
 }
 
@@ -379,7 +379,7 @@ describe("the history of deleted endpoints", () => {
       const row = index < finished ? ({ state: "succeeded", attemptCount: 2 } as const) : {};
       // Over several days, so that they lie in several partitions.
       const createdAt = new Date(ROW_TIME.getTime() - index * 60 * MINUTE_MS);
-      const { id } = await insertDelivery(prisma, endpoint, { id: idAt(createdAt), createdAt, ...row });
+      const { id } = await insertDelivery(prisma, endpoint, { createdAt, ...row });
       await prisma.deliveryAttempt.create({
         data: { deliveryId: id, number: 1, startedAt: createdAt, durationMs: 1, statusCode: 500 },
       });

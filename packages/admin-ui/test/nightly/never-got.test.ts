@@ -1,6 +1,6 @@
 import type { ResendPage } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
-import { idAt, insertDelivery } from "@herald/dev/harness/rows";
+import { insertDelivery } from "@herald/dev/harness/rows";
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { useTestEnvironment } from "../support/test-environment.ts";
@@ -17,7 +17,6 @@ async function webhookWith(bodies: readonly string[]): Promise<string> {
       db.database.prisma,
       { id: endpoint.id, organizationId: api.organizationId },
       {
-        id: idAt(createdAt),
         createdAt,
         state: "exhausted",
         attemptCount: 5,

@@ -1,4 +1,4 @@
-import { idAt, insertDelivery, insertResend } from "@herald/dev/harness/rows";
+import { insertDelivery, insertResend } from "@herald/dev/harness/rows";
 import { beforeAll } from "@jest/globals";
 import axe from "axe-core";
 import type { Locator, Page } from "playwright-core";
@@ -73,7 +73,7 @@ async function storeResend(environment: TestEnvironment, id: string): Promise<vo
   const createdAt = new Date(now.getTime() - 30 * 60_000);
   const eventType = events[0] ?? "";
   const attempted = { attemptCount: 5, attemptedAt: createdAt, statusCode: 503, state: "exhausted" } as const;
-  await insertDelivery(prisma, endpoint, { id: idAt(createdAt), createdAt, eventType, ...attempted });
+  await insertDelivery(prisma, endpoint, { createdAt, eventType, ...attempted });
   await insertResend(prisma, endpoint, { startedAt: now, total: 1_000, dueAt: new Date(now.getTime() + 30 * 60_000) });
 }
 

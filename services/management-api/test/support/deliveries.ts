@@ -1,5 +1,4 @@
 import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
-import { deliveryId } from "@herald/common/database/ids";
 import { type DueRow, idAt, insertDelivery, insertEvent } from "@herald/dev/harness/rows";
 
 type Row = Partial<Prisma.DeliveryUncheckedCreateInput> & { due?: DueRow };
@@ -18,11 +17,8 @@ export async function storeDelivery(
 ): Promise<string> {
   const time = ((row.createdAt as Date | undefined) ?? new Date()).getTime();
   const createdAt = new Date(time + ++sequence);
-  if (row.body) return (await insertDelivery(prisma, endpoint, { ...row, id: idAt(createdAt), createdAt })).id;
-  const { key } = await insertEvent(prisma, endpoint.organizationId, { occurredAt: createdAt });
-  const id = deliveryId(key, endpoint.id);
-  await insertDelivery(prisma, endpoint, { ...row, id, eventKey: key, createdAt });
-  return id;
+  const event = row.body ? null : await insertEvent(prisma, endpoint.organizationId, { occurredAt: createdAt });
+  return (await insertDelivery(prisma, endpoint, { ...row, eventKey: event?.key ?? null, createdAt })).id;
 }
 
 /** Stores many deliveries at once: manual ones that succeeded now. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { EVENT_TYPES } from "@herald/contracts";
-import { idAt, insertDelivery } from "@herald/dev/harness/rows";
+import { insertDelivery } from "@herald/dev/harness/rows";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { afterAll, expect, test } from "@jest/globals";
 import { BUILD_TIMEOUT_MS } from "../../../src/child.ts";
@@ -135,15 +135,11 @@ async function makeHistory(): Promise<History> {
 async function endpointThatMissed(): Promise<string> {
   const { api, clock, db, receiver } = environment;
   const { endpoint } = await api.create({ url: receiver.url });
-  const { organizationId } = api;
   const createdAt = clock.now();
   const answer = { statusCode: 410, errorSummary: "the receiver answered 410", failureKind: "http_status" } as const;
   const ended = { state: "exhausted", attemptCount: 5, attemptedAt: createdAt, durationMs: 12, ...answer } as const;
-  await insertDelivery(
-    db.database.prisma,
-    { id: endpoint.id, organizationId },
-    { ...ended, id: idAt(createdAt), createdAt },
-  );
+  const receiving = { id: endpoint.id, organizationId: api.organizationId };
+  await insertDelivery(db.database.prisma, receiving, { ...ended, createdAt });
   return endpoint.id;
 }
 
