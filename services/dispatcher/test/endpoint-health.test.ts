@@ -14,9 +14,7 @@ import {
 } from "./settling.ts";
 
 const db = useDatabase();
-const { underWay, dispatcher, nextStart, pace, settleAll, settleRun, whileLocked } = settling(db);
-
-const endpointOf = (id: string) => db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
+const { underWay, dispatcher, nextStart, pace, settleAll, settleRun, endpointOf, whileLocked } = settling(db);
 
 test("§3.1/failures §3.1/several §9.1 five consecutive failures, over several deliveries, disable an endpoint and change its version, and the reason is kept", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);

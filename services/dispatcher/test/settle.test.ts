@@ -8,11 +8,10 @@ import { settle } from "../src/sql/settle.ts";
 import { EARLIER, EPOCH, losingAnswers, NOW, RETRY_AT, settlement, settling } from "./settling.ts";
 
 const db = useDatabase();
-const { underWay, dispatcher, nextStart, settleAll, whileLocked } = settling(db);
+const { underWay, dispatcher, nextStart, settleAll, endpointOf, whileLocked } = settling(db);
 
 const deliveryOf = (id: string) => db.database.prisma.delivery.findUniqueOrThrow({ where: { id } });
 const dueOf = (id: string) => db.database.prisma.due.findFirst({ where: { deliveryId: id } });
-const endpointOf = (id: string) => db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
 
 interface AttemptRow {
   number: number;

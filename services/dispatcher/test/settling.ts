@@ -101,6 +101,8 @@ export function settling(db: TestDatabase) {
     return settlements;
   }
 
+  const endpointOf = (id: string) => db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
+
   /** Acts while another transaction holds the row of an endpoint. */
   async function whileLocked({ id }: Endpoint, act: () => Promise<unknown>): Promise<void> {
     const holding = async (transaction: Pick<PrismaClient, "$queryRaw">) => {
@@ -110,7 +112,7 @@ export function settling(db: TestDatabase) {
     await db.database.prisma.$transaction(holding, { timeout: 60_000 });
   }
 
-  return { underWay, dispatcher, nextStart, pace, settleAll, settleRun, whileLocked };
+  return { underWay, dispatcher, nextStart, pace, settleAll, settleRun, endpointOf, whileLocked };
 }
 
 export function settlement(endpoint: Endpoint, underWay: UnderWay, override: Partial<Settlement> = {}): Settlement {

@@ -135,25 +135,21 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     most.largeBytes = Math.max(most.largeBytes, large * LARGE_BYTES);
     const isOver = () => ofEndpoint.set(id, (ofEndpoint.get(id) ?? 0) - 1);
     const end = () => inFlight.delete(deliveryId);
+    const without = (outcome: Outcome): Outcome => {
+      isOver();
+      end();
+      return outcome;
+    };
     const configuration = await attempt.configuration();
-    if (configuration === undefined) {
-      isOver();
-      end();
-      return { kind: "gone" };
-    }
+    if (configuration === undefined) return without({ kind: "gone" });
     if (delivery.arrived && delivery.arrived.revision !== String(configuration.revision)) {
-      isOver();
-      end();
-      return { kind: "left", forMs: 0 };
+      return without({ kind: "left", forMs: 0 });
     }
     const took = tookMs(id);
     await later(took);
     const ending = set.ending(delivery);
-    if (ending === "put back" || ending === "not stored") {
-      isOver();
-      end();
-      return ending === "put back" ? { kind: ending, restMs: 100 } : { kind: "left", forMs: 1_000 };
-    }
+    if (ending === "put back") return without({ kind: ending, restMs: 100 });
+    if (ending === "not stored") return without({ kind: "left", forMs: 1_000 });
     const key = `${deliveryId}/${delivery.attempts}`;
     made.set(key, (made.get(key) ?? 0) + 1);
     madeBy.set(delivery.organizationId, (madeBy.get(delivery.organizationId) ?? 0) + 1);

@@ -194,10 +194,7 @@ describe("name look-up", () => {
   });
 
   test("a name that resolves after the deadline leads to no connection", async () => {
-    let answer: (addresses: { address: string; family: number }[]) => void = () => {};
-    const late = new Promise<{ address: string; family: number }[]>((resolve) => {
-      answer = resolve;
-    });
+    const { promise: late, resolve: answer } = Promise.withResolvers<LookupAddress[]>();
     expect(await send(() => late)).toMatchObject({ errorSummary: "timed out after 0.4 s" });
     const connects = await countConnects(async () => {
       answer([{ address: "127.0.0.1", family: 4 }]);

@@ -1,26 +1,17 @@
 import { randomBytes } from "node:crypto";
 import type { TLSSocket } from "node:tls";
 import { gzipSync } from "node:zlib";
-import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
 import { eventually } from "@herald/dev/harness/eventually";
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { AttemptRequest } from "../../src/attempt/sender.ts";
 import { type Receiver, rawReceiver, scriptedReceiver, tcpReceiver } from "./receivers.ts";
-import { request, SHORT_DEADLINE_MS, type TestSender, through, WAYS } from "./sending.ts";
+import { extraCa, request, SHORT_DEADLINE_MS, type TestSender, through, tls, WAYS } from "./sending.ts";
 
 describe.each(WAYS)("%s", (way) => {
-  let extraCa: string;
-  let tls: KeyPair;
   let receiver: Receiver;
   let sending: TestSender | undefined;
 
   const TIMED_OUT = { statusCode: 503, succeeded: false, errorSummary: "timed out after 0.4 s", reached: true };
-
-  beforeAll(async () => {
-    const authority = await makeAuthority("Test authority");
-    extraCa = authority.cert;
-    tls = await authority.issue({ names: ["receiver.test"] });
-  });
 
   // Even a slow machine reaches this deadline only if a receiver never ends.
   beforeEach(() => withDeadline(60_000));
