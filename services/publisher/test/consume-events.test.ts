@@ -17,6 +17,7 @@ import { STAY_MS } from "../src/inbox/floods.ts";
 import { createMetrics, type PublisherMetrics } from "../src/metrics.ts";
 import type { Subscription } from "../src/sql/store-events.ts";
 import { SILENT } from "./given.ts";
+import { validEvent } from "./hostile/use-inbox.ts";
 
 const place = useBroker();
 const HOLD_MS = 2_000;
@@ -142,22 +143,10 @@ function returnPostgres(): void {
   for (const { end } of statements) end();
 }
 
-function eventOf(organizationId: string) {
-  return {
-    organizationId,
-    id: randomUUID(),
-    type: "WorkItemCompleted",
-    occurredAtUtc: clock.now().toISOString(),
-    entityType: "WorkItem",
-    entityId: randomUUID(),
-    data: {},
-  };
-}
-
 async function emit(organizationId: string, bucket: string, count: number): Promise<void> {
   for (let number = 0; number < count; number++) {
-    const content = Buffer.from(JSON.stringify(eventOf(organizationId)));
-    channel.publish(names.eventsExchange, bucket, content, { persistent: true });
+    const event = validEvent({ organizationId, occurredAtUtc: clock.now().toISOString() });
+    channel.publish(names.eventsExchange, bucket, Buffer.from(JSON.stringify(event)), { persistent: true });
   }
   await channel.waitForConfirms();
 }
