@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import type { DeliveryListItem, DeliveryPage, EventListItem, EventPage, UndeliveredEvent } from "@herald/contracts";
+import type { DeliveryListItem, DeliveryPage, EventPage } from "@herald/contracts";
 import { insertDelivery, insertEndpoint, insertEvent } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { states, storeDelivery } from "./support/deliveries.ts";
-import { type Client, useApi } from "./support/use-api.ts";
+import { type Client, partsOf, useApi } from "./support/use-api.ts";
 
 const HOUR_MS = 3_600_000;
 const clock = steeredClock(new Date());
@@ -32,27 +32,13 @@ const notTaken = (cameAt: Date, row: object = {}) =>
     },
   });
 
-/** All parts of a list, each with what it holds. */
-async function parts<Page extends { nextCursor: string | null }>(path: string, query: string): Promise<Page[]> {
-  const pages: Page[] = [];
-  let cursor: string | null = null;
-  do {
-    const rest: string = cursor === null ? "" : `&cursor=${cursor}`;
-    const { body } = await client.get(`${path}?${query}${rest}`).expect(200);
-    pages.push(body);
-    cursor = body.nextCursor;
-  } while (cursor !== null);
-  return pages;
-}
-const events = async (query: string) =>
-  (await parts<EventPage>("/events", query)).flatMap((page) => page.events.map(({ id }: EventListItem) => id));
-const undelivered = async (query: string) =>
-  (await parts<EventPage>("/events", query)).flatMap((page) => page.undelivered.map(({ id }: UndeliveredEvent) => id));
-const deliveries = async (query = "limit=100") =>
-  (await parts<DeliveryPage>("/deliveries", query)).flatMap((page) =>
-    page.deliveries.map(({ id }: DeliveryListItem) => id),
-  );
 const idOf = ({ id }: { id: string }) => id;
+const eventPages = (query: string) => partsOf<EventPage>(client, `/events?${query}`);
+const deliveryPages = (query: string) => partsOf<DeliveryPage>(client, `/deliveries?${query}`);
+const events = async (query: string) => (await eventPages(query)).flatMap((page) => page.events.map(idOf));
+const undelivered = async (query: string) => (await eventPages(query)).flatMap((page) => page.undelivered.map(idOf));
+const deliveries = async (query = "limit=100") =>
+  (await deliveryPages(query)).flatMap((page) => page.deliveries.map(idOf));
 
 describe("the list of events", () => {
   test("the list of events has each event once, newest first, in parts, even if events are of the same millisecond", async () => {
@@ -91,7 +77,7 @@ describe("the list of events", () => {
       cross join lateral (
         select gen_random_uuid() as id, date_trunc('milliseconds', ${hoursAgo(1)}::timestamptz) - number * interval '1 second' as at
       ) as event`;
-    const pages = await parts<EventPage>("/events", "type=RiskCreated");
+    const pages = await eventPages("type=RiskCreated");
     expect(pages.flatMap((page) => page.events.map(idOf))).toEqual([rare.id]);
     expect(pages.length).toBeGreaterThan(1);
   });
@@ -117,7 +103,7 @@ describe("the list of events", () => {
     const came = [];
     for (const time of times) came.push(await notTaken(hoursAgo(time)));
     await notTaken(hoursAgo(2), { organizationId: api.newOrganization() });
-    const pages = await parts<EventPage>("/events", "limit=2");
+    const pages = await eventPages("limit=2");
     expect(pages.flatMap((page) => page.events.map(idOf))).toEqual(stored.map(idOf));
     const seen = pages.map((page) => page.undelivered.map(({ cameAtUtc }) => cameAtUtc));
     const atHour = (hour: number) => hoursAgo(hour).toISOString();
@@ -148,7 +134,7 @@ describe("the list of events", () => {
       insert into undelivered_event (event_id, organization_id, cause, type, reason, came_at)
       select gen_random_uuid(), ${organizationId}, 'too_old', 'RiskCreated', 'old', ${hoursAgo(0.5)}::timestamptz - (number / 2) * interval '1 minute'
       from generate_series(1, 250) as number`;
-    const pages = await parts<EventPage>("/events", "limit=20");
+    const pages = await eventPages("limit=20");
     expect(pages.flatMap((page) => page.events.map(idOf))).toEqual(stored.map(idOf));
     const came = pages.flatMap((page) => page.undelivered.map(({ cameAtUtc }) => cameAtUtc));
     expect(came).toHaveLength(250);
@@ -257,7 +243,7 @@ describe("the list of deliveries", () => {
         from generate_series(1, 2500) as number
         cross join lateral (select ${hoursAgo(1)}::timestamptz - number * interval '1 second' as at) as delivery`;
     }
-    const pages = await parts<DeliveryPage>("/deliveries", "outcome=exhausted");
+    const pages = await deliveryPages("outcome=exhausted");
     expect(pages.flatMap((page) => page.deliveries.map(idOf))).toEqual([rare.id]);
     expect(pages.length).toBeGreaterThan(1);
     const all = await deliveries();

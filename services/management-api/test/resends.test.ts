@@ -1,10 +1,10 @@
 import { deliveryId } from "@herald/common/database/ids";
-import type { Resend } from "@herald/contracts";
+import type { Resend, ResendPage } from "@herald/contracts";
 import { insertDelivery, insertResend } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { states, storeDelivery } from "./support/deliveries.ts";
-import { type Client, create, settings, useApi } from "./support/use-api.ts";
+import { type Client, create, partsOf, settings, useApi } from "./support/use-api.ts";
 
 const HOUR_MS = 3_600_000;
 const clock = steeredClock(new Date());
@@ -172,11 +172,6 @@ describe("starting a resend", () => {
   });
 });
 
-interface Parts {
-  resends: Resend[];
-  nextCursor: string | null;
-}
-
 describe("a resend under way", () => {
   test("a resend says how many it has sent and how these ended, and counts no delivery that is not its own", async () => {
     const old = await Promise.all([giveUp(6), giveUp(5), giveUp(4), giveUp(3), giveUp(2)]);
@@ -214,15 +209,8 @@ describe("a resend under way", () => {
         (await insertResend(api.prisma, endpoint, { startedAt: clock.now(), state: "finished", total: index })).id,
       );
     }
-    const seen: string[] = [];
-    for (let cursor: string | null = ""; cursor !== null; ) {
-      const { body }: { body: Parts } = await ana
-        .get(`/webhooks/${id}/resends?limit=2${cursor && `&cursor=${cursor}`}`)
-        .expect(200);
-      seen.push(...body.resends.map(({ id: resendId }) => resendId));
-      cursor = body.nextCursor;
-    }
-    expect(seen).toEqual(ids);
+    const parts = await partsOf<ResendPage>(ana, `/webhooks/${id}/resends?limit=2`);
+    expect(parts.flatMap(({ resends }) => resends.map((each) => each.id))).toEqual(ids);
   });
 
   test("a new delivery says which one it sends again", async () => {

@@ -260,6 +260,20 @@ export async function create(client: Client, changes: Record<string, unknown> = 
   return response.body as SaveWebhookResponse;
 }
 
+/** All parts of a list, whose path has a query. */
+export async function partsOf<Page extends { nextCursor: string | null }>(
+  client: Client,
+  path: string,
+): Promise<Page[]> {
+  const pages: Page[] = [];
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const { body }: { body: Page } = await client.get(path + (cursor && `&cursor=${cursor}`)).expect(200);
+    pages.push(body);
+    cursor = body.nextCursor;
+  }
+  return pages;
+}
+
 /** Edits an endpoint, whose other settings are those of {@link settings}. */
 export async function edit(
   client: Client,
