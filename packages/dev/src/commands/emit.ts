@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import type { EventPayload, EventTypeInfo } from "@herald/contracts";
 import { createEmitter } from "@herald/emitter";
 import { localFolder } from "../stack/folders.ts";
-import { brokerNamespace, type RunInfo, readRunFile } from "../start/local-files.ts";
+import { type RunInfo, readRunFile } from "../start/local-files.ts";
 import { changesOf, eventFrom, type Samples } from "./events.ts";
 import { runCommand, UsageError } from "./run-command.ts";
 
@@ -29,8 +29,7 @@ await runCommand(HELP, async () => {
     },
   });
   if (positionals.length > 1) throw new UsageError(`Only one event name can be given, not ${positionals.join(" ")}.`);
-  const local = localFolder();
-  const run = readRunFile(local);
+  const run = readRunFile(localFolder());
   const changes = changesOf(values.change ?? []);
   const defaults = {
     ...(positionals[0] !== undefined && { type: positionals[0] }),
@@ -45,7 +44,8 @@ await runCommand(HELP, async () => {
   const event = eventFrom(defaults, samples);
   if (!names.includes(event.type))
     console.error(`Herald does not deliver "${event.type}": it will count and drop it. It knows ${names.join(", ")}.`);
-  const emitter = createEmitter({ url: run.amqpUrl, namespace: brokerNamespace(local), connectionName: "herald-emit" });
+  const { BROKER_NAMESPACE: namespace = "herald" } = run.settings;
+  const emitter = createEmitter({ url: run.amqpUrl, namespace, connectionName: "herald-emit" });
   try {
     await emitter.emit(event);
   } finally {

@@ -6,16 +6,8 @@ import { endStaleProcesses } from "../stack/processes.ts";
 import { type Closing, closing, startBackends } from "./backends.ts";
 import { DEMO_ORGANIZATION, developmentToken, FULL_ACCESS } from "./development-token.ts";
 import { localCertificates, startLocalReceiver } from "./local-certificates.ts";
-import {
-  DEFAULT_NAMESPACE,
-  keepBrokerNamespace,
-  localSecrets,
-  type RunInfo,
-  removeRunFile,
-  writeRunFile,
-} from "./local-files.ts";
-import type { Progress } from "./panel.ts";
-import { panel } from "./panel.ts";
+import { localSecrets, type RunInfo, removeRunFile, writeRunFile } from "./local-files.ts";
+import { type Progress, panel } from "./panel.ts";
 import { serviceSpecs } from "./service-specs.ts";
 import { superviseService } from "./services.ts";
 
@@ -67,8 +59,7 @@ async function startParts(local: string, parts: Closing, options: StartOptions):
   const secrets = localSecrets(local);
   const secretKeys = process.env.SECRET_KEYS || secrets.secretKeys;
   const sealingKey = process.env.SECRET_SEALING_KEY || sealingKeyOf(secretKeys);
-  const namespace = process.env.BROKER_NAMESPACE || DEFAULT_NAMESPACE;
-  keepBrokerNamespace(local, namespace);
+  const namespace = process.env.BROKER_NAMESPACE || "herald";
   const certificates = await localCertificates(join(local, "certificates"), process.env.EXTRA_CA_FILE);
   const given = { local, pidFolder: folders.pids, namespace };
   const { databaseUrl, amqpUrl, serviceUrls, ended } = await startBackends(given, parts, progress);
