@@ -28,11 +28,11 @@ await runCommand(HELP, async () => {
       change: { type: "string", multiple: true },
     },
   });
-  if (positionals.length > 1) throw new UsageError(`Only one event name can be given, not ${positionals.join(" ")}.`);
+  const [type, ...others] = positionals;
+  if (others.length > 0) throw new UsageError(`Only one event name can be given, not ${positionals.join(" ")}.`);
   const run = readRunFile(localFolder());
   const changes = changesOf(values.change ?? []);
-  const defaults = {
-    ...(positionals[0] !== undefined && { type: positionals[0] }),
+  const given = {
     organizationId: values.organization ?? run.organizationId,
     ...(values["entity-type"] !== undefined && { entityType: values["entity-type"] }),
     ...(values["entity-id"] !== undefined && { entityId: values["entity-id"] }),
@@ -40,10 +40,10 @@ await runCommand(HELP, async () => {
   };
   const samples = await readSamples(run);
   const names = [...samples.keys()];
-  if (defaults.type === undefined) throw new UsageError(`Which event? One of ${names.join(", ")}.`);
-  const event = eventFrom(defaults, samples);
-  if (!names.includes(event.type))
-    console.error(`Herald does not deliver "${event.type}": it will count and drop it. It knows ${names.join(", ")}.`);
+  if (type === undefined) throw new UsageError(`Which event? One of ${names.join(", ")}.`);
+  const event = eventFrom({ ...given, type }, samples);
+  if (!names.includes(type))
+    console.error(`Herald does not deliver "${type}": it will count and drop it. It knows ${names.join(", ")}.`);
   const { BROKER_NAMESPACE: namespace = "herald" } = run.settings;
   const emitter = createEmitter({ url: run.amqpUrl, namespace, connectionName: "herald-emit" });
   try {
@@ -51,7 +51,7 @@ await runCommand(HELP, async () => {
   } finally {
     await emitter.close();
   }
-  console.log(`${event.type} ${event.id} of ${event.organizationId} is with the broker.`);
+  console.log(`${type} ${event.id} of ${event.organizationId} is with the broker.`);
 });
 
 /** The events that the Herald here knows. */
