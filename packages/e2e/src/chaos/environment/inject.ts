@@ -1,6 +1,6 @@
 import type { Link } from "@herald/dev/harness/link";
 import { type NameServer, NO_ROUTE } from "@herald/dev/harness/name-server";
-import pg from "pg";
+import { withClient } from "@herald/dev/stack/postgres";
 import type { LoadFaults } from "../load.ts";
 import type { FaultKind, PlannedFault, ServiceLabel } from "../plan/faults.ts";
 import type { InjectedFault } from "../verdict/history.ts";
@@ -189,17 +189,15 @@ export function keepTransactionOpen(servers: Servers, durationMs: number, pause:
 async function holdTransaction(servers: Servers, statements: string[], durationMs: number, pause: Pause) {
   const end = Date.now() + durationMs;
   while (Date.now() < end) {
-    const client = new pg.Client({ connectionString: servers.databaseUrl().href, application_name: "herald-chaos" });
-    const lost = new Promise<void>((resolve) => client.on("error", () => resolve()));
     try {
-      await client.connect();
-      for (const statement of statements) await client.query(statement);
-      await Promise.race([lost, pause(end - Date.now())]);
+      await withClient(servers.databaseUrl().href, async (client) => {
+        const lost = new Promise<void>((resolve) => client.on("error", () => resolve()));
+        for (const statement of statements) await client.query(statement);
+        await Promise.race([lost, pause(end - Date.now())]);
+      });
     } catch {
       // PostgreSQL is away for a moment.
       await pause(AGAIN_MS);
-    } finally {
-      await client.end().catch(() => {});
     }
   }
 }

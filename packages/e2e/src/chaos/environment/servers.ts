@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { type Postgres, startPostgres } from "@herald/dev/stack/postgres";
+import { type Postgres, startPostgres, withClient } from "@herald/dev/stack/postgres";
 import { findOrInstallRabbitmq } from "@herald/dev/stack/rabbitmq";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
-import pg from "pg";
+import type pg from "pg";
 import type { HeraldTuning } from "../../herald/in-process.ts";
 
 /** Times that differ between scenarios. */
@@ -158,13 +158,7 @@ export async function startServers({ folder, pidFolder, disposable, pause }: Ser
       const url = new URL(postgres.url);
       const name = url.pathname.slice(1);
       url.pathname = "/postgres";
-      const client = new pg.Client({ connectionString: url.href, application_name: "herald-chaos" });
-      await client.connect();
-      try {
-        await task(client, name);
-      } finally {
-        await client.end();
-      }
+      await withClient(url.href, (client) => task(client, name));
     }
   });
 }

@@ -2,15 +2,14 @@ import { cp, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
 import { migrationsFolder } from "@herald/common/database/migrations-folder";
-import pg from "pg";
+import { withClient } from "@herald/dev/stack/postgres";
 import { startServers, USUAL_TIMES } from "../environment/servers.ts";
 import type { SupervisedService } from "../environment/supervisor.ts";
 import type { Load } from "../load.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { longestPauseAfter, noticed } from "../verdict/unnoticed.ts";
-import type { Scenario } from "./scenario.ts";
-import { inEnvironment } from "./scenario.ts";
+import { inEnvironment, type Scenario } from "./scenario.ts";
 
 /** Between two works, for the load to go on. */
 const SETTLE_MS = 2_000;
@@ -105,9 +104,7 @@ const STEPS_BACK = 3;
 async function migrateToNextRelease(parent: string, connectionString: string): Promise<void> {
   const folder = join(parent, "next-release");
   await cp(migrationsFolder(), folder, { recursive: true });
-  const backup = new pg.Client({ connectionString, application_name: "herald-chaos" });
-  await backup.connect();
-  try {
+  await withClient(connectionString, async (backup) => {
     const { rows } = await backup.query<{ name: string }>(
       `select relname as name from pg_class
        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition and relname <> '_prisma_migrations'`,
@@ -130,7 +127,5 @@ async function migrateToNextRelease(parent: string, connectionString: string): P
     };
     const options = { folder, statementTimeoutMs: USUAL_TIMES.databaseTimeoutMs, onProgress };
     await Promise.all([migrate(connectionString, options), migrate(connectionString, options)]);
-  } finally {
-    await backup.end();
-  }
+  });
 }
