@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import { askForBrowser, STACK_TIMEOUT_MS } from "./stack-client.ts";
+import { askForProgram, STACK_TIMEOUT_MS } from "./stack-client.ts";
 
 /** A browser window with cookies and storage of its own. */
 export interface BrowserWindow {
@@ -69,7 +69,7 @@ export function useBrowser(): TestBrowser {
 
 async function launch(name: string): Promise<Browser> {
   if (name !== "chromium" && name !== "firefox") throw new Error(`PAGE_BROWSER is chromium or firefox, not ${name}.`);
-  const [{ executable }, { chromium, firefox }] = await Promise.all([askForBrowser(name), import("playwright-core")]);
+  const [{ executable }, { chromium, firefox }] = await Promise.all([askForProgram(name), import("playwright-core")]);
   // Root, as in containers, has no sandbox.
   const chromiumSandbox = process.getuid?.() !== 0;
   if (name === "chromium") return await chromium.launch({ executablePath: executable, chromiumSandbox });
