@@ -7,13 +7,15 @@ import type { InjectedFault } from "../verdict/history.ts";
 import type { FragileServers, Servers } from "./servers.ts";
 import type { SupervisedService } from "./supervisor.ts";
 
-export interface Victims {
+type Pause = (durationMs: number) => Promise<void>;
+
+interface Victims {
   services: ReadonlyMap<ServiceLabel, SupervisedService>;
   /** By their labels: `dispatcher-1>postgres`. */
   links: ReadonlyMap<string, Link>;
   servers: FragileServers;
   nameServer: NameServer;
-  pause: (durationMs: number) => Promise<void>;
+  pause: Pause;
 }
 
 const DISPATCHERS = ["dispatcher-1", "dispatcher-2"] as const;
@@ -42,7 +44,8 @@ export function createInjector(victims: Victims, load: LoadFaults) {
       const record: InjectedFault = { kind, target, from: Date.now(), until: Number.POSITIVE_INFINITY };
       injected.push(record);
       try {
-        record.target = (await strike(fault, victims, load)) ?? target;
+        const hit: unknown = await strikes(fault, victims, load)[kind]();
+        if (typeof hit === "string") record.target = hit;
       } catch (error) {
         record.skipped = String(error);
       }
@@ -60,92 +63,59 @@ const LARGE_BODIES = 100;
 /** The rest of an event of 256 KiB is its envelope. */
 const LARGE_TEXT_BYTES = 255 * 1024;
 
-/** @returns whom it hit, where that is not the planned target */
-async function strike(
-  { kind, target, durationMs, aheadMs = 0 }: PlannedFault,
-  victims: Victims,
-  load: LoadFaults,
-): Promise<string | undefined> {
+/** How each kind of fault strikes. Resolves when it is over; with a string, the name of the victim, if that is not the planned target. */
+function strikes({ target, durationMs, aheadMs = 0 }: PlannedFault, victims: Victims, load: LoadFaults) {
   const { servers, nameServer, pause } = victims;
-  switch (kind) {
-    case "kill":
-      await serviceOf(target, victims).kill(durationMs);
-      return;
-    case "crash-loop":
-      await crashAgainAndAgain(serviceOf(target, victims), durationMs, pause);
-      return;
-    case "terminate":
-      await serviceOf(target, victims).restart(durationMs);
-      return;
-    case "freeze":
-      await serviceOf(target, victims).freeze(durationMs);
-      return;
-    case "frozen":
-      await Promise.all(DISPATCHERS.map((each) => serviceOf(each, victims).freeze(durationMs)));
-      return;
-    case "clock":
-      await serviceOf(target, victims).setClock(aheadMs, durationMs);
-      return;
-    case "cut":
-      linkOf(target, victims).cut();
-      return;
-    case "stall": {
+  const meanwhile = () => pause(durationMs);
+  return {
+    kill: () => serviceOf(target, victims).kill(durationMs),
+    "crash-loop": () => crashAgainAndAgain(serviceOf(target, victims), durationMs, pause),
+    terminate: () => serviceOf(target, victims).restart(durationMs),
+    freeze: () => serviceOf(target, victims).freeze(durationMs),
+    frozen: () => Promise.all(DISPATCHERS.map((each) => serviceOf(each, victims).freeze(durationMs))),
+    clock: () => serviceOf(target, victims).setClock(aheadMs, durationMs),
+    cut: async () => linkOf(target, victims).cut(),
+    async stall() {
       const link = linkOf(target, victims);
       link.stall();
-      await pause(durationMs);
+      await meanwhile();
       link.release();
-      return;
-    }
-    case "silent-server":
-    case "silent-client": {
-      linkOf(target, victims).silence(kind === "silent-server" ? "server" : "client");
-      // Until the side that still has its connection has noticed by itself.
-      await pause(durationMs);
-      return;
-    }
-    case "rabbitmq-killed":
-      await servers.killRabbitmq(durationMs);
-      return;
-    case "postgres-crashed":
-      await servers.crashPostgres(durationMs);
-      return;
-    case "memory-alarm":
-      await servers.alarmMemory(durationMs);
-      return;
-    case "row-lock":
-      await lockEndpoint(servers, Number(target), durationMs, pause);
-      return;
-    case "long-transaction":
-      await keepTransactionOpen(servers, durationMs, pause);
-      return;
-    case "resolver-dead":
+    },
+    // Until the side that still has its connection has noticed by itself.
+    async "silent-server"() {
+      linkOf(target, victims).silence("server");
+      await meanwhile();
+    },
+    async "silent-client"() {
+      linkOf(target, victims).silence("client");
+      await meanwhile();
+    },
+    "rabbitmq-killed": () => servers.killRabbitmq(durationMs),
+    "postgres-crashed": () => servers.crashPostgres(durationMs),
+    "memory-alarm": () => servers.alarmMemory(durationMs),
+    "row-lock": () => lockEndpoint(servers, Number(target), durationMs, pause),
+    "long-transaction": () => keepTransactionOpen(servers, durationMs, pause),
+    async "resolver-dead"() {
       await nameServer.die();
-      await load.forgetConnections(() => pause(durationMs));
+      await load.forgetConnections(meanwhile);
       await nameServer.revive();
-      return;
-    case "no-route":
+    },
+    async "no-route"() {
       nameServer.answerWith([NO_ROUTE]);
-      await load.refuseEverywhere(() => pause(durationMs));
+      await load.refuseEverywhere(meanwhile);
       nameServer.answerWith(["127.0.0.1"]);
-      return;
-    case "receiver-restarts":
-      return await load.restartReceiver(Number(target), () => pause(durationMs));
-    case "slow-crowd":
-      await load.slowCrowd(() => pause(durationMs));
-      return;
-    case "flood":
-      await load.burst(FLOOD, 0);
-      return;
-    case "large-bodies":
-      await load.burst(LARGE_BODIES, LARGE_TEXT_BYTES);
-      return;
-  }
+    },
+    "receiver-restarts": () => load.restartReceiver(Number(target), meanwhile),
+    "slow-crowd": () => load.slowCrowd(meanwhile),
+    flood: () => load.burst(FLOOD, 0),
+    "large-bodies": () => load.burst(LARGE_BODIES, LARGE_TEXT_BYTES),
+  } satisfies Record<FaultKind, () => Promise<unknown>>;
 }
 
 /** How long a process of a crash loop may live, once it works: long enough to begin, too short to end what it began. */
 const LIVES_MS = 300;
 
-async function crashAgainAndAgain(service: SupervisedService, durationMs: number, pause: Victims["pause"]) {
+async function crashAgainAndAgain(service: SupervisedService, durationMs: number, pause: Pause) {
   const end = Date.now() + durationMs;
   while (Date.now() < end) {
     await service.kill(0);
@@ -167,20 +137,18 @@ function linkOf(label: string, { links }: Victims): Link {
   return link;
 }
 
-type Pause = (durationMs: number) => Promise<void>;
-
 /** How long after PostgreSQL ended under it the other program comes again. */
 const AGAIN_MS = 200;
 
 /** Holds the row of the nth endpoint, as a psql with a forgotten commit does. */
-export function lockEndpoint(servers: Servers, place: number, durationMs: number, pause: Pause): Promise<void> {
+function lockEndpoint(servers: Servers, place: number, durationMs: number, pause: Pause): Promise<void> {
   const lock = `select id from webhook_endpoint order by created_at, id
     offset ${place} % (select count(*) from webhook_endpoint) limit 1 for update`;
   return holdTransaction(servers, ["begin", lock], durationMs, pause);
 }
 
 /** Keeps a snapshot, as a dump or a report does: what dies meanwhile stays in the tables and their indexes. */
-export function keepTransactionOpen(servers: Servers, durationMs: number, pause: Pause): Promise<void> {
+function keepTransactionOpen(servers: Servers, durationMs: number, pause: Pause): Promise<void> {
   const begin = "begin isolation level repeatable read";
   return holdTransaction(servers, [begin, "select count(*) from webhook_endpoint"], durationMs, pause);
 }
