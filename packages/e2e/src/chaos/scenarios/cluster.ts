@@ -6,7 +6,6 @@ import { startPostgres } from "@herald/dev/stack/postgres";
 import { findOrInstallRabbitmq } from "@herald/dev/stack/rabbitmq";
 import { type RabbitmqNode, startPortMapper, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 import { type Servers, type ServersOptions, startInTurn, USUAL_TIMES } from "../environment/servers.ts";
-import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { longestPauseAfter, noticed } from "../verdict/unnoticed.ts";
 import { inEnvironment, type Scenario } from "./scenario.ts";
@@ -22,7 +21,7 @@ const RESUMES_WITHIN_MS = 15_000;
  */
 export const clusterScenario: Scenario = (options) =>
   inEnvironment(options, { startServers: startClusterServers, times: USUAL_TIMES }, async (environment, run) => {
-    const { seed, pause, progress } = options;
+    const { pause, progress } = options;
     const { servers, namespace } = environment;
     // Each node leads some of them; the others follow where one is gone.
     const inboxQueue = names(namespace).inboxQueues[0] ?? "";
@@ -44,7 +43,7 @@ export const clusterScenario: Scenario = (options) =>
       return kills;
     }
 
-    const result = await run({ tenants: planSteadyTenants(seed), outages: [], pauses: [], disturb });
+    const result = await run({ disturb });
     const { requests, faults } = result.history;
     const arrivals = requests.map(({ at }) => at);
     const pauses = faults.map(({ from, until }) => longestPauseAfter(arrivals, from, until));

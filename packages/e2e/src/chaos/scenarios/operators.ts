@@ -6,7 +6,6 @@ import { withClient } from "@herald/dev/stack/postgres";
 import { startServers, USUAL_TIMES } from "../environment/servers.ts";
 import type { SupervisedService } from "../environment/supervisor.ts";
 import type { Load } from "../load.ts";
-import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { longestPauseAfter, noticed } from "../verdict/unnoticed.ts";
 import { inEnvironment, type Scenario } from "./scenario.ts";
@@ -24,7 +23,7 @@ const MORE_DISPATCHERS = 7;
  */
 export const operatorsScenario: Scenario = (options) =>
   inEnvironment(options, { startServers, times: USUAL_TIMES }, async (environment, run) => {
-    const { seed, pause, progress } = options;
+    const { pause, progress } = options;
     const { servers, services, nameServer } = environment;
     const called = (...names: string[]) =>
       [...services.values()].filter(({ label }) => names.some((name) => label.startsWith(name)));
@@ -85,7 +84,7 @@ export const operatorsScenario: Scenario = (options) =>
       return done;
     }
 
-    const result = await run({ tenants: planSteadyTenants(seed), outages: [], pauses: [], disturb });
+    const result = await run({ disturb });
     const { requests, faults } = result.history;
     const arrivals = requests.map(({ at }) => at);
     const pauses = faults.map(({ kind, from, until }) => [kind, longestPauseAfter(arrivals, from, until)] as const);

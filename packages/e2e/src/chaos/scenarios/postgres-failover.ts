@@ -4,7 +4,6 @@ import { isInSync, promoteStandby, startPostgresPair } from "@herald/dev/stack/p
 import { findOrInstallRabbitmq } from "@herald/dev/stack/rabbitmq";
 import { startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 import { type Servers, type ServersOptions, startInTurn, USUAL_TIMES } from "../environment/servers.ts";
-import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { longestPauseAfter, noticed } from "../verdict/unnoticed.ts";
 import { inEnvironment, type Scenario } from "./scenario.ts";
@@ -58,7 +57,7 @@ const DETECTED_AFTER_MS = 2_000;
  */
 export const postgresFailoverScenario: Scenario = (options) =>
   inEnvironment(options, { startServers: startReplicatedServers, times: USUAL_TIMES }, async (environment, run) => {
-    const { seed, seconds, pause, progress } = options;
+    const { seconds, pause, progress } = options;
     const { servers, links } = environment;
     const services = [...environment.services.values()];
     let promotionMs = 0;
@@ -85,7 +84,7 @@ export const postgresFailoverScenario: Scenario = (options) =>
       return [failover];
     }
 
-    const result = await run({ tenants: planSteadyTenants(seed), outages: [], pauses: [], disturb });
+    const result = await run({ disturb });
     const { requests, faults } = result.history;
     const arrivals = requests.map(({ at }) => at);
     const [{ from, until }] = faults as [InjectedFault];
