@@ -32,7 +32,7 @@ export function isPoolerAsked(): boolean {
 export async function startTestPooler(databaseUrl: string): Promise<TestPooler> {
   const { executable } = await askForProgram("pgbouncer");
   const folder = mkdtempSync(join(tmpdir(), "herald-pooler-"));
-  const pgbouncer = await startPgbouncer(executable, { folder, databaseUrl, poolMode: "transaction" });
+  const pgbouncer = await startPgbouncer(executable, { folder, databaseUrl });
   const url = new URL(pgbouncer.url);
   url.searchParams.set("pgbouncer", "true");
   return {

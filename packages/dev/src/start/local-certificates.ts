@@ -66,7 +66,7 @@ export async function startLocalReceiver(
   try {
     const port = await freePort(8443);
     const colour = process.stdout.isTTY;
-    const receiver = await startDemoReceiver({ host: "127.0.0.1", port, tls, secrets, print, colour });
+    const receiver = await startDemoReceiver({ port, tls, secrets, print, colour });
     return {
       ...receiver,
       close: async () => {

@@ -17,7 +17,7 @@ test(
   async () => {
     const { executable } = await askForProgram("pgbouncer");
     const folder = mkdtempSync(join(tmpdir(), "herald-forgotten-"));
-    const pgbouncer = await startPgbouncer(executable, { folder, databaseUrl: db.url, poolMode: "transaction" });
+    const pgbouncer = await startPgbouncer(executable, { folder, databaseUrl: db.url });
     try {
       const place = { databaseUrl: pgbouncer.url, amqpUrl: broker.url, namespace: broker.namespace, caFile: "" };
       const service = await startServiceProcess("serve", heraldSettings(place), { untilReady: false });
