@@ -85,17 +85,11 @@ export function worstToMiddle({ delays, paths }: Pick<Steady, "delays" | "paths"
   return Math.max(...each) / median(each);
 }
 
-/** CPU seconds so far of the servers that this run started. */
-export interface ServerCpu {
-  postgres: number;
-  rabbitmq: number;
-}
-
 /** Linux counts processes' time in hundredths of a second. */
 const TICKS_PER_SECOND = 100;
 
-/** Reads /proc; NaN if there is none. */
-export function serverCpu(): ServerCpu {
+/** CPU seconds so far of the servers that this run started. Reads /proc; NaN if there is none. */
+export function serverCpu() {
   const total = { postgres: 0, rabbitmq: 0 };
   let processes: Stat[];
   try {
