@@ -1,22 +1,16 @@
 import type { Link } from "@herald/dev/harness/link";
-import { type NameServer, NO_ROUTE } from "@herald/dev/harness/name-server";
+import { NO_ROUTE } from "@herald/dev/harness/name-server";
 import { withClient } from "@herald/dev/stack/postgres";
 import type { LoadFaults } from "../load.ts";
 import type { FaultKind, PlannedFault, ServiceLabel } from "../plan/faults.ts";
 import type { InjectedFault } from "../verdict/history.ts";
+import type { ChaosEnvironment } from "./open-environment.ts";
 import type { FragileServers, Servers } from "./servers.ts";
 import type { SupervisedService } from "./supervisor.ts";
 
 type Pause = (durationMs: number) => Promise<void>;
 
-interface Victims {
-  services: ReadonlyMap<ServiceLabel, SupervisedService>;
-  /** By their labels: `dispatcher-1>postgres`. */
-  links: ReadonlyMap<string, Link>;
-  servers: FragileServers;
-  nameServer: NameServer;
-  pause: Pause;
-}
+type Victims = Pick<ChaosEnvironment<FragileServers>, "services" | "links" | "servers" | "nameServer"> & { pause: Pause };
 
 const DISPATCHERS = ["dispatcher-1", "dispatcher-2"] as const;
 

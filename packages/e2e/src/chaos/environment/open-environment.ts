@@ -18,6 +18,7 @@ export interface ChaosEnvironment<S extends Servers = Servers> {
   folder: string;
   namespace: string;
   servers: S;
+  /** By their labels: `dispatcher-1>postgres`. */
   links: ReadonlyMap<string, Link>;
   services: ReadonlyMap<ServiceLabel, SupervisedService>;
   /** Starts one more of them, or all three in one process, beside those; it is the caller's to end. */

@@ -7,14 +7,9 @@ import type { Servers } from "../environment/servers.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
 import { type RunOptions, type RunResult, runUnderLoad } from "../run.ts";
 
-export interface ScenarioOptions {
-  seed: number;
-  seconds: number;
-  rate: number;
+export interface ScenarioOptions extends Pick<RunOptions, "seed" | "seconds" | "rate" | "pause" | "progress"> {
   /** PostgreSQL needn't wait for the disk. */
   disposable: boolean;
-  pause: (durationMs: number) => Promise<void>;
-  progress: (text: string) => void;
   /** Called with a function that ends everything that the scenario has started, in case it's interrupted. */
   onOpened: (close: () => Promise<void>) => void;
 }
