@@ -119,7 +119,7 @@ export async function superviseService(spec: ServiceSpec, context: ServiceContex
 }
 
 /** @throws unless every part of a service can be used, also the parts without which /readyz answers 200 */
-async function assertReady(url: string): Promise<void> {
+export async function assertReady(url: string): Promise<void> {
   const response = await fetch(url, { headers: { connection: "close" }, signal: AbortSignal.timeout(5_000) });
   const text = await response.text();
   if (response.status !== 200 || text.includes(":false")) {
