@@ -11,16 +11,10 @@ export interface PgbouncerOptions {
   databaseUrl: string;
 }
 
-export interface Pgbouncer {
-  /** The URL of the same database, through it. */
-  url: string;
-  stop(): Promise<void>;
-}
-
 const START_TIMEOUT_MS = 30_000;
 
 /** Starts a PgBouncer of transactions on the loopback, before a database. It passes over no startup parameter. */
-export async function startPgbouncer(program: string, options: PgbouncerOptions): Promise<Pgbouncer> {
+export async function startPgbouncer(program: string, options: PgbouncerOptions) {
   const { folder, databaseUrl } = options;
   const database = new URL(databaseUrl);
   const name = database.pathname.slice(1);
@@ -65,5 +59,9 @@ export async function startPgbouncer(program: string, options: PgbouncerOptions)
     throw error;
   });
   database.host = `127.0.0.1:${port}`;
-  return { url: database.href, stop: () => running.stop() };
+  return {
+    /** The URL of the same database, through it. */
+    url: database.href,
+    stop: () => running.stop(),
+  };
 }

@@ -21,20 +21,12 @@ export interface StartOptions {
   inspect?: boolean;
 }
 
-export interface RunningHerald {
-  /** The text to show to a person. */
-  panel: string;
-  /** Resolves with the reason when a part has ended for good. */
-  broken: Promise<Error>;
-  stop(): Promise<void>;
-}
-
 /**
  * Starts all of Herald on this machine: PostgreSQL, RabbitMQ, the three services, the demo receiver.
  *
  * @throws where a part does not start; nothing is left running then
  */
-export async function startHerald(options: StartOptions): Promise<RunningHerald> {
+export async function startHerald(options: StartOptions) {
   const local = localFolder();
   const parts = closing();
   const stop = async () => {
@@ -49,7 +41,7 @@ export async function startHerald(options: StartOptions): Promise<RunningHerald>
   }
 }
 
-async function startParts(local: string, parts: Closing, options: StartOptions): Promise<Omit<RunningHerald, "stop">> {
+async function startParts(local: string, parts: Closing, options: StartOptions) {
   const { progress, print, signal } = options;
   const folders = { pids: join(local, "pids"), logs: join(local, "logs") };
   removeRunFile(local);
@@ -101,7 +93,9 @@ async function startParts(local: string, parts: Closing, options: StartOptions):
   };
   writeRunFile(local, info);
   return {
+    /** The text to show to a person. */
     panel: panel(info, certificates.authorityFile, receiver.controlUrl),
+    /** Resolves with the reason when a part has ended for good. */
     broken: Promise.race([ended, ...services.map((service) => service.givenUp)]),
   };
 }
