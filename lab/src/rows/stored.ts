@@ -65,4 +65,5 @@ export async function untilNothingIsDue(herald: BenchHerald): Promise<void> {
 }
 
 /** So that what was stored in bulk is not written to the disk while something else is measured. */
-export const checkpoint = (herald: BenchHerald) => withClient(herald.databaseUrl, (client) => client.query("checkpoint"));
+export const checkpoint = (herald: BenchHerald) =>
+  withClient(herald.databaseUrl, (client) => client.query("checkpoint"));

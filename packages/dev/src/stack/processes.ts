@@ -180,7 +180,9 @@ async function end(name: string, recorded: ProcessIdentity): Promise<void> {
       await sleep(50);
     }
   }
-  throw new Error(`${name} of an earlier run (process ${recorded.pid}) does not end. End it by hand, then start again.`);
+  throw new Error(
+    `${name} of an earlier run (process ${recorded.pid}) does not end. End it by hand, then start again.`,
+  );
 }
 
 /**

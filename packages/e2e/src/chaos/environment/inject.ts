@@ -10,7 +10,9 @@ import type { SupervisedService } from "./supervisor.ts";
 
 type Pause = (durationMs: number) => Promise<void>;
 
-type Victims = Pick<ChaosEnvironment<FragileServers>, "services" | "links" | "servers" | "nameServer"> & { pause: Pause };
+type Victims = Pick<ChaosEnvironment<FragileServers>, "services" | "links" | "servers" | "nameServer"> & {
+  pause: Pause;
+};
 
 const DISPATCHERS = ["dispatcher-1", "dispatcher-2"] as const;
 

@@ -2,7 +2,10 @@ import { createHash } from "node:crypto";
 
 type Labels = readonly (string | number)[];
 
-const digestOf = (seed: number, labels: Labels) => createHash("sha256").update([seed, ...labels].join("/")).digest();
+const digestOf = (seed: number, labels: Labels) =>
+  createHash("sha256")
+    .update([seed, ...labels].join("/"))
+    .digest();
 
 /**
  * A number in [0, 1) that follows from the seed and the labels alone. There is no state to share between processes, and
@@ -22,7 +25,11 @@ export function drawOne<T>(from: readonly T[], seed: number, ...labels: Labels):
 }
 
 /** One of the keys, each as likely as its weight says. */
-export function drawWeighted<K extends string>(weights: Readonly<Record<K, number>>, seed: number, ...labels: Labels): K {
+export function drawWeighted<K extends string>(
+  weights: Readonly<Record<K, number>>,
+  seed: number,
+  ...labels: Labels
+): K {
   const entries = Object.entries<number>(weights) as [K, number][];
   const total = entries.reduce((sum, [, weight]) => sum + weight, 0);
   let left = draw(seed, ...labels) * total;
