@@ -12,11 +12,7 @@ import { memoryRow } from "./rows/memory.ts";
 import { slowCrowdRow } from "./rows/slow-crowd.ts";
 import { type Figure, type RowResult, runRow } from "./run-row.ts";
 
-/** The results as text: per row its conditions, then a line a figure: median, spread over the rounds, bar. */
-function resultsText(rows: readonly RowResult[]): string {
-  return rows.map(rowText).join("\n\n");
-}
-
+/** A row's results as text: its conditions, then a line a figure: median, spread over the rounds, bar. */
 function rowText({ title, conditions, figures }: RowResult): string {
   const lines = figures.map((figure) =>
     [
@@ -114,7 +110,7 @@ console.log(
   `\n${cpus().length} x ${cpus()[0]?.model}, ${memoryGibibytes} GiB, node ${process.version}, load before: ${load.toFixed(1)}`,
 );
 console.log(`Medians of ${rounds} rounds, and lowest and highest.\n`);
-console.log(resultsText(rows));
+console.log(rows.map(rowText).join("\n\n"));
 // A bar that was missed is a finding; an event that was lost is a fault, and makes the other figures worthless.
 failed ||= rows.some(({ figures }) =>
   figures.some(({ bar, met }) => bar && "atMost" in bar && bar.atMost === 0 && !met),

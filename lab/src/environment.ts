@@ -3,10 +3,9 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
-import { openDatabase } from "@herald/common/database/open-database";
 import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
 import { localFolder, projectFolder } from "@herald/dev/stack/folders";
-import { startPostgres } from "@herald/dev/stack/postgres";
+import { startPostgres, withClient } from "@herald/dev/stack/postgres";
 import { runProgram } from "@herald/dev/stack/programs";
 import { startRabbitmq } from "@herald/dev/stack/rabbitmq";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "@herald/e2e/herald/processes";
@@ -78,7 +77,8 @@ export async function openBenchEnvironment(progress: (text: string) => void): Pr
  */
 async function openHerald(environment: HeraldEnvironment, code: string | undefined): Promise<BenchHerald> {
   const database = `"${environment.namespace}"`;
-  await onServer(environment.databaseUrl, `create database ${database}`);
+  const onServer = (statement: string) => withClient(environment.databaseUrl, (client) => client.query(statement));
+  await onServer(`create database ${database}`);
   const url = new URL(environment.databaseUrl);
   url.pathname = `/${environment.namespace}`;
   const own = { ...environment, databaseUrl: url.href };
@@ -100,18 +100,9 @@ async function openHerald(environment: HeraldEnvironment, code: string | undefin
       if (closed) return;
       closed = true;
       await Promise.all([...services].map((service) => service.stop()));
-      await onServer(environment.databaseUrl, `drop database ${database} with (force)`);
+      await onServer(`drop database ${database} with (force)`);
     },
   };
-}
-
-async function onServer(url: string, statement: string): Promise<void> {
-  const server = openDatabase(url, { statementTimeoutMs: 60_000 });
-  try {
-    await server.prisma.$executeRawUnsafe(statement);
-  } finally {
-    await server.close();
-  }
 }
 
 const BUILD_TIMEOUT_MS = 30 * 60_000;

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { withClient } from "@herald/dev/stack/postgres";
 import type { ServiceProcess } from "@herald/e2e/herald/processes";
 import { readService } from "@herald/e2e/herald/readings";
 import { median, quantile } from "@herald/e2e/statistics";
-import pg from "pg";
 import type { AddedEndpoint, Busy, Traffic, TrafficArrivals } from "./traffic.ts";
 
 /** Even traffic that was measured for a time. */
@@ -85,17 +85,11 @@ export function worstToMiddle({ delays, paths }: Pick<Steady, "delays" | "paths"
   return Math.max(...each) / median(each);
 }
 
-/** CPU seconds so far of the servers that this run started. */
-export interface ServerCpu {
-  postgres: number;
-  rabbitmq: number;
-}
-
 /** Linux counts processes' time in hundredths of a second. */
 const TICKS_PER_SECOND = 100;
 
-/** Reads /proc; NaN if there is none. */
-export function serverCpu(): ServerCpu {
+/** CPU seconds so far of the servers that this run started. Reads /proc; NaN if there is none. */
+export function serverCpu() {
   const total = { postgres: 0, rabbitmq: 0 };
   let processes: Stat[];
   try {
@@ -149,10 +143,8 @@ export interface PostgresWork {
 /** Longer than a session of PostgreSQL that has become idle keeps its counts to itself. */
 const COUNTS_SECONDS = 10.5;
 
-export async function postgresWork(databaseUrl: string): Promise<PostgresWork> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
+export function postgresWork(databaseUrl: string): Promise<PostgresWork> {
+  return withClient(databaseUrl, async (client) => {
     await client.query("select pg_sleep($1)", [COUNTS_SECONDS]);
     const { rows } = await client.query<Record<keyof PostgresWork, string>>(
       `select
@@ -162,7 +154,5 @@ export async function postgresWork(databaseUrl: string): Promise<PostgresWork> {
       from pg_stat_user_tables`,
     );
     return { walBytes: Number(rows[0]?.walBytes), indexInsertions: Number(rows[0]?.indexInsertions) };
-  } finally {
-    await client.end();
-  }
+  });
 }

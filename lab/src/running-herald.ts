@@ -1,14 +1,8 @@
-import type { ServiceName, ServiceProcess } from "@herald/e2e/herald/processes";
-import type { BenchEnvironment, BenchHerald } from "./environment.ts";
-import { startTraffic, type Traffic } from "./traffic.ts";
+import type { ServiceName } from "@herald/e2e/herald/processes";
+import type { BenchEnvironment } from "./environment.ts";
+import { startTraffic } from "./traffic.ts";
 
-/** A Herald of its own with one process of each service, and traffic through it. */
-export interface RunningHerald {
-  readonly herald: BenchHerald;
-  readonly traffic: Traffic;
-  service(name: ServiceName): ServiceProcess;
-  close(): Promise<void>;
-}
+export type RunningHerald = Awaited<ReturnType<typeof startHerald>>;
 
 export interface RunningHeraldOptions {
   /** First part of the names of its database and its queues. */
@@ -19,10 +13,11 @@ export interface RunningHeraldOptions {
   settings?: Partial<Record<ServiceName, Record<string, string>>>;
 }
 
+/** Starts a Herald of its own with one process of each service, and traffic through it. */
 export async function startHerald(
   environment: BenchEnvironment,
   { name, endpoints, settings = {} }: RunningHeraldOptions,
-): Promise<RunningHerald> {
+) {
   const herald = await environment.openHerald(name);
   const start = (service: ServiceName) => herald.start(service, settings[service]);
   const api = await start("management-api");
@@ -35,7 +30,7 @@ export async function startHerald(
   return {
     herald,
     traffic,
-    service: (name) => processes[name],
+    service: (name: ServiceName) => processes[name],
     async close() {
       await traffic.close();
       await herald.close();

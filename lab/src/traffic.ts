@@ -39,19 +39,12 @@ export interface Busy {
   receiverBusy: number;
 }
 
-export interface TrafficArrivals {
+/** As the receiver has them. The path "/0" is the endpoint of the first of `organizationIds`. */
+export interface TrafficArrivals extends Omit<Arrivals, "different"> {
   /** Different events at the endpoints of `organizationIds`. */
   different: number;
   /** Different events at an added endpoint. */
   differentOf(added: AddedEndpoint): number;
-  /** Anywhere. */
-  repeated: number;
-  /** The delays of the events that were emitted here. */
-  delays: number[];
-  /** When each of these events was planned, in milliseconds of the clock that all processes share. */
-  plannedAt: number[];
-  /** Where each of these events arrived: "/0" is the endpoint of the first of `organizationIds`. */
-  paths: string[];
 }
 
 export interface AddedEmitter {

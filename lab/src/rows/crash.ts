@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { sharedNow } from "../processes/busy.ts";
-import type { Row } from "../row.ts";
-import { SAMPLE_BODY } from "../row.ts";
+import { type Row, SAMPLE_BODY } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 
 /** With ten attempts each at once they have all the interrupted deliveries in flight at once. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
+import { withClient } from "@herald/dev/stack/postgres";
 import type { BenchHerald } from "../environment.ts";
 import { UNTIMED_BODY_REST } from "../row.ts";
 
@@ -16,7 +16,7 @@ export async function storeUnfinished(
   herald: BenchHerald,
   { endpointIds, deliveries, kind }: Unfinished,
 ): Promise<void> {
-  await inDatabase(herald, (client) =>
+  await withClient(herald.databaseUrl, (client) =>
     client.query(
       `with made as materialized (
         select endpoint_id, organization_id, event_id, at, event_key(organization_id, event_id, at) as key
@@ -49,13 +49,13 @@ export async function storeUnfinished(
 
 /** Forgets all events and deliveries; what is in flight ends without a trace. */
 export const forgetDeliveries = (herald: BenchHerald) =>
-  inDatabase(herald, (client) => client.query("truncate due, delivery, delivery_attempt, business_event"));
+  withClient(herald.databaseUrl, (client) => client.query("truncate due, delivery, delivery_attempt, business_event"));
 
 const ENDING_MS = 120_000;
 
 /** Resolves when every delivery has come to its end. @throws where that takes longer than two minutes */
 export async function untilNothingIsDue(herald: BenchHerald): Promise<void> {
-  await inDatabase(herald, async (client) => {
+  await withClient(herald.databaseUrl, async (client) => {
     const deadline = Date.now() + ENDING_MS;
     while ((await client.query("select from delivery where state = 'pending' limit 1")).rowCount !== 0) {
       if (Date.now() > deadline) throw new Error("Deliveries are still due after two minutes.");
@@ -65,15 +65,5 @@ export async function untilNothingIsDue(herald: BenchHerald): Promise<void> {
 }
 
 /** So that what was stored in bulk is not written to the disk while something else is measured. */
-export const checkpoint = (herald: BenchHerald) => inDatabase(herald, (client) => client.query("checkpoint"));
-
-/** Runs a task on a connection of its own. */
-export async function inDatabase<T>(herald: BenchHerald, task: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: herald.databaseUrl });
-  await client.connect();
-  try {
-    return await task(client);
-  } finally {
-    await client.end();
-  }
-}
+export const checkpoint = (herald: BenchHerald) =>
+  withClient(herald.databaseUrl, (client) => client.query("checkpoint"));

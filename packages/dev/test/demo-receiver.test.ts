@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 async function start(secrets: () => Promise<string[]>): Promise<DemoReceiver> {
-  receiver = await startDemoReceiver({ host: "127.0.0.1", port: 0, tls, secrets, print: (text) => printed.push(text) });
+  receiver = await startDemoReceiver({ port: 0, tls, secrets, print: (text) => printed.push(text) });
   return receiver;
 }
 

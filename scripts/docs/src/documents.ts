@@ -14,7 +14,6 @@ import { dispatcherSettings } from "@herald/dispatcher";
 import { outboxTable } from "@herald/emitter/outbox";
 import { managementApiSettings, openApiDocument, problemKinds, problemType, published } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
-import { withBlock, withBlocks } from "./blocks.ts";
 import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
 
@@ -85,7 +84,7 @@ export function documents(): Record<string, string> {
     ".env.example": envExample(settings),
     "docs/configuration.md": configurationDocument(settings, Object.keys(services), settingsOfRelay),
     "docs/api/openapi.json": escapeControls(`${JSON.stringify(published(openApi), null, 2)}\n`),
-    "docs/api/README.md": withBlock(read("docs/api/README.md"), "reasons", reasonsTable()),
+    "docs/api/README.md": withBlocks(read("docs/api/README.md"), { reasons: reasonsTable() }),
     "docs/api/errors.md": errorsPage(),
     "docs/operating/metrics.md": metricsDocument(heraldMetrics()),
     "docs/emitting-events.md": withBlocks(read("docs/emitting-events.md"), {
@@ -105,6 +104,21 @@ export function packedFiles(): Record<string, string> {
 
 function read(file: string): string {
   return readFileSync(join(projectFolder(), file), "utf8");
+}
+
+/**
+ * Replaces the generated blocks of a hand-written document.
+ *
+ * @param blocks by their names in the comments around them, `<!-- generated: reasons -->` and `<!-- end of reasons -->`
+ */
+export function withBlocks(text: string, blocks: Record<string, string>): string {
+  return Object.entries(blocks).reduce((page, [name, block]) => {
+    const [begin, end] = [`<!-- generated: ${name} -->\n`, `\n<!-- end of ${name} -->`];
+    const [before, rest] = page.split(begin);
+    const after = rest?.split(end)[1];
+    if (after === undefined) throw new Error(`The document has no block between ${begin.trim()} and ${end.trim()}.`);
+    return `${before}${begin}${block}${end}${after}`;
+  }, text);
 }
 
 function eventTypesTable(): string {

@@ -2,9 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
-import { withBlock } from "../src/blocks.ts";
 import { knownSettings } from "../src/configuration.ts";
-import { COMMAND, documents } from "../src/documents.ts";
+import { COMMAND, documents, withBlocks } from "../src/documents.ts";
 import { heraldMetrics } from "../src/metrics.ts";
 
 test.each(Object.entries(documents()))("%s is what the code makes", (file, text) => {
@@ -34,6 +33,6 @@ test("the names of metrics follow Prometheus's conventions", () => {
 
 test("a generated block is replaced, and a missing one is an error", () => {
   const text = "before\n<!-- generated: a -->\nold\n<!-- end of a -->\nafter\n";
-  expect(withBlock(text, "a", "new")).toBe("before\n<!-- generated: a -->\nnew\n<!-- end of a -->\nafter\n");
-  expect(() => withBlock(text, "b", "new")).toThrow("no block between");
+  expect(withBlocks(text, { a: "new" })).toBe("before\n<!-- generated: a -->\nnew\n<!-- end of a -->\nafter\n");
+  expect(() => withBlocks(text, { b: "new" })).toThrow("no block between");
 });

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import type { EventPayload, EventTypeInfo } from "@herald/contracts";
 import { createEmitter } from "@herald/emitter";
 import { localFolder } from "../stack/folders.ts";
-import { brokerNamespace, type RunInfo, readRunFile } from "../start/local-files.ts";
+import { type RunInfo, readRunFile } from "../start/local-files.ts";
 import { changesOf, eventFrom, type Samples } from "./events.ts";
 import { runCommand, UsageError } from "./run-command.ts";
 
@@ -28,12 +28,11 @@ await runCommand(HELP, async () => {
       change: { type: "string", multiple: true },
     },
   });
-  if (positionals.length > 1) throw new UsageError(`Only one event name can be given, not ${positionals.join(" ")}.`);
-  const local = localFolder();
-  const run = readRunFile(local);
+  const [type, ...others] = positionals;
+  if (others.length > 0) throw new UsageError(`Only one event name can be given, not ${positionals.join(" ")}.`);
+  const run = readRunFile(localFolder());
   const changes = changesOf(values.change ?? []);
-  const defaults = {
-    ...(positionals[0] !== undefined && { type: positionals[0] }),
+  const given = {
     organizationId: values.organization ?? run.organizationId,
     ...(values["entity-type"] !== undefined && { entityType: values["entity-type"] }),
     ...(values["entity-id"] !== undefined && { entityId: values["entity-id"] }),
@@ -41,17 +40,18 @@ await runCommand(HELP, async () => {
   };
   const samples = await readSamples(run);
   const names = [...samples.keys()];
-  if (defaults.type === undefined) throw new UsageError(`Which event? One of ${names.join(", ")}.`);
-  const event = eventFrom(defaults, samples);
-  if (!names.includes(event.type))
-    console.error(`Herald does not deliver "${event.type}": it will count and drop it. It knows ${names.join(", ")}.`);
-  const emitter = createEmitter({ url: run.amqpUrl, namespace: brokerNamespace(local), connectionName: "herald-emit" });
+  if (type === undefined) throw new UsageError(`Which event? One of ${names.join(", ")}.`);
+  const event = eventFrom({ ...given, type }, samples);
+  if (!names.includes(type))
+    console.error(`Herald does not deliver "${type}": it will count and drop it. It knows ${names.join(", ")}.`);
+  const { BROKER_NAMESPACE: namespace = "herald" } = run.settings;
+  const emitter = createEmitter({ url: run.amqpUrl, namespace, connectionName: "herald-emit" });
   try {
     await emitter.emit(event);
   } finally {
     await emitter.close();
   }
-  console.log(`${event.type} ${event.id} of ${event.organizationId} is with the broker.`);
+  console.log(`${type} ${event.id} of ${event.organizationId} is with the broker.`);
 });
 
 /** The events that the Herald here knows. */

@@ -33,10 +33,6 @@ describe("one event", () => {
       data,
     });
   });
-
-  test("an event without a type is refused", () => {
-    expect(() => eventFrom(defaults, samples)).toThrow(/no type/);
-  });
 });
 
 describe("--change", () => {

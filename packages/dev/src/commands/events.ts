@@ -4,17 +4,16 @@ import { type EmittedEvent, newEvent } from "@herald/emitter";
 import { UsageError } from "./run-command.ts";
 
 /** The values of an event from the command line. */
-export type EventValues = Partial<Pick<EmittedEvent, "type" | "entityType" | "entityId" | "data">> &
-  Pick<EmittedEvent, "organizationId">;
+type EventValues = Pick<EmittedEvent, "type" | "organizationId"> &
+  Partial<Pick<EmittedEvent, "entityType" | "entityId" | "data">>;
 
 /** A payload of each type of event that Herald knows. */
 export type Samples = ReadonlyMap<string, Pick<EventPayload, "entityType" | "data">>;
 
 /** An event of these values; what they do not say comes from the sample of its type. */
-export function eventFrom({ type, ...given }: EventValues, samples: Samples): EmittedEvent {
-  if (type === undefined) throw new UsageError("The event has no type: name it as the argument.");
-  const { entityType, data } = samples.get(type) ?? { entityType: "Entity", data: {} };
-  return newEvent({ entityType, entityId: randomUUID(), data, ...given, type }, { undelivered: true });
+export function eventFrom(given: EventValues, samples: Samples): EmittedEvent {
+  const { entityType, data } = samples.get(given.type) ?? { entityType: "Entity", data: {} };
+  return newEvent({ entityType, entityId: randomUUID(), data, ...given }, { undelivered: true });
 }
 
 /**

@@ -6,8 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describeRequest, type ReceivedRequest, type Refused, receiveRequest, verdictOn } from "@herald/listen";
 import { attemptCounter, type Plan, planFor, politeBehaviour, withChanges } from "./behaviour.ts";
 
+const HOST = "127.0.0.1";
+
 export interface DemoReceiverOptions {
-  host: string;
   /** 0 takes any free port. */
   port: number;
   /** PEM. */
@@ -22,7 +23,7 @@ export interface DemoReceiverOptions {
 }
 
 export interface DemoReceiver {
-  /** Where endpoints point to: `https://host:port/hooks`. */
+  /** Where endpoints point to: `https://127.0.0.1:port/hooks`. */
   url: string;
   /** The base of the control API, without a slash at its end. */
   controlUrl: string;
@@ -35,7 +36,7 @@ export interface DemoReceiver {
  * Rejects where the port cannot be had.
  */
 export async function startDemoReceiver(options: DemoReceiverOptions): Promise<DemoReceiver> {
-  const { host, port, tls, print, colour = false } = options;
+  const { port, tls, print, colour = false } = options;
   /** The behaviour for endpoints whose URL asks for nothing else. */
   let standing = politeBehaviour;
   let readSecrets: readonly string[] = [];
@@ -84,10 +85,9 @@ export async function startDemoReceiver(options: DemoReceiverOptions): Promise<D
   }
 
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(port, host, resolve);
+    server.once("error", reject).listen(port, HOST, resolve);
   });
-  const bound = (server.address() as AddressInfo).port;
-  controlUrl = `https://${host.includes(":") ? `[${host}]` : host}:${bound}`;
+  controlUrl = `https://${HOST}:${(server.address() as AddressInfo).port}`;
   return {
     url: `${controlUrl}/hooks`,
     controlUrl,

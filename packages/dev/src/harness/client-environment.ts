@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "@herald/common/broker/broker";
 import { afterEach, beforeEach } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect, type GetMessage } from "amqplib";
+import { eventually } from "./eventually.ts";
 import { type BrokerProxy, startProxy } from "./link.ts";
 
 export interface LogLine {
@@ -116,16 +117,11 @@ function recordingLog(lines: LogLine[]): ClientOptions["log"] {
 }
 
 /** Waits for a condition; the error at the deadline names it. */
-export async function until(
-  what: string,
-  condition: () => boolean | Promise<boolean>,
-  deadlineMs = 60_000,
-): Promise<void> {
-  const end = performance.now() + deadlineMs;
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`Waited ${deadlineMs} ms in vain until ${what}.`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+export async function until(what: string, condition: () => boolean | Promise<boolean>, timeoutMs = 60_000) {
+  const check = async () => {
+    if (!(await condition())) throw new Error(`Waited in vain until ${what}.`);
+  };
+  await eventually(check, { timeoutMs, intervalMs: 10 });
 }
 
 /** A `handle` for a consumer that keeps what it gets. */

@@ -18,14 +18,6 @@ export interface CollectedSpan {
   error?: string;
 }
 
-export interface Collector {
-  url: string;
-  spans: CollectedSpan[];
-  /** Headers of the latest export. */
-  headers: () => Record<string, unknown>;
-  close(): Promise<void>;
-}
-
 type Value = { stringValue?: string; intValue?: number | string; doubleValue?: number };
 type Attribute = { key: string; value: Value };
 type Resource = { resource: { attributes: Attribute[] } };
@@ -39,7 +31,7 @@ interface OtlpExport {
 }
 
 /** Takes traces over OTLP/HTTP with JSON, and keeps them. */
-export async function startCollector(): Promise<Collector> {
+export async function startCollector() {
   const spans: CollectedSpan[] = [];
   let headers: Record<string, unknown> = {};
   const server = createServer(async (request, response) => {
@@ -57,9 +49,10 @@ export async function startCollector(): Promise<Collector> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans,
+    /** Headers of the latest export. */
     headers: () => headers,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),

@@ -10,13 +10,6 @@ import { STACK_TIMEOUT_MS } from "./stack-client.ts";
 
 const PASSWORD = "do-not-show";
 
-export interface OwnPostgres {
-  /** The URL of a database. The user is herald_app of deploy/postgres/roles.sql if none is given. */
-  url(user?: string, database?: string): string;
-  /** Runs SQL as a superuser, in Herald's database if none is given. */
-  run(sql: string, database?: string): Promise<void>;
-}
-
 /** The administrator of a managed PostgreSQL owns Herald's database and is no superuser. Not each may give pg_read_all_stats. */
 const MANAGED = `create role administrator login createrole createdb password '${PASSWORD}';
   alter database herald owner to administrator`;
@@ -26,10 +19,11 @@ const READ_ALL_STATS = "grant pg_read_all_stats to herald_app, herald_publisher"
  * A PostgreSQL server of this file alone, which waits for its disk as in production, set up by deploy/postgres as a managed one is:
  * a test may change its users and its settings. Call it at the top of the file.
  */
-export function useOwnPostgres(): OwnPostgres {
+export function useOwnPostgres() {
   const folder = mkdtempSync(join(tmpdir(), "herald-postgres-"));
   let server: Postgres | undefined;
 
+  /** The URL of a database. The user is herald_app of deploy/postgres/roles.sql if none is given. */
   function url(user = "herald_app", database?: string): string {
     if (server === undefined) throw new Error("The server exists from beforeAll on.");
     const address = new URL(server.url);
@@ -38,6 +32,7 @@ export function useOwnPostgres(): OwnPostgres {
     return address.href;
   }
 
+  /** Runs SQL as a superuser, in Herald's database if none is given. */
   async function run(sql: string, database = "herald"): Promise<void> {
     const address = new URL((server as Postgres).url);
     address.pathname = `/${database}`;

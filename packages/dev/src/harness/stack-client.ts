@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { apartByVersion } from "../stack/postgres-programs.ts";
 import { rabbitmqVersion } from "../stack/rabbitmq-versions.ts";
-import type { BrowserName, PrometheusPrograms } from "../stack/test-programs.ts";
+import type { PrometheusPrograms, TEST_PROGRAMS } from "../stack/test-programs.ts";
 import type { TestPostgres, TestProgram, TestRabbitmq } from "./test-stack.ts";
 
 /** The environment variable that gives test files the address of their run's stack. */
@@ -23,17 +23,9 @@ export const askForRabbitmq = () => ask<TestRabbitmq>(`/rabbitmq/${rabbitmqVersi
 /** For test files that run RabbitMQ nodes of their own; in the version of RABBITMQ_VERSION. */
 export const askForRabbitmqServer = () => ask<TestProgram>(`/rabbitmq-server/${rabbitmqVersion()}`);
 
-export const askForPgbouncer = () => ask<TestProgram>("/pgbouncer");
+export const askForProgram = (name: keyof typeof TEST_PROGRAMS) => ask<TestProgram>(`/${name}`);
 
 export const askForPrometheus = () => ask<PrometheusPrograms>("/prometheus");
-
-export const askForBrowser = (name: BrowserName) => ask<TestProgram>(`/${name}`);
-
-/** Go 1.24 or newer. */
-export const askForGo = () => ask<TestProgram>("/go");
-
-/** With pip. */
-export const askForPython = () => ask<TestProgram>("/python");
 
 async function ask<Answer>(path: string): Promise<Answer> {
   const stack = process.env[TEST_STACK_URL];

@@ -7,13 +7,7 @@ import { removePostgresData } from "../stack/postgres-programs.ts";
 import { endStaleProcesses } from "../stack/processes.ts";
 import { findOrInstallRabbitmq, type Rabbitmq, startRabbitmq } from "../stack/rabbitmq.ts";
 import { RABBITMQ_VERSIONS, type RabbitmqVersion } from "../stack/rabbitmq-versions.ts";
-import {
-  findOrInstallBrowser,
-  findOrInstallGo,
-  findOrInstallPgbouncer,
-  findOrInstallPrometheus,
-  findOrInstallPython,
-} from "../stack/test-programs.ts";
+import { findOrInstallPrometheus, TEST_PROGRAMS } from "../stack/test-programs.ts";
 import { makeTemplateDatabase } from "./template-database.ts";
 
 /** The PostgreSQL of a test file. */
@@ -60,12 +54,8 @@ export async function startTestStack(folder: string): Promise<TestStack> {
       return { serverUrl: url, template: await makeTemplateDatabase(url) };
     },
     "/prometheus": once(findOrInstallPrometheus).get,
-    "/chromium": program(() => findOrInstallBrowser("chromium")),
-    "/firefox": program(() => findOrInstallBrowser("firefox")),
-    "/pgbouncer": program(findOrInstallPgbouncer),
-    "/python": program(findOrInstallPython),
-    "/go": program(findOrInstallGo),
   };
+  for (const [name, find] of Object.entries(TEST_PROGRAMS)) routes[`/${name}`] = program(find);
   for (const version of RABBITMQ_VERSIONS) {
     const own = { folder: join(folder, `rabbitmq-${version}`), pidFolder: rabbitmqPidFolder(folder, version) };
     const rabbitmq = once(() => startRabbitmq({ ...own, management: true, disposable: true }, version));

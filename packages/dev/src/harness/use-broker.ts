@@ -10,13 +10,6 @@ import { BROKER_USERS, type BrokerUrls, serviceRights, serviceUrls } from "../st
 import { type RabbitmqNode, startRabbitmqNode } from "../stack/rabbitmq-node.ts";
 import { askForRabbitmq, askForRabbitmqServer, STACK_TIMEOUT_MS } from "./stack-client.ts";
 
-/** Where the exchanges and queues of a test file are. */
-interface BrokerEnvironment extends Omit<TestBroker, "namespace"> {
-  /** Waits until no connection is open, for a limited time; returns the names of those that are still open. */
-  openConnections(): Promise<string[]>;
-  remove(): Promise<void>;
-}
-
 interface ConnectionRow {
   name: string;
   client_properties?: { connection_name?: string };
@@ -28,7 +21,7 @@ interface ConnectionRow {
  * @param amqpUrl of the broker
  * @param managementUrl of its management API, with credentials
  */
-async function makeVirtualHost(amqpUrl: string, managementUrl: string, name: string): Promise<BrokerEnvironment> {
+async function makeVirtualHost(amqpUrl: string, managementUrl: string, name: string) {
   const api = new URL(managementUrl);
   await call(api, "PUT", `/api/vhosts/${name}`, {});
   await call(api, "PUT", `/api/users/${name}`, { password: name, tags: "" });
@@ -44,7 +37,7 @@ async function makeVirtualHost(amqpUrl: string, managementUrl: string, name: str
 /** The users of a virtual host are the server's too, so they bear its name. */
 const userIn = (host: string) => (user: string) => `${host}-${user}`;
 
-function virtualHost(api: URL, amqpUrl: string, name: string): BrokerEnvironment {
+function virtualHost(api: URL, amqpUrl: string, name: string) {
   const url = new URL(amqpUrl);
   url.pathname = `/${name}`;
   url.username = name;
@@ -64,6 +57,7 @@ function virtualHost(api: URL, amqpUrl: string, name: string): BrokerEnvironment
     url: url.href,
     serviceUrls: serviceUrls(url.href, userIn(name)),
     countConnections,
+    /** Waits until no connection is open, for a limited time; returns the names of those that are still open. */
     openConnections: async () => {
       const deadline = Date.now() + 6_000;
       while (Date.now() < deadline) {
@@ -141,7 +135,7 @@ export function useBroker({ ownNode = false }: TestBrokerOptions = {}): TestBrok
   const namespace = `test-${randomBytes(6).toString("hex")}`;
   const folder = join(tmpdir(), `herald-${namespace}`);
   let node: RabbitmqNode | undefined;
-  let environment: BrokerEnvironment | undefined;
+  let environment: ReturnType<typeof virtualHost> | undefined;
 
   async function startNode(): Promise<RabbitmqNode> {
     const { executable } = await askForRabbitmqServer();

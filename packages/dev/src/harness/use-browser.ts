@@ -1,19 +1,6 @@
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import { askForBrowser, STACK_TIMEOUT_MS } from "./stack-client.ts";
-
-/** A browser window with cookies and storage of its own. */
-export interface BrowserWindow {
-  page: Page;
-  context: BrowserContext;
-}
-
-export interface TestBrowser {
-  /** Opens a window; it is closed after the test. */
-  open(options?: BrowserContextOptions): Promise<BrowserWindow>;
-  /** Takes the problems that were found so far, so that they fail no test: for tests of the problems themselves. */
-  takeProblems(): string[];
-}
+import type { Browser, BrowserContext, BrowserContextOptions } from "playwright-core";
+import { askForProgram, STACK_TIMEOUT_MS } from "./stack-client.ts";
 
 /** How long a test waits for something to appear before it fails. */
 const WAIT_MS = 60_000;
@@ -24,7 +11,7 @@ const WAIT_MS = 60_000;
  * A test fails where a page threw, broke the content security policy, or wrote an error to its console. Failed requests are no
  * error: pages are tested on them.
  */
-export function useBrowser(): TestBrowser {
+export function useBrowser() {
   let browser: Browser | undefined;
   let problems: string[] = [];
   const open = new Set<BrowserContext>();
@@ -44,6 +31,7 @@ export function useBrowser(): TestBrowser {
     await browser?.close();
   });
 
+  /** Takes the problems that were found so far, so that they fail no test: for tests of the problems themselves. */
   function takeProblems(): string[] {
     const found = problems;
     problems = [];
@@ -52,7 +40,8 @@ export function useBrowser(): TestBrowser {
 
   return {
     takeProblems,
-    async open(options = {}) {
+    /** Opens a window with cookies and storage of its own; it is closed after the test. */
+    async open(options: BrowserContextOptions = {}) {
       if (browser === undefined) throw new Error("The browser exists from beforeAll on, not while the file is loaded.");
       const context = await newContext(browser, options);
       open.add(context);
@@ -69,7 +58,7 @@ export function useBrowser(): TestBrowser {
 
 async function launch(name: string): Promise<Browser> {
   if (name !== "chromium" && name !== "firefox") throw new Error(`PAGE_BROWSER is chromium or firefox, not ${name}.`);
-  const [{ executable }, { chromium, firefox }] = await Promise.all([askForBrowser(name), import("playwright-core")]);
+  const [{ executable }, { chromium, firefox }] = await Promise.all([askForProgram(name), import("playwright-core")]);
   // Root, as in containers, has no sandbox.
   const chromiumSandbox = process.getuid?.() !== 0;
   if (name === "chromium") return await chromium.launch({ executablePath: executable, chromiumSandbox });

@@ -6,7 +6,7 @@ import type { PrismaClient } from "@herald/common/database/generated/client";
 import { type Database, type DatabaseOptions, openDatabase } from "@herald/common/database/open-database";
 import { afterAll, beforeAll } from "@jest/globals";
 import { startPgbouncer } from "../stack/pgbouncer.ts";
-import { askForPgbouncer, askForPostgres, STACK_TIMEOUT_MS } from "./stack-client.ts";
+import { askForPostgres, askForProgram, STACK_TIMEOUT_MS } from "./stack-client.ts";
 import { cloneDatabase, dropDatabase } from "./template-database.ts";
 
 /** A pooler that stands before the database of a test file. */
@@ -30,9 +30,9 @@ export function isPoolerAsked(): boolean {
 
 /** Starts a PgBouncer of transactions. Debian's 1.18 keeps no prepared statements. */
 export async function startTestPooler(databaseUrl: string): Promise<TestPooler> {
-  const { executable } = await askForPgbouncer();
+  const { executable } = await askForProgram("pgbouncer");
   const folder = mkdtempSync(join(tmpdir(), "herald-pooler-"));
-  const pgbouncer = await startPgbouncer(executable, { folder, databaseUrl, poolMode: "transaction" });
+  const pgbouncer = await startPgbouncer(executable, { folder, databaseUrl });
   const url = new URL(pgbouncer.url);
   url.searchParams.set("pgbouncer", "true");
   return {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -16,4 +16,18 @@ export function localFolder(): string {
   const folder = resolve(process.env.HERALD_LOCAL_FOLDER || join(projectFolder(), ".local"));
   mkdirSync(folder, { recursive: true });
   return folder;
+}
+
+/** Fills a folder, which appears whole or not at all. Another run may fill it meanwhile. */
+export async function fillOnce(folder: string, fill: (draft: string) => Promise<void>): Promise<void> {
+  mkdirSync(dirname(folder), { recursive: true });
+  const draft = mkdtempSync(join(dirname(folder), "draft-"));
+  try {
+    await fill(draft);
+    renameSync(draft, folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error;
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
 }

@@ -58,7 +58,7 @@ export function acquireLock(file: string): ProcessIdentity | undefined {
   try {
     for (;;) {
       if (linked(draft, file)) return undefined;
-      const holder = readHolder(file);
+      const holder = readIdentity(file);
       if (holder !== undefined && isAlive(holder)) return holder;
       rmSync(file, { force: true });
     }
@@ -79,10 +79,11 @@ function linked(draft: string, file: string): boolean {
 }
 
 export function releaseLock(file: string): void {
-  if (readHolder(file)?.pid === process.pid) rmSync(file, { force: true });
+  if (readIdentity(file)?.pid === process.pid) rmSync(file, { force: true });
 }
 
-function readHolder(file: string): ProcessIdentity | undefined {
+/** Undefined if there is no such file, or its process was killed while it wrote it. */
+export function readIdentity(file: string): ProcessIdentity | undefined {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as ProcessIdentity;
   } catch {

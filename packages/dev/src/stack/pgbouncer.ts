@@ -9,20 +9,13 @@ export interface PgbouncerOptions {
   folder: string;
   /** URL of the database behind it. Its user is the only one that may come. */
   databaseUrl: string;
-  poolMode: "session" | "transaction" | "statement";
-}
-
-export interface Pgbouncer {
-  /** The URL of the same database, through it. */
-  url: string;
-  stop(): Promise<void>;
 }
 
 const START_TIMEOUT_MS = 30_000;
 
-/** Starts a PgBouncer on the loopback, before a database. It passes over no startup parameter. */
-export async function startPgbouncer(program: string, options: PgbouncerOptions): Promise<Pgbouncer> {
-  const { folder, databaseUrl, poolMode } = options;
+/** Starts a PgBouncer of transactions on the loopback, before a database. It passes over no startup parameter. */
+export async function startPgbouncer(program: string, options: PgbouncerOptions) {
+  const { folder, databaseUrl } = options;
   const database = new URL(databaseUrl);
   const name = database.pathname.slice(1);
   const port = await freePort();
@@ -42,7 +35,7 @@ export async function startPgbouncer(program: string, options: PgbouncerOptions)
       // Clients need no password; PgBouncer sends PostgreSQL the one of the file.
       "auth_type = trust",
       `auth_file = ${users}`,
-      `pool_mode = ${poolMode}`,
+      "pool_mode = transaction",
       // Services of a test file together open more than the 100 that it would take.
       "max_client_conn = 1000",
     ].join("\n"),
@@ -66,5 +59,9 @@ export async function startPgbouncer(program: string, options: PgbouncerOptions)
     throw error;
   });
   database.host = `127.0.0.1:${port}`;
-  return { url: database.href, stop: () => running.stop() };
+  return {
+    /** The URL of the same database, through it. */
+    url: database.href,
+    stop: () => running.stop(),
+  };
 }

@@ -1,20 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-  chownSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chownSync, cpSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { arch, platform } from "node:os";
 import { dirname, join } from "node:path";
-import { localFolder } from "./folders.ts";
+import { fillOnce, localFolder } from "./folders.ts";
 import { runProgram, succeeds } from "./programs.ts";
 
 /** The one that is installed with everything else, in the release that pnpm-workspace.yaml names. */
@@ -72,15 +62,12 @@ function shippedFolder(name: string): string {
   return join(dirname(createRequire(parent).resolve(name)), "..", "native");
 }
 
-/** Installs a release into the local folder, where it appears whole or not at all. */
+/** Installs a release into the local folder. */
 async function installOnce(name: string, release: string): Promise<string> {
-  const parent = join(localFolder(), "postgres-programs");
-  const folder = join(parent, release);
+  const folder = join(localFolder(), "postgres-programs", release);
   const native = (base: string) => join(base, "node_modules", name, "native");
   if (existsSync(native(folder))) return native(folder);
-  mkdirSync(parent, { recursive: true });
-  const draft = mkdtempSync(join(parent, "draft-"));
-  try {
+  await fillOnce(folder, async (draft) => {
     const what = `Installing PostgreSQL ${release} with npm`;
     const quiet = ["--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
     // npm runs install scripts or not, as the user's settings say. The one of this package makes links, and is run here.
@@ -88,13 +75,7 @@ async function installOnce(name: string, release: string): Promise<string> {
       ...{ what, cwd: draft, timeoutMs: INSTALL_TIMEOUT_MS },
     });
     await runProgram(process.execPath, [join("scripts", "hydrate-symlinks.js")], { what, cwd: dirname(native(draft)) });
-    renameSync(draft, folder);
-  } catch (error) {
-    // Another run has installed it meanwhile.
-    if (!existsSync(native(folder))) throw error;
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-  }
+  });
   return native(folder);
 }
 

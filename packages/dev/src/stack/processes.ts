@@ -1,9 +1,9 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isAlive, type ProcessIdentity } from "./lock-file.ts";
+import { isAlive, type ProcessIdentity, readIdentity } from "./lock-file.ts";
 
 export interface ProcessSpec {
   /** Names the process in messages, and its pid file. */
@@ -38,10 +38,6 @@ export interface RunningProcess {
   lastLines(): string[];
   /** Ends the process and its group: asks first, and after the grace makes sure. */
   stop(graceMs?: number): Promise<void>;
-}
-
-interface PidRecord extends ProcessIdentity {
-  name: string;
 }
 
 const KEPT_LINES = 40;
@@ -148,8 +144,7 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
 function writePidFile(spec: ProcessSpec, pid: number): string {
   mkdirSync(spec.pidFolder, { recursive: true });
   const file = join(spec.pidFolder, `${spec.name}.json`);
-  const record: PidRecord = { name: spec.name, mark: spec.mark, pid };
-  writeFileSync(file, JSON.stringify(record));
+  writeFileSync(file, JSON.stringify({ pid, mark: spec.mark } satisfies ProcessIdentity));
   return file;
 }
 
@@ -160,42 +155,33 @@ function writePidFile(spec: ProcessSpec, pid: number): string {
  */
 export async function endStaleProcesses(pidFolder: string): Promise<string[]> {
   const ended: string[] = [];
-  for (const name of existsSync(pidFolder) ? readdirSync(pidFolder) : []) {
-    const file = join(pidFolder, name);
-    const record = readRecord(file);
-    if (record !== undefined && isAlive(record)) {
-      await end(record);
-      ended.push(record.name);
+  for (const each of existsSync(pidFolder) ? readdirSync(pidFolder) : []) {
+    const [file, name] = [join(pidFolder, each), basename(each, ".json")];
+    const recorded = readIdentity(file);
+    if (recorded !== undefined && isAlive(recorded)) {
+      await end(name, recorded);
+      ended.push(name);
     }
     rmSync(file, { force: true });
   }
   return ended;
 }
 
-/** Undefined where the run was killed while it wrote the file. */
-function readRecord(file: string): PidRecord | undefined {
-  try {
-    return JSON.parse(readFileSync(file, "utf8")) as PidRecord;
-  } catch {
-    return undefined;
-  }
-}
-
-async function end(record: PidRecord): Promise<void> {
+async function end(name: string, recorded: ProcessIdentity): Promise<void> {
   for (const [signal, patienceMs] of [
     ["SIGTERM", 1_000],
     ["SIGQUIT", 4_000],
     ["SIGKILL", 5_000],
   ] as const) {
-    signalGroup(record.pid, signal);
+    signalGroup(recorded.pid, signal);
     const deadline = Date.now() + patienceMs;
     while (Date.now() < deadline) {
-      if (!isAlive(record)) return;
+      if (!isAlive(recorded)) return;
       await sleep(50);
     }
   }
   throw new Error(
-    `${record.name} of an earlier run (process ${record.pid}) does not end. End it by hand, then start again.`,
+    `${name} of an earlier run (process ${recorded.pid}) does not end. End it by hand, then start again.`,
   );
 }
 

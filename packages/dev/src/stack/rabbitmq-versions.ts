@@ -1,15 +1,6 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { localFolder } from "./folders.ts";
+import { fillOnce, localFolder } from "./folders.ts";
 import { findProgram, runProgram, succeeds } from "./programs.ts";
 
 /** The versions that tests can run on. `installed` is the machine's own. */
@@ -79,7 +70,7 @@ export async function findOrUnpackRabbitmq4(): Promise<string> {
   if (found !== undefined) return found;
   try {
     await assertPossible();
-    await unpackOnce();
+    await fillOnce(rabbitmq4Folder(), unpack);
   } catch (error) {
     throw new Error(
       `RABBITMQ_VERSION=4 can't be had here. ${(error as Error).message}\n` +
@@ -106,28 +97,15 @@ async function assertPossible(): Promise<void> {
   if (!(await succeeds("unshare", [...user, ...mounts]))) throw new Error("This process may not mount a folder.");
 }
 
-/** Unpacks into a draft, so that the folder appears whole or not at all. */
-async function unpackOnce(): Promise<void> {
-  const folder = rabbitmq4Folder();
-  const parent = resolve(folder, "..");
-  mkdirSync(parent, { recursive: true });
-  const draft = mkdtempSync(join(parent, "draft-"));
-  try {
-    const archives = await fetchPackages(join(draft, "apt"));
-    for (const archive of archives) {
-      await runProgram("dpkg-deb", ["-x", archive, draft], { what: "Unpacking RabbitMQ 4" });
-    }
-    rmSync(join(draft, "apt"), { recursive: true });
-    mkdirSync(join(draft, "bin"));
-    for (const [name, program] of Object.entries(PROGRAMS)) {
-      writeFileSync(join(draft, "bin", name), wrapper(program), { mode: 0o755 });
-    }
-    renameSync(draft, folder);
-  } catch (error) {
-    // Another run has unpacked it meanwhile.
-    if (findRabbitmq4() === undefined) throw error;
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
+async function unpack(folder: string): Promise<void> {
+  const archives = await fetchPackages(join(folder, "apt"));
+  for (const archive of archives) {
+    await runProgram("dpkg-deb", ["-x", archive, folder], { what: "Unpacking RabbitMQ 4" });
+  }
+  rmSync(join(folder, "apt"), { recursive: true });
+  mkdirSync(join(folder, "bin"));
+  for (const [name, program] of Object.entries(PROGRAMS)) {
+    writeFileSync(join(folder, "bin", name), wrapper(program), { mode: 0o755 });
   }
 }
 

@@ -12,16 +12,24 @@ export interface PrometheusPrograms {
 const GO = { minor: 24, version: "1.24.5" };
 const FETCH_TIMEOUT_MS = 10 * 60_000;
 
-/** Finds or installs a Python that can install packages. */
-export function findOrInstallPython(): Promise<string> {
-  const python = { title: "Python 3", apt: "python3 python3-pip", brew: ["python"] };
-  return findOrInstall(python, "Examples and tools in Python", async () => {
-    const found = findProgram("python3");
-    return found !== undefined && (await succeeds(found, ["-m", "pip", "--version"])) ? found : undefined;
-  });
-}
-
-export type BrowserName = "chromium" | "firefox";
+/** Finds or installs each program that tests run, and returns its file. */
+export const TEST_PROGRAMS = {
+  chromium: () => findOrInstallBrowser("chromium"),
+  firefox: () => findOrInstallBrowser("firefox"),
+  go: findOrInstallGo,
+  pgbouncer: () => {
+    const pgbouncer = { title: "PgBouncer", apt: "pgbouncer", brew: ["pgbouncer"] };
+    return findOrInstall(pgbouncer, "Tests behind a pooler", () => findProgram("pgbouncer", ["/usr/sbin"]));
+  },
+  /** One that can install packages. */
+  python: () => {
+    const python = { title: "Python 3", apt: "python3 python3-pip", brew: ["python"] };
+    return findOrInstall(python, "Examples and tools in Python", async () => {
+      const found = findProgram("python3");
+      return found !== undefined && (await succeeds(found, ["-m", "pip", "--version"])) ? found : undefined;
+    });
+  },
+} satisfies Record<string, () => Promise<string>>;
 
 const BROWSERS = {
   chromium: {
@@ -39,7 +47,7 @@ const BROWSERS = {
 };
 
 /** Finds a browser: the one that CHROMIUM_PATH or FIREFOX_PATH names, else an installed one, else it installs one. */
-export async function findOrInstallBrowser(name: BrowserName): Promise<string> {
+async function findOrInstallBrowser(name: keyof typeof BROWSERS): Promise<string> {
   const { title, names, applications, apt } = BROWSERS[name];
   const find = () =>
     names.map((each) => findProgram(each)).find(Boolean) ??
@@ -48,12 +56,6 @@ export async function findOrInstallBrowser(name: BrowserName): Promise<string> {
     process.env[`${name.toUpperCase()}_PATH`] ||
     (await findOrInstall({ title, apt, brew: ["--cask", name] }, "Tests of the admin page", find))
   );
-}
-
-/** Finds or installs PgBouncer. */
-export function findOrInstallPgbouncer(): Promise<string> {
-  const pgbouncer = { title: "PgBouncer", apt: "pgbouncer", brew: ["pgbouncer"] };
-  return findOrInstall(pgbouncer, "Tests behind a pooler", () => findProgram("pgbouncer", ["/usr/sbin"]));
 }
 
 /** Finds or installs Prometheus: the programs only, no service of the system. */
@@ -66,7 +68,7 @@ export function findOrInstallPrometheus(): Promise<PrometheusPrograms> {
 }
 
 /** Finds or installs Go, and fetches a newer one through the module proxy where the installed one is too old. */
-export async function findOrInstallGo(): Promise<string> {
+async function findOrInstallGo(): Promise<string> {
   const go = { title: "Go", apt: "golang-go", brew: ["go"] };
   const installed = await findOrInstall(go, "Tests of the chart", () =>
     findProgram("go", ["/usr/local/go/bin", "/opt/homebrew/bin"]),

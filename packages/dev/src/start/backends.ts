@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import type { BrokerUrls } from "../stack/broker-rights.ts";
 import { startPostgres } from "../stack/postgres.ts";
 import { apartByVersion } from "../stack/postgres-programs.ts";
 import { startRabbitmq } from "../stack/rabbitmq.ts";
@@ -39,15 +38,6 @@ async function closeAll(rounds: (() => Promise<void>)[][]): Promise<void> {
   if (failures.length > 0) throw new AggregateError(failures, "Not everything could be closed.");
 }
 
-export interface Backends {
-  databaseUrl: string;
-  amqpUrl: string;
-  /** The URL of each service's own user, as in production; undefined for a broker that others run. */
-  serviceUrls: BrokerUrls | undefined;
-  /** Resolves when a server of ours has ended by itself. */
-  ended: Promise<Error>;
-}
-
 /**
  * Starts PostgreSQL and RabbitMQ at the same time, or takes the ones that DATABASE_URL and AMQP_URL name. Where one fails,
  * it still waits for the start of the other, so that `parts` can end it.
@@ -56,8 +46,9 @@ export async function startBackends(
   { local, pidFolder, namespace }: { local: string; pidFolder: string; namespace: string },
   parts: Closing,
   progress: Progress,
-): Promise<Backends> {
+) {
   let reportEnd: (error: Error) => void = () => {};
+  /** Resolves when a server of ours has ended by itself. */
   const ended = new Promise<Error>((resolve) => {
     reportEnd = resolve;
   });

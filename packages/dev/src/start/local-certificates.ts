@@ -7,15 +7,6 @@ import { type KeyPair, makeAuthority, openAuthority } from "../certificates/auth
 import { type DemoReceiver, startDemoReceiver } from "../demo-receiver/demo-receiver.ts";
 import { freePort } from "../stack/ports.ts";
 
-export interface LocalCertificates {
-  /** For HTTPS on localhost, 127.0.0.1 and ::1. */
-  receiver: KeyPair;
-  /** PEM file of what the dispatcher trusts besides the system's roots: the local authority, the listener's certificate, and what EXTRA_CA_FILE names. */
-  trustedFile: string;
-  /** PEM file of the local authority alone, for curl and the like. */
-  authorityFile: string;
-}
-
 /**
  * The certificates of a local stack. The authority is made once, so that a tool has to learn to trust it only once. Only
  * this stack trusts it.
@@ -23,8 +14,9 @@ export interface LocalCertificates {
  * @param extraFile a PEM file of further roots to trust
  * @throws where that file cannot be read
  */
-export async function localCertificates(folder: string, extraFile?: string): Promise<LocalCertificates> {
+export async function localCertificates(folder: string, extraFile?: string) {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  /** The local authority alone, for curl and the like. */
   const authorityFile = join(folder, "authority.pem");
   const keyFile = join(folder, "authority-key.pem");
   const known = existsSync(authorityFile) && existsSync(keyFile);
@@ -35,6 +27,7 @@ export async function localCertificates(folder: string, extraFile?: string): Pro
     writeFileSync(keyFile, authority.key, { mode: 0o600 });
     writeFileSync(authorityFile, authority.cert);
   }
+  /** What the dispatcher trusts besides the system's roots: the local authority, the listener's certificate, and what EXTRA_CA_FILE names. */
   const trustedFile = join(folder, "trusted.pem");
   writeFileSync(trustedFile, [authority.cert, (await localCertificate()).cert, ...readExtra(extraFile)].join("\n"));
   const receiver = await authority.issue({ names: ["localhost", "127.0.0.1", "::1"] });
@@ -66,7 +59,7 @@ export async function startLocalReceiver(
   try {
     const port = await freePort(8443);
     const colour = process.stdout.isTTY;
-    const receiver = await startDemoReceiver({ host: "127.0.0.1", port, tls, secrets, print, colour });
+    const receiver = await startDemoReceiver({ port, tls, secrets, print, colour });
     return {
       ...receiver,
       close: async () => {

@@ -51,26 +51,6 @@ export function readRunFile(local: string): RunInfo {
   return JSON.parse(readFileSync(file, "utf8")) as RunInfo;
 }
 
-/** The default of the services' setting BROKER_NAMESPACE. */
-export const DEFAULT_NAMESPACE = "herald";
-
-/** Stores the BROKER_NAMESPACE of the services for the commands that run beside `pnpm start`. */
-export function keepBrokerNamespace(local: string, namespace: string): void {
-  writeFileSync(namespaceFile(local), JSON.stringify({ namespace }), { mode: 0o600 });
-}
-
-export function brokerNamespace(local: string): string {
-  try {
-    return (JSON.parse(readFileSync(namespaceFile(local), "utf8")) as { namespace: string }).namespace;
-  } catch {
-    return DEFAULT_NAMESPACE;
-  }
-}
-
-function namespaceFile(local: string): string {
-  return join(local, "broker.json");
-}
-
 /** The secrets of this checkout. They are made once, since stored signing secrets are sealed to them. */
 export interface LocalSecrets {
   /** The setting SECRET_KEYS. */

@@ -16,15 +16,6 @@ export interface ServiceSettings {
   trustedFile: string;
 }
 
-export interface ServiceSpecs {
-  specs: ServiceSpec[];
-  /** Where the management API and the admin page are, base path included, no slash at the end. */
-  origin: string;
-  metricsUrls: Record<string, string>;
-  /** The environment of the `herald` command for this Herald. */
-  settings: Record<string, string>;
-}
-
 const HOST = "127.0.0.1";
 const DEFAULT_PORT = 8080;
 const FIRST_OPERATIONS_PORT = 9464;
@@ -36,7 +27,7 @@ const SERVICES = ["management-api", "publisher", "dispatcher"] as const;
  * How the three services run on this machine. Settings in this process's own environment are passed on, so that
  * `RETRY_DELAYS_SECONDS=1,2,3,4 pnpm start` works. Only addresses, secrets and files are decided here.
  */
-export async function serviceSpecs(settings: ServiceSettings, inspect = false): Promise<ServiceSpecs> {
+export async function serviceSpecs(settings: ServiceSettings, inspect = false) {
   // With a second source of keys the API refuses to start, and the development token would not be valid.
   const { AUTH_JWKS_URL: _jwks, AUTH_PUBLIC_KEY: _key, NODE_OPTIONS: _options, ...passedOn } = process.env;
   const { SECRET_KEYS: _keys, SECRET_SEALING_KEY: _sealingKey, ...inherited } = passedOn;
@@ -85,7 +76,9 @@ export async function serviceSpecs(settings: ServiceSettings, inspect = false): 
   }
   return {
     specs,
+    /** The environment of the `herald` command for this Herald. */
     settings: { ...own, ...networks, AMQP_URL: settings.amqpUrl, SECRET_KEYS, SECRET_SEALING_KEY },
+    /** Where the management API and the admin page are, base path included, no slash at the end. */
     origin: `http://${HOST}:${port}${process.env.BASE_PATH ?? ""}`,
     metricsUrls: Object.fromEntries(specs.map((spec) => [spec.name, `${spec.metricsUrl}/metrics`])),
   };

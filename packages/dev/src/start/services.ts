@@ -22,13 +22,6 @@ export interface ServiceContext {
   print: (text: string) => void;
 }
 
-export interface SupervisedService {
-  name: string;
-  /** Resolves when it has crashed for good. */
-  givenUp: Promise<Error>;
-  stop(): Promise<void>;
-}
-
 const READY_TIMEOUT_MS = 60_000;
 /** A service that crashes {@link CRASHES_TOO_MANY} times within this time is not started again. */
 const CRASH_WINDOW_MS = 30_000;
@@ -42,7 +35,7 @@ const STOP_GRACE_MS = 25_000;
  *
  * @throws with its last lines, where it does not become ready
  */
-export async function superviseService(spec: ServiceSpec, context: ServiceContext): Promise<SupervisedService> {
+export async function superviseService(spec: ServiceSpec, context: ServiceContext) {
   if (!existsSync(spec.main)) throw new Error(`${spec.name} is not built: there is no ${spec.main}. Run "pnpm build".`);
   mkdirSync(context.logFolder, { recursive: true });
   const logFile = join(context.logFolder, `${spec.name}.log`);
@@ -107,7 +100,7 @@ export async function superviseService(spec: ServiceSpec, context: ServiceContex
   }
   const watching = watch();
   return {
-    name: spec.name,
+    /** Resolves when it has crashed for good. */
     givenUp,
     stop: async () => {
       stopping = true;
@@ -119,7 +112,7 @@ export async function superviseService(spec: ServiceSpec, context: ServiceContex
 }
 
 /** @throws unless every part of a service can be used, also the parts without which /readyz answers 200 */
-async function assertReady(url: string): Promise<void> {
+export async function assertReady(url: string): Promise<void> {
   const response = await fetch(url, { headers: { connection: "close" }, signal: AbortSignal.timeout(5_000) });
   const text = await response.text();
   if (response.status !== 200 || text.includes(":false")) {

@@ -6,16 +6,8 @@ import { endStaleProcesses } from "../stack/processes.ts";
 import { type Closing, closing, startBackends } from "./backends.ts";
 import { DEMO_ORGANIZATION, developmentToken, FULL_ACCESS } from "./development-token.ts";
 import { localCertificates, startLocalReceiver } from "./local-certificates.ts";
-import {
-  DEFAULT_NAMESPACE,
-  keepBrokerNamespace,
-  localSecrets,
-  type RunInfo,
-  removeRunFile,
-  writeRunFile,
-} from "./local-files.ts";
-import type { Progress } from "./panel.ts";
-import { panel } from "./panel.ts";
+import { localSecrets, type RunInfo, removeRunFile, writeRunFile } from "./local-files.ts";
+import { type Progress, panel } from "./panel.ts";
 import { serviceSpecs } from "./service-specs.ts";
 import { superviseService } from "./services.ts";
 
@@ -29,20 +21,12 @@ export interface StartOptions {
   inspect?: boolean;
 }
 
-export interface RunningHerald {
-  /** The text to show to a person. */
-  panel: string;
-  /** Resolves with the reason when a part has ended for good. */
-  broken: Promise<Error>;
-  stop(): Promise<void>;
-}
-
 /**
  * Starts all of Herald on this machine: PostgreSQL, RabbitMQ, the three services, the demo receiver.
  *
  * @throws where a part does not start; nothing is left running then
  */
-export async function startHerald(options: StartOptions): Promise<RunningHerald> {
+export async function startHerald(options: StartOptions) {
   const local = localFolder();
   const parts = closing();
   const stop = async () => {
@@ -57,7 +41,7 @@ export async function startHerald(options: StartOptions): Promise<RunningHerald>
   }
 }
 
-async function startParts(local: string, parts: Closing, options: StartOptions): Promise<Omit<RunningHerald, "stop">> {
+async function startParts(local: string, parts: Closing, options: StartOptions) {
   const { progress, print, signal } = options;
   const folders = { pids: join(local, "pids"), logs: join(local, "logs") };
   removeRunFile(local);
@@ -67,8 +51,7 @@ async function startParts(local: string, parts: Closing, options: StartOptions):
   const secrets = localSecrets(local);
   const secretKeys = process.env.SECRET_KEYS || secrets.secretKeys;
   const sealingKey = process.env.SECRET_SEALING_KEY || sealingKeyOf(secretKeys);
-  const namespace = process.env.BROKER_NAMESPACE || DEFAULT_NAMESPACE;
-  keepBrokerNamespace(local, namespace);
+  const namespace = process.env.BROKER_NAMESPACE || "herald";
   const certificates = await localCertificates(join(local, "certificates"), process.env.EXTRA_CA_FILE);
   const given = { local, pidFolder: folders.pids, namespace };
   const { databaseUrl, amqpUrl, serviceUrls, ended } = await startBackends(given, parts, progress);
@@ -110,7 +93,9 @@ async function startParts(local: string, parts: Closing, options: StartOptions):
   };
   writeRunFile(local, info);
   return {
+    /** The text to show to a person. */
     panel: panel(info, certificates.authorityFile, receiver.controlUrl),
+    /** Resolves with the reason when a part has ended for good. */
     broken: Promise.race([ended, ...services.map((service) => service.givenUp)]),
   };
 }

@@ -99,7 +99,7 @@ export async function startHerald(servers: HeraldEnvironment, options: HeraldOpt
   return {
     apiUrl,
     startDispatcher: () => start(startDispatcher(settingsOf("dispatcher"), parts)),
-    startPublisher: (own = {}) => start(startPublisher(settingsOf("publisher"), { ...parts, ...own })),
+    startPublisher: () => start(startPublisher(settingsOf("publisher"), parts)),
     startApi,
     stopAdditional: () => stop([...running].filter((service) => !permanent.has(service))),
     stop: () => stop([...running]),

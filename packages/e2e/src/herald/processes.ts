@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { freePort } from "@herald/dev/stack/ports";
 import { type RunningProcess, startProcess, untilReady as untilAnswers } from "@herald/dev/stack/processes";
+import { assertReady } from "@herald/dev/start/services";
 import type { HeraldTuning } from "./in-process.ts";
 
 export type ServiceName = "management-api" | "publisher" | "dispatcher";
@@ -101,14 +102,8 @@ export async function startServiceProcess(
   };
 }
 
-async function untilReady(child: RunningProcess, url: string): Promise<void> {
-  const ask = async () => {
-    const response = await fetch(`${url}/readyz`, { headers: { connection: "close" } });
-    const parts = (await response.json()) as object;
-    // Every part, also those without which a service is ready.
-    if (!response.ok || !Object.values(parts).every(Boolean)) throw new Error(JSON.stringify(parts));
-  };
-  await untilAnswers(child.name, ask, { timeoutMs: READY_TIMEOUT_MS, child });
+function untilReady(child: RunningProcess, url: string): Promise<void> {
+  return untilAnswers(child.name, () => assertReady(`${url}/readyz`), { timeoutMs: READY_TIMEOUT_MS, child });
 }
 
 /** Makes the machine's clock of a process wrong: see wrong-clock.ts of packages/dev. */

@@ -1,20 +1,18 @@
 import type { Link } from "@herald/dev/harness/link";
-import { type NameServer, NO_ROUTE } from "@herald/dev/harness/name-server";
-import pg from "pg";
+import { NO_ROUTE } from "@herald/dev/harness/name-server";
+import { withClient } from "@herald/dev/stack/postgres";
 import type { LoadFaults } from "../load.ts";
 import type { FaultKind, PlannedFault, ServiceLabel } from "../plan/faults.ts";
 import type { InjectedFault } from "../verdict/history.ts";
+import type { ChaosEnvironment } from "./open-environment.ts";
 import type { FragileServers, Servers } from "./servers.ts";
 import type { SupervisedService } from "./supervisor.ts";
 
-export interface Victims {
-  services: ReadonlyMap<ServiceLabel, SupervisedService>;
-  /** By their labels: `dispatcher-1>postgres`. */
-  links: ReadonlyMap<string, Link>;
-  servers: FragileServers;
-  nameServer: NameServer;
-  pause: (durationMs: number) => Promise<void>;
-}
+type Pause = (durationMs: number) => Promise<void>;
+
+type Victims = Pick<ChaosEnvironment<FragileServers>, "services" | "links" | "servers" | "nameServer"> & {
+  pause: Pause;
+};
 
 const DISPATCHERS = ["dispatcher-1", "dispatcher-2"] as const;
 
@@ -42,7 +40,8 @@ export function createInjector(victims: Victims, load: LoadFaults) {
       const record: InjectedFault = { kind, target, from: Date.now(), until: Number.POSITIVE_INFINITY };
       injected.push(record);
       try {
-        record.target = (await strike(fault, victims, load)) ?? target;
+        const hit: unknown = await strikes(fault, victims, load)[kind]();
+        if (typeof hit === "string") record.target = hit;
       } catch (error) {
         record.skipped = String(error);
       }
@@ -60,92 +59,59 @@ const LARGE_BODIES = 100;
 /** The rest of an event of 256 KiB is its envelope. */
 const LARGE_TEXT_BYTES = 255 * 1024;
 
-/** @returns whom it hit, where that is not the planned target */
-async function strike(
-  { kind, target, durationMs, aheadMs = 0 }: PlannedFault,
-  victims: Victims,
-  load: LoadFaults,
-): Promise<string | undefined> {
+/** How each kind of fault strikes. Resolves when it is over; with a string, the name of the victim, if that is not the planned target. */
+function strikes({ target, durationMs, aheadMs = 0 }: PlannedFault, victims: Victims, load: LoadFaults) {
   const { servers, nameServer, pause } = victims;
-  switch (kind) {
-    case "kill":
-      await serviceOf(target, victims).kill(durationMs);
-      return;
-    case "crash-loop":
-      await crashAgainAndAgain(serviceOf(target, victims), durationMs, pause);
-      return;
-    case "terminate":
-      await serviceOf(target, victims).restart(durationMs);
-      return;
-    case "freeze":
-      await serviceOf(target, victims).freeze(durationMs);
-      return;
-    case "frozen":
-      await Promise.all(DISPATCHERS.map((each) => serviceOf(each, victims).freeze(durationMs)));
-      return;
-    case "clock":
-      await serviceOf(target, victims).setClock(aheadMs, durationMs);
-      return;
-    case "cut":
-      linkOf(target, victims).cut();
-      return;
-    case "stall": {
+  const meanwhile = () => pause(durationMs);
+  return {
+    kill: () => serviceOf(target, victims).kill(durationMs),
+    "crash-loop": () => crashAgainAndAgain(serviceOf(target, victims), durationMs, pause),
+    terminate: () => serviceOf(target, victims).restart(durationMs),
+    freeze: () => serviceOf(target, victims).freeze(durationMs),
+    frozen: () => Promise.all(DISPATCHERS.map((each) => serviceOf(each, victims).freeze(durationMs))),
+    clock: () => serviceOf(target, victims).setClock(aheadMs, durationMs),
+    cut: async () => linkOf(target, victims).cut(),
+    async stall() {
       const link = linkOf(target, victims);
       link.stall();
-      await pause(durationMs);
+      await meanwhile();
       link.release();
-      return;
-    }
-    case "silent-server":
-    case "silent-client": {
-      linkOf(target, victims).silence(kind === "silent-server" ? "server" : "client");
-      // Until the side that still has its connection has noticed by itself.
-      await pause(durationMs);
-      return;
-    }
-    case "rabbitmq-killed":
-      await servers.killRabbitmq(durationMs);
-      return;
-    case "postgres-crashed":
-      await servers.crashPostgres(durationMs);
-      return;
-    case "memory-alarm":
-      await servers.alarmMemory(durationMs);
-      return;
-    case "row-lock":
-      await lockEndpoint(servers, Number(target), durationMs, pause);
-      return;
-    case "long-transaction":
-      await keepTransactionOpen(servers, durationMs, pause);
-      return;
-    case "resolver-dead":
+    },
+    // Until the side that still has its connection has noticed by itself.
+    async "silent-server"() {
+      linkOf(target, victims).silence("server");
+      await meanwhile();
+    },
+    async "silent-client"() {
+      linkOf(target, victims).silence("client");
+      await meanwhile();
+    },
+    "rabbitmq-killed": () => servers.killRabbitmq(durationMs),
+    "postgres-crashed": () => servers.crashPostgres(durationMs),
+    "memory-alarm": () => servers.alarmMemory(durationMs),
+    "row-lock": () => lockEndpoint(servers, Number(target), durationMs, pause),
+    "long-transaction": () => keepTransactionOpen(servers, durationMs, pause),
+    async "resolver-dead"() {
       await nameServer.die();
-      await load.forgetConnections(() => pause(durationMs));
+      await load.forgetConnections(meanwhile);
       await nameServer.revive();
-      return;
-    case "no-route":
+    },
+    async "no-route"() {
       nameServer.answerWith([NO_ROUTE]);
-      await load.refuseEverywhere(() => pause(durationMs));
+      await load.refuseEverywhere(meanwhile);
       nameServer.answerWith(["127.0.0.1"]);
-      return;
-    case "receiver-restarts":
-      return await load.restartReceiver(Number(target), () => pause(durationMs));
-    case "slow-crowd":
-      await load.slowCrowd(() => pause(durationMs));
-      return;
-    case "flood":
-      await load.burst(FLOOD, 0);
-      return;
-    case "large-bodies":
-      await load.burst(LARGE_BODIES, LARGE_TEXT_BYTES);
-      return;
-  }
+    },
+    "receiver-restarts": () => load.restartReceiver(Number(target), meanwhile),
+    "slow-crowd": () => load.slowCrowd(meanwhile),
+    flood: () => load.burst(FLOOD, 0),
+    "large-bodies": () => load.burst(LARGE_BODIES, LARGE_TEXT_BYTES),
+  } satisfies Record<FaultKind, () => Promise<unknown>>;
 }
 
 /** How long a process of a crash loop may live, once it works: long enough to begin, too short to end what it began. */
 const LIVES_MS = 300;
 
-async function crashAgainAndAgain(service: SupervisedService, durationMs: number, pause: Victims["pause"]) {
+async function crashAgainAndAgain(service: SupervisedService, durationMs: number, pause: Pause) {
   const end = Date.now() + durationMs;
   while (Date.now() < end) {
     await service.kill(0);
@@ -167,20 +133,18 @@ function linkOf(label: string, { links }: Victims): Link {
   return link;
 }
 
-type Pause = (durationMs: number) => Promise<void>;
-
 /** How long after PostgreSQL ended under it the other program comes again. */
 const AGAIN_MS = 200;
 
 /** Holds the row of the nth endpoint, as a psql with a forgotten commit does. */
-export function lockEndpoint(servers: Servers, place: number, durationMs: number, pause: Pause): Promise<void> {
+function lockEndpoint(servers: Servers, place: number, durationMs: number, pause: Pause): Promise<void> {
   const lock = `select id from webhook_endpoint order by created_at, id
     offset ${place} % (select count(*) from webhook_endpoint) limit 1 for update`;
   return holdTransaction(servers, ["begin", lock], durationMs, pause);
 }
 
 /** Keeps a snapshot, as a dump or a report does: what dies meanwhile stays in the tables and their indexes. */
-export function keepTransactionOpen(servers: Servers, durationMs: number, pause: Pause): Promise<void> {
+function keepTransactionOpen(servers: Servers, durationMs: number, pause: Pause): Promise<void> {
   const begin = "begin isolation level repeatable read";
   return holdTransaction(servers, [begin, "select count(*) from webhook_endpoint"], durationMs, pause);
 }
@@ -189,17 +153,15 @@ export function keepTransactionOpen(servers: Servers, durationMs: number, pause:
 async function holdTransaction(servers: Servers, statements: string[], durationMs: number, pause: Pause) {
   const end = Date.now() + durationMs;
   while (Date.now() < end) {
-    const client = new pg.Client({ connectionString: servers.databaseUrl().href, application_name: "herald-chaos" });
-    const lost = new Promise<void>((resolve) => client.on("error", () => resolve()));
     try {
-      await client.connect();
-      for (const statement of statements) await client.query(statement);
-      await Promise.race([lost, pause(end - Date.now())]);
+      await withClient(servers.databaseUrl().href, async (client) => {
+        const lost = new Promise<void>((resolve) => client.on("error", () => resolve()));
+        for (const statement of statements) await client.query(statement);
+        await Promise.race([lost, pause(end - Date.now())]);
+      });
     } catch {
       // PostgreSQL is away for a moment.
       await pause(AGAIN_MS);
-    } finally {
-      await client.end().catch(() => {});
     }
   }
 }

@@ -10,8 +10,7 @@ import { type ServiceProcess, startServiceProcess } from "../../herald/processes
 import { heraldSettings } from "../../herald/settings.ts";
 import { LINKS, SERVICES, type ServiceLabel } from "../plan/faults.ts";
 import type { History } from "../verdict/history.ts";
-import type { Servers, ServersOptions } from "./servers.ts";
-import { CHAOS_TUNING, type ChaosTimes, chaosSettings } from "./servers.ts";
+import { CHAOS_TUNING, type ChaosTimes, chaosSettings, type Servers, type ServersOptions } from "./servers.ts";
 import { type SupervisedService, superviseService } from "./supervisor.ts";
 
 /** A whole Herald, two of each service, every connection through a proxy of its own. */
@@ -19,6 +18,7 @@ export interface ChaosEnvironment<S extends Servers = Servers> {
   folder: string;
   namespace: string;
   servers: S;
+  /** By their labels: `dispatcher-1>postgres`. */
   links: ReadonlyMap<string, Link>;
   services: ReadonlyMap<ServiceLabel, SupervisedService>;
   /** Starts one more of them, or all three in one process, beside those; it is the caller's to end. */

@@ -36,12 +36,7 @@ export type ReceiverRequest =
   /** The longest time for which the machine had none for this process since the run began, in milliseconds. */
   | { type: "stoodStillMs" };
 
-interface Endpoint {
-  number: number;
-  id: string;
-  character: Character;
-  secret: string;
-}
+type Endpoint = Extract<ReceiverRequest, { type: "endpoint" }>;
 
 const endpoints = new Map<string, Endpoint>();
 const requests: ReceivedRequest[] = [];

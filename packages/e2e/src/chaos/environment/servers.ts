@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { type Postgres, startPostgres } from "@herald/dev/stack/postgres";
+import { type Postgres, startPostgres, withClient } from "@herald/dev/stack/postgres";
 import { findOrInstallRabbitmq } from "@herald/dev/stack/rabbitmq";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
-import pg from "pg";
+import type pg from "pg";
 import type { HeraldTuning } from "../../herald/in-process.ts";
 
 /** Times that differ between scenarios. */
@@ -86,24 +86,16 @@ export async function startInTurn<Started extends Omit<Servers, "close">>(
   }
 }
 
-/** A PostgreSQL and a RabbitMQ of one's own, to be treated badly. */
-export interface FragileServers extends Servers {
-  /** `immediate`: no session is ended, nothing is written down; it recovers from its log at the next start. */
-  crashPostgres(pauseMs: number): Promise<void>;
-  /** `kill -9`, and a start on what it had written. */
-  killRabbitmq(pauseMs: number): Promise<void>;
-  /** Makes RabbitMQ believe that it is out of memory. */
-  alarmMemory(durationMs: number): Promise<void>;
-  /** Makes a copy of the database as it is at this moment. Its connections break for it. */
-  copyDatabase(): Promise<void>;
-  /** Puts the copy in the place of the database. Its connections break. */
-  restoreDatabase(): Promise<void>;
-}
+export type FragileServers = Awaited<ReturnType<typeof startServers>>;
 
 const COPY = "herald_copy";
 
-/** @throws where no RabbitMQ is installed or can be: only a node of one's own can be killed */
-export async function startServers({ folder, pidFolder, disposable, pause }: ServersOptions): Promise<FragileServers> {
+/**
+ * Starts a PostgreSQL and a RabbitMQ of one's own, to be treated badly.
+ *
+ * @throws where no RabbitMQ is installed or can be: only a node of one's own can be killed
+ */
+export async function startServers({ folder, pidFolder, disposable, pause }: ServersOptions) {
   const program = await findOrInstallRabbitmq();
   const postgresOptions = { folder: join(folder, "postgres"), pidFolder, disposable };
   // Disposable, so that it does not write everything to disk at its end: each end has to be a hard one.
@@ -116,23 +108,27 @@ export async function startServers({ folder, pidFolder, disposable, pause }: Ser
     return {
       databaseUrl: () => new URL(postgres.url),
       amqpUrls: () => [new URL(rabbitmq.url)],
-      async crashPostgres(pauseMs) {
+      /** `immediate`: no session is ended, nothing is written down; it recovers from its log at the next start. */
+      async crashPostgres(pauseMs: number) {
         const child = postgres.process;
         process.kill(child.pid, "SIGQUIT");
         await child.exited;
         await pause(pauseMs);
         postgres = await startPostgres(postgresOptions);
       },
-      async killRabbitmq(pauseMs) {
+      /** `kill -9`, and a start on what it had written. */
+      async killRabbitmq(pauseMs: number) {
         await rabbitmq.stop();
         await pause(pauseMs);
         rabbitmq = await startRabbitmqNode(program, rabbitmqOptions);
       },
-      async alarmMemory(durationMs) {
+      /** Makes RabbitMQ believe that it is out of memory. */
+      async alarmMemory(durationMs: number) {
         await rabbitmq.control(["set_vm_memory_high_watermark", "absolute", "1MB"]);
         await pause(durationMs);
         await rabbitmq.control(["set_vm_memory_high_watermark", "0.4"]);
       },
+      /** Makes a copy of the database as it is at this moment. Its connections break for it. */
       async copyDatabase() {
         await onServer(async (client, name) => {
           // Only a database without connections can be copied.
@@ -145,6 +141,7 @@ export async function startServers({ folder, pidFolder, disposable, pause }: Ser
           }
         });
       },
+      /** Puts the copy in the place of the database. Its connections break. */
       async restoreDatabase() {
         await onServer(async (client, name) => {
           await client.query(`drop database "${name}" with (force)`);
@@ -158,13 +155,7 @@ export async function startServers({ folder, pidFolder, disposable, pause }: Ser
       const url = new URL(postgres.url);
       const name = url.pathname.slice(1);
       url.pathname = "/postgres";
-      const client = new pg.Client({ connectionString: url.href, application_name: "herald-chaos" });
-      await client.connect();
-      try {
-        await task(client, name);
-      } finally {
-        await client.end();
-      }
+      await withClient(url.href, (client) => task(client, name));
     }
   });
 }

@@ -42,6 +42,11 @@ export async function superviseService(options: SupervisorOptions) {
     if (!stopped) current = await start(false);
   }
 
+  async function hold(): Promise<void> {
+    expected.add(current);
+    await current.stop();
+  }
+
   return {
     label,
     /** The latest process, which may have ended. */
@@ -55,19 +60,15 @@ export async function superviseService(options: SupervisorOptions) {
     },
     /** Ends it with SIGTERM and starts the next after the pause. Returns how long the end took, in milliseconds. */
     async restart(pauseMs: number) {
-      expected.add(current);
       const askedAt = Date.now();
-      await current.stop();
+      await hold();
       const stopMs = Date.now() - askedAt;
       await pause(pauseMs);
       await next();
       return stopMs;
     },
     /** Ends it with SIGTERM. The next one starts with `resume`. */
-    async hold() {
-      expected.add(current);
-      await current.stop();
-    },
+    hold,
     resume: next,
     /** Resolves when the latest process can work. */
     ready: () => current.ready(),
@@ -88,8 +89,7 @@ export async function superviseService(options: SupervisorOptions) {
     /** Ends it for good. */
     async stop() {
       stopped = true;
-      expected.add(current);
-      await current.stop();
+      await hold();
     },
   };
 }

@@ -5,8 +5,7 @@ import { freePort } from "@herald/dev/stack/ports";
 import { startPostgres } from "@herald/dev/stack/postgres";
 import { findOrInstallRabbitmq } from "@herald/dev/stack/rabbitmq";
 import { type RabbitmqNode, startPortMapper, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
-import { type Servers, type ServersOptions, startInTurn, USUAL_TIMES } from "../environment/servers.ts";
-import { planSteadyTenants } from "../plan/tenants.ts";
+import { type ServersOptions, startInTurn, USUAL_TIMES } from "../environment/servers.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { longestPauseAfter, noticed } from "../verdict/reconcile.ts";
 import { inEnvironment, type Scenario } from "./scenario.ts";
@@ -22,7 +21,7 @@ const RESUMES_WITHIN_MS = 15_000;
  */
 export const clusterScenario: Scenario = (options) =>
   inEnvironment(options, { startServers: startClusterServers, times: USUAL_TIMES }, async (environment, run) => {
-    const { seed, pause, progress } = options;
+    const { pause, progress } = options;
     const { servers, namespace } = environment;
     // Each node leads some of them; the others follow where one is gone.
     const inboxQueue = names(namespace).inboxQueues[0] ?? "";
@@ -44,7 +43,7 @@ export const clusterScenario: Scenario = (options) =>
       return kills;
     }
 
-    const result = await run({ tenants: planSteadyTenants(seed), outages: [], pauses: [], disturb });
+    const result = await run({ disturb });
     const { requests, faults } = result.history;
     const arrivals = requests.map(({ at }) => at);
     const pauses = faults.map(({ from, until }) => longestPauseAfter(arrivals, from, until));
@@ -56,19 +55,10 @@ export const clusterScenario: Scenario = (options) =>
     return { ...result, extra: { "longest pauses after the kills, ms": pauses.join(", ") }, complaints };
   });
 
-/** A RabbitMQ cluster of three nodes on this machine, and a PostgreSQL. */
-export interface ClusterServers extends Servers {
-  /** The node that leads this queue, by its name. */
-  leaderOf(queue: string): Promise<string>;
-  /** `kill -9`. */
-  killNode(name: string): Promise<void>;
-  /** Starts a killed node on what it had written; resolves when it answers. */
-  startNode(name: string): Promise<void>;
-}
-
 const SIZE = 3;
 
-export async function startClusterServers({ folder, pidFolder, disposable }: ServersOptions): Promise<ClusterServers> {
+/** Starts a RabbitMQ cluster of three nodes on this machine, and a PostgreSQL. */
+async function startClusterServers({ folder, pidFolder, disposable }: ServersOptions) {
   const program = await findOrInstallRabbitmq();
   const mapperPort = await freePort();
   const cookie = randomBytes(12).toString("hex");
@@ -99,7 +89,8 @@ export async function startClusterServers({ folder, pidFolder, disposable }: Ser
     return {
       databaseUrl: () => new URL(postgres.url),
       amqpUrls: () => [...running.values()].map(({ url }) => new URL(url)),
-      async leaderOf(queue) {
+      /** The node that leads this queue, by its name. */
+      async leaderOf(queue: string) {
         const [node] = running.values();
         const listed = await node?.control(["list_queues", "--formatter", "json", "name", "leader"]);
         const queues = JSON.parse(listed ?? "[]") as { name: string; leader: string }[];
@@ -107,12 +98,14 @@ export async function startClusterServers({ folder, pidFolder, disposable }: Ser
         if (!found) throw new Error(`The cluster has no queue ${queue}.`);
         return found.leader;
       },
-      async killNode(name) {
+      /** `kill -9`. */
+      async killNode(name: string) {
         const node = running.get(name);
         running.delete(name);
         await node?.stop();
       },
-      async startNode(name) {
+      /** Starts a killed node on what it had written; resolves when it answers. */
+      async startNode(name: string) {
         await start(folders.get(name) ?? "");
       },
     };

@@ -5,8 +5,7 @@ import type { Load } from "../load.ts";
 import { planFaults } from "../plan/faults.ts";
 import { planOutages, planPauses, planTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
-import type { Scenario } from "./scenario.ts";
-import { inEnvironment } from "./scenario.ts";
+import { inEnvironment, type Scenario } from "./scenario.ts";
 
 /** Faults of every kind, at random, over hostile receivers and busy admins; the seed repeats all of it. */
 export const faultsScenario: Scenario = (options) =>

@@ -2,15 +2,13 @@ import { cp, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
 import { migrationsFolder } from "@herald/common/database/migrations-folder";
-import pg from "pg";
+import { withClient } from "@herald/dev/stack/postgres";
 import { startServers, USUAL_TIMES } from "../environment/servers.ts";
 import type { SupervisedService } from "../environment/supervisor.ts";
 import type { Load } from "../load.ts";
-import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { longestPauseAfter, noticed } from "../verdict/reconcile.ts";
-import type { Scenario } from "./scenario.ts";
-import { inEnvironment } from "./scenario.ts";
+import { inEnvironment, type Scenario } from "./scenario.ts";
 
 /** Between two works, for the load to go on. */
 const SETTLE_MS = 2_000;
@@ -25,7 +23,7 @@ const MORE_DISPATCHERS = 7;
  */
 export const operatorsScenario: Scenario = (options) =>
   inEnvironment(options, { startServers, times: USUAL_TIMES }, async (environment, run) => {
-    const { seed, pause, progress } = options;
+    const { pause, progress } = options;
     const { servers, services, nameServer } = environment;
     const called = (...names: string[]) =>
       [...services.values()].filter(({ label }) => names.some((name) => label.startsWith(name)));
@@ -86,7 +84,7 @@ export const operatorsScenario: Scenario = (options) =>
       return done;
     }
 
-    const result = await run({ tenants: planSteadyTenants(seed), outages: [], pauses: [], disturb });
+    const result = await run({ disturb });
     const { requests, faults } = result.history;
     const arrivals = requests.map(({ at }) => at);
     const pauses = faults.map(({ kind, from, until }) => [kind, longestPauseAfter(arrivals, from, until)] as const);
@@ -105,9 +103,7 @@ const STEPS_BACK = 3;
 async function migrateToNextRelease(parent: string, connectionString: string): Promise<void> {
   const folder = join(parent, "next-release");
   await cp(migrationsFolder(), folder, { recursive: true });
-  const backup = new pg.Client({ connectionString, application_name: "herald-chaos" });
-  await backup.connect();
-  try {
+  await withClient(connectionString, async (backup) => {
     const { rows } = await backup.query<{ name: string }>(
       `select relname as name from pg_class
        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition and relname <> '_prisma_migrations'`,
@@ -130,7 +126,5 @@ async function migrateToNextRelease(parent: string, connectionString: string): P
     };
     const options = { folder, statementTimeoutMs: USUAL_TIMES.databaseTimeoutMs, onProgress };
     await Promise.all([migrate(connectionString, options), migrate(connectionString, options)]);
-  } finally {
-    await backup.end();
-  }
+  });
 }

@@ -3,21 +3,13 @@ import type { Postgres } from "@herald/dev/stack/postgres";
 import { isInSync, promoteStandby, startPostgresPair } from "@herald/dev/stack/postgres-pair";
 import { findOrInstallRabbitmq } from "@herald/dev/stack/rabbitmq";
 import { startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
-import { type Servers, type ServersOptions, startInTurn, USUAL_TIMES } from "../environment/servers.ts";
-import { planSteadyTenants } from "../plan/tenants.ts";
+import { type ServersOptions, startInTurn, USUAL_TIMES } from "../environment/servers.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { longestPauseAfter, noticed } from "../verdict/reconcile.ts";
 import { inEnvironment, type Scenario } from "./scenario.ts";
 
-/** A PostgreSQL with a standby that commits wait for, and a RabbitMQ. */
-interface ReplicatedServers extends Servers {
-  /** `kill -9` of the primary, as if its machine were gone. It does not come back. */
-  killPrimary(): Promise<void>;
-  /** Makes the standby the database, at its own address. Resolves when it takes writes. */
-  promote(): Promise<void>;
-}
-
-async function startReplicatedServers({ folder, pidFolder, disposable }: ServersOptions): Promise<ReplicatedServers> {
+/** Starts a PostgreSQL with a standby that commits wait for, and a RabbitMQ. */
+async function startReplicatedServers({ folder, pidFolder, disposable }: ServersOptions) {
   const program = await findOrInstallRabbitmq();
   return await startInTurn(async (stopWith) => {
     const { primary, standby } = await startPostgresPair({
@@ -34,12 +26,14 @@ async function startReplicatedServers({ folder, pidFolder, disposable }: Servers
     return {
       databaseUrl: () => new URL(current.url),
       amqpUrls: () => [new URL(broker.url)],
+      /** `kill -9` of the primary, as if its machine were gone. It does not come back. */
       async killPrimary() {
         if (!(await isInSync(primary)))
           throw new Error("The standby has fallen behind: its promotion would lose commits.");
         process.kill(primary.process.pid, "SIGKILL");
         await primary.process.exited;
       },
+      /** Makes the standby the database, at its own address. Resolves when it takes writes. */
       async promote() {
         await promoteStandby(standby);
         current = standby;
@@ -58,7 +52,7 @@ const DETECTED_AFTER_MS = 2_000;
  */
 export const postgresFailoverScenario: Scenario = (options) =>
   inEnvironment(options, { startServers: startReplicatedServers, times: USUAL_TIMES }, async (environment, run) => {
-    const { seed, seconds, pause, progress } = options;
+    const { seconds, pause, progress } = options;
     const { servers, links } = environment;
     const services = [...environment.services.values()];
     let promotionMs = 0;
@@ -85,7 +79,7 @@ export const postgresFailoverScenario: Scenario = (options) =>
       return [failover];
     }
 
-    const result = await run({ tenants: planSteadyTenants(seed), outages: [], pauses: [], disturb });
+    const result = await run({ disturb });
     const { requests, faults } = result.history;
     const arrivals = requests.map(({ at }) => at);
     const [{ from, until }] = faults as [InjectedFault];

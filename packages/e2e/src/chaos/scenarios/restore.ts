@@ -1,10 +1,8 @@
 import { migrate } from "@herald/common/database/migrate";
 import type { ChaosEnvironment } from "../environment/open-environment.ts";
 import { startServers, USUAL_TIMES } from "../environment/servers.ts";
-import { planSteadyTenants } from "../plan/tenants.ts";
 import type { History, InjectedFault } from "../verdict/history.ts";
-import type { Scenario } from "./scenario.ts";
-import { heraldCommand, inEnvironment } from "./scenario.ts";
+import { heraldCommand, inEnvironment, type Scenario } from "./scenario.ts";
 
 /** Between two looks whether the events that come again are stored. */
 const LOOK_EVERY_MS = 500;
@@ -36,13 +34,10 @@ export async function untilStored(
  */
 export const restoreScenario: Scenario = (options) =>
   inEnvironment(options, { startServers, times: USUAL_TIMES }, async (environment, run) => {
-    const { seed, seconds, pause, progress } = options;
+    const { seconds, pause, progress } = options;
     const { servers } = environment;
     const services = [...environment.services.values()];
     const result = await run({
-      tenants: planSteadyTenants(seed),
-      outages: [],
-      pauses: [],
       // A manual payload is stored in the database alone: a restore loses one that is newer than the copy, and no emitter can send it again.
       manual: false,
       async disturb({ settle, emitAgain }) {

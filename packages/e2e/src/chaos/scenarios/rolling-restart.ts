@@ -1,9 +1,7 @@
 import { startServers, USUAL_TIMES } from "../environment/servers.ts";
-import { planSteadyTenants } from "../plan/tenants.ts";
 import type { InjectedFault } from "../verdict/history.ts";
 import { noticed } from "../verdict/reconcile.ts";
-import type { Scenario } from "./scenario.ts";
-import { inEnvironment } from "./scenario.ts";
+import { inEnvironment, type Scenario } from "./scenario.ts";
 
 /**
  * A deployment under load: each service gets SIGTERM, ends by itself, and is there again before the next one goes. No receiver
@@ -11,7 +9,7 @@ import { inEnvironment } from "./scenario.ts";
  */
 export const rollingRestartScenario: Scenario = (options) =>
   inEnvironment(options, { startServers, times: USUAL_TIMES }, async (environment, run) => {
-    const { seed, pause, progress } = options;
+    const { pause, progress } = options;
     let longestStopMs = 0;
 
     async function disturb(): Promise<InjectedFault[]> {
@@ -28,7 +26,7 @@ export const rollingRestartScenario: Scenario = (options) =>
       return restarts;
     }
 
-    const result = await run({ tenants: planSteadyTenants(seed), outages: [], pauses: [], disturb });
+    const result = await run({ disturb });
     const complaints = noticed(result.verdict, { mayRepeat: false });
     return { ...result, extra: { "longest stop, ms": longestStopMs }, complaints };
   });

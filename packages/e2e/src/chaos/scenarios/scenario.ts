@@ -2,18 +2,14 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { runProgram } from "@herald/dev/stack/programs";
-import { type ChaosEnvironment, openEnvironment } from "../environment/open-environment.ts";
-import type { ChaosTimes, Servers, ServersOptions } from "../environment/servers.ts";
+import { type ChaosEnvironment, type EnvironmentOptions, openEnvironment } from "../environment/open-environment.ts";
+import type { Servers } from "../environment/servers.ts";
+import { planSteadyTenants } from "../plan/tenants.ts";
 import { type RunOptions, type RunResult, runUnderLoad } from "../run.ts";
 
-export interface ScenarioOptions {
-  seed: number;
-  seconds: number;
-  rate: number;
+export interface ScenarioOptions extends Pick<RunOptions, "seed" | "seconds" | "rate" | "pause" | "progress"> {
   /** PostgreSQL needn't wait for the disk. */
   disposable: boolean;
-  pause: (durationMs: number) => Promise<void>;
-  progress: (text: string) => void;
   /** Called with a function that ends everything that the scenario has started, in case it's interrupted. */
   onOpened: (close: () => Promise<void>) => void;
 }
@@ -29,25 +25,25 @@ export interface ScenarioResult extends RunResult {
 
 export type Scenario = (options: ScenarioOptions) => Promise<ScenarioResult>;
 
-type Run = (parts: Pick<RunOptions, "tenants" | "outages" | "pauses" | "disturb" | "manual">) => Promise<RunResult>;
-
-interface Place<S extends Servers> {
-  startServers: (options: ServersOptions) => Promise<S>;
-  times: ChaosTimes;
-}
+type RunParts = Pick<RunOptions, "tenants" | "outages" | "pauses" | "disturb" | "manual">;
+/** Without other tenants, all are steady, and none is paused. */
+type Run = (parts: Partial<RunParts> & Pick<RunParts, "disturb">) => Promise<RunResult>;
 
 /** Opens an environment, lets a scenario happen in it, and ends it; where something was found, its logs and history stay. */
 export async function inEnvironment<S extends Servers>(
   options: ScenarioOptions,
-  { startServers, times }: Place<S>,
+  { startServers, times }: Pick<EnvironmentOptions<S>, "startServers" | "times">,
   happen: (environment: ChaosEnvironment<S>, run: Run) => Promise<Omit<ScenarioResult, "folder">>,
 ): Promise<ScenarioResult> {
   const { disposable, pause, progress, onOpened } = options;
   const environment = await openEnvironment({ startServers, times, disposable, pause, progress });
   onOpened(() => environment.close({ keepFolder: false }));
+  const steady = { tenants: planSteadyTenants(options.seed), outages: [], pauses: [] };
   let keepFolder = false;
   try {
-    const result = await happen(environment, (parts) => runUnderLoad(environment, { ...options, ...parts, times }));
+    const result = await happen(environment, (parts) =>
+      runUnderLoad(environment, { ...options, ...steady, ...parts, times }),
+    );
     keepFolder = !result.verdict.passed || result.complaints.length > 0;
     if (keepFolder) await writeFile(join(environment.folder, "history.json"), JSON.stringify(result.history));
     return { ...result, folder: environment.folder };

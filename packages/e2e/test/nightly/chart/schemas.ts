@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { askForGo } from "@herald/dev/harness/stack-client";
+import { askForProgram } from "@herald/dev/harness/stack-client";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { Ajv, type ValidateFunction } from "ajv";
 import { parseAllDocuments } from "yaml";
@@ -33,7 +33,7 @@ export interface ChartTools {
  * Helm.
  */
 export async function prepareTools(): Promise<ChartTools> {
-  const { executable } = await askForGo();
+  const { executable } = await askForProgram("go");
   const local = join(projectFolder(), ".local");
   const helmFolder = join(local, "helm", HELM.replaceAll("/", "_"));
   mkdirSync(helmFolder, { recursive: true });

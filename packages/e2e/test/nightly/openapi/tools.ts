@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
-import { askForPython } from "@herald/dev/harness/stack-client";
+import { askForProgram } from "@herald/dev/harness/stack-client";
 import { localFolder } from "@herald/dev/stack/folders";
 import { output, withoutPnpm } from "../../../src/child.ts";
 
@@ -30,7 +30,7 @@ export interface PythonPackages {
 
 /** Installs what a file of requirements lists. A folder of their own does what a virtual environment does, with pip alone. */
 export async function pythonPackages(requirements: string): Promise<PythonPackages> {
-  const { executable: python } = await askForPython();
+  const { executable: python } = await askForProgram("python");
   const run = (args: string[]) => output(python, args, dirname(requirements));
   const args = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"];
   const what = `${await run(["--version"])}\n${readFileSync(requirements, "utf8")}`;

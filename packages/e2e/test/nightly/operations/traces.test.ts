@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "@herald/dev/harness/eventually";
 import { type CollectedSpan, startCollector } from "@herald/dev/harness/otlp-collector";
-import { askForGo } from "@herald/dev/harness/stack-client";
+import { askForProgram } from "@herald/dev/harness/stack-client";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { freePort } from "@herald/dev/stack/ports";
 import { startProcess } from "@herald/dev/stack/processes";
@@ -67,7 +67,7 @@ func main() {
 async function build(): Promise<string> {
   const folder = join(projectFolder(), ".local", "otel-collector", VERSION);
   const program = join(folder, "collector");
-  const { executable } = await askForGo();
+  const { executable } = await askForProgram("go");
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "go.mod"), MODULE);
   writeFileSync(join(folder, "main.go"), PROGRAM);

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { askForPgbouncer, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
+import { askForProgram, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { startPgbouncer } from "@herald/dev/stack/pgbouncer";
@@ -15,9 +15,9 @@ const broker = useBroker();
 test(
   "Herald behind a pooler of transactions, which DATABASE_URL does not say, ends with the remedy",
   async () => {
-    const { executable } = await askForPgbouncer();
+    const { executable } = await askForProgram("pgbouncer");
     const folder = mkdtempSync(join(tmpdir(), "herald-forgotten-"));
-    const pgbouncer = await startPgbouncer(executable, { folder, databaseUrl: db.url, poolMode: "transaction" });
+    const pgbouncer = await startPgbouncer(executable, { folder, databaseUrl: db.url });
     try {
       const place = { databaseUrl: pgbouncer.url, amqpUrl: broker.url, namespace: broker.namespace, caFile: "" };
       const service = await startServiceProcess("serve", heraldSettings(place), { untilReady: false });
