@@ -9,6 +9,7 @@ import { floodRow } from "./rows/flood.ts";
 import { hostsRow } from "./rows/hosts.ts";
 import { latencyRow } from "./rows/latency.ts";
 import { memoryRow } from "./rows/memory.ts";
+import { overloadRow } from "./rows/overload.ts";
 import { slowCrowdRow } from "./rows/slow-crowd.ts";
 import { type Figure, type RowResult, runRow } from "./run-row.ts";
 
@@ -44,6 +45,7 @@ function amount(value: number, unit: FigureKind["unit"]): string {
 const ROWS: readonly Row[] = [
   latencyRow,
   deliveriesRow,
+  overloadRow,
   backlogRow,
   floodRow,
   slowCrowdRow,

@@ -197,7 +197,10 @@ export function unrecordedOf(history: History, known: Index) {
       if (take()?.resetWhenReused) take();
     }
     for (const request of left.filter(({ outcome }) => outcome !== "accepted")) {
-      const reason = explainUnrecorded(history, request);
+      // A repeat of what had succeeded changes nothing any more. Whether something explains the repeat is another matter.
+      const hadSucceeded = known.requestsOf(id).some(({ outcome, at }) => outcome === "accepted" && at < request.at);
+      const isOver = delivery.state === "succeeded" && hadSucceeded;
+      const reason = isOver ? "had succeeded" : explainUnrecorded(history, request);
       if (reason) explained.push(reason);
       else unrecorded.push(`delivery ${id} was ${request.outcome} at ${request.at}, and no attempt says so`);
     }

@@ -154,6 +154,18 @@ describe("refused requests that are no attempt in the history", () => {
     expect(found(before({}, some))).toEqual({ unrecorded: [expect.any(String)] });
   });
 
+  test("a refused repeat of what had succeeded is no attempt any more, and only that is explained", () => {
+    const stall = fault({ kind: "stall", target: "dispatcher-1>postgres", from: T0 + 3, until: T0 + 10_000 });
+    const again = request({ at: T0 + 14_700, outcome: "refused" });
+    const run = { ...goodRun(), requests: [request({}), again], faults: [stall] };
+    expect(found(run)).toEqual({});
+    expect(reconcile(run).figures.withoutAttempt).toEqual({ "had succeeded": 1 });
+    expect(found({ ...run, faults: [] })).toEqual({ unexplainedDuplicates: [expect.stringContaining("came again")] });
+    expect(found({ ...run, requests: [{ ...again, at: T0 - 4_000, endedAt: T0 - 3_990 }, request({})] })).toHaveProperty(
+      "unrecorded",
+    );
+  });
+
   test("a dispatcher that says that it stood still explains it like an injected fault", () => {
     const standstills = [fault({ kind: "stood-still", from: FIRST - 1_500, until: FIRST + 100 })];
     expect(found({ ...before({ outcome: "unanswered" }), standstills })).toEqual({});
