@@ -161,9 +161,9 @@ describe("refused requests that are no attempt in the history", () => {
     expect(found(run)).toEqual({});
     expect(reconcile(run).figures.withoutAttempt).toEqual({ "had succeeded": 1 });
     expect(found({ ...run, faults: [] })).toEqual({ unexplainedDuplicates: [expect.stringContaining("came again")] });
-    expect(found({ ...run, requests: [{ ...again, at: T0 - 4_000, endedAt: T0 - 3_990 }, request({})] })).toHaveProperty(
-      "unrecorded",
-    );
+    expect(
+      found({ ...run, requests: [{ ...again, at: T0 - 4_000, endedAt: T0 - 3_990 }, request({})] }),
+    ).toHaveProperty("unrecorded");
   });
 
   test("a dispatcher that says that it stood still explains it like an injected fault", () => {
