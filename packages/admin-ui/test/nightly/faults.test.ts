@@ -3,7 +3,7 @@ import type { EndpointChangePage } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
 import { apiClient } from "@herald/e2e/herald/api-client";
 import { describe, expect, test } from "@jest/globals";
-import type { Dialog, Locator, Page, Route } from "playwright-core";
+import type { Dialog, Locator, Page, Request, Route } from "playwright-core";
 import { useTestEnvironment } from "../support/test-environment.ts";
 
 const environment = useTestEnvironment();
@@ -243,9 +243,16 @@ describe("a network that is cut once", () => {
     });
     await page.goto(environment.pageUrl + (await place(run)));
     await fill(page, run);
+    let changes = 0;
+    const ended = (request: Request) => {
+      if (request.method() !== "GET") changes += 1;
+    };
+    page.on("requestfinished", ended).on("requestfailed", ended);
     const problem = page.getByRole("alert");
     for (let presses = 0; presses < 3 && !(await end(page, run).isVisible()); presses += 1) {
       await page.getByRole("button", { name: press }).click();
+      // The alert of the press before stays for a moment. Another press then would wait for the button, and do it again.
+      await eventually(() => expect(changes).toBeGreaterThan(presses));
       await end(page, run).or(problem).first().waitFor();
       const said = (await problem.allTextContents()).join(" ");
       // It may say that it does not know, but never that it was not done if it was.
