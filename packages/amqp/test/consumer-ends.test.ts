@@ -135,7 +135,10 @@ test("closing a consumer gives messages back to the queue that the broker had al
 test("closing a consumer gives back at once a message that waits for its next try", async () => {
   const broker = environment.connect();
   let tries = 0;
-  const { promise: closing, resolve: resolveClosing } = Promise.withResolvers<void>();
+  let resolveClosing: (closing: Promise<void>) => void = () => {};
+  const closing = new Promise<void>((resolve) => {
+    resolveClosing = resolve;
+  });
   const consumer = broker.consume({
     queue: environment.names.queue,
     prefetch: 10,

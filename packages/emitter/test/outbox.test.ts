@@ -367,7 +367,10 @@ test("an event is sent as another program wrote it, with numbers that JavaScript
 });
 
 test("while a relay waits for the broker, it keeps no row of the database from being cleaned away", async () => {
-  const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+  let open: () => void = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
   let hasBegun = false;
   await transaction([anEvent()], "commit");
   start({

@@ -92,7 +92,10 @@ test("what comes while no process listens waits in the queue, and closing waits 
   await first.close();
   await tell(rejection("a"), rejection("b"));
   const begun: string[] = [];
-  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  let end: () => void = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
   const second = start().onRejected(
     async ({ reason }) => {
       begun.push(reason);

@@ -45,8 +45,14 @@ describe("with a pool", () => {
   });
 
   test("an event that could not be persisted leaves nothing, and a call that waited for it persists it", async () => {
-    const { promise: holding, resolve: begun } = Promise.withResolvers<void>();
-    const { promise: failed, reject: fail } = Promise.withResolvers<void>();
+    let begun: () => void = () => {};
+    const holding = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    let fail: (reason: Error) => void = () => {};
+    const failed = new Promise<void>((_resolve, reject) => {
+      fail = reject;
+    });
     const failing = acceptOnce()("a", "1", async (client) => {
       await client.query(insertEffect, ["from the first"]);
       begun();
