@@ -33,14 +33,9 @@ export interface Beside {
   figures?: Record<string, number>;
 }
 
-export const STEADY_PER_SECOND = 200;
+const STEADY_PER_SECOND = 200;
 const ENDPOINTS = 20;
 const WARM_UP_SECONDS = 5;
-
-/** Resolves when the steady traffic has gone on for some seconds, unmeasured. */
-export async function warmUp({ traffic }: RunningHerald): Promise<void> {
-  await traffic.untilReceived(await traffic.emitEvenly(STEADY_PER_SECOND, WARM_UP_SECONDS));
-}
 
 /**
  * A row that asks what steady traffic notices of something that concerns others: the same traffic alone, and a moment
@@ -76,7 +71,7 @@ export function besideRow(row: {
       const rounds: [string, DisturbanceRounds][] = [];
       for (const [name, { prepare }] of disturbances) rounds.push([name, await prepare(running, options)]);
       options.progress("Warming up");
-      await warmUp(running);
+      await traffic.untilReceived(await traffic.emitEvenly(STEADY_PER_SECOND, WARM_UP_SECONDS));
       const measure = () => measureSteady(traffic, { perSecond: STEADY_PER_SECOND, seconds });
 
       async function roundOf(name: string, { before, disturb }: DisturbanceRounds): Promise<Record<string, number>> {

@@ -53,6 +53,27 @@ export async function measureRate<Name extends string>(
   };
 }
 
+/** The first events open connections and fill the pipeline. */
+export const SETTLING_MS = 2_000;
+
+/** {@link measureRate} from an empty start, with events ahead of the receiver. `feeding` resolves a second later with how many were emitted in all. */
+export async function measureFullSpeed<Name extends string>(
+  traffic: Traffic,
+  seconds: number,
+  read?: () => Promise<Record<Name, number>>,
+) {
+  await traffic.reset();
+  const feeding = traffic.feed(AbortSignal.timeout(seconds * 1_000 + SETTLING_MS + 1_000));
+  await sleep(SETTLING_MS);
+  return { ...(await measureRate(traffic, seconds, read)), feeding };
+}
+
+/** Emits this many events, unmeasured, and resolves when they have arrived: then connections are open, and code is compiled. */
+export async function warmUp(traffic: Traffic, events = 4_000): Promise<void> {
+  await traffic.emit(events);
+  await traffic.untilReceived(events);
+}
+
 /** Waits until this many events have arrived; returns those that arrived, and how many never did. */
 export async function untilArrived(traffic: Traffic, emitted: number): Promise<TrafficArrivals & { lost: number }> {
   await traffic.untilReceived(emitted);

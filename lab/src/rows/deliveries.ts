@@ -1,13 +1,17 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { readService } from "@herald/e2e/herald/readings";
-import { cpuSoFar, measureRate, type PostgresWork, postgresWork, untilArrived, worstToMiddle } from "../measuring.ts";
+import {
+  cpuSoFar,
+  measureFullSpeed,
+  type PostgresWork,
+  postgresWork,
+  untilArrived,
+  warmUp,
+  worstToMiddle,
+} from "../measuring.ts";
 import { BENCH_LOAD, EXACTLY_ONCE, type Row, SAMPLE_BODY } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 
 const ENDPOINTS = 20;
-const WARM_UP_EVENTS = 4_000;
-/** The first of them open connections and fill the pipeline. */
-const SETTLING_MS = 2_000;
 
 /** Deliveries of one dispatcher while there is always more to deliver, and everything else works on the same cores. */
 export const deliveriesRow: Row = {
@@ -41,18 +45,14 @@ export const deliveriesRow: Row = {
     const running = await startHerald(environment, { name: "deliveries", endpoints: ENDPOINTS });
     const { herald, traffic, service } = running;
     progress("Warming up");
-    await traffic.emit(WARM_UP_EVENTS);
-    await traffic.untilReceived(WARM_UP_EVENTS);
+    await warmUp(traffic);
     const memoryOf = async (name: Parameters<typeof service>[0]) =>
       (await readService(service(name))).residentMebibytes;
     return {
       conditions: `${ENDPOINTS} endpoints that answer at once, one delivery an event, bodies of ${SAMPLE_BODY.length} bytes, ${seconds} s`,
       async round() {
-        await traffic.reset();
         const before = await postgresWork(herald.databaseUrl);
-        const feeding = traffic.feed(AbortSignal.timeout(seconds * 1_000 + SETTLING_MS + 1_000));
-        await sleep(SETTLING_MS);
-        const { perSecond, each, busy } = await measureRate(traffic, seconds, () =>
+        const { perSecond, each, busy, feeding } = await measureFullSpeed(traffic, seconds, () =>
           cpuSoFar([service("dispatcher")], service("publisher")),
         );
         const memory = {

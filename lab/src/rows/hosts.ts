@@ -1,15 +1,12 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { nameServer } from "@herald/dev/harness/name-server";
 import { readService } from "@herald/e2e/herald/readings";
-import { measureRate, untilArrived } from "../measuring.ts";
+import { measureFullSpeed, untilArrived, warmUp } from "../measuring.ts";
 import { BENCH_LOAD, EXACTLY_ONCE, type Row, SAMPLE_BODY, worseOf } from "../row.ts";
 import { startTraffic, type Traffic } from "../traffic.ts";
 
 const FEW = 20;
 const MANY = 5_000;
 /** Each host is delivered to at least once before anything is measured. */
-const WARM_UP_EVENTS = MANY;
-const SETTLING_MS = 2_000;
 
 /** The cost of receivers on thousands of hosts: look-ups, connections and TLS sessions for each of them. */
 export const hostsRow: Row = {
@@ -37,18 +34,14 @@ export const hostsRow: Row = {
       progress(`Creating ${hosts} endpoints`);
       const hostOf = (index: number) => `h${index}-of-${hosts}.receivers.example`;
       const traffic = await startTraffic(environment, herald, { api, endpoints: hosts, hostOf });
-      await traffic.emit(WARM_UP_EVENTS);
-      await traffic.untilReceived(WARM_UP_EVENTS);
+      await warmUp(traffic, MANY);
       return traffic;
     };
     const few = await startTo(FEW);
     const many = await startTo(MANY);
 
     async function measure(traffic: Traffic) {
-      await traffic.reset();
-      const feeding = traffic.feed(AbortSignal.timeout(seconds * 1_000 + SETTLING_MS + 1_000));
-      await sleep(SETTLING_MS);
-      const measured = await measureRate(traffic, seconds, async () => ({
+      const { feeding, ...measured } = await measureFullSpeed(traffic, seconds, async () => ({
         cpu: (await readService(dispatcher)).cpuSeconds * 1_000_000,
         questions: names.questions.length,
       }));

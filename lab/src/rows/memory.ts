@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startLink } from "@herald/dev/harness/link";
 import type { ServiceName, ServiceProcess } from "@herald/e2e/herald/processes";
 import { chartLimit, peakOf } from "@herald/e2e/herald/readings";
-import { untilArrived } from "../measuring.ts";
+import { untilArrived, warmUp } from "../measuring.ts";
 import { EXACTLY_ONCE, type FigureKind, type Row } from "../row.ts";
 import { startTraffic } from "../traffic.ts";
 
@@ -14,7 +14,6 @@ const IN_CHART = { "management-api": "managementApi", publisher: "publisher", di
 /** A thousand attempts at once: half of what a dispatcher in the chart has permits for, and more than it gets to here. */
 const ENDPOINTS = 100;
 const ANSWER_AFTER_MS = 500;
-const WARM_UP_EVENTS = 4_000;
 const LARGE = 2_000;
 /** The rest of an event of 256 KiB is its envelope. */
 const LARGE_TEXT_BYTES = 255 * 1_024;
@@ -56,8 +55,7 @@ export const memoryRow: Row = {
     const api = services.get("management-api") as ServiceProcess;
     const traffic = await startTraffic(environment, herald, { api, endpoints: ENDPOINTS });
     progress("Warming up");
-    await traffic.emit(WARM_UP_EVENTS);
-    await traffic.untilReceived(WARM_UP_EVENTS);
+    await warmUp(traffic);
 
     async function underLoad(): Promise<number> {
       await traffic.answerAfter(0);

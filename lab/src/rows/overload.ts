@@ -1,12 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { measureRate, untilArrived } from "../measuring.ts";
+import { measureFullSpeed, measureRate, SETTLING_MS, untilArrived, warmUp } from "../measuring.ts";
 import { BENCH_LOAD, EXACTLY_ONCE, type Row, SAMPLE_BODY, worseOf } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 
 const ENDPOINTS = 20;
-const WARM_UP_EVENTS = 4_000;
-/** The first events open connections and fill the pipeline; in an overload, they build up the backlog. */
-const SETTLING_MS = 2_000;
 /** Events that are emitted, to the deliveries of full speed. */
 const LOAD = 1.5;
 
@@ -27,14 +24,10 @@ export const overloadRow: Row = {
   async open(environment, { seconds, progress }) {
     const { traffic, close } = await startHerald(environment, { name: "overload", endpoints: ENDPOINTS });
     progress("Warming up");
-    await traffic.emit(WARM_UP_EVENTS);
-    await traffic.untilReceived(WARM_UP_EVENTS);
+    await warmUp(traffic);
 
     async function fullSpeed() {
-      await traffic.reset();
-      const feeding = traffic.feed(AbortSignal.timeout(seconds * 1_000 + SETTLING_MS + 1_000));
-      await sleep(SETTLING_MS);
-      const { perSecond, busy } = await measureRate(traffic, seconds);
+      const { perSecond, busy, feeding } = await measureFullSpeed(traffic, seconds);
       const { lost, repeated } = await untilArrived(traffic, await feeding);
       return { perSecond, ...busy, lost, repeated };
     }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { measureRate, untilArrived } from "../measuring.ts";
+import { measureRate, SETTLING_MS, untilArrived, warmUp } from "../measuring.ts";
 import { BENCH_LOAD, EXACTLY_ONCE, type Row, SAMPLE_BODY, worseOf } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import type { AddedEndpoint, Traffic } from "../traffic.ts";
@@ -8,8 +8,6 @@ import { untilNothingIsDue } from "./stored.ts";
 /** So the quick one is limited by its own concurrency, and not by what is left of two cores. */
 const QUICK_ANSWERS_AFTER_MS = 10;
 const LEAD = 2_000;
-const WARM_UP_EVENTS = 4_000;
-const SETTLING_MS = 2_000;
 
 const CROWD = 2_500;
 /** Endpoints that are created at once. */
@@ -42,8 +40,7 @@ export const slowCrowdRow: Row = {
     const crowd = await addCrowd(traffic);
     const emitter = await traffic.addEmitter(...crowd);
     progress("Warming up");
-    await traffic.emit(WARM_UP_EVENTS);
-    await traffic.untilReceived(WARM_UP_EVENTS);
+    await warmUp(traffic);
 
     /** Gives each slow endpoint a backlog; resolves when no more of it is begun. */
     async function fillPermits(): Promise<void> {
