@@ -18,15 +18,23 @@ export function localFolder(): string {
   return folder;
 }
 
-/** Fills a folder, which appears whole or not at all. Another run may fill it meanwhile. */
-export async function fillOnce(folder: string, fill: (draft: string) => Promise<void>): Promise<void> {
+/**
+ * Fills a folder, which appears whole or not at all. Another run may fill it meanwhile.
+ *
+ * @param isFilled whether the folder has what it is for
+ */
+export async function fillOnce(
+  folder: string,
+  isFilled: () => boolean,
+  fill: (draft: string) => Promise<void>,
+): Promise<void> {
   mkdirSync(dirname(folder), { recursive: true });
   const draft = mkdtempSync(join(dirname(folder), "draft-"));
   try {
     await fill(draft);
     renameSync(draft, folder);
   } catch (error) {
-    if (!existsSync(folder)) throw error;
+    if (!isFilled()) throw error;
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }

@@ -66,8 +66,9 @@ function shippedFolder(name: string): string {
 async function installOnce(name: string, release: string): Promise<string> {
   const folder = join(localFolder(), "postgres-programs", release);
   const native = (base: string) => join(base, "node_modules", name, "native");
-  if (existsSync(native(folder))) return native(folder);
-  await fillOnce(folder, async (draft) => {
+  const isInstalled = () => existsSync(native(folder));
+  if (isInstalled()) return native(folder);
+  await fillOnce(folder, isInstalled, async (draft) => {
     const what = `Installing PostgreSQL ${release} with npm`;
     const quiet = ["--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
     // npm runs install scripts or not, as the user's settings say. The one of this package makes links, and is run here.

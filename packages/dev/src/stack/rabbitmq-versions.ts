@@ -70,7 +70,7 @@ export async function findOrUnpackRabbitmq4(): Promise<string> {
   if (found !== undefined) return found;
   try {
     await assertPossible();
-    await fillOnce(rabbitmq4Folder(), unpack);
+    await fillOnce(rabbitmq4Folder(), () => findRabbitmq4() !== undefined, unpack);
   } catch (error) {
     throw new Error(
       `RABBITMQ_VERSION=4 can't be had here. ${(error as Error).message}\n` +
