@@ -21,8 +21,7 @@ const STANDS_STILL = new Set(["freeze", "frozen", "stood-still"]);
 const OF_DATABASE = new Set(["postgres-crashed", "postgres-failed-over", "database-restored", "database-copied"]);
 const PARTS_FROM_DATABASE = new Set(["cut", "stall", "silent-server", "silent-client"]);
 
-function canRepeat({ kind, target, skipped }: InjectedFault): boolean {
-  if (skipped !== undefined) return false;
+function canRepeat({ kind, target }: InjectedFault): boolean {
   if (OF_DATABASE.has(kind)) return true;
   if (PARTS_DISPATCHER.has(kind)) return target.startsWith("dispatcher");
   return PARTS_FROM_DATABASE.has(kind) && /^dispatcher.*>postgres$/.test(target);
@@ -54,16 +53,19 @@ function explainRepeat(
   first: ReceivedRequest,
   second: ReceivedRequest,
 ): string | undefined {
-  const fault = [...history.faults, ...history.standstills]
+  const fault = happenedIn(history)
     .filter((each) => canRepeat(each) && each.from <= second.at && each.until >= beginOf(history, first, each))
     .sort((a, b) => Math.abs(a.from - first.at) - Math.abs(b.from - first.at))[0];
   if (fault) return fault.kind;
   if (cameTooLate(history, delivery, first)) return "late answer";
   // An answer that came too late for an attempt in an outage: such an attempt is put back, and is not in the history.
-  return history.faults.find((each) => isOutageOf(history, first, each))?.kind;
+  return happenedIn(history).find((each) => isOutageOf(history, first, each))?.kind;
 }
 
 type Timed = Pick<History, "faults" | "standstills" | "settings" | "stoodStillMs">;
+
+const happenedIn = ({ faults, standstills }: Timed): InjectedFault[] =>
+  [...faults, ...standstills].filter(({ skipped }) => skipped === undefined);
 
 /** The earliest moment at which the fault may have ended that did something to the attempt of this request. */
 function beginOf({ settings, stoodStillMs }: Timed, { at, endedAt }: ReceivedRequest, { kind }: InjectedFault): number {
@@ -73,7 +75,7 @@ function beginOf({ settings, stoodStillMs }: Timed, { at, endedAt }: ReceivedReq
 
 /** Whether the attempt of this request may have begun in an outage of Herald's own network, which ends a moment after its fault. */
 function isOutageOf(history: Timed, request: ReceivedRequest, fault: InjectedFault): boolean {
-  if (fault.skipped !== undefined || !FAULTS_OF_NETWORK.has(fault.kind)) return false;
+  if (!FAULTS_OF_NETWORK.has(fault.kind)) return false;
   return fault.from <= request.endedAt && fault.until + ANSWER_KEPT_MS >= beginOf(history, request, fault);
 }
 
@@ -83,9 +85,8 @@ function isOutageOf(history: Timed, request: ReceivedRequest, fault: InjectedFau
  */
 function explainUnrecorded(history: Timed, request: ReceivedRequest): string | undefined {
   const { endedAt, outcome } = request;
-  const { faults, standstills, stoodStillMs } = history;
-  const happened = [...faults, ...standstills].filter(({ skipped }) => skipped === undefined);
-  const withinMs = SETTLED_WITHIN_MS + WAITS_UNTIL_SETTLED * stoodStillMs;
+  const happened = happenedIn(history);
+  const withinMs = SETTLED_WITHIN_MS + WAITS_UNTIL_SETTLED * history.stoodStillMs;
   let settledBy = endedAt + withinMs;
   for (const fault of happened) {
     const delays = canRepeat(fault) && fault.from <= settledBy && fault.until >= endedAt;
@@ -109,9 +110,8 @@ export function wasReadLate(history: Timed, { at, acceptedLate }: ReceivedReques
   const slackMs = SLACK_MS + history.stoodStillMs;
   return (
     acceptedLate &&
-    [...history.faults, ...history.standstills].some(
-      ({ kind, target, from, until, skipped }) =>
-        skipped === undefined &&
+    happenedIn(history).some(
+      ({ kind, target, from, until }) =>
         STANDS_STILL.has(kind) &&
         target.startsWith("dispatcher") &&
         from - slackMs <= overAt &&
