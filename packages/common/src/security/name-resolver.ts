@@ -1,6 +1,6 @@
 import type { LookupAddress } from "node:dns";
 import { Resolver } from "node:dns/promises";
-import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Resolve } from "./address-guard.ts";
 
 export interface NameResolverOptions {
@@ -195,17 +195,12 @@ async function query(resolver: Resolver, name: string): Promise<LookupAddress[]>
 }
 
 /** Rejects as c-ares does if the answer takes longer than {@link LOOKUP_MS}. */
-async function inTime(answer: Promise<string[]>, syscall: string): Promise<string[]> {
-  const answered = new AbortController();
-  const late = sleep(LOOKUP_MS, undefined, { signal: answered.signal, ref: false }).then(() => {
-    throw Object.assign(new Error(`${syscall} ETIMEOUT`), { code: "ETIMEOUT", syscall });
+function inTime(answer: Promise<string[]>, syscall: string): Promise<string[]> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(Object.assign(new Error(`${syscall} ETIMEOUT`), { code: "ETIMEOUT", syscall }));
+    const timer = setTimeout(late, LOOKUP_MS).unref();
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    answered.abort();
-    late.catch(() => {});
-  }
 }
 
 /** The addresses, or why there are none. */
@@ -216,11 +211,11 @@ function addresses(answer: Promise<string[]>, family: 4 | 6): Promise<LookupAddr
   );
 }
 
-async function soon<T>(answer: Promise<T>): Promise<T | []> {
-  const over = new AbortController();
-  // Where this process was busy, an answer may lie there unread: the turn after the pause reads it.
-  const pause = sleep(SECOND_ANSWER_MS, undefined, { signal: over.signal }).then(nextTurn, () => {});
-  const result = await Promise.race([answer, pause.then((): [] => [])]);
-  over.abort();
-  return result;
+/** The answer, or none if it takes longer than {@link SECOND_ANSWER_MS}. */
+function soon<T>(answer: Promise<T>): Promise<T | []> {
+  return new Promise((resolve) => {
+    // Where this process was busy, an answer may lie there unread: the turn after the pause reads it.
+    const pause = setTimeout(() => setImmediate(resolve, []), SECOND_ANSWER_MS);
+    void answer.then(resolve).finally(() => clearTimeout(pause));
+  });
 }
