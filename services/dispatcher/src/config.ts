@@ -86,10 +86,11 @@ export function readDispatcherConfig(environment: Environment, own: Partial<Disp
   const servers = config.DNS_SERVERS?.split(",").map((server) => server.trim());
   const proxyUrl = config.EGRESS_PROXY_URL;
   const proxy = proxyUrl === undefined ? undefined : readSetting("EGRESS_PROXY_URL", () => createEgressProxy(proxyUrl));
+  const bounds = { ...memoryBounds(config), ...tuning.bounds };
   return {
     ...tuning,
     config,
-    bounds: { ...memoryBounds(config), ...tuning.bounds },
+    bounds,
     probe: readSetting("DNS_SERVERS", () => createProbe({ addresses, servers, proxy })),
     secrets: keepOpened(
       readSetting("SECRET_KEYS", () => secretBox(config.SECRET_KEYS)),
@@ -105,6 +106,7 @@ export function readDispatcherConfig(environment: Environment, own: Partial<Disp
         resolve: createNameResolver({ servers }),
         extraCa: config.EXTRA_CA_FILE && readFileSync(config.EXTRA_CA_FILE, "utf8"),
         proxy,
+        maxConnections: bounds.inFlight,
       }),
     ),
   };

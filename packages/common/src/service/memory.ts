@@ -41,7 +41,7 @@ export function memoryBounds(config: Config<typeof memorySettings>, machine?: Ma
   return {
     /** Business events that a publisher holds while they are stored, in bytes: a third. */
     inboxBytes: Math.floor(room / 3),
-    /** Attempts of a dispatcher in flight at once, slow ones and manual deliveries included. */
+    /** Attempts of a dispatcher in flight at once, slow ones and manual deliveries included; and its open connections, idle ones included. */
     inFlight,
     /** Manual deliveries under way at once, slow ones included. */
     manualDeliveries: Math.max(LEAST_MANUAL_DELIVERIES, Math.floor(inFlight / 20)),

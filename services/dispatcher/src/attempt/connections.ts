@@ -10,13 +10,11 @@ export type Connections = ReturnType<typeof createConnections>;
 /** Idle connections close by themselves after this time, or a second before the receiver said it would close them. */
 const IDLE_MS = 30_000;
 const BEFORE_RECEIVER_MS = 1_000;
-/** For all endpoints together. Each connection holds some 60 KB; above this number the longest idle one is closed. */
-const MAX_IDLE = 500;
 /**
- * TLS sessions that are kept, one for each host and port; each holds 1 to 2 KB. To resume one takes a third of the CPU time of a full handshake. The
- * number must exceed the number of hosts: if hosts take turns, each session would else be dropped before its host comes again.
+ * TLS sessions that are kept for each connection that may be open, one for each host and port; each holds 1 to 2 KB. To resume one takes a third of
+ * the CPU time of a full handshake. If more hosts take turns, each session is dropped before its host comes again.
  */
-const MAX_SESSIONS = 20_000;
+const SESSIONS_PER_CONNECTION = 8;
 /**
  * Node gives up on a name's first address after 250 ms to try the next. A receiver on a slow path that loses one packet takes longer than that, and a
  * name's last address is often IPv6 that does not work here.
@@ -26,15 +24,16 @@ const NEXT_ADDRESS_AFTER_MS = 2_500;
 /**
  * @param extraCa PEM certificates that are trusted besides the system's roots; throws an error if it holds none
  * @param deadlineMs the time of an attempt
+ * @param most how many connections may be open at once, for all endpoints together; idle ones make room for new ones
  */
 export function createConnections(
   guard: AddressGuard,
   extraCa: string | undefined,
   {
-    maxIdle = MAX_IDLE,
+    most = Number.POSITIVE_INFINITY,
     proxy,
     deadlineMs = 15_000,
-  }: { maxIdle?: number; proxy?: EgressProxy | undefined; deadlineMs?: number } = {},
+  }: { most?: number | undefined; proxy?: EgressProxy | undefined; deadlineMs?: number } = {},
 ) {
   const options: AgentOptions = {
     lookup: guard.lookup,
@@ -46,15 +45,16 @@ export function createConnections(
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
     ALPNProtocols: ["http/1.1"],
   };
-  const reused = new Agent({ ...options, keepAlive: true, maxCachedSessions: MAX_SESSIONS });
+  const sessions = most * SESSIONS_PER_CONNECTION;
+  const reused = new Agent({ ...options, keepAlive: true, maxCachedSessions: sessions });
   const fresh = new Agent({ ...options, keepAlive: false, maxCachedSessions: 0 });
-  const resumption = watchResumption(reused);
+  const resumption = watchResumption(reused, sessions);
   for (const agent of [reused, fresh]) {
     if (proxy) connectThrough(agent, guard, proxy, deadlineMs);
     else admitOnly(agent, guard);
     nameByOrigin(agent);
   }
-  limitIdle(reused, maxIdle);
+  keepIdle(reused, most);
   return {
     /** Keeps connections open and uses them again; shared by all endpoints. */
     reused,
@@ -85,7 +85,7 @@ const MAX_RESUMPTIONS_FAILED = 2;
  * Some receivers, and balancers before them, break a handshake that offers a session. Node forgets the session then, and keeps that of the next
  * handshake: each second connection would fail.
  */
-function watchResumption(agent: Agent) {
+function watchResumption(agent: Agent, most: number) {
   const failed = new Map<string, number>();
   const offering = new WeakSet<Socket>();
   let isOffered = false;
@@ -112,7 +112,7 @@ function watchResumption(agent: Agent) {
     resumptionFailed(origin: { host: string; port: number }): void {
       const name = nameOf(origin);
       failed.set(name, (failed.get(name) ?? 0) + 1);
-      if (failed.size > MAX_SESSIONS) failed.delete(failed.keys().next().value as string);
+      if (failed.size > most) failed.delete(failed.keys().next().value as string);
     },
   };
 }
@@ -167,14 +167,38 @@ function nameOf({ host, port }: { host?: unknown; port?: unknown }): string {
 }
 
 /**
- * An agent's own limit counts idle sockets of other hosts too, and makes requests wait for those. This one closes the socket that is idle longest.
+ * Keeps idle connections for a time. Where a new connection is one too many, the one that is idle longest is closed. An agent's own limit would make
+ * the request wait instead.
  */
-function limitIdle(agent: Agent, maxIdle: number): void {
+function keepIdle(agent: Agent, most: number): void {
+  const open = new Set<Socket>();
   /** In the order in which they became idle. */
   const idle = new Set<Socket>();
-  const watched = new WeakSet<Socket>();
-  const reuse = agent.reuseSocket;
+  const { createConnection: connect, reuseSocket: reuse } = agent;
 
+  // A socket that is destroyed closes in a later turn of the event loop: until then it must not be counted, or chosen again.
+  function isGone(socket: Socket): void {
+    open.delete(socket);
+    idle.delete(socket);
+  }
+  function isOpen(socket: Socket): void {
+    if (open.has(socket)) return;
+    open.add(socket);
+    socket.once("close", () => isGone(socket));
+    const [longest] = idle;
+    if (open.size <= most || !longest) return;
+    isGone(longest);
+    longest.destroy();
+  }
+
+  agent.createConnection = function (options, callback) {
+    const socket = connect.call(this, options, (error, later) => {
+      if (later) isOpen(later as Socket);
+      callback?.(error, later);
+    });
+    if (socket) isOpen(socket as Socket);
+    return socket;
+  };
   agent.keepSocketAlive = (duplex) => {
     const socket = duplex as IdleSocket;
     const idleMs = idleMsOf(socket);
@@ -182,12 +206,7 @@ function limitIdle(agent: Agent, maxIdle: number): void {
     // The timer runs on while a request is in flight: a socket that times out then is not idle, and Node leaves it alone.
     if (socket.timeout !== idleMs) socket.setTimeout(idleMs);
     socket.unref();
-    if (!watched.has(socket)) {
-      watched.add(socket);
-      socket.once("close", () => idle.delete(socket));
-    }
     idle.add(socket);
-    if (idle.size > maxIdle) idle.values().next().value?.destroy();
     return true;
   };
   agent.reuseSocket = function (socket, request) {

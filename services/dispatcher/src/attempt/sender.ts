@@ -52,6 +52,8 @@ export interface SenderOptions extends Partial<HeaderSettings> {
   addresses: AddressRules;
   /** PEM certificates that are trusted besides the system's roots. */
   extraCa?: string | undefined;
+  /** The connections that may be open at once, idle ones included. */
+  maxConnections?: number;
   /** The proxy to all receivers, if there is one. */
   proxy?: EgressProxy | undefined;
   /** Asks for the addresses of a name; the system's name servers by default. */
@@ -70,7 +72,8 @@ export function createSender(options: SenderOptions) {
   const { deadlineMs = 15_000, headerPrefix = "X-Service", standardWebhooks = true } = options;
   const resolve = options.resolve ?? createNameResolver();
   const guard = createAddressGuard(options.addresses, resolve);
-  const connections = createConnections(guard, options.extraCa, { proxy: options.proxy, deadlineMs });
+  const { proxy, maxConnections: most } = options;
+  const connections = createConnections(guard, options.extraCa, { proxy, deadlineMs, most });
   const targetOf = createTargets();
 
   async function deliver(request: AttemptRequest, clock: Clock, startedAt: Date): Promise<Exchange> {

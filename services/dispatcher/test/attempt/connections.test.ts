@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { type Agent, get } from "node:https";
 import { addressRules, createAddressGuard } from "@herald/common/security/address-guard";
 import { makeAuthority } from "@herald/dev/certificates/authority";
@@ -25,29 +26,49 @@ async function visit(receiver: Receiver, agent: Agent): Promise<void> {
   await once(request, "close");
 }
 
+const idleOf = ({ freeSockets }: Agent) =>
+  Object.values(freeSockets).flatMap((sockets = []) => sockets.filter(({ destroyed }) => !destroyed));
+
 describe("idle connections", () => {
-  test("idle connections over the limit are closed, the longest idle first", async () => {
+  test("for one too many, the one that is idle longest is closed", async () => {
     receivers = await Promise.all([1, 2, 3].map(() => wellBehavedReceiver(tls)));
     const [a, b, c] = receivers as [Receiver, Receiver, Receiver];
-    connections = createConnections(guard, extraCa, { maxIdle: 2 });
+    connections = createConnections(guard, extraCa, { most: 2 });
     for (const receiver of [a, b, a, c]) await visit(receiver, connections.reused);
     await eventually(() => expect(b.open()).toBe(0));
     expect([a.open(), c.open()]).toEqual([1, 1]);
     expect([a.accepted(), b.accepted(), c.accepted()]).toEqual([1, 1, 1]);
   });
 
-  test("idle connections that a receiver closed do not count", async () => {
+  test("many new ones at once close as many idle ones", async () => {
+    const held: ServerResponse[] = [];
+    const holding = await wellBehavedReceiver(tls, (_request, response) => {
+      held.push(response);
+      if (held.length === 20) for (const each of held) each.end();
+    });
+    const others = await Promise.all(Array.from({ length: 20 }, () => wellBehavedReceiver(tls)));
+    receivers = [holding, ...others];
+    connections = createConnections(guard, extraCa, { most: 20 });
+    const { reused } = connections;
+    await Promise.all(Array.from({ length: 20 }, () => visit(holding, reused)));
+    expect(holding.open()).toBe(20);
+    await Promise.all(others.map((receiver) => visit(receiver, reused)));
+    expect(idleOf(reused)).toHaveLength(20);
+    await eventually(() => expect(holding.open()).toBe(0));
+    expect(others.map((receiver) => receiver.open())).toEqual(others.map(() => 1));
+  });
+
+  test("one that a receiver closed does not count", async () => {
     receivers = await Promise.all([1, 2, 3].map(() => wellBehavedReceiver(tls)));
     const [a, b, c] = receivers as [Receiver, Receiver, Receiver];
-    connections = createConnections(guard, extraCa, { maxIdle: 2 });
+    connections = createConnections(guard, extraCa, { most: 2 });
     await visit(b, connections.reused);
     await visit(a, connections.reused);
     await a.close();
     receivers = [b, c];
     await eventually(() => expect(Object.keys(connections?.reused.freeSockets ?? {}).length).toBe(1));
     await visit(c, connections.reused);
-    const idle = Object.values(connections.reused.freeSockets).flatMap((sockets) => sockets ?? []);
-    expect(idle.map(({ destroyed }) => destroyed)).toEqual([false, false]);
+    expect(idleOf(connections.reused)).toHaveLength(2);
   });
 
   test("a fresh request leaves no idle connection", async () => {
