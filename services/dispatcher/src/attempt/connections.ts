@@ -122,7 +122,8 @@ function admitOnly(agent: Agent, guard: AddressGuard): void {
   const connect = agent.createConnection;
   agent.createConnection = function (options, callback) {
     const blocked = guard.checkLiteral(options.host ?? "");
-    if (!blocked) return connect.call(this, options, callback);
+    // Node calls back only through a proxy of its own, but keeps what it is given as long as the connection: the first request, its body and its answer.
+    if (!blocked) return connect.call(this, options);
     callback?.(blocked, undefined as never);
     return undefined;
   };

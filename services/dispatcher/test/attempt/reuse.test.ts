@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { addressRules } from "@herald/common/security/address-guard";
 import { eventually } from "@herald/dev/harness/eventually";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
@@ -114,6 +116,27 @@ describe("connections", () => {
     }
     expect(resumed).toBe(2);
   });
+
+  test.each(WAYS)(
+    "regression: an idle connection holds nothing of the request that it was opened for: %s",
+    async (way) => {
+      receiver = await wellBehavedReceiver(tls);
+      sending = await through(way, { extraCa });
+      const sendOne = async () => {
+        const body = Buffer.from("a body");
+        await send({ body });
+        return new WeakRef(body);
+      };
+      const body = await sendOne();
+      setFlagsFromString("--expose-gc");
+      const collectGarbage = runInNewContext("gc") as () => void;
+      await eventually(() => {
+        collectGarbage();
+        expect(body.deref()).toBeUndefined();
+      });
+      expect(receiver.open()).toBe(1);
+    },
+  );
 
   test("all connections close with the sender", async () => {
     receiver = await wellBehavedReceiver(tls);
