@@ -183,7 +183,6 @@ function keepIdle(agent: Agent, most: number): void {
     idle.delete(socket);
   }
   function isOpen(socket: Socket): void {
-    if (open.has(socket)) return;
     open.add(socket);
     socket.once("close", () => isGone(socket));
     const [longest] = idle;
