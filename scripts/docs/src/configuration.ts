@@ -92,6 +92,7 @@ and the alert \`HeraldSettingsDiffer\`; so does \`herald doctor\`.
 \`MEMORY_MIB\` bounds a process's events, bodies, attempts, connections to receivers and connections of clients. [memory.ts](../packages/common/src/service/memory.ts) divides it among them.
 Half of it bounds V8's heap (\`--max-old-space-size\`), and a 32nd, at least 8 MiB, is the room for new objects (\`--max-semi-space-size\`): with less a busy process
 collects more often, with more it keeps more. Node's own arguments, or \`NODE_OPTIONS\`, take precedence if they give the first of the two.
+Where the C library is glibc, its allocator gets \`MALLOC_ARENA_MAX=2\` and \`MALLOC_TRIM_THRESHOLD_=131072\`, unless the environment has them.
 
 \`herald serve\` reads the settings of all three services. \`DATABASE_POOL_SIZE\` is then the size of their shared pool.
 

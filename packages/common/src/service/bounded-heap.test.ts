@@ -12,7 +12,7 @@ writeFileSync(
   program,
   `import { boundHeap } from ${JSON.stringify(new URL("bounded-heap.ts", import.meta.url).href)};
 boundHeap();
-console.log(JSON.stringify({ flags: process.execArgv, words: process.argv.slice(2), home: process.env.HOME }));`,
+console.log(JSON.stringify({ flags: process.execArgv, words: process.argv.slice(2), home: process.env.HOME, arenas: process.env.MALLOC_ARENA_MAX }));`,
 );
 
 /** What the program says of itself, once it goes on. */
@@ -25,7 +25,12 @@ function run(environment: Record<string, string>, flags: string[] = []) {
       encoding: "utf8",
     },
   );
-  const { flags: all, ...rest } = JSON.parse(output) as { flags: string[]; words: string[]; home: string };
+  const { flags: all, ...rest } = JSON.parse(output) as {
+    flags: string[];
+    words: string[];
+    home: string;
+    arenas?: string;
+  };
   return { ...rest, flags: all.filter((flag) => !flag.startsWith("--conditions")) };
 }
 
@@ -37,7 +42,12 @@ test.each([
     flags: [`--max-old-space-size=${old}`, `--max-semi-space-size=${semi}`],
     words: ["serve", "two words"],
     home: "/a b",
+    arenas: "2",
   });
+});
+
+test("what the environment says of the allocator stays", () => {
+  expect(run({ MALLOC_ARENA_MAX: "4" })).toMatchObject({ arenas: "4" });
 });
 
 test.each<[string, Record<string, string>, string[]]>([
