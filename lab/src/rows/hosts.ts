@@ -6,7 +6,6 @@ import { startTraffic, type Traffic } from "../traffic.ts";
 
 const FEW = 20;
 const MANY = 5_000;
-/** Each host is delivered to at least once before anything is measured. */
 
 /** The cost of receivers on thousands of hosts: look-ups, connections and TLS sessions for each of them. */
 export const hostsRow: Row = {
@@ -34,6 +33,7 @@ export const hostsRow: Row = {
       progress(`Creating ${hosts} endpoints`);
       const hostOf = (index: number) => `h${index}-of-${hosts}.receivers.example`;
       const traffic = await startTraffic(environment, herald, { api, endpoints: hosts, hostOf });
+      // Each host is delivered to at least once before anything is measured.
       await warmUp(traffic, MANY);
       return traffic;
     };
