@@ -38,7 +38,7 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
   let closing = false;
   let problem = "no connection yet";
   let refusal: string | null = null;
-  let resting: NodeJS.Timeout | undefined;
+  let resting: { sinceMs: number; signOfLife: NodeJS.Timeout } | undefined;
   const listeners = new Set<() => void>();
   const publishing = `${name}: publishing`;
 
@@ -105,18 +105,19 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
 
   /**
    * Stops or resumes reading from the socket. While reading is stopped, data waits in the socket and at the broker, which sends
-   * no more than both have room for. A connection that has recovered reads.
+   * no more than both have room for. RabbitMQ closes a connection to which it can send nothing for 30 s. A connection that has recovered reads.
    */
   function rest(isResting: boolean): void {
     if (isResting === (resting !== undefined)) return;
-    clearInterval(resting);
+    clearInterval(resting?.signOfLife);
     resting = undefined;
     if (isResting) {
       // The broker's heartbeats wait unread too, so amqplib would take the broker for dead.
       const peer = live?.connection as { recvSinceLastCheck?: boolean } | undefined;
-      resting = setInterval(() => {
+      const signOfLife = setInterval(() => {
         if (peer) peer.recvSinceLastCheck = true;
       }, SIGN_OF_LIFE_MS);
+      resting = { sinceMs: performance.now(), signOfLife };
     } else socketOf(live)?.emit("readable");
   }
 
@@ -158,6 +159,8 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
       return () => void listeners.delete(listener);
     },
     rest,
+    /** For how long the socket has not been read; 0 while it is read. */
+    restingMs: () => (resting ? performance.now() - resting.sinceMs : 0),
     close: async () => {
       closing = true;
       rest(false);

@@ -45,7 +45,8 @@ export interface ConsumerOptions {
   prefetch: number;
   /**
    * How many bytes of unsettled messages it may hold, since a prefetch counts messages and no bytes. While it holds more, its connection is not
-   * read, so the connection has to be its own. It may go past this by what one read brings, some 64 KiB, and a message.
+   * read, so the connection has to be its own. It may go past this by what one read brings, some 64 KiB, and a message. RabbitMQ closes a
+   * connection that is not read for 30 s, which counts as a delivery of all that it had sent: close the consumer before (`restingMs`).
    */
   maxBytes?: number;
   /** Called when the channel has ended. Messages that were handed out and not settled are delivered again, on another channel. */
@@ -65,6 +66,8 @@ export interface ConsumerContext {
 }
 
 export interface Consumer {
+  /** For how long the connection has not been read, since the consumer holds `maxBytes`; 0 while it is read. */
+  restingMs(): number;
   /**
    * Takes no more messages, waits until those that were handed out are settled, and leaves the rest to the queue.
    *
@@ -242,6 +245,7 @@ export function startConsumer(
   }
 
   return {
+    restingMs: scope.connection.restingMs,
     close: (options = {}) => {
       drainTimeoutMs = options.drainTimeoutMs ?? drainTimeoutMs;
       return channel.close();

@@ -6,6 +6,7 @@ import type { Clock } from "@herald/common/runtime/clock";
 import { atMostEach } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import { Gauge, type Registry } from "@herald/common/telemetry/metrics";
+import type { EventsConsumer } from "./inbox/consume-events.ts";
 
 /** Scrapes within this time, for example of several Prometheus servers, share a reading. */
 const READING_LIFE_MS = 5_000;
@@ -117,16 +118,28 @@ export function exportLag(
   );
 }
 
-/** A figure of this process: the broker does not count the messages that a process holds. */
-export function exportHeldEvents(registry: Registry, oldestAgeSeconds: () => number): void {
-  new Gauge({
-    name: "herald_oldest_event_age_seconds",
-    help: "Age of the oldest event that this process has taken from the broker and not stored yet.",
-    registers: [registry],
-    collect() {
-      this.set(oldestAgeSeconds());
-    },
-  });
+/** Figures of this process: the broker does not count the messages that a process holds. */
+export function exportHeldEvents(registry: Registry, consumer: () => EventsConsumer | undefined): void {
+  const exported = (name: string, help: string, figureOf: (events: EventsConsumer) => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        const events = consumer();
+        this.set(events ? figureOf(events) : 0);
+      },
+    });
+  exported(
+    "herald_oldest_event_age_seconds",
+    "Age of the oldest event that this process has taken from the broker and not stored yet.",
+    (events) => events.oldestAgeSeconds(),
+  );
+  exported(
+    "herald_events_rest_seconds",
+    "For how long this process has not read its connection for events, since it holds as many bytes as it may; after 15 s all go back to the broker.",
+    (events) => events.restingMs() / 1_000,
+  );
 }
 
 function mapValues<In>(values: Record<string, In>, of: (value: In) => number): Record<string, number> {

@@ -13,6 +13,11 @@ export function createMetrics(registry: Registry) {
     events: counter("herald_events_total", "Business events taken from the broker, by result.", {
       result: ["received", "stale", "ignored", "rejected"],
     }),
+    deadLettered: counter(
+      "herald_events_dead_lettered_total",
+      "Events that the broker took out of the inbox, by its reason, and that were rejected then.",
+      { reason: ["expired", "delivery_limit", "other"] },
+    ),
     deliveries: counter("herald_fan_out_deliveries_total", "Deliveries made from arriving events."),
     handedOver: counter(
       "herald_handed_over_total",

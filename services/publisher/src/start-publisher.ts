@@ -22,6 +22,9 @@ import { stepFailed } from "./task.ts";
 /** How long a stop waits for events under way to be stored. */
 const DRAIN_TIMEOUT_MS = 10_000;
 
+/** Events go back to RabbitMQ if none could be stored for this long, and for longer than a statement may take. */
+const NOTHING_STORED_MS = 60_000;
+
 /** How long a start waits for partitions. Nothing can be stored without them, and the task goes on making them. */
 const PARTITIONS_TIMEOUT_MS = 5_000;
 
@@ -70,19 +73,21 @@ export async function startPublisher(
   const handOver = (made: ForOwners) => handOverTo({ localOwners, sender, names, metrics }, made);
   const fanOut = createFanOut({ queries, clock, log, signal: stopping.signal }, { maxEvents: tuning.batchSize });
   const reportUndelivered = createReportUndelivered(parts);
+  const statementMs = config.DATABASE_TIMEOUT_SECONDS * 1_000;
+  const nothingStoredMs = Math.max(NOTHING_STORED_MS, 2 * statementMs);
   let isStopping = false;
   let events: EventsConsumer | undefined;
-  exportHeldEvents(registry, () => events?.oldestAgeSeconds() ?? 0);
+  exportHeldEvents(registry, () => events);
   // Events are consumed only once the time is known, since the time decides whether an event is too old.
   void service.timeKnown.then(() => {
     if (isStopping) return;
     events = consumeEvents(
       { broker, names, publisher, handOver, reportUndelivered, fanOut, clock, metrics, tracing, log },
-      { inboxBytes, batchSize: tuning.batchSize, windowMs, eventTypes },
+      { inboxBytes, batchSize: tuning.batchSize, windowMs, eventTypes, nothingStoredMs },
     );
   });
 
-  const leaseMs = Math.max(LEASE_MS, 4 * config.DATABASE_TIMEOUT_SECONDS * 1_000);
+  const leaseMs = Math.max(LEASE_MS, 4 * statementMs);
   const tasks = [
     repeated("partitions", PARTITIONS_INTERVAL_MS, noPartitions, makePartitions),
     repeated(

@@ -20,8 +20,12 @@ import { SILENT } from "./given.ts";
 import { validEvent } from "./hostile/use-inbox.ts";
 
 const place = useBroker();
-const HOLD_MS = 2_000;
+const NOTHING_STORED_MS = 60_000;
+const REST_MS = 1_000;
 const BATCH_SIZE = 10;
+const INBOX_BYTES = 8 * 1024 ** 2;
+/** Of 40 such events, a publisher may hold 38. */
+const LARGE = "x".repeat(INBOX_BYTES / 38);
 const FLOOD = 4_000;
 /** Events of a flood before it is turned: more than a publisher may hold of a queue. */
 const FIRST = 700;
@@ -102,11 +106,12 @@ async function startConsuming(): Promise<void> {
       log,
     },
     {
-      inboxBytes: 96 * 1024 ** 2,
+      inboxBytes: INBOX_BYTES,
       batchSize: BATCH_SIZE,
-      windowMs: 60_000,
+      windowMs: 10 * NOTHING_STORED_MS,
       eventTypes: catalogueRules(DEFAULT_CATALOGUE),
-      holdMs: HOLD_MS,
+      nothingStoredMs: NOTHING_STORED_MS,
+      restMs: REST_MS,
     },
   );
   running.push({ broker, consumer });
@@ -143,9 +148,10 @@ function returnPostgres(): void {
   for (const { end } of statements) end();
 }
 
-async function emit(organizationId: string, bucket: string, count: number): Promise<void> {
+async function emit(organizationId: string, bucket: string, count: number, text = ""): Promise<void> {
   for (let number = 0; number < count; number++) {
-    const event = validEvent({ organizationId, occurredAtUtc: clock.now().toISOString() });
+    const data = { changes: {}, text };
+    const event = validEvent({ organizationId, occurredAtUtc: clock.now().toISOString(), data });
     channel.publish(names.eventsExchange, bucket, Buffer.from(JSON.stringify(event)), { persistent: true });
   }
   await channel.waitForConfirms();
@@ -165,6 +171,13 @@ async function counted(result: string): Promise<number> {
 }
 
 const stored = () => statements.flatMap(({ items }) => items.map(({ event }) => event));
+
+async function untilTakenTogether(): Promise<void> {
+  await until("many events are taken at once", async () => {
+    await emit("org", "WorkItemCompleted.a.0", BATCH_SIZE);
+    return (statements.at(-1)?.items.length ?? 0) > 1;
+  });
+}
 
 test("an event of a quiet organization has a statement at once, however many events of another one wait", async () => {
   await emit("flood", "WorkItemCompleted.a.0", 60);
@@ -317,17 +330,18 @@ test("regression: a rejected event's reason is cut in the log, however long the 
   expect(reason).toHaveLength(1_000);
 });
 
-test("regression: events that PostgreSQL takes none of for long go back to RabbitMQ once, and are stored when it is there again", async () => {
+test("regression: events of which PostgreSQL takes none for long go back to RabbitMQ once, and are stored when it is there again", async () => {
   await emit("org", "WorkItemCompleted.a.0", 60);
   await until("all that may be held is held", async () => statements.length === 1 && (await waiting()) === 0);
-  clock.advance(HOLD_MS - 1);
+  clock.advance(NOTHING_STORED_MS - 1);
   // Longer than the pause between two looks: a fixed wait, since nothing may happen.
-  await sleep(HOLD_MS / 5);
+  await sleep(1_000);
   expect(await waiting()).toBe(0);
-  expect(consumer.oldestAgeSeconds()).toBe((HOLD_MS - 1) / 1_000);
+  expect(consumer.oldestAgeSeconds()).toBe((NOTHING_STORED_MS - 1) / 1_000);
   clock.advance(1);
   await until("they went back", async () => (await waiting()) === 60);
-  await sleep(HOLD_MS / 5);
+  clock.advance(NOTHING_STORED_MS);
+  await sleep(1_000);
   expect(statements).toHaveLength(1);
   expect(await waiting()).toBe(60);
   const before = stored().length;
@@ -335,11 +349,34 @@ test("regression: events that PostgreSQL takes none of for long go back to Rabbi
   returnPostgres();
   // Those of the statement that ran come again as well.
   await until("all are stored", () => stored().length === before + 60);
-  await consumer.close();
-  expect(new Set(stored().map(({ id }) => id)).size).toBe(60);
-  expect(await waiting()).toBe(0);
-  expect(consumer.oldestAgeSeconds()).toBe(0);
-  expect((await channel.checkQueue(names.rejectedQueue)).messageCount).toBe(0);
+  await untilTakenTogether();
+  await until("none is left", async () => (await waiting()) === 0 && consumer.oldestAgeSeconds() === 0);
+  expect(await depthOf([names.rejectedQueue])).toBe(0);
+});
+
+test("regression: a publisher that has not read its connection for long gives all events back, before RabbitMQ closes it", async () => {
+  await emit("org", "WorkItemCompleted.a.0", 40, LARGE);
+  await until("it holds as much as it may", () => consumer.restingMs() > 0);
+  await until("they went back", async () => (await waiting()) === 40);
+  expect(consumer.restingMs()).toBe(0);
+  // A fixed wait, since nothing may happen: they are taken only after the statement has ended.
+  await sleep(2 * REST_MS);
+  expect(await waiting()).toBe(40);
+
+  // PostgreSQL is slow: each statement takes longer than the connection may rest. An event at a time leaves room.
+  for (let ended = 0; ended < 3; ended++) {
+    clock.advance(REST_MS);
+    statements[ended]?.end();
+    await until("the next statement begins", () => statements.length === ended + 2);
+    expect(statements.at(-1)?.items).toHaveLength(1);
+    await sleep(REST_MS);
+  }
+  expect(told.filter((line) => line === "events are taken again")).toHaveLength(1);
+  returnPostgres();
+  await until("all are stored", () => new Set(stored().map(({ id }) => id)).size === 40);
+  await untilTakenTogether();
+  await until("none is left", async () => (await waiting()) === 0 && consumer.oldestAgeSeconds() === 0);
+  expect(await depthOf([names.deadLetterQueue, names.rejectedQueue])).toBe(0);
 });
 
 test("regression: what waits on a channel that ends is not held twice when it comes again", async () => {

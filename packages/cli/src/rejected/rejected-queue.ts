@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { carriedHeaders } from "@herald/common/broker/carried-headers";
-import type { Names } from "@herald/common/broker/topology";
+import { CAME_TOO_OFTEN, type Names } from "@herald/common/broker/topology";
 import type { ChannelModel, ConfirmChannel, GetMessage } from "amqplib";
 import { depthOf } from "../connections.ts";
 
@@ -119,7 +119,7 @@ function rejectedMessage({ content, properties }: GetMessage): RejectedMessage {
 function reasonOf(headers: Record<string, unknown>): string {
   if (typeof headers["x-herald-reason"] === "string") return headers["x-herald-reason"];
   const death = headers["x-first-death-reason"];
-  if (death === "delivery_limit") return "it came back to the inbox too often: each publisher that handled it ended";
+  if (death === "delivery_limit") return CAME_TOO_OFTEN;
   return typeof death === "string" ? `RabbitMQ moved it here: ${death}` : "none is given";
 }
 

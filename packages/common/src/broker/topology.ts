@@ -60,9 +60,13 @@ export const PROBE_HEADER = "x-herald-probe";
 /**
  * How often a message may come back before the broker takes it out of its queue. This is RabbitMQ 4's default; RabbitMQ 3
  * has none, and a message that ends its consumer would come back for ever. A requeue counts, and so does the death of a
- * channel that held the message, on both. So a consumer that can't work keeps its messages and waits.
+ * channel that held the message, on both. So a publisher that can't work gives its messages back once, and takes none.
  */
 const DELIVERY_LIMIT = 20;
+
+/** The reason of an event that reached {@link DELIVERY_LIMIT}. */
+export const CAME_TOO_OFTEN =
+  "it came back to the inbox too often: publishers ended, or lost their connection, while they held it";
 
 /** A delivery limit that is never reached. RabbitMQ 4 has -1 for no limit, which RabbitMQ 3 refuses. */
 const NO_DELIVERY_LIMIT = 1_000_000_000;

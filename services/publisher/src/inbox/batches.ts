@@ -111,6 +111,7 @@ export function batchesByTurns<Event extends Item = InboxMessage>(
       waiting.clear();
       return dropped;
     },
+    isRunning: () => running.size > 0,
     /** Resolves once no batch runs. */
     async idle(): Promise<void> {
       while (running.size > 0) await Promise.all(running);

@@ -19,8 +19,10 @@ export interface ConsumeOptions {
   windowMs: number;
   /** The rules for event types and their data. */
   eventTypes: EventTypeRules;
-  /** How long a message that can't be stored is held, in milliseconds; 20 minutes by default. */
-  holdMs?: number;
+  /** How long none may be stored before all go back to RabbitMQ, in milliseconds: longer than a statement may take. */
+  nothingStoredMs: number;
+  /** How long the connection may rest before all go back to RabbitMQ, in milliseconds; 15 s by default. */
+  restMs?: number;
 }
 
 export interface EventsConsumer extends Consumer {
@@ -42,8 +44,14 @@ const FLOOD_SHARE = 1 / 2;
 /** How often to look for floods that have ended; one that begins is looked at at once. */
 const LOOK_MS = 1_000;
 
-/** RabbitMQ closes a channel that holds a message for 30 minutes. */
-const HOLD_MS = 20 * 60_000;
+/** Few enough of each queue that the connection is always read. */
+const CAREFUL_PREFETCH = 1;
+
+/** RabbitMQ closes a connection to which it can send nothing for 30 s. */
+const REST_MS = 15_000;
+
+/** How often to look whether events have to go back. */
+const WATCH_MS = 500;
 
 /**
  * Takes business events from the inbox queues. A message is acknowledged when its event is stored with all its deliveries, or is in the rejected
@@ -51,7 +59,7 @@ const HOLD_MS = 20 * 60_000;
  */
 export function consumeEvents(
   parts: Parts,
-  { inboxBytes, batchSize, windowMs, eventTypes, holdMs = HOLD_MS }: ConsumeOptions,
+  { inboxBytes, batchSize, windowMs, eventTypes, nothingStoredMs, restMs = REST_MS }: ConsumeOptions,
 ): EventsConsumer {
   const { broker, names, fanOut, clock, log } = parts;
   const { inboxQueues, eventQueues } = names;
@@ -63,6 +71,11 @@ export function consumeEvents(
   );
   /** The events that this process holds, in the order of their arrival. */
   const held = new Set<InboxMessage>();
+  /** When the work on an event ended, or an event came while none was held. */
+  let movedAtMs = 0;
+  /** Whether few events are taken at a time, and whether one of them was stored soon. */
+  let isCareful = false;
+  let isQuick = false;
   /** Messages whose event could not be stored at the last try. */
   const failed = new WeakSet<IncomingMessage>();
   /** Events that PostgreSQL could not store in time. They are tried again after a pause, and are kept from the others. */
@@ -94,6 +107,8 @@ export function consumeEvents(
         arrivedAt: clock.now(),
         arrivedAtMs: clock.monotonicMs(),
         done: () => {
+          movedAtMs = clock.monotonicMs();
+          isQuick = movedAtMs - each.arrivedAtMs < restMs;
           over(each);
           message.ack();
           resolve();
@@ -104,6 +119,7 @@ export function consumeEvents(
           reject(error);
         },
       };
+      if (held.size === 0) movedAtMs = each.arrivedAtMs;
       held.add(each);
       if (floods.came(each)) looking.wake();
       if (mayBeHandedOver && arrival.isSmall(each)) arrival.add(each);
@@ -122,47 +138,56 @@ export function consumeEvents(
       each.span?.end({ errorType: "channel_lost", error: "its channel has ended" });
       each.done();
     }
+    isQuick = false;
   }
 
   // If the broker is away, nothing arrives either.
   const looking = repeat(floods.look, { intervalMs: LOOK_MS, onFailure: () => undefined });
-  const consume = () =>
-    broker.consumeEvents({
-      queue: eventQueues,
-      prefetch: PREFETCH,
-      maxBytes: inboxBytes,
-      handle,
-      lost: dropWaiting,
-    });
-  let consumer = consume();
+  const consume = (prefetch: number) =>
+    broker.consumeEvents({ queue: eventQueues, prefetch, maxBytes: inboxBytes, handle, lost: dropWaiting });
+  let consumer = consume(PREFETCH);
 
   function oldestAgeMs(): number {
     const [oldest] = held;
     return oldest === undefined ? 0 : clock.monotonicMs() - oldest.arrivedAtMs;
   }
 
+  const isStill = () =>
+    consumer.restingMs() >= restMs || (together.isRunning() && clock.monotonicMs() - movedAtMs >= nothingStoredMs);
+
   /**
-   * If messages can't be stored for long, all go back to their queues. None is taken again before the running batches end, so not before PostgreSQL
-   * is back: each earlier delivery would count towards the delivery limit.
+   * Gives all events back if none can be stored. Then RabbitMQ counts one delivery of each for the whole outage, and another publisher gets them.
+   * Else it would count one more whenever it closes a connection that is not read, or a channel that holds a message for 30 minutes; and it takes
+   * an event out of the inbox that was delivered too often.
+   *
+   * Events are taken again when the running batch has ended, so not before PostgreSQL answers. If PostgreSQL is slow, they are taken few at a time,
+   * so that the connection does not rest: else all that RabbitMQ sends in advance would go back again and again.
    */
-  async function giveBack(signal: AbortSignal): Promise<void> {
-    if (oldestAgeMs() < holdMs) return;
-    log.error("events can't be stored for long; they go back to RabbitMQ until PostgreSQL takes some again");
-    await consumer.close({ drainTimeoutMs: 0 });
-    const idle = Promise.all([together.idle(), alone.idle()]);
-    if (!signal.aborted) await Promise.race([idle, once(signal, "abort")]);
-    if (signal.aborted) return;
-    log.info("events are taken again");
-    consumer = consume();
+  async function watch(signal: AbortSignal): Promise<void> {
+    if (isCareful && isQuick) {
+      isCareful = false;
+      await consumer.close();
+      if (!signal.aborted) consumer = consume(PREFETCH);
+    } else if (isStill()) {
+      log.error("events can't be stored for long; they go back to RabbitMQ until PostgreSQL takes some again");
+      await consumer.close({ drainTimeoutMs: 0 });
+      if (!signal.aborted) await Promise.race([together.idle(), once(signal, "abort")]);
+      if (signal.aborted) return;
+      log.info("events are taken again");
+      isCareful = true;
+      isQuick = false;
+      consumer = consume(CAREFUL_PREFETCH);
+    }
   }
 
-  const watching = repeat(giveBack, {
-    intervalMs: holdMs / 20,
+  const watching = repeat(watch, {
+    intervalMs: WATCH_MS,
     onFailure: (error) => log.error("events that wait for long can't be given back", { error }),
   });
 
   return {
     oldestAgeSeconds: () => oldestAgeMs() / 1_000,
+    restingMs: () => consumer.restingMs(),
     async close(options) {
       await watching.stop();
       await consumer.close(options);

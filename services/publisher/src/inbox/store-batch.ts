@@ -1,6 +1,6 @@
 import type { Publisher } from "@herald/common/broker/broker";
 import { carriedHeaders } from "@herald/common/broker/carried-headers";
-import type { Names } from "@herald/common/broker/topology";
+import { CAME_TOO_OFTEN, type Names } from "@herald/common/broker/topology";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import { readTraceparent, type TraceSpan, type Tracing } from "@herald/common/telemetry/tracing";
@@ -40,10 +40,11 @@ const SAID_OF = {
 } as const satisfies Record<string, { cause: UndeliveredCause; reason: string }>;
 
 /** Why RabbitMQ took an event out of the inbox, by its own word for it. */
-const DEAD_BY: ReadonlyMap<unknown, string> = new Map([
-  ["expired", "its AMQP property expiration ran out before a publisher took it"],
-  ["delivery_limit", "it came back to the inbox too often: each publisher that handled it ended"],
-]);
+const DEAD_BY = {
+  expired: "its AMQP property expiration, or a policy's message-ttl, ran out before a publisher took it",
+  delivery_limit: CAME_TOO_OFTEN,
+  other: "RabbitMQ took it out of the inbox",
+};
 
 type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
 
@@ -67,7 +68,8 @@ export function createStoring(
     if (message.queue === deadLetterQueue) {
       // RabbitMQ puts its own entry first. Other headers of this kind may come from the emitter.
       const [death] = [message.headers["x-death"]].flat() as ({ reason?: unknown } | undefined)[];
-      reject(incoming, DEAD_BY.get(death?.reason) ?? "RabbitMQ took it out of the inbox");
+      const reason = death?.reason === "expired" || death?.reason === "delivery_limit" ? death.reason : "other";
+      reject(incoming, DEAD_BY[reason], { rejected: () => metrics.deadLettered.inc({ reason }) });
       return undefined;
     }
     // While PostgreSQL's clock is wrong by hours, its time alone would reject every event.
@@ -129,7 +131,11 @@ export function createStoring(
   function reject(
     incoming: InboxMessage,
     reason: string,
-    { cause = "rejected", noticeReason = reason }: { cause?: UndeliveredCause; noticeReason?: string } = {},
+    {
+      cause = "rejected",
+      noticeReason = reason,
+      rejected,
+    }: { cause?: UndeliveredCause; noticeReason?: string; rejected?: () => void } = {},
   ): void {
     const { content, headers } = incoming.message;
     // A reason may quote the name of a field, which can have any length.
@@ -144,7 +150,10 @@ export function createStoring(
     // The notice comes first: it is tried again while PostgreSQL is away, and must not leave a copy each time.
     reportUndelivered(rejectionOf(content, cause, noticeReason))
       .then(() => publisher.publish(copy))
-      .then(() => finish(incoming, "rejected"))
+      .then(() => {
+        rejected?.();
+        finish(incoming, "rejected");
+      })
       .catch(incoming.failed);
   }
 
