@@ -54,8 +54,8 @@ export default {
   ],
   // The second one says which rules of docs/spec.md no passed test shows.
   reporters: ["default", "<rootDir>/scripts/docs/src/spec-reporter.js"],
-  // Two cores; PostgreSQL, RabbitMQ and the receivers of the tests share them.
-  maxWorkers: 2,
+  // Two cores. Tests wait more than they compute, so that a third worker fills them.
+  maxWorkers: 3,
   // A worker that has grown beyond this is replaced between two files.
   workerIdleMemoryLimit: "512MB",
   // Long enough for a machine that is ten times slower. Tests wait for conditions, so it costs nothing where all is well.
