@@ -18,7 +18,7 @@ import { type OperationsOptions, type ReadinessChecks, startOperationsServer } f
 import type { TelemetrySource, Tracing } from "../telemetry/tracing.ts";
 import { memoryBytes } from "./memory.ts";
 import { outagesInWords, quietWhileAway } from "./outages.ts";
-import { assertCommits, type Facts, sayFacts } from "./processes.ts";
+import { assertCommits, type Facts, type Process, sayFacts } from "./processes.ts";
 
 export type ServiceConfig = Config<typeof serviceSettings>;
 
@@ -34,6 +34,8 @@ export interface OpenService {
   id: string;
   /** The number of running processes of this service, this one included. It is read every ten seconds; 1 while PostgreSQL is unreachable. */
   processes(): number;
+  /** The other services at work, of this process and of others, as their rows say; none while PostgreSQL is unreachable. */
+  others(): readonly Process[];
   log: Log;
   /** The metrics that /metrics of the operations port shows. */
   registry: Registry;
@@ -214,7 +216,15 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
       const tracing = await startTracing({ service, id, config: ownConfig, log: ownLog });
       const saying = sayFacts({ queries: database.queries, log: ownLog, registry }, { id, service, facts });
       return {
-        ...{ id, processes: saying.processes, log: ownLog, registry, database, broker: ownBroker },
+        ...{
+          id,
+          processes: saying.processes,
+          others: saying.others,
+          log: ownLog,
+          registry,
+          database,
+          broker: ownBroker,
+        },
         ...{ localOwners, tracing, operationsPort: operations.port },
         // A test's own clock is known from the start.
         ...(clock

@@ -6,7 +6,7 @@ import { describe, expect, test } from "@jest/globals";
 import { eventTypeSettings } from "../config/event-types.ts";
 import type { Settings } from "../config/settings.ts";
 import { newSealingKeys } from "../security/sealing-keys.ts";
-import { differencesOf, type Facts, factsOf, type Process } from "./processes.ts";
+import { differencesOf, type Facts, factsOf, haveOtherKey, type Process } from "./processes.ts";
 
 const SETTINGS = {
   DAYS: { type: "number", default: 30, shared: true, description: "How long." },
@@ -56,6 +56,16 @@ test("processes compare their catalogues by what the files say, and none says wh
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+test("a key that another process has under an id, and this one does not, may open what this one can't", () => {
+  const [other, api] = [newSealingKeys("old"), process("api", seals(OLD))];
+  const right = process("dispatcher", opens(NEW, OLD));
+  expect(haveOtherKey([api, right], opens(other), "old")).toBe(true);
+  expect(haveOtherKey([api, right], opens(other), "new")).toBe(true);
+  expect(haveOtherKey([api, right], opens(OLD), "old")).toBe(false);
+  expect(haveOtherKey([api, right], opens(other), "ol")).toBe(false);
+  expect(haveOtherKey([api], opens(other), "old")).toBe(false);
 });
 
 describe("different settings of processes", () => {

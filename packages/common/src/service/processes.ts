@@ -79,15 +79,24 @@ export function differencesOf(processes: readonly Process[]): Difference[] {
   return [...differences, ...unopenedOf(byName)];
 }
 
+/** Whether one of the other processes has a key under this id that `own` lacks. */
+export function haveOtherKey(others: readonly Process[], own: Facts, id: string): boolean {
+  return others.some(({ facts }) =>
+    keysOf(facts).some((mark) => mark.startsWith(`${id} (`) && !keysOf(own).includes(mark)),
+  );
+}
+
+const keysOf = ({ SECRET_KEYS: keys }: Facts): string[] => (typeof keys === "string" ? keys.split(", ") : []);
+
 /** Dispatchers that can't open what another process seals. */
 function unopenedOf(processes: readonly Process[]): Difference[] {
   return processes.flatMap((sealing) => {
     const key = sealing.facts.SECRET_SEALING_KEY;
     if (typeof key !== "string") return [];
     return processes.flatMap((opening) => {
-      const keys = opening.facts.SECRET_KEYS;
-      if (typeof keys !== "string" || keys.split(", ").includes(key)) return [];
-      const what = `SECRET_SEALING_KEY is ${key} in ${calledOf(sealing)}, and SECRET_KEYS of ${calledOf(opening)} are ${keys}.`;
+      const keys = keysOf(opening.facts);
+      if (keys.length === 0 || keys.includes(key)) return [];
+      const what = `SECRET_SEALING_KEY is ${key} in ${calledOf(sealing)}, and SECRET_KEYS of ${calledOf(opening)} are ${keys.join(", ")}.`;
       return [{ setting: "SECRET_SEALING_KEY", what, isUnopened: true as const }];
     });
   });
@@ -117,11 +126,10 @@ export function sayFacts(
   const own: Process = { id, service, name: `${hostname()}:${process.pid}`, facts };
   const gauge = exportDifferences(registry);
   let said: readonly string[] = [];
-  let processes = 1;
+  let others: readonly Process[] = [];
 
   async function say(): Promise<void> {
-    const others = await writeFacts(queries, own);
-    processes = 1 + others.filter((other) => other.service === service).length;
+    others = await writeFacts(queries, own);
     const found = differencesOf([own, ...others]).filter(({ setting }) => setting in facts);
     gauge.set(new Set(found.map(({ setting }) => setting)).size);
     for (const { setting, what } of found) {
@@ -134,12 +142,14 @@ export function sayFacts(
     intervalMs,
     // Readiness says when PostgreSQL does not answer.
     onFailure: () => {
-      processes = 1;
+      others = [];
     },
   });
   return {
-    /** How many processes of the same service are at work, this one included; 1 while PostgreSQL does not say. */
-    processes: () => processes,
+    /** The other processes at work; none while PostgreSQL does not say. */
+    others: () => others,
+    /** How many processes of the same service are at work, this one included. */
+    processes: () => 1 + others.filter((other) => other.service === service).length,
     async stop() {
       const ended = saying.stop().then(() => endFacts(queries, id));
       await Promise.race([ended.catch(() => {}), sleep(END_TIMEOUT_MS, undefined, { ref: false })]);
