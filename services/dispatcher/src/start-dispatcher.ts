@@ -33,13 +33,17 @@ export async function startDispatcher(
   environment: Environment = process.env,
   { clock: steered, inProcess, tuning }: StartOptions<DispatcherTuning> = {},
 ): Promise<Service> {
-  const { config, bounds, sweepIntervalMs, ratesIntervalMs, newOwnerMs, pausesMs, probe, sender, secrets, schedule } =
-    readDispatcherConfig(environment, tuning);
+  const { config, bounds, sweepIntervalMs, ratesIntervalMs, newOwnerMs, pausesMs, ...read } = readDispatcherConfig(
+    environment,
+    tuning,
+  );
+  const { extraAuthorities, probe, sender, secrets, schedule } = read;
   const facts = factsOf(dispatcherSettings, config);
   const { open } = inProcess ?? (await openProcess(["dispatcher"], config));
   const service = await open("dispatcher", config, {
     clock: steered,
     facts,
+    tlsFiles: extraAuthorities,
     conditions: { shards: () => shards.isHeard(), network: () => !outage.isOn() },
   });
   const { broker, clock, log, tracing, id } = service;

@@ -4,6 +4,7 @@ import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
 import type { Clock } from "../runtime/clock.ts";
 import { atMostEach } from "../runtime/repeat.ts";
+import type { TlsFiles } from "../security/tls-files.ts";
 import { addressOf, Client, preparesStatements } from "./client.ts";
 import { createDatabaseClock, type TimeReading } from "./database-clock.ts";
 import { STATEMENT_TIMEOUT_MS } from "./database-defaults.ts";
@@ -13,8 +14,10 @@ import { boundedReads, directQueries } from "./queries.ts";
 import { statementFailures } from "./statement-failures.ts";
 
 export interface DatabaseOptions {
-  /** PEM certificates of the authorities that the server's certificate may come from; with them TLS is required and checked. */
-  ca?: string | undefined;
+  /** PEM file of the authorities that the server's certificate may come from; with it TLS is required and checked. */
+  caFile?: string | undefined;
+  /** For the files of TLS. */
+  log?: TlsFiles["log"];
   /** The largest number of connections, shared by everything in the process. */
   poolSize?: number;
   /**
@@ -63,11 +66,12 @@ const ANSWER_GRACE_MS = 2_000;
  * Opens a pool on a PostgreSQL database, with Prisma in front. Connects with the first query, so it returns at once
  * also when PostgreSQL is not there yet.
  *
- * @throws ConfigError if the URL and `ca` disagree about TLS
+ * @throws ConfigError if a file of TLS can't be used, or the URL and `caFile` disagree about TLS
  */
 export function openDatabase(url: string, options: DatabaseOptions = {}) {
+  const address = addressOf(url, options.caFile, options);
   const settings: pg.PoolConfig = {
-    ...addressOf(url, options.ca),
+    ...address,
     Client,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: (options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS) + ANSWER_GRACE_MS,
@@ -98,6 +102,8 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
     }),
   });
   return {
+    /** Undefined if no setting names one. */
+    tlsFiles: address.tlsFiles,
     /** For everything but the hot statements. Its first query takes memory and CPU, so a process may leave it unused. */
     prisma,
     /** For the hot statements, directly to PostgreSQL over the same connections. */

@@ -32,7 +32,12 @@ const TLS: readonly Row[] = [
   [
     AUTHORITY,
     "{name}'s certificate is from an authority that is not trusted here{code}.",
-    "Put the certificate of that authority into a PEM file, and name it by {ca}.",
+    "Put the certificate of that authority into the PEM file that {ca} names, which running services read again by themselves; if {ca} is not set, set it.",
+  ],
+  [
+    /^ERR_SSL_\S*ALERT\S*_(CERTIFICATE\S*|UNKNOWN_CA) /,
+    "{name} does not take the certificate that this process shows, or misses one{code}.",
+    "Renew the files that sslcert and sslkey in {url} name, which running services read again by themselves; or let the server trust their authority.",
   ],
   [
     /^ERR_TLS_CERT_ALTNAME_INVALID /,

@@ -11,7 +11,8 @@ import { type Database, KEEP_STATEMENTS, openDatabase } from "../database/open-d
 import type { Clock } from "../runtime/clock.ts";
 import { atMostEach, type Repetition, repeat } from "../runtime/repeat.ts";
 import { POSTGRES } from "../security/connection-fault.ts";
-import { readCaFile } from "../security/server-certificate.ts";
+import { nodeAuthorities } from "../security/node-authorities.ts";
+import type { TlsFiles } from "../security/tls-files.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
 import { type OperationsOptions, type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
@@ -58,6 +59,8 @@ interface OpenOptions extends Pick<OperationsOptions, "conditions" | "worksWitho
   clock?: Clock | undefined;
   /** The settings that must be the same for all processes. */
   facts: Facts;
+  /** The service's own files of TLS. */
+  tlsFiles?: TlsFiles | undefined;
 }
 
 /** A process with one service or several: one pool of connections to PostgreSQL, one way to the broker, one operations port. */
@@ -99,10 +102,10 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
   const ofPostgres = { isAway: () => isAway, ping: () => database.ping() };
   const createOwnLog = (service: string) => quietWhileAway(createLog({ service, level: config.LOG_LEVEL }), ofPostgres);
   const log = createOwnLog(name);
-  const databaseCa = readCaFile("DATABASE_CA_FILE", config.DATABASE_CA_FILE);
-  const brokerCa = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
+  if (nodeAuthorities) nodeAuthorities.log = log;
   const database = openDatabase(config.DATABASE_URL, {
-    ca: databaseCa,
+    caFile: config.DATABASE_CA_FILE,
+    log,
     poolSize: config.DATABASE_POOL_SIZE,
     statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
     applicationName: `herald-${name}`,
@@ -111,7 +114,7 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
   });
   const broker = connectBroker({
     url: config.AMQP_URL,
-    ca: brokerCa,
+    caFile: config.AMQP_CA_FILE,
     namespace: config.BROKER_NAMESPACE,
     ...(alone && { side: alone }),
     name: `herald-${name}`,
@@ -199,7 +202,7 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
     async open(
       service: Side,
       ownConfig: ServiceConfig,
-      { clock, facts, ...readiness }: OpenOptions,
+      { clock, facts, tlsFiles, ...readiness }: OpenOptions,
     ): Promise<OpenService> {
       const registry = registries.get(service);
       if (registry === undefined) throw new Error(`${service} is none of this process's services.`);
@@ -214,7 +217,12 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
       const ownLog = alone ? log : createOwnLog(service);
       const ownBroker = partOfBroker(broker);
       const tracing = await startTracing({ service, id, config: ownConfig, log: ownLog });
-      const saying = sayFacts({ queries: database.queries, log: ownLog, registry }, { id, service, facts });
+      if (tlsFiles) tlsFiles.log = ownLog;
+      const held = [database.tlsFiles, broker.tlsFiles, nodeAuthorities, tlsFiles];
+      const saying = sayFacts(
+        { queries: database.queries, log: ownLog, registry },
+        { id, service, facts: () => Object.assign({}, facts, ...held.map((files) => files?.held())) as Facts },
+      );
       return {
         ...{
           id,

@@ -20,6 +20,8 @@ const opens = (...pairs: (typeof OLD)[]) =>
   factsOf(SETTINGS, { SECRET_KEYS: pairs.map(({ SECRET_KEYS }) => SECRET_KEYS).join(",") });
 const seals = ({ SECRET_SEALING_KEY }: typeof OLD) => factsOf(SETTINGS, { SECRET_SEALING_KEY });
 
+const held = (mark: string, heldSeconds: number) => ({ mark, heldSeconds });
+
 const process = (service: string, facts: Facts): Process => ({ id: service, service, name: "a:1", facts });
 
 test("a process's facts are the settings that must be the same, and neither the private nor the public key", () => {
@@ -83,6 +85,30 @@ describe("different settings of processes", () => {
       [process("api", { REGION: null }), process("publisher", { REGION: "b" })],
       ["REGION is not set in api a:1, and b in publisher a:1."],
     ],
+    [
+      "other authorities than another one for two minutes",
+      [process("api", { CA: held("a1", 9_000) }), process("publisher", { CA: held("b2", 120) })],
+      ["CA is a1 in api a:1, and b2 in publisher a:1."],
+    ],
+    [
+      "nothing while a file of authorities is exchanged, though other processes have the new one already",
+      [
+        process("api", { CA: held("a1", 9_000) }),
+        process("p", { CA: held("b2", 119) }),
+        process("q", { CA: held("b2", 5) }),
+      ],
+      [],
+    ],
+    [
+      "other authorities for as long as one process has had them",
+      [
+        process("api", { CA: held("a1", 9_000) }),
+        process("p", { CA: held("b2", 500) }),
+        process("q", { CA: held("b2", 5) }),
+      ],
+      ["CA is a1 in api a:1, and b2 in p a:1, q a:1."],
+    ],
+    ["the same authorities", [process("api", { CA: held("a1", 9_000) }), process("p", { CA: held("a1", 200) })], []],
     ["keys in another order", [process("one", opens(OLD, NEW)), process("two", opens(NEW, OLD))], []],
     ["a key that fits", [process("api", seals(OLD)), process("dispatcher", opens(NEW, OLD))], []],
     [

@@ -4,7 +4,7 @@ import { type CertificateAuthority, makeAuthority, makeSelfSigned } from "@heral
 import { eventually } from "@herald/dev/harness/eventually";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Receiver, tcpReceiver, wellBehavedReceiver } from "./receivers.ts";
-import { request, sender, type TestSender } from "./sending.ts";
+import { authoritiesIn, request, sender, type TestSender } from "./sending.ts";
 
 interface Issuers {
   /** The sender trusts it. */
@@ -50,9 +50,9 @@ function offersSession(hello: Buffer): boolean {
   return false;
 }
 
-async function sendTo(tls: TlsOptions, host = "receiver.test", extraCa: string | undefined = issuers.trusted.cert) {
+async function sendTo(tls: TlsOptions, host = "receiver.test", extraAuthorities = authoritiesIn(issuers.trusted.cert)) {
   receiver = await wellBehavedReceiver(tls);
-  sending = sender({ extraCa });
+  sending = sender({ extraAuthorities });
   return sending.send(request({ url: `https://${host}:${receiver.port}/` }));
 }
 
@@ -215,7 +215,7 @@ describe("TLS", () => {
           socket.pipe(onward).pipe(socket);
         });
       });
-      sending = sender({ extraCa: issuers.trusted.cert });
+      sending = sender({ extraAuthorities: authoritiesIn(issuers.trusted.cert) });
       const send = () => sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
       return { send, broken: () => broken, close: () => behind.close() };
     }
