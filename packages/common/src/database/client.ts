@@ -13,6 +13,8 @@ const SESSION_SETTINGS = { DateStyle: "ISO, MDY", TimeZone: "UTC", standard_conf
 export interface Address extends Pick<pg.ClientConfig, "connectionString" | "ssl" | "sslnegotiation"> {
   /** Files that the URL or a setting names: each new client gets what they hold then. */
   tlsFiles?: TlsFiles;
+  /** Called with the error of a client that can't connect. */
+  onRefused?: (error: Error) => void;
 }
 
 /** pg's client, in whose sessions values are written as pg reads them. */
@@ -40,6 +42,7 @@ export class SessionClient extends pg.Client {
   /** What the caller of `connect` gets. */
   protected refused(error: Error): Error {
     this.#address.tlsFiles?.failed(error);
+    this.#address.onRefused?.(error);
     return error;
   }
 

@@ -5,12 +5,13 @@ import pg from "pg";
 import type { Clock } from "../runtime/clock.ts";
 import { atMostEach } from "../runtime/repeat.ts";
 import type { TlsFiles } from "../security/tls-files.ts";
-import { addressOf, Client, preparesStatements } from "./client.ts";
+import { type Address, addressOf, Client, preparesStatements } from "./client.ts";
 import { createDatabaseClock, type TimeReading } from "./database-clock.ts";
 import { STATEMENT_TIMEOUT_MS } from "./database-defaults.ts";
 import { isStatementLost } from "./errors.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { boundedReads, directQueries } from "./queries.ts";
+import { createRefusals } from "./refusals.ts";
 import { statementFailures } from "./statement-failures.ts";
 
 export interface DatabaseOptions {
@@ -78,12 +79,15 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
     // Our client asks for what every pooler takes. Other settings are defaults of the database (`applyDefaults`).
     application_name: options.applicationName ?? "herald",
   };
-  const pool = new pg.Pool({ ...settings, max: options.poolSize ?? 10 });
+  const refusals = createRefusals();
+  const own: pg.PoolConfig & Address = { ...settings, max: options.poolSize ?? 10, onRefused: refusals.failed };
+  const pool = new pg.Pool(own);
   // Opened with the first ping, and closed when none came for ten seconds. The second connection is for the time while a commit hangs.
   const pingPool = new pg.Pool({ ...settings, max: 2, query_timeout: PING_TIMEOUT_MS });
   const connectionLost = (error: Error) => options.onConnectionLost?.(error);
   pool.on("error", connectionLost);
   pool.on("connect", (client) => {
+    refusals.connected();
     // Not in pg's types: what the server says, before it fails the statement.
     const { connection } = client as unknown as { connection: EventEmitter };
     connection.on("errorMessage", ({ code }: { code?: string }) => {
@@ -110,6 +114,8 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
     queries: directQueries(pool, statementName, failures.watch),
     /** For how long PostgreSQL has not carried out a statement of `queries`, in seconds: see {@link statementFailures}. */
     failingSeconds: failures.seconds,
+    /** Why PostgreSQL refuses new connections, also if it carries out statements over others; undefined if it does not. */
+    refusal: refusals.latest,
     /** For readiness: over the connection of `ping`, so that it doesn't wait for the work. */
     probes: directQueries(pingPool, () => ""),
     /** Reads over the same connections. PostgreSQL ends a read after the given number of milliseconds (57014). */

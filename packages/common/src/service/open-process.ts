@@ -99,8 +99,8 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
   const alone = services.length === 1 ? first : undefined;
   const name = alone ?? "serve";
   let isAway = false;
-  const ofPostgres = { isAway: () => isAway, ping: () => database.ping() };
-  const createOwnLog = (service: string) => quietWhileAway(createLog({ service, level: config.LOG_LEVEL }), ofPostgres);
+  const createOwnLog = (service: string) =>
+    quietWhileAway(createLog({ service, level: config.LOG_LEVEL }), { isAway: () => isAway, ping });
   const log = createOwnLog(name);
   if (nodeAuthorities) nodeAuthorities.log = log;
   const database = openDatabase(config.DATABASE_URL, {
@@ -123,9 +123,15 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
   });
   const outages = outagesInWords(log, POSTGRES, { url: config.DATABASE_URL, end: endProcess });
   let areTablesKnown = false;
+  /** The connection for pings may be open while PostgreSQL refuses all others. */
+  async function ping(): Promise<void> {
+    await database.ping();
+    const refusal = database.refusal();
+    if (refusal) throw refusal;
+  }
   async function ask(): Promise<void> {
     try {
-      await database.ping();
+      await ping();
       isAway = false;
     } catch (error) {
       isAway = true;
