@@ -213,6 +213,8 @@ export function startInspector(scope: BrokerScope) {
       // Messages that a consumer holds are not counted.
       return { messages: messageCount, consumers: consumerCount };
     },
+    /** Whether queues can be looked at now. The broker's outages have lines of their own. */
+    isOpen: () => channel.current() !== undefined,
     /** Does nothing if the queue is bound so already. */
     bind: async (queue: string, exchange: string, key: string) =>
       void (await on(queue).bindQueue(queue, exchange, key)),
