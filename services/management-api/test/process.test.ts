@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { eventually } from "@herald/dev/harness/eventually";
+import { loggingChild } from "@herald/dev/harness/logging-child";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
@@ -83,14 +84,8 @@ test("regression: while the identity provider's keys can't be read, requests are
     PORT: "0",
     OPERATIONS_PORT: "0",
   };
-  const child = spawn(process.execPath, [MAIN], { env: settings, stdio: ["ignore", "pipe", "inherit"] });
+  const { lines, kill } = loggingChild([MAIN], { env: settings });
   try {
-    let printed = "";
-    child.stdout.on("data", (data) => {
-      printed += data;
-    });
-    const lines = () =>
-      printed.split("\n").flatMap((line) => (line ? [JSON.parse(line) as Record<string, unknown>] : []));
     const get = async () => {
       const port = lines().find(({ message }) => message === "listening")?.port;
       const headers = { authorization: `Bearer ${token}`, connection: "close" };
@@ -108,7 +103,7 @@ test("regression: while the identity provider's keys can't be read, requests are
     const back = { level: "info", message: "the key server: back" };
     expect(ofOutage()).toEqual([expect.objectContaining(down), expect.objectContaining(back)]);
   } finally {
-    child.kill();
+    kill();
     keyServer.close();
   }
 });

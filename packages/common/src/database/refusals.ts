@@ -1,7 +1,5 @@
 import pg from "pg";
 
-export type Refusals = ReturnType<typeof createRefusals>;
-
 /** While connections are few, some tries succeed. */
 const QUIET_MS = 5_000;
 /** A process that has no need of a new connection does not try again. */
@@ -13,22 +11,18 @@ const FORGOTTEN_MS = 60_000;
  * @param monotonicMs a test's clock
  */
 export function createRefusals(monotonicMs = () => performance.now()) {
-  let last: { error: Error; atMs: number } | undefined;
-  let isConnectedSince = false;
+  let last: { error: Error; atMs: number; isConnectedSince: boolean } | undefined;
   return {
-    /** A connection could not be opened. */
+    /** A connection could not be opened. Only PostgreSQL's own errors count: a ping has the others too. */
     failed(error: Error): void {
-      // Other errors are not PostgreSQL's, and a ping has them too.
-      if (!(error instanceof pg.DatabaseError)) return;
-      last = { error, atMs: monotonicMs() };
-      isConnectedSince = false;
+      if (error instanceof pg.DatabaseError) last = { error, atMs: monotonicMs(), isConnectedSince: false };
     },
     connected(): void {
-      isConnectedSince = true;
+      if (last) last.isConnectedSince = true;
     },
     /** The last refusal; undefined once connections have been opened for a while. */
     latest(): Error | undefined {
-      if (last && monotonicMs() - last.atMs >= (isConnectedSince ? QUIET_MS : FORGOTTEN_MS)) last = undefined;
+      if (last && monotonicMs() - last.atMs >= (last.isConnectedSince ? QUIET_MS : FORGOTTEN_MS)) last = undefined;
       return last?.error;
     },
   };

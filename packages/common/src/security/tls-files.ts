@@ -16,26 +16,18 @@ export interface NamedFile {
   file: string;
 }
 
-interface ReadFile extends NamedFile {
+interface FoundFile extends NamedFile {
   text: string;
   changedAt: Date;
 }
 
-/** The authorities of a process as others see them: no certificates, but what distinguishes them. */
+/** A process's authorities, as others compare them. */
 export type Held = {
   mark: string;
   /** How long the file has been as it is. */
   heldSeconds: number;
 };
 
-export interface TlsFilesOptions {
-  log?: TlsFiles["log"];
-  /** A test's clock. */
-  nowMs?: (() => number) | undefined;
-  onChange?: (pem: Pem) => void;
-}
-
-/** Another process may need a minute to see that its file has changed. */
 const LOOK_MS = 60_000;
 /** Connections may fail often: a receiver's certificate is the receiver's. */
 const LOOK_AFTER_FAILURE_MS = 1_000;
@@ -51,7 +43,7 @@ export class TlsFiles {
   log: Pick<Log, "info" | "warn"> | undefined;
   readonly #nowMs: () => number;
   readonly #onChange: (pem: Pem) => void;
-  #files: ReadFile[];
+  #files: readonly FoundFile[];
   #pem: Pem;
   #mark: string | undefined;
   #lookedMs: number;
@@ -61,7 +53,11 @@ export class TlsFiles {
   /** @throws ConfigError if a file can't be used */
   constructor(
     named: readonly NamedFile[],
-    { log, nowMs = () => performance.now(), onChange = () => {} }: TlsFilesOptions = {},
+    {
+      log,
+      nowMs = () => performance.now(),
+      onChange = () => {},
+    }: { log?: TlsFiles["log"]; nowMs?: (() => number) | undefined; onChange?: (pem: Pem) => void } = {},
   ) {
     this.log = log;
     this.#nowMs = nowMs;
@@ -71,7 +67,7 @@ export class TlsFiles {
       try {
         return { ...each, text: readFileSync(each.file, "utf8"), changedAt: statSync(each.file).ctime };
       } catch (error) {
-        throw unreadable(each, error);
+        throw new ConfigError([`${each.setting} names a file that can't be read: ${reasonOf(error)}`]);
       }
     });
     [this.#pem, this.#mark] = pemOf(this.#files);
@@ -91,21 +87,17 @@ export class TlsFiles {
   /** The authorities by the setting that names them; empty if no file has any. */
   held(): Readonly<Record<string, Held>> {
     this.#look(LOOK_MS);
-    const [ca] = this.#files.filter(({ use }) => use === "ca");
+    const ca = this.#files.find(({ use }) => use === "ca");
     if (ca === undefined || this.#mark === undefined) return {};
     const heldSeconds = Math.max(0, Math.round((Date.now() - ca.changedAt.getTime()) / 1_000));
     return { [ca.setting]: { mark: this.#mark, heldSeconds } };
   }
 
   #look(intervalMs: number): void {
-    const nowMs = this.#nowMs();
-    if (nowMs - this.#lookedMs < intervalMs) return;
-    if (this.#isLooking) {
-      // The file system does not answer.
-      if (nowMs - this.#lookedMs >= LOOK_MS) this.#refuse(new Error("the file system does not answer"));
-      return;
-    }
-    this.#lookedMs = nowMs;
+    const sinceMs = this.#nowMs() - this.#lookedMs;
+    if (this.#isLooking && sinceMs >= LOOK_MS) this.#refuse(new Error("The file system does not answer."));
+    if (this.#isLooking || sinceMs < intervalMs) return;
+    this.#lookedMs = this.#nowMs();
     this.#isLooking = true;
     void this.#readAgain()
       .catch((error) => this.#refuse(error))
@@ -117,11 +109,7 @@ export class TlsFiles {
   async #readAgain(): Promise<void> {
     const files = await Promise.all(
       this.#files.map(async (each) => {
-        try {
-          return { ...each, text: await readFile(each.file, "utf8"), changedAt: (await stat(each.file)).ctime };
-        } catch (error) {
-          throw unreadable(each, error);
-        }
+        return { ...each, text: await readFile(each.file, "utf8"), changedAt: (await stat(each.file)).ctime };
       }),
     );
     const changed = files.filter(({ text }, index) => text !== this.#files[index]?.text);
@@ -140,23 +128,18 @@ export class TlsFiles {
   #refuse(error: unknown): void {
     if (this.#isRefused) return;
     this.#isRefused = true;
-    const settings = this.#files.map(({ setting }) => setting).join(", ");
+    const setting = this.#files.map((each) => each.setting).join(", ");
     const reason = error instanceof ConfigError ? error.problems.join(" ") : reasonOf(error);
-    const fields = { setting: settings, reason };
-    this.log?.warn("a file can't be used; new connections use what it held before", fields);
+    this.log?.warn("a file can't be used; new connections use what it held before", { setting, reason });
   }
 }
 
-function unreadable({ setting }: NamedFile, error: unknown): ConfigError {
-  return new ConfigError([`${setting} names a file that can't be read: ${reasonOf(error)}`]);
-}
-
 /** @throws ConfigError if a file holds something else than its use asks for */
-function pemOf(files: readonly ReadFile[]): [pem: Pem, mark: string | undefined] {
+function pemOf(files: readonly FoundFile[]): [pem: Pem, mark: string | undefined] {
   const pem: Pem = Object.fromEntries(files.map(({ use, text }) => [use, text]));
-  const [ca] = files.filter(({ use }) => use === "ca");
-  const mark = ca && markOf(ca);
+  const ca = files.find(({ use }) => use === "ca");
   const own = files.filter(({ use }) => use !== "ca");
+  const mark = ca && markOf(ca);
   try {
     if (own.length > 0) createSecureContext(pem);
   } catch (error) {
@@ -166,8 +149,8 @@ function pemOf(files: readonly ReadFile[]): [pem: Pem, mark: string | undefined]
   return [pem, mark];
 }
 
-/** Tells authorities from others, in whatever order. */
-function markOf({ setting, file, text }: ReadFile): string {
+/** Distinguishes authorities, whatever their order. */
+function markOf({ setting, file, text }: FoundFile): string {
   const certificates = text.match(CERTIFICATE) ?? [];
   if (certificates.length === 0) {
     throw new ConfigError([
@@ -204,10 +187,8 @@ export function authoritiesOf(setting: string, file: string | undefined, log?: T
  * @throws ConfigError also if there are any, and the URL asks for no TLS
  */
 export function brokerAuthorities(url: string, file: string | undefined, log?: TlsFiles["log"]): TlsFiles | undefined {
-  if (file !== undefined && !/^amqps:/i.test(url)) {
-    throw new ConfigError([
-      "AMQP_CA_FILE is set, but AMQP_URL asks for no TLS. Write amqps:// and the broker's port for TLS.",
-    ]);
-  }
-  return authoritiesOf("AMQP_CA_FILE", file, log);
+  if (file === undefined || /^amqps:/i.test(url)) return authoritiesOf("AMQP_CA_FILE", file, log);
+  throw new ConfigError([
+    "AMQP_CA_FILE is set, but AMQP_URL asks for no TLS. Write amqps:// and the broker's port for TLS.",
+  ]);
 }

@@ -230,16 +230,8 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
         { id, service, facts: () => Object.assign({}, facts, ...held.map((files) => files?.held())) as Facts },
       );
       return {
-        ...{
-          id,
-          processes: saying.processes,
-          others: saying.others,
-          log: ownLog,
-          registry,
-          database,
-          broker: ownBroker,
-        },
-        ...{ localOwners, tracing, operationsPort: operations.port },
+        ...{ id, processes: saying.processes, others: saying.others, log: ownLog, registry, database },
+        ...{ broker: ownBroker, localOwners, tracing, operationsPort: operations.port },
         // A test's own clock is known from the start.
         ...(clock
           ? { clock, timeKnown: Promise.resolve() }

@@ -1,4 +1,4 @@
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect } from "node:net";
@@ -8,6 +8,7 @@ import { createServer, type TLSSocket } from "node:tls";
 import { promisify } from "node:util";
 import { type CertificateAuthority, type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
 import { eventually } from "@herald/dev/harness/eventually";
+import { loggingChild, program } from "@herald/dev/harness/logging-child";
 import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { serviceEnvironment } from "@herald/dev/harness/use-broker";
 import { projectFolder } from "@herald/dev/stack/folders";
@@ -126,23 +127,12 @@ test(
     const front = await frontOf(await own.issue({ names }));
     const caFile = fileOf(own.cert);
     const environment = serviceEnvironment("postgres://127.0.0.1:1/herald", { url: front.url, namespace: "herald" });
-    const child = spawn(process.execPath, ["--input-type=module", "--eval", FOLLOW], {
+    const { lines, get, kill } = loggingChild(program(FOLLOW), {
       cwd: join(projectFolder(), "packages/common"),
-      env: { ...process.env, ...environment, AMQP_CA_FILE: caFile, LOG_LEVEL: "info" },
-      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...environment, AMQP_CA_FILE: caFile, LOG_LEVEL: "info" },
     });
     try {
-      let printed = "";
-      child.stdout.on("data", (data) => {
-        printed += data;
-      });
-      const lines = () =>
-        printed.split("\n").flatMap((line) => (line ? [JSON.parse(line) as Record<string, unknown>] : []));
-      const isReady = async () => {
-        const port = lines().find(({ operationsPort }) => operationsPort)?.operationsPort;
-        const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { headers: { connection: "close" } });
-        return ((await answer.json()) as { broker: boolean }).broker;
-      };
+      const isReady = async () => (JSON.parse(await get("/readyz")) as { broker: boolean }).broker;
       await eventually(async () => expect(await isReady()).toBe(true));
       writeFileSync(caFile, `${own.cert}\n${next.cert}`);
       front.present(await next.issue({ names }));
@@ -160,7 +150,7 @@ test(
       };
       expect(lines()).toContainEqual(expect.objectContaining(change));
     } finally {
-      child.kill();
+      kill();
       front.close();
     }
   },

@@ -1,6 +1,6 @@
-import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { eventually } from "@herald/dev/harness/eventually";
+import { loggingChild, program } from "@herald/dev/harness/logging-child";
 import { useOwnPostgres } from "@herald/dev/harness/own-postgres";
 import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { serviceEnvironment } from "@herald/dev/harness/use-broker";
@@ -29,29 +29,17 @@ test(
   "regression: while PostgreSQL refuses new connections and answers over an old one, the outage has two lines",
   async () => {
     const environment = serviceEnvironment(postgres.url(), { url: "amqp://127.0.0.1:1", namespace: "herald" });
-    const child = spawn(process.execPath, ["--input-type=module", "--eval", TASKS], {
+    const { lines, get, kill } = loggingChild(program(TASKS), {
       cwd: join(projectFolder(), "packages/common"),
-      env: { ...process.env, ...environment, LOG_LEVEL: "info" },
-      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...environment, LOG_LEVEL: "info" },
     });
     try {
-      let printed = "";
-      child.stdout.on("data", (data) => {
-        printed += data;
-      });
-      const lines = () =>
-        printed.split("\n").flatMap((line) => (line ? [JSON.parse(line) as Record<string, unknown>] : []));
       const ofPostgres = () =>
         lines()
           .filter(({ message, level }) => /^PostgreSQL/.test(String(message)) || level === "error")
           .map(({ message }) => message);
-      const failingSeconds = async () => {
-        const port = lines().find(({ operationsPort }) => operationsPort)?.operationsPort;
-        const text = await (
-          await fetch(`http://127.0.0.1:${port}/metrics`, { headers: { connection: "close" } })
-        ).text();
-        return Number(/^herald_database_failing_seconds\S* (\S+)$/m.exec(text)?.[1]);
-      };
+      const failingSeconds = async () =>
+        Number(/^herald_database_failing_seconds\S* (\S+)$/m.exec(await get("/metrics"))?.[1]);
       await eventually(async () => expect(await failingSeconds()).toBe(0));
       // The connection of the pings stays.
       await postgres.run("alter role herald_app connection limit 1");
@@ -72,7 +60,7 @@ test(
       await postgres.run("alter role herald_app connection limit -1");
       await eventually(() => expect(ofPostgres()).toEqual([down, "PostgreSQL: back"]));
     } finally {
-      child.kill();
+      kill();
     }
   },
   STACK_TIMEOUT_MS,
