@@ -6,13 +6,18 @@ import { endsWithin } from "./timing.ts";
 /** A connection that recovers by itself, as often as needed. */
 export type Connection = ReturnType<typeof openConnection>;
 
+export type Authorities = string | (() => string);
+
 export interface ConnectionOptions {
   /** amqp://user:password@host:port/vhost, or amqps:// */
   url: string;
   /** Shown in the broker's list of connections. */
   name: string;
-  /** PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node if absent. */
-  ca?: string | undefined;
+  /**
+   * PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node if absent. A function is asked for
+   * them at each connection, so that a program can read a file that has changed.
+   */
+  ca?: Authorities | undefined;
   outages: Outages;
   /** How long the broker may take to answer that a connection or a channel is closed. */
   closeTimeoutMs: number;
@@ -45,7 +50,7 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
   const recovering = connect(withHeartbeat(url), {
     // Nagle's algorithm would hold back small frames, acknowledgements and confirms among them, for up to 40 ms.
     noDelay: true,
-    ...(ca !== undefined && { ca }),
+    ...(ca !== undefined && { ca: askedAtEach(ca) }),
     timeout: CONNECT_TIMEOUT_MS,
     clientProperties: { connection_name: name },
     // Without `waitForConnect: false` the listeners below would come too late for the first failures.
@@ -172,6 +177,11 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
       changed();
     },
   };
+}
+
+/** amqplib copies its options once, and gives this same array to each connection. TLS reads its element whenever it connects. */
+function askedAtEach(ca: Authorities): string[] {
+  return Object.defineProperty([], 0, { get: () => (typeof ca === "string" ? ca : ca()) });
 }
 
 /** Checks the URL once, since amqplib would try a malformed one for ever. The error does not show it: it holds a password. */

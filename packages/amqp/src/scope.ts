@@ -1,5 +1,5 @@
 import type { Channel } from "amqplib";
-import { openConnection } from "./connection.ts";
+import { type Authorities, openConnection } from "./connection.ts";
 import type { Outages } from "./outages.ts";
 import type { BrokerScope, RecoveringChannel } from "./recovering-channel.ts";
 
@@ -8,8 +8,11 @@ export interface BrokerScopeOptions {
   url: string;
   /** Shown in the broker's list of connections. */
   name: string;
-  /** PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node if absent. */
-  ca?: string | undefined;
+  /**
+   * PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node if absent. A function is asked for
+   * them at each connection, so that a program can read a file that has changed.
+   */
+  ca?: Authorities | undefined;
   outages: Outages;
   /**
    * Declares the exchanges and queues that the channels rely on. It runs on each new channel before the channel works, so

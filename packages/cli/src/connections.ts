@@ -3,26 +3,28 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Names, names } from "@herald/common/broker/topology";
 import { serviceSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
+import { addressOf } from "@herald/common/database/client";
 import { openDatabase } from "@herald/common/database/open-database";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import { BROKER, explain, POSTGRES, type Server } from "@herald/common/security/connection-fault";
-import { assertTls, readCaFile } from "@herald/common/security/server-certificate";
+import { brokerAuthorities } from "@herald/common/security/tls-files";
 import { type ChannelModel, connect } from "amqplib";
 import type { CommandContext } from "./command.ts";
 
 const { DATABASE_URL, DATABASE_CA_FILE, AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE } = serviceSettings;
 
-/** Where a server is, and the authorities that its certificate may come from. */
+/** Where a server is, and the file of the authorities that its certificate may come from. */
 export interface Address {
   url: string;
-  ca: string | undefined;
+  caFile: string | undefined;
 }
 
 /** @throws ConfigError */
 export function databaseAddress({ environment }: Pick<CommandContext, "environment">): Address {
   const config = readConfig({ DATABASE_URL, DATABASE_CA_FILE }, environment);
-  return { url: config.DATABASE_URL, ca: readCaFile("DATABASE_CA_FILE", config.DATABASE_CA_FILE) };
+  addressOf(config.DATABASE_URL, config.DATABASE_CA_FILE);
+  return { url: config.DATABASE_URL, caFile: config.DATABASE_CA_FILE };
 }
 
 /**
@@ -36,8 +38,8 @@ export async function withDatabase<T>(
   at: Address | CommandContext,
   task: (queries: Queries, clock: Clock) => Promise<T>,
 ): Promise<T> {
-  const { url, ca } = "url" in at ? at : databaseAddress(at);
-  const database = openDatabase(url, { ca, poolSize: 2, applicationName: "herald-cli" });
+  const { url, caFile } = "url" in at ? at : databaseAddress(at);
+  const database = openDatabase(url, { caFile, poolSize: 2, applicationName: "herald-cli" });
   try {
     await database.ping().catch((cause) => refused(cause, POSTGRES, url));
     return await task(database.queries, database.clock);
@@ -68,16 +70,15 @@ export interface BrokerAddress extends Address {
 /** @throws ConfigError */
 export function brokerAddress({ environment }: Pick<CommandContext, "environment">): BrokerAddress {
   const config = readConfig({ AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE }, environment);
-  const ca = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
-  assertTls(config.AMQP_URL, ca);
-  return { url: config.AMQP_URL, ca, namespace: config.BROKER_NAMESPACE };
+  brokerAuthorities(config.AMQP_URL, config.AMQP_CA_FILE);
+  return { url: config.AMQP_URL, caFile: config.AMQP_CA_FILE, namespace: config.BROKER_NAMESPACE };
 }
 
 /** @throws amqplib's error if there is no connection */
-export async function openBroker({ url, ca }: BrokerAddress, timeout = CONNECT_TIMEOUT_MS): Promise<ChannelModel> {
+export async function openBroker({ url, caFile }: BrokerAddress, timeout = CONNECT_TIMEOUT_MS): Promise<ChannelModel> {
   const connection = await connect(url, {
     timeout,
-    ...(ca !== undefined && { ca }),
+    ...brokerAuthorities(url, caFile)?.current(),
     clientProperties: { connection_name: "herald-cli" },
   });
   // The call that waits for an answer fails by itself; without a listener this event would end the process.

@@ -15,9 +15,12 @@ const make = action({
   usage: "[--id ID]",
   options: { id: { type: "string" } },
   run(values, { stdout, machineClock = ownClock }) {
-    const id = values.id ?? machineClock.now().toISOString().slice(0, "2026-01-31".length);
-    if (!KEY_ID.test(id)) throw new UsageError(`--id takes 1 to 32 letters, digits, "-" or "_", not "${id}".`);
-    const { SECRET_KEYS, SECRET_SEALING_KEY } = newSealingKeys(id);
+    const { id } = values;
+    if (id !== undefined && !KEY_ID.test(id)) {
+      throw new UsageError(`--id takes 1 to 32 letters, digits, "-" or "_", not "${id}".`);
+    }
+    const day = machineClock.now().toISOString().slice(0, "2026-01-31".length);
+    const { SECRET_KEYS, SECRET_SEALING_KEY } = newSealingKeys(id ?? ((hash) => `${day}-${hash.slice(0, 4)}`));
     stdout(`# Private: for dispatchers, herald keys rotate and herald doctor. Keep a copy elsewhere.
 SECRET_KEYS=${SECRET_KEYS}
 # Public: for the management API.
@@ -72,8 +75,8 @@ export const keysCommand: Command = {
   rotate   seals every signing secret, and every value of an own header, to the newest key of SECRET_KEYS. It refuses if a dispatcher
            at work lacks that key. It fails if a secret can't be opened: it names those, and seals the others all the same
 
-  --id ID         how each secret names the pair that it is sealed to: 1 to 32 letters, digits, "-" or "_"; today's date where
-                  it is not given. It must stay with the pair, and no other pair may have it
+  --id ID         how each secret names the pair that it is sealed to: 1 to 32 letters, digits, "-" or "_"; today's date and
+                  four digits of the key's hash where it is not given. It must stay with the pair, and no other pair may have it
   --dry-run       says how many secrets it would seal again, and changes nothing
   --page-size N   endpoints that it reads and writes at a time
 

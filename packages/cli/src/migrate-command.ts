@@ -20,14 +20,14 @@ applied twice.
     "": action({
       changes: true,
       async run(_, context) {
-        const { url, ca } = databaseAddress(context);
+        const { url, caFile } = databaseAddress(context);
         const config = readConfig({ DATABASE_TIMEOUT_SECONDS }, context.environment);
         const {
           applied,
           granted = [],
           leftToOwner = [],
         } = await migrate(url, {
-          ca,
+          caFile,
           statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
           onProgress: context.progress,
         });

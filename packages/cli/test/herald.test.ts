@@ -5,7 +5,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { machineClock } from "@herald/common/runtime/clock";
-import { newSealingKeys } from "@herald/common/security/sealing-keys";
+import { keyMark, newSealingKeys, readSealingKey } from "@herald/common/security/sealing-keys";
 import { secretBox, secretSealer } from "@herald/common/security/secret-box";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
@@ -224,7 +224,8 @@ test("herald keys make prints a pair as two settings: the private one opens what
   const made = parseEnv(stdout);
   expect(Object.keys(made)).toEqual(["SECRET_KEYS", "SECRET_SEALING_KEY"]);
   const sealed = secretSealer(made.SECRET_SEALING_KEY ?? "").seal("secret", ID);
-  expect(sealed).toMatch(/^2026-01-31\./);
+  const [, hash] = /^2026-01-31-([0-9a-f]{4})\./.exec(sealed) ?? [];
+  expect(keyMark(readSealingKey(made.SECRET_SEALING_KEY ?? ""))).toContain(` (${hash}`);
   expect(secretBox(made.SECRET_KEYS ?? "").open(sealed, ID)).toBe("secret");
   const again = await callHerald(["keys", "make", "--id", "k2"]);
   expect(again.stdout).toMatch(/^SECRET_KEYS=k2:/m);

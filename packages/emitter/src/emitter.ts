@@ -1,4 +1,4 @@
-import { NotSentError, openBrokerScope, refusalIn, startPublisher } from "@herald/amqp";
+import { type Authorities, NotSentError, openBrokerScope, refusalIn, startPublisher } from "@herald/amqp";
 import { callerTrace, traceLoading } from "./caller-trace.ts";
 import type { EmittedEvent } from "./emitted-event.ts";
 import { encodeEvent, readEventJson, routingKey } from "./encode-event.ts";
@@ -13,8 +13,11 @@ import {
 export interface EmitterOptions {
   /** The broker, as `amqp://user:password@host:port/vhost`. */
   url: string;
-  /** PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node if absent. */
-  ca?: string;
+  /**
+   * PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node if absent. A function is asked for
+   * them at each connection, so that a program can read a file that has changed.
+   */
+  ca?: Authorities;
   /** First part of Herald's names on the broker. "herald" if absent. */
   namespace?: string;
   /** How many events may wait for a confirm at once; 500 if absent. More than these are not sent yet. */

@@ -1,4 +1,4 @@
-export { NotSentError, type NotSentReason } from "@herald/amqp";
+export { type Authorities, NotSentError, type NotSentReason } from "@herald/amqp";
 export { ENTITY_TYPES, type EntityType, EVENT_TYPES, type EventType, type RejectedEvent } from "@herald/contracts";
 export { type EmittedEvent, type NewEvent, newEvent } from "./emitted-event.ts";
 export { createEmitter, type EmitOptions, type Emitter, type EmitterOptions } from "./emitter.ts";

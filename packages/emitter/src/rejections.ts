@@ -1,4 +1,10 @@
-import { type BrokerLog, type BrokerScopeOptions, openBrokerScope, startConsumer } from "@herald/amqp";
+import {
+  type Authorities,
+  type BrokerLog,
+  type BrokerScopeOptions,
+  openBrokerScope,
+  startConsumer,
+} from "@herald/amqp";
 import type { RejectedEvent } from "@herald/contracts";
 
 /** Handles a rejected event. The notice is acknowledged when the handler has returned or resolved; until then it comes again. */
@@ -27,7 +33,7 @@ export interface Rejections {
 
 interface Listening extends RejectionOptions {
   url: string;
-  ca: string | undefined;
+  ca: Authorities | undefined;
   namespace: string;
   connectionName: string;
   onFailure: ((error: Error) => void) | undefined;

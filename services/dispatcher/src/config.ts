@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { ARRIVAL } from "@herald/common/broker/arrival";
 import {
   networkSettings,
@@ -11,6 +10,7 @@ import type { Settings } from "@herald/common/config/settings";
 import { addressRules } from "@herald/common/security/address-guard";
 import { createNameResolver } from "@herald/common/security/name-resolver";
 import { secretBox } from "@herald/common/security/secret-box";
+import { authoritiesOf } from "@herald/common/security/tls-files";
 import { type MemoryBounds, memoryBounds } from "@herald/common/service/memory";
 import { createEgressProxy } from "./attempt/egress-proxy.ts";
 import { keepOpened } from "./attempt/opened-secrets.ts";
@@ -38,7 +38,8 @@ export const dispatcherSettings = {
   },
   EXTRA_CA_FILE: {
     type: "string",
-    description: "PEM file of certificate authorities that are trusted besides the system's.",
+    description:
+      "PEM file of certificate authorities that receivers' certificates may come from besides those that Node trusts: its own list, and what NODE_EXTRA_CA_CERTS and --use-system-ca add to that.",
   },
   ATTEMPT_TIMEOUT_SECONDS: sharedSettings.ATTEMPT_TIMEOUT_SECONDS,
   RETRY_DELAYS_SECONDS: sharedSettings.RETRY_DELAYS_SECONDS,
@@ -86,6 +87,7 @@ export function readDispatcherConfig(environment: Environment, own: Partial<Disp
   const servers = config.DNS_SERVERS?.split(",").map((server) => server.trim());
   const proxyUrl = config.EGRESS_PROXY_URL;
   const proxy = proxyUrl === undefined ? undefined : readSetting("EGRESS_PROXY_URL", () => createEgressProxy(proxyUrl));
+  const extraAuthorities = authoritiesOf("EXTRA_CA_FILE", config.EXTRA_CA_FILE);
   const bounds = { ...memoryBounds(config), ...tuning.bounds };
   return {
     ...tuning,
@@ -97,17 +99,16 @@ export function readDispatcherConfig(environment: Environment, own: Partial<Disp
       MAX_OPENED_SECRETS,
     ),
     schedule: retrySchedule(config.RETRY_DELAYS_SECONDS.split(",").map((seconds) => Number(seconds) * 1_000)),
-    sender: readSetting("EXTRA_CA_FILE", () =>
-      createSender({
-        deadlineMs,
-        headerPrefix: config.HEADER_PREFIX,
-        standardWebhooks: config.STANDARD_WEBHOOKS,
-        addresses,
-        resolve: createNameResolver({ servers }),
-        extraCa: config.EXTRA_CA_FILE && readFileSync(config.EXTRA_CA_FILE, "utf8"),
-        proxy,
-        maxConnections: bounds.inFlight,
-      }),
-    ),
+    extraAuthorities,
+    sender: createSender({
+      deadlineMs,
+      headerPrefix: config.HEADER_PREFIX,
+      standardWebhooks: config.STANDARD_WEBHOOKS,
+      addresses,
+      resolve: createNameResolver({ servers }),
+      extraAuthorities,
+      proxy,
+      maxConnections: bounds.inFlight,
+    }),
   };
 }

@@ -1,6 +1,6 @@
 import type { Environment } from "@herald/common/config/read-config";
 import { openProcess, type StartOptions } from "@herald/common/service/open-process";
-import { factsOf } from "@herald/common/service/processes";
+import { factsOf, haveOtherKey } from "@herald/common/service/processes";
 import type { Service } from "@herald/common/service/run-service";
 import { startFailureLog } from "./attempt/failure-log.ts";
 import { createMakeAttempt } from "./attempt/make-attempt.ts";
@@ -33,12 +33,17 @@ export async function startDispatcher(
   environment: Environment = process.env,
   { clock: steered, inProcess, tuning }: StartOptions<DispatcherTuning> = {},
 ): Promise<Service> {
-  const { config, bounds, sweepIntervalMs, ratesIntervalMs, newOwnerMs, pausesMs, probe, sender, secrets, schedule } =
-    readDispatcherConfig(environment, tuning);
+  const { config, bounds, sweepIntervalMs, ratesIntervalMs, newOwnerMs, pausesMs, ...read } = readDispatcherConfig(
+    environment,
+    tuning,
+  );
+  const { extraAuthorities, probe, sender, secrets, schedule } = read;
+  const facts = factsOf(dispatcherSettings, config);
   const { open } = inProcess ?? (await openProcess(["dispatcher"], config));
   const service = await open("dispatcher", config, {
     clock: steered,
-    facts: factsOf(dispatcherSettings, config),
+    facts,
+    tlsFiles: extraAuthorities,
     conditions: { shards: () => shards.isHeard(), network: () => !outage.isOn() },
   });
   const { broker, clock, log, tracing, id } = service;
@@ -52,7 +57,7 @@ export async function startDispatcher(
   const outage = createOutage({ ...basics, probe, standstill, others: someReceivers(basics) });
   const shards = createShards(basics, {
     id,
-    isAble: () => !secrets.isKeyMissing(),
+    isAble: () => !secrets.doubtfulKeys().some((id) => haveOtherKey(service.others(), facts, id)),
     outageSince: outage.since,
     newOwnerMs,
   });

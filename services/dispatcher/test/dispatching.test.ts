@@ -1,4 +1,5 @@
-import { shardOf } from "@herald/common/database/shards";
+import { ownerOf, shardOf } from "@herald/common/database/shards";
+import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
 import { eventually } from "@herald/dev/harness/eventually";
 import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
@@ -74,6 +75,30 @@ test("an endpoint whose secret can't be opened is left alone, and its row says s
   const delivered = { endpointId, state: "succeeded", attemptCount: 1 } as const;
   await eventually(async () => expect(await prisma.delivery.count({ where: delivered })).toBe(40));
 });
+
+test.each([
+  ["another key under the right id", "test"],
+  ["none of that id", "other"],
+])(
+  "a dispatcher with %s gives its shards to one that opens the secrets, and every delivery arrives",
+  async (_what, id) => {
+    await start();
+    await start({ SECRET_KEYS: newSealingKeys(id).SECRET_KEYS });
+    const endpoints = await Promise.all(
+      Array.from({ length: 16 }, (_, each) => insertEndpointAt(`${receiver.url}/${each}`)),
+    );
+    const { prisma, queries } = db.database;
+    await eventually(async () => {
+      const owners = await Promise.all(endpoints.map((endpoint) => ownerOf(queries, endpoint.id)));
+      expect(new Set(owners).size).toBe(2);
+    });
+    for (const endpoint of endpoints) await insertDeliveries(endpoint, 1);
+    await eventually(async () => expect(await prisma.delivery.count({ where: { state: "succeeded" } })).toBe(16));
+    await eventually(async () =>
+      expect(await prisma.webhookEndpoint.count({ where: { quarantinedAt: null } })).toBe(16),
+    );
+  },
+);
 
 describe("dispatching that an operator has stopped", () => {
   afterEach(goOn);

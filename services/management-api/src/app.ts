@@ -47,7 +47,7 @@ export function createApp(parts: AppParts): Express {
   const catalogue = readCatalogue(config);
   const limits = limitsOf(config);
   const connections = connectionLimits(config.DATABASE_POOL_SIZE);
-  const verifyToken = tokenVerifier(config, clock);
+  const verifyToken = tokenVerifier(config, clock, log);
   const newId = idSource(clock);
 
   const app = express();

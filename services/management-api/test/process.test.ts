@@ -1,9 +1,18 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
+import { eventually } from "@herald/dev/harness/eventually";
+import { loggingChild } from "@herald/dev/harness/logging-child";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { readManagementApiConfig } from "../src/config.ts";
+import { API_PREFIX } from "../src/operations.ts";
+
+const db = useDatabase();
 
 // The built service, as a process.
 const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
@@ -47,6 +56,56 @@ test("in production settings that are not safe end the start with 78, all of the
   const named = [...printed.matchAll(/- (\S+) is not safe with HERALD_ENV=production/g)].map(([, name]) => name);
   expect([...new Set(named)].sort()).toEqual(Object.keys(unsafe).sort());
   expect(printed).not.toContain("hunter2");
+});
+
+test("regression: while the identity provider's keys can't be read, requests are refused, and the log has two lines in all", async () => {
+  let keys: object | undefined;
+  const keyServer = createServer((_request, response) =>
+    response.writeHead(keys ? 200 : 500, { connection: "close" }).end(JSON.stringify(keys)),
+  );
+  await once(keyServer.listen(0, "127.0.0.1"), "listening");
+  const { privateKey, publicKey } = await generateKeyPair("ES256");
+  const token = await new SignJWT({})
+    .setProtectedHeader({ alg: "ES256" })
+    .setSubject("a")
+    .setIssuer("i")
+    .setAudience("a")
+    .setExpirationTime("1h")
+    .sign(privateKey);
+  const settings = {
+    HERALD_ENV: "development",
+    DATABASE_URL: db.url,
+    AMQP_URL: "amqp://127.0.0.1:1",
+    AUTH_JWKS_URL: `http://127.0.0.1:${(keyServer.address() as AddressInfo).port}/`,
+    AUTH_ISSUER: "i",
+    AUTH_AUDIENCE: "a",
+    SECRET_SEALING_KEY: newSealingKeys("k1").SECRET_SEALING_KEY,
+    HTTP_HOST: "127.0.0.1",
+    PORT: "0",
+    OPERATIONS_PORT: "0",
+  };
+  const { lines, kill } = loggingChild([MAIN], { env: settings });
+  try {
+    const get = async () => {
+      const port = lines().find(({ message }) => message === "listening")?.port;
+      const headers = { authorization: `Bearer ${token}`, connection: "close" };
+      const answer = await fetch(`http://127.0.0.1:${port}${API_PREFIX}/webhooks`, { headers });
+      return [answer.status, ((await answer.json()) as { code: string }).code];
+    };
+    await eventually(async () => expect(await get()).toEqual([503, "key_server_unavailable"]));
+    for (let request = 0; request < 5; request++) expect(await get()).toEqual([503, "key_server_unavailable"]);
+    const ofOutage = () => lines().filter(({ message }) => /key server|request/.test(String(message)));
+    const down = { level: "warn", reason: expect.stringMatching(/^The key server at .*Correct AUTH_JWKS_URL/) };
+    expect(ofOutage()).toEqual([expect.objectContaining(down)]);
+    keys = { keys: [await exportJWK(publicKey)] };
+    // The token has no claim that names an organization.
+    await eventually(async () => expect(await get()).toEqual([403, "organization_missing"]));
+    const back = { level: "info", message: "the key server: back" };
+    expect(ofOutage()).toEqual([expect.objectContaining(down), expect.objectContaining(back)]);
+  } finally {
+    kill();
+    keyServer.close();
+  }
 });
 
 test("in production the admin page's public origin is required", () => {

@@ -100,10 +100,11 @@ export function exportLag(
 
   const depthsOf = (queues: readonly string[]) => Promise.all(queues.map((queue) => inspector.depthOf(queue)));
   // The inbox queues are one figure: single buckets only show single organizations. What waits for dispatchers is in PostgreSQL too.
-  const ofQueues = figures({ registry, log }, async () => ({
-    inbox: await depthsOf(names.eventQueues),
-    rejected: await depthsOf([names.rejectedQueue]),
-  }));
+  const ofQueues = figures({ registry, log }, async () =>
+    inspector.isOpen()
+      ? { inbox: await depthsOf(names.eventQueues), rejected: await depthsOf([names.rejectedQueue]) }
+      : undefined,
+  );
   ofQueues(
     "herald_queue_messages",
     "Messages that wait in a queue for a consumer.",
@@ -157,7 +158,7 @@ type ExportFigure<Reading> = (
 /** The figures of one reading. */
 function figures<Reading>(
   { registry, log }: { registry: Registry; log: Pick<Log, "warn"> },
-  read: () => Promise<Reading>,
+  read: () => Promise<Reading | undefined>,
 ): ExportFigure<Reading> {
   let isSaid = false;
   const latest = atMostEach(READING_LIFE_MS, async () => {

@@ -1,14 +1,14 @@
 import { names } from "@herald/common/broker/topology";
 import { readCatalogue } from "@herald/common/config/event-types";
 import { ConfigError, readSetting } from "@herald/common/config/read-config";
-import { openSession, preparesStatements } from "@herald/common/database/client";
+import { addressOf, openSession, preparesStatements } from "@herald/common/database/client";
 import type { ServiceName } from "@herald/common/database/rights";
 import { machineClock as ownClock } from "@herald/common/runtime/clock";
 import { addressRules } from "@herald/common/security/address-guard";
 import { BROKER, POSTGRES, virtualHostOf } from "@herald/common/security/connection-fault";
 import { createNameResolver } from "@herald/common/security/name-resolver";
 import { secretBox } from "@herald/common/security/secret-box";
-import { readCaFile } from "@herald/common/security/server-certificate";
+import { authoritiesOf, brokerAuthorities } from "@herald/common/security/tls-files";
 import { LIVING, type Process } from "@herald/common/service/processes";
 import { createEgressProxy } from "@herald/dispatcher";
 import { type CommandContext, UsageError } from "../command.ts";
@@ -87,16 +87,22 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
     const { DNS_SERVERS, EGRESS_PROXY_URL: proxyUrl, EXTRA_CA_FILE } = config;
     const servers = DNS_SERVERS?.split(",").map((server) => server.trim());
     // A dispatcher does not start with what these refuse.
-    readCaFile("EXTRA_CA_FILE", EXTRA_CA_FILE);
+    const authorities = authoritiesOf("EXTRA_CA_FILE", EXTRA_CA_FILE);
     addressRules(config);
     readSetting("DNS_SERVERS", () => createNameResolver({ servers }));
     return {
+      authorities,
       servers,
       proxy: proxyUrl === undefined ? undefined : readSetting("EGRESS_PROXY_URL", () => createEgressProxy(proxyUrl)),
     };
   });
 
-  const facts = read(() => factsOfEnvironment(environment, service)) ?? {};
+  const facts = {
+    ...read(() => factsOfEnvironment(environment, service)),
+    ...(database && addressOf(database.url, database.caFile).tlsFiles?.held()),
+    ...(broker && brokerAuthorities(broker.url, broker.caFile)?.held()),
+    ...outside?.authorities?.held(),
+  };
   const ofPostgres =
     database && diagnosePostgres({ ...database, service, machineClock, secretBox: box, facts }, onCheck);
   const publishers = ofPostgres?.then((found) => found.publishers);
@@ -131,8 +137,8 @@ async function diagnosePostgres(
   given: Omit<DatabaseSubject, "session" | "openSession" | "preparesStatements">,
   onCheck: OnCheck,
 ): Promise<{ findings: NamedFinding[]; publishers?: number | undefined }> {
-  const { url, ca } = given;
-  const open = () => openSession(url, { ca, applicationName: "herald-doctor" });
+  const { url, caFile } = given;
+  const open = () => openSession(url, { caFile, applicationName: "herald-doctor" });
   onCheck(server.name);
   const session = await open().catch((error: unknown) => refusal(error, POSTGRES, url));
   if ("status" in session) return { findings: [{ check: server.name, ...session }] };

@@ -7,13 +7,15 @@ import type { DatabaseSubject } from "./postgres.ts";
 /** Opens every signing secret and own header that is stored, as a rotation would. */
 export const keyRing: Check<DatabaseSubject> = {
   name: "key ring",
-  async examine({ url, ca, secretBox }) {
+  async examine({ url, caFile, secretBox }) {
     if (secretBox === undefined) return skipped("SECRET_KEYS is not set here, or can't be used.");
     const {
       secrets: count,
       resealed,
       unreadable,
-    } = await withDatabase({ url, ca }, (queries) => rotateKeys(queries, secretBox, { pageSize: 1_000, dryRun: true }));
+    } = await withDatabase({ url, caFile }, (queries) =>
+      rotateKeys(queries, secretBox, { pageSize: 1_000, dryRun: true }),
+    );
     const secrets = plural(count, "secret");
     const [first] = unreadable;
     if (first === undefined) return ok(`${secrets} opened, ${resealed} by an older key.`);

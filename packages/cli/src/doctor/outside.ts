@@ -1,19 +1,11 @@
 import { createPublicKey, type JsonWebKey } from "node:crypto";
 import { getServers } from "node:dns";
 import { Resolver } from "node:dns/promises";
-import type { Server } from "@herald/common/security/connection-fault";
+import { KEY_SERVER } from "@herald/common/security/connection-fault";
 import { NO_NAME } from "@herald/common/security/name-resolver";
 import type { createEgressProxy } from "@herald/dispatcher";
 import { plural } from "../output.ts";
 import { ANSWER_MS, type Check, type Finding, fault, ok, refusal, skipped, warning } from "./finding.ts";
-
-const KEY_SERVER: Server = {
-  name: "the key server",
-  urlSetting: "AUTH_JWKS_URL",
-  caSetting: "NODE_EXTRA_CA_CERTS",
-  rows: [],
-  other: ["{name} at {host} can't be reached: {reason}.", "Correct {url}, or open the way to it: port 443."],
-};
 
 const PROXY_REMEDY =
   "Correct EGRESS_PROXY_URL, its user and its password, and have the proxy allow CONNECT to public addresses at any port.";

@@ -16,7 +16,7 @@ import { ANSWER_MS, type Check, type Finding, fault, ok, skipped, warning, warni
 /** The database as checks find it, and what they hold it against. */
 export interface DatabaseSubject {
   url: string;
-  ca: string | undefined;
+  caFile: string | undefined;
   session: Session;
   /** Opens another one, to be closed by the check. */
   openSession(): Promise<Session>;
@@ -259,16 +259,18 @@ export const partitions = asked<{ all: number; ahead: number; gaps: { partition:
   },
 );
 
-const SEALING_REMEDY =
+const OF_KEYS =
   "Put the private key of that pair into SECRET_KEYS of all dispatchers, or give the management API the SECRET_SEALING_KEY that was made with theirs.";
+const OF_AUTHORITIES =
+  "Bring the same file to all of them. Services read it again within a minute, and need no restart.";
 
 /** Old processes, which run beside new ones for a while, may differ from them and from this environment. */
 export const settingsAlike = asked<Process>("processes' settings", LIVING, (living, { facts }) =>
-  differencesOf([{ id: "", service: "this", name: "environment", facts }, ...living]).map(({ what, isUnopened }) =>
-    isUnopened
-      ? fault(what, SEALING_REMEDY)
-      : warning(what, "Give all of them the right value, and restart those that have another one."),
-  ),
+  differencesOf([{ id: "", service: "this", name: "environment", facts }, ...living]).map(({ what, of }) => {
+    if (of === "keys") return fault(what, OF_KEYS);
+    if (of === "authorities") return warning(what, OF_AUTHORITIES);
+    return warning(what, "Give all of them the right value, and restart those that have another one.");
+  }),
 );
 
 export const dispatching = asked<Dispatching>("dispatching", DISPATCHING, ([found]) => {

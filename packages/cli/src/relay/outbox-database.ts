@@ -1,5 +1,6 @@
-import { SessionClient } from "@herald/common/database/client";
+import { addressOf, SessionClient } from "@herald/common/database/client";
 import { hostOf, reasonOf } from "@herald/common/security/connection-fault";
+import type { Log } from "@herald/common/telemetry/log";
 import pg from "pg";
 
 /** The relay has one connection, readiness and metrics the others. */
@@ -14,10 +15,14 @@ const ANSWER_TIMEOUT_MS = 60_000;
  * Opens the database of a product service that holds an outbox. It need not be there yet. It needs no setting of PostgreSQL, so that it
  * works behind a pooler.
  */
-export function openOutboxPool(url: string, onConnectionLost: (error: Error) => void): pg.Pool {
+export function openOutboxPool(
+  url: string,
+  onConnectionLost: (error: Error) => void,
+  log?: Pick<Log, "info" | "warn">,
+): pg.Pool {
   const pool = new pg.Pool({
     Client: SessionClient,
-    connectionString: url,
+    ...addressOf(url, undefined, { log, urlSetting: "OUTBOX_DATABASE_URL" }),
     max: CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,

@@ -1,6 +1,6 @@
 import type { Config } from "@herald/common/config/settings";
 import { atMostEach } from "@herald/common/runtime/repeat";
-import { assertTls, readCaFile } from "@herald/common/security/server-certificate";
+import { brokerAuthorities } from "@herald/common/security/tls-files";
 import type { Service } from "@herald/common/service/run-service";
 import { createLog } from "@herald/common/telemetry/log";
 import { createRegistry, Gauge, metricsIn, type Registry } from "@herald/common/telemetry/metrics";
@@ -67,21 +67,22 @@ const PING_MS = 1_000;
 
 /** Starts a relay with its log, metrics and operations port. Neither the database nor RabbitMQ need be there yet. */
 export async function startRelayService(config: Config<typeof relaySettings>): Promise<Omit<Service, "ready">> {
-  const ca = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
-  assertTls(config.AMQP_URL, ca);
   const log = createLog({ service: "relay", level: config.LOG_LEVEL });
+  const authorities = brokerAuthorities(config.AMQP_URL, config.AMQP_CA_FILE, log);
   const registry = createRegistry("relay");
-  const pool = openOutboxPool(config.OUTBOX_DATABASE_URL, (error) =>
-    log.warn("a database connection broke", { error }),
-  );
+  const onConnectionLost = (error: Error) => log.warn("a database connection broke", { error });
+  const pool = openOutboxPool(config.OUTBOX_DATABASE_URL, onConnectionLost, log);
   const table = config.OUTBOX_TABLE;
   const metrics = relayMetrics(registry, () => readOutboxLag({ pool, table }));
   const emitter = createEmitter({
     url: config.AMQP_URL,
-    ...(ca !== undefined && { ca }),
+    ...(authorities && { ca: () => authorities.current().ca ?? "" }),
     namespace: config.BROKER_NAMESPACE,
     connectionName: "herald-relay",
-    onFailure: (error) => log.warn("the broker can't be used; it is tried again", { error }),
+    onFailure: (error) => {
+      authorities?.failed(error);
+      log.warn("the broker can't be used; it is tried again", { error });
+    },
   });
   const relay = startRelay({
     pool,

@@ -112,7 +112,9 @@ const [, SHARD_OF_BODY = ""] =
 const dispatcher = (able: boolean) =>
   `insert into process (id, service, able, alive_until) values (gen_random_uuid(), 'dispatcher', ${able}, now() + interval '1 hour')`;
 const publisher = (facts: object) =>
-  `insert into process (id, service, name, facts, said_at) values (gen_random_uuid(), 'publisher', 'a:${Object.values(facts)[0]}', '${JSON.stringify(facts)}', now() + interval '1 hour')`;
+  `insert into process (id, service, name, facts, said_at) values (gen_random_uuid(), 'publisher', 'a:${Object.values(facts)[0]?.mark ?? Object.values(facts)[0]}', '${JSON.stringify(facts)}', now() + interval '1 hour')`;
+
+const authorities = (mark: string, heldSeconds: number) => ({ mark, heldSeconds });
 
 /** A fault of PostgreSQL, the doctor's words, and statements that undo the rest when the commands of the remedy have run. */
 type DatabaseFault = [name: string, made: string, words: RegExp, rest?: string];
@@ -172,6 +174,13 @@ const ROUNDS: DatabaseFault[][] = [
       "services with different settings",
       `${publisher({ RETENTION_DAYS: 30 })}; ${publisher({ RETENTION_DAYS: 8 })}`,
       /^warning, processes' settings: RETENTION_DAYS is 30 in publisher a:30, and 8 in publisher a:8\. -> Give all/,
+      "delete from process",
+    ],
+    [
+      "services that hold different authorities for more than two minutes",
+      `${publisher({ AMQP_CA_FILE: authorities("a1", 600) })}; ${publisher({ AMQP_CA_FILE: authorities("b2", 121) })};
+       ${publisher({ DATABASE_CA_FILE: authorities("a1", 600) })}; ${publisher({ DATABASE_CA_FILE: authorities("b2", 119) })}`,
+      /^warning, processes' settings: AMQP_CA_FILE is a1 in publisher \S+, and b2 in publisher \S+\. -> Bring the same file to all/,
       "delete from process",
     ],
     [

@@ -4,6 +4,7 @@ import {
   type Consumer,
   type ConsumerOptions,
   maintainChannel,
+  type Outages,
   openBrokerScope,
   type Publisher,
   type PublisherOptions,
@@ -16,7 +17,7 @@ import {
 import type { Channel } from "amqplib";
 import type { ConfigError } from "../config/read-config.ts";
 import { BROKER } from "../security/connection-fault.ts";
-import { assertTls } from "../security/server-certificate.ts";
+import { brokerAuthorities } from "../security/tls-files.ts";
 import { outagesInWords } from "../service/outages.ts";
 import { startReplier, startRequester } from "./requester.ts";
 import { declareOwnerQueue, declareTopology, names, ownerQueueOf, type Side } from "./topology.ts";
@@ -66,8 +67,8 @@ export {
 export interface BrokerOptions {
   /** amqp://user:password@host:port/vhost, or amqps:// */
   url: string;
-  /** PEM certificates of the authorities that the broker's certificate may come from; those of Node if absent. */
-  ca?: string | undefined;
+  /** PEM file of the authorities that the broker's certificate may come from; those of Node if absent. */
+  caFile?: string | undefined;
   /** First part of every exchange's and queue's name. */
   namespace: string;
   /** The service whose connection it is; it declares all of Herald's exchanges and queues if absent. */
@@ -92,18 +93,27 @@ export type Broker = ReturnType<typeof connectBroker>;
  * A process's way to the message broker. It connects by itself, and everything that was started on it works again after an
  * outage: no error of the broker needs an answer, except a `NotSentError`. Returns at once, connected or not.
  *
- * @throws if the URL is not an AMQP URL, or asks for no TLS although there is a `ca`
+ * @throws if the URL is not an AMQP URL, or asks for no TLS although there is a `caFile`; ConfigError if the file can't be used
  */
 export function connectBroker(brokerOptions: BrokerOptions) {
-  const { url, namespace, side, name, log, onRefused, probeMs = PROBE_MS, ...others } = brokerOptions;
-  assertTls(url, others.ca);
+  const { url, caFile, namespace, side, name, log, onRefused, probeMs = PROBE_MS, closeTimeoutMs } = brokerOptions;
+  const tlsFiles = brokerAuthorities(url, caFile, log);
   const end = onRefused ?? ((error: Error) => log.error(error.message));
-  const outages = outagesInWords(log, BROKER, { url, end });
+  const inWords = outagesInWords(log, BROKER, { url, end });
+  const outages: Outages = {
+    ...inWords,
+    down(what, error) {
+      tlsFiles?.failed(error);
+      inWords.down(what, error);
+    },
+  };
   const declare = (channel: Channel) => declareTopology(channel, namespace, side);
+  const ca = tlsFiles && (() => tlsFiles.current().ca ?? "");
+  const others = { url, ca, outages, declare, ...(closeTimeoutMs !== undefined && { closeTimeoutMs }) };
   // A connection to publish has nothing else, since a broker that is short of memory or disk stops reading from it: acknowledgements, which free
   // the broker's memory, must not wait behind the messages.
-  const receiving = openBrokerScope({ url, name: `${name} (receiving)`, outages, declare, ...others });
-  const sending = openBrokerScope({ url, name: `${name} (sending)`, outages, declare, ...others });
+  const receiving = openBrokerScope({ ...others, name: `${name} (receiving)` });
+  const sending = openBrokerScope({ ...others, name: `${name} (sending)` });
   let events: BrokerScope | undefined;
   const scopes = () => [receiving, sending, ...(events ? [events] : [])];
   const own = names(namespace);
@@ -121,6 +131,8 @@ export function connectBroker(brokerOptions: BrokerOptions) {
   const isReady = () => scopes().every((scope) => scope.isReady());
 
   return {
+    /** Undefined without a `caFile`. */
+    tlsFiles,
     /** The names of this Herald's exchanges and queues. */
     names: own,
     /** Connected, not blocked, and everything that was started on it is set up. */
@@ -133,7 +145,7 @@ export function connectBroker(brokerOptions: BrokerOptions) {
     },
     /** Takes business events, over a connection of their own: one that holds as many bytes as it may rests (`maxBytes`), and holds up nothing else. */
     consumeEvents(options: ConsumerOptions): Consumer {
-      events ??= openBrokerScope({ url, name: `${name} (events)`, outages, declare, ...others });
+      events ??= openBrokerScope({ ...others, name: `${name} (events)` });
       return startConsumer(events, options, { log });
     },
     /** Consumes a dispatcher's own queue, by the id of its process: deliveries from publishers, and requests of the management API. */
@@ -201,6 +213,8 @@ export function startInspector(scope: BrokerScope) {
       // Messages that a consumer holds are not counted.
       return { messages: messageCount, consumers: consumerCount };
     },
+    /** Whether queues can be looked at now. The broker's outages have lines of their own. */
+    isOpen: () => channel.current() !== undefined,
     /** Does nothing if the queue is bound so already. */
     bind: async (queue: string, exchange: string, key: string) =>
       void (await on(queue).bindQueue(queue, exchange, key)),

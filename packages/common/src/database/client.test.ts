@@ -1,8 +1,16 @@
-import { describe, expect, test } from "@jest/globals";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { rootCertificates } from "node:tls";
+import { afterAll, describe, expect, test } from "@jest/globals";
 import { ConfigError } from "../config/read-config.ts";
+import { TlsFiles } from "../security/tls-files.ts";
 import { addressOf, assertSupported, preparesStatements } from "./client.ts";
 
-const CA = "-----BEGIN CERTIFICATE-----";
+const folder = mkdtempSync(join(tmpdir(), "herald-address-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const CA = join(folder, "ca.pem");
+writeFileSync(CA, rootCertificates[0] ?? "");
 
 describe("how PostgreSQL is reached", () => {
   test("statements are prepared under a name unless the URL says pgbouncer=true", () => {
@@ -13,7 +21,7 @@ describe("how PostgreSQL is reached", () => {
 
   test("without own authorities the URL alone decides about TLS", () => {
     const url = "postgres://u:p@db/herald?sslmode=no-verify";
-    expect(addressOf(url, undefined)).toEqual({ connectionString: url });
+    expect(addressOf(url)).toEqual({ connectionString: url });
   });
 
   test.each(["", "?sslmode=require", "?sslmode=verify-full", "?sslmode=verify-ca&uselibpqcompat=true"])(
@@ -21,14 +29,36 @@ describe("how PostgreSQL is reached", () => {
     (query) => {
       expect(addressOf(`postgres://u:p@db.internal:5433/herald${query}`, CA)).toEqual({
         connectionString: "postgres://u:p@db.internal:5433/herald",
-        ssl: { ca: CA, host: "db.internal" },
+        ssl: {},
+        tlsFiles: expect.any(TlsFiles),
       });
     },
   );
 
-  test("an address that is a number is checked as that number", () => {
-    expect(addressOf("postgres://u:p@10.0.0.1/herald", CA)).toMatchObject({ ssl: { host: "10.0.0.1" } });
-    expect(addressOf("postgres://u:p@[::1]:5432/herald", CA)).toMatchObject({ ssl: { host: "::1" } });
+  test.each<[string, object | boolean]>([
+    [`sslmode=verify-full&sslrootcert=${CA}`, {}],
+    [`sslmode=no-verify&sslrootcert=${CA}`, { rejectUnauthorized: false }],
+    [`uselibpqcompat=true&sslmode=require&sslrootcert=${CA}`, { checkServerIdentity: expect.any(Function) }],
+    [`sslmode=disable&sslrootcert=${CA}`, false],
+  ])("a file in a URL with %s is read here, and the rest of it says what it says", (query, ssl) => {
+    const address = addressOf(`postgres://u:p@db/herald?pgbouncer=true&${query}`);
+    expect(address.connectionString).toBe("postgres://u:p@db/herald?pgbouncer=true");
+    expect(address.ssl && { ...(address.ssl as object), ca: undefined }).toEqual(
+      ssl && { ...(ssl as object), ca: undefined },
+    );
+    expect(address.tlsFiles?.current()).toEqual({ ca: rootCertificates[0] });
+    expect(Object.keys(address.tlsFiles?.held() ?? {})).toEqual(["sslrootcert in DATABASE_URL"]);
+  });
+
+  test("regression: with sslnegotiation=direct in the URL the file of authorities still counts", () => {
+    const address = addressOf("postgres://u:p@db/herald?sslnegotiation=direct", CA);
+    expect(address).toMatchObject({ connectionString: "postgres://u:p@db/herald", sslnegotiation: "direct", ssl: {} });
+  });
+
+  test("a file in a URL that can't be read is refused at the start, and named", () => {
+    expect(() => addressOf("postgres://u:do-not-show@db/herald?sslrootcert=/nowhere.pem")).toThrow(
+      /sslrootcert in DATABASE_URL names a file that can't be read: ENOENT/,
+    );
   });
 
   test.each(["sslmode=disable", "sslmode=no-verify", "ssl=0", "sslrootcert=/ca.pem", "sslcert=/a.pem&sslkey=/b.pem"])(

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { ConfigError } from "../config/read-config.ts";
 import { explain, isTlsFault, NO_TLS_CODE, POSTGRES } from "../security/connection-fault.ts";
+import { type NamedFile, TlsFiles } from "../security/tls-files.ts";
 
 /**
  * Settings that change how values are written. A role or a database may have others, which pg can't read: it makes null of a time that is
@@ -8,8 +9,43 @@ import { explain, isTlsFault, NO_TLS_CODE, POSTGRES } from "../security/connecti
  */
 const SESSION_SETTINGS = { DateStyle: "ISO, MDY", TimeZone: "UTC", standard_conforming_strings: "on" };
 
+/** How a client reaches its server. */
+export interface Address extends Pick<pg.ClientConfig, "connectionString" | "ssl" | "sslnegotiation"> {
+  /** Files that the URL or a setting names: each new client gets what they hold then. */
+  tlsFiles?: TlsFiles;
+  /** Called with the error of a client that can't connect. */
+  onRefused?: (error: Error) => void;
+}
+
 /** pg's client, in whose sessions values are written as pg reads them. */
 export class SessionClient extends pg.Client {
+  readonly #address: Address;
+
+  constructor(config: pg.ClientConfig & Address = {}) {
+    const { ssl, tlsFiles } = config;
+    super(tlsFiles && ssl ? { ...config, ssl: { ...(ssl as object), ...tlsFiles.current() } } : config);
+    this.#address = config;
+  }
+
+  override connect(): Promise<pg.Client>;
+  override connect(callback: (error: Error) => void): void;
+  override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
+    if (callback !== undefined) {
+      super.connect((error: Error) => callback(error && this.refused(error)));
+      return undefined;
+    }
+    return super.connect().catch((error: Error) => {
+      throw this.refused(error);
+    });
+  }
+
+  /** What the caller of `connect` gets. */
+  protected refused(error: Error): Error {
+    this.#address.tlsFiles?.failed(error);
+    this.#address.onRefused?.(error);
+    return error;
+  }
+
   /** Makes the parameters that the server gets at the start of the session. pg calls this; its types don't have it. */
   getStartupConf(): Record<string, string> {
     const own = (pg.Client.prototype as unknown as SessionClient).getStartupConf.call(this);
@@ -19,23 +55,21 @@ export class SessionClient extends pg.Client {
 
 /** The client for Herald's own database. Where TLS fails, its error keeps its code and says what to do. A connection that breaks fails the statement under way. */
 export class Client extends SessionClient {
-  constructor(config?: pg.ClientConfig) {
+  constructor(config?: pg.ClientConfig & Address) {
     super(config);
     // Besides, a connection that breaks emits "error", which would end the process if it had no listener. A pool listens to idle
     // connections only, and the code that takes one out can listen a moment later: too late where the server's "ready" and its end come together.
     this.on("error", () => {});
   }
 
-  override connect(): Promise<pg.Client>;
-  override connect(callback: (error: Error) => void): void;
-  override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
-    if (callback !== undefined) {
-      super.connect((error: Error) => callback(inWords(error)));
-      return undefined;
-    }
-    return super.connect().catch((error: unknown) => {
-      throw inWords(error);
-    });
+  /** Replaces the message of an error of TLS, and gives the error a code by which callers recognize it. */
+  protected override refused(error: Error & { code?: string }): Error {
+    super.refused(error);
+    if (!isTlsFault(error)) return error;
+    const { what, remedy } = explain(error, POSTGRES, "");
+    error.message = `${what} ${remedy}`;
+    error.code ??= NO_TLS_CODE;
+    return error;
   }
 
   /** The number of the server process, as the other end gave it at the start; a pooler makes one up. */
@@ -45,47 +79,56 @@ export class Client extends SessionClient {
   }
 }
 
-/** Replaces an error's message, and gives the error a code by which callers recognize it. */
-function inWords<T>(error: T): T {
-  if (!isTlsFault(error)) return error;
-  const { what, remedy } = explain(error, POSTGRES, "");
-  const known = error as { message: string; code?: string };
-  known.message = `${what} ${remedy}`;
-  known.code ??= NO_TLS_CODE;
-  return error;
-}
-
+/** Parameters of a URL that name a file, as libpq has them. */
+const FILES = { sslrootcert: "ca", sslcert: "cert", sslkey: "key" } as const;
 /** The parameters of TLS that a URL may have beside a file of authorities: they ask for no more than that file does. */
 const SAME_AS_FILE = ["prefer", "require", "verify-ca", "verify-full"];
+const PARAMETERS = ["sslmode", "uselibpqcompat", "ssl", "sslnegotiation", ...Object.keys(FILES)];
 
 /**
- * How a client reaches the server: as the URL says, or, with certificate authorities of one's own, over TLS, with the
- * server's certificate and name checked against them.
+ * How a client reaches the server: as the URL says, or, with a file of authorities of one's own, over TLS, with the server's certificate and name
+ * checked against them.
  *
- * @param ca PEM certificates
- * @throws ConfigError where the URL says something else about TLS than `ca` does
+ * @param urlSetting the setting of the URL
+ * @throws ConfigError if a file can't be used, or the URL says something else about TLS than `caFile` does
  */
-export function addressOf(url: string, ca: string | undefined): Pick<pg.ClientConfig, "connectionString" | "ssl"> {
-  if (ca === undefined) return { connectionString: url };
-  if (!URL.canParse(url)) throw new ConfigError(["DATABASE_URL is no URL, so DATABASE_CA_FILE can't be used with it."]);
-  const address = new URL(url);
-  const mode = address.searchParams.get("sslmode") ?? "verify-full";
+export function addressOf(
+  url: string,
+  caFile?: string,
+  { log, urlSetting = "DATABASE_URL" }: { log?: TlsFiles["log"]; urlSetting?: string } = {},
+): Address {
+  const address = URL.parse(url);
+  const parameters = address?.searchParams ?? new URLSearchParams();
+  let named = Object.entries(FILES).flatMap(([name, use]): NamedFile[] => {
+    const file = parameters.get(name);
+    return file ? [{ use, setting: `${name} in ${urlSetting}`, file }] : [];
+  });
+  if (caFile === undefined && named.length === 0) return { connectionString: url };
+  if (!address) throw new ConfigError([`${urlSetting} is no URL, so DATABASE_CA_FILE can't be used with it.`]);
+  const { sslnegotiation } = Object.fromEntries(parameters) as Address;
+  if (caFile !== undefined) {
+    assertSameAsFile(parameters);
+    named = [{ use: "ca", setting: "DATABASE_CA_FILE", file: caFile }];
+  }
+  const tlsFiles = new TlsFiles(named, { log });
+  // pg would read the files of a URL for each client, and throw where nothing can catch it.
+  const { ssl } = caFile === undefined ? new pg.Client({ connectionString: url }) : { ssl: {} };
+  for (const name of PARAMETERS) parameters.delete(name);
+  return { connectionString: address.href, ssl, ...(sslnegotiation && { sslnegotiation }), tlsFiles };
+}
+
+function assertSameAsFile(parameters: URLSearchParams): void {
+  const mode = parameters.get("sslmode") ?? "verify-full";
+  const overruled = ["ssl", ...Object.keys(FILES)].find((name) => parameters.has(name));
   if (!SAME_AS_FILE.includes(mode)) {
     throw new ConfigError([
       `DATABASE_URL says sslmode=${mode}, but with DATABASE_CA_FILE the certificate is checked. Remove one of them.`,
     ]);
   }
-  address.searchParams.delete("sslmode");
-  address.searchParams.delete("uselibpqcompat");
-  for (const name of ["ssl", "sslrootcert", "sslcert", "sslkey"]) {
-    if (!address.searchParams.has(name)) continue;
-    throw new ConfigError([
-      `DATABASE_URL says ${name}, which DATABASE_CA_FILE would overrule. Remove one of them; sslrootcert in the URL names such a file too.`,
-    ]);
-  }
-  // This is set here, since pg does not pass an address that is a number on to TLS, which would then expect "localhost".
-  const host = decodeURIComponent(address.hostname).replace(/^\[|\]$/g, "");
-  return { connectionString: address.href, ssl: { ca, host } };
+  if (overruled === undefined) return;
+  throw new ConfigError([
+    `DATABASE_URL says ${overruled}, which DATABASE_CA_FILE would overrule. Remove one of them; sslrootcert in the URL names such a file too.`,
+  ]);
 }
 
 /**
@@ -127,10 +170,10 @@ const QUERY_TIMEOUT_MS = 15_000;
  */
 export async function openSession(
   url: string,
-  { ca, applicationName }: { ca?: string | undefined; applicationName: string },
+  { caFile, applicationName }: { caFile?: string | undefined; applicationName: string },
 ): Promise<Session> {
   const client = new Client({
-    ...addressOf(url, ca),
+    ...addressOf(url, caFile),
     application_name: applicationName,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: QUERY_TIMEOUT_MS,

@@ -51,7 +51,7 @@ const CREATE_TABLE = `create table if not exists _prisma_migrations (
  * @param url of a PostgreSQL 15 or newer; its user must own the schema. Through a pooler of transactions
  * files that run outside a transaction are refused
  * @param options.folder of migrations; the repository's own by default
- * @param options.ca as `openDatabase` takes it
+ * @param options.caFile as `openDatabase` takes it
  * @param options.statementTimeoutMs for the services' statements; migrations may take any time
  * @param options.onProgress receives texts about what is under way
  * @throws when the server is too old, when a migration fails, and when the recorded migrations are not those of the folder
@@ -60,15 +60,15 @@ export async function migrate(
   url: string,
   options: {
     folder?: string;
-    ca?: string | undefined;
+    caFile?: string | undefined;
     statementTimeoutMs?: number;
     onProgress?: (text: string) => void;
   } = {},
 ): Promise<MigrationResult> {
-  const { folder = migrationsFolder(), ca, statementTimeoutMs, onProgress = () => {} } = options;
+  const { folder = migrationsFolder(), caFile, statementTimeoutMs, onProgress = () => {} } = options;
   const migrations = readMigrations(folder);
-  const client = openClient(url, ca);
-  const holder = openClient(url, ca);
+  const client = openClient(url, caFile);
+  const holder = openClient(url, caFile);
   await client.connect();
   try {
     await assertPostgresVersion(client);
@@ -104,8 +104,8 @@ export async function migrate(
   }
 }
 
-function openClient(url: string, ca: string | undefined): Client {
-  return new Client({ ...addressOf(url, ca), application_name: "herald-migrate" });
+function openClient(url: string, caFile: string | undefined): Client {
+  return new Client({ ...addressOf(url, caFile), application_name: "herald-migrate" });
 }
 
 async function assertPostgresVersion(client: Client): Promise<void> {

@@ -4,17 +4,21 @@ import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
 import type { Clock } from "../runtime/clock.ts";
 import { atMostEach } from "../runtime/repeat.ts";
-import { addressOf, Client, preparesStatements } from "./client.ts";
+import type { TlsFiles } from "../security/tls-files.ts";
+import { type Address, addressOf, Client, preparesStatements } from "./client.ts";
 import { createDatabaseClock, type TimeReading } from "./database-clock.ts";
 import { STATEMENT_TIMEOUT_MS } from "./database-defaults.ts";
 import { isStatementLost } from "./errors.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { boundedReads, directQueries } from "./queries.ts";
+import { createRefusals } from "./refusals.ts";
 import { statementFailures } from "./statement-failures.ts";
 
 export interface DatabaseOptions {
-  /** PEM certificates of the authorities that the server's certificate may come from; with them TLS is required and checked. */
-  ca?: string | undefined;
+  /** PEM file of the authorities that the server's certificate may come from; with it TLS is required and checked. */
+  caFile?: string | undefined;
+  /** For the files of TLS. */
+  log?: TlsFiles["log"];
   /** The largest number of connections, shared by everything in the process. */
   poolSize?: number;
   /**
@@ -63,23 +67,27 @@ const ANSWER_GRACE_MS = 2_000;
  * Opens a pool on a PostgreSQL database, with Prisma in front. Connects with the first query, so it returns at once
  * also when PostgreSQL is not there yet.
  *
- * @throws ConfigError if the URL and `ca` disagree about TLS
+ * @throws ConfigError if a file of TLS can't be used, or the URL and `caFile` disagree about TLS
  */
 export function openDatabase(url: string, options: DatabaseOptions = {}) {
+  const address = addressOf(url, options.caFile, options);
   const settings: pg.PoolConfig = {
-    ...addressOf(url, options.ca),
+    ...address,
     Client,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: (options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS) + ANSWER_GRACE_MS,
     // Our client asks for what every pooler takes. Other settings are defaults of the database (`applyDefaults`).
     application_name: options.applicationName ?? "herald",
   };
-  const pool = new pg.Pool({ ...settings, max: options.poolSize ?? 10 });
+  const refusals = createRefusals();
+  const own: pg.PoolConfig & Address = { ...settings, max: options.poolSize ?? 10, onRefused: refusals.failed };
+  const pool = new pg.Pool(own);
   // Opened with the first ping, and closed when none came for ten seconds. The second connection is for the time while a commit hangs.
   const pingPool = new pg.Pool({ ...settings, max: 2, query_timeout: PING_TIMEOUT_MS });
   const connectionLost = (error: Error) => options.onConnectionLost?.(error);
   pool.on("error", connectionLost);
   pool.on("connect", (client) => {
+    refusals.connected();
     // Not in pg's types: what the server says, before it fails the statement.
     const { connection } = client as unknown as { connection: EventEmitter };
     connection.on("errorMessage", ({ code }: { code?: string }) => {
@@ -98,12 +106,16 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
     }),
   });
   return {
+    /** Undefined if no setting names one. */
+    tlsFiles: address.tlsFiles,
     /** For everything but the hot statements. Its first query takes memory and CPU, so a process may leave it unused. */
     prisma,
     /** For the hot statements, directly to PostgreSQL over the same connections. */
     queries: directQueries(pool, statementName, failures.watch),
     /** For how long PostgreSQL has not carried out a statement of `queries`, in seconds: see {@link statementFailures}. */
     failingSeconds: failures.seconds,
+    /** Why PostgreSQL refuses new connections, also if it carries out statements over others; undefined if it does not. */
+    refusal: refusals.latest,
     /** For readiness: over the connection of `ping`, so that it doesn't wait for the work. */
     probes: directQueries(pingPool, () => ""),
     /** Reads over the same connections. PostgreSQL ends a read after the given number of milliseconds (57014). */

@@ -32,7 +32,12 @@ const TLS: readonly Row[] = [
   [
     AUTHORITY,
     "{name}'s certificate is from an authority that is not trusted here{code}.",
-    "Put the certificate of that authority into a PEM file, and name it by {ca}.",
+    "Put the certificate of that authority into the PEM file that {ca} names, which running services read again by themselves; if {ca} is not set, set it.",
+  ],
+  [
+    /^ERR_SSL_\S*ALERT\S*_(CERTIFICATE\S*|UNKNOWN_CA) /,
+    "{name} does not take the certificate that this process shows, or misses one{code}.",
+    "For PostgreSQL, renew the files of sslcert and sslkey in {url}, which running services read again by themselves, or have it trust their authority. No other server may ask for one.",
   ],
   [
     /^ERR_TLS_CERT_ALTNAME_INVALID /,
@@ -132,6 +137,14 @@ export const BROKER: Server = {
     ],
   ],
   other: [takesNone, "Look for this message in the broker's log."],
+};
+
+export const KEY_SERVER: Server = {
+  name: "the key server",
+  urlSetting: "AUTH_JWKS_URL",
+  caSetting: "NODE_EXTRA_CA_CERTS",
+  rows: [],
+  other: ["{name} at {host} can't be used: {reason}.", "Correct {url}, or open the way to it: port 443."],
 };
 
 /** An error by its code, call and words, as rows read it. */

@@ -12,9 +12,15 @@ export class SecretBoxError extends Error {
   override name = "SecretBoxError";
 }
 
-/** The key is not among SECRET_KEYS: no text that was sealed to it opens in this process. */
-export class KeyMissingError extends SecretBoxError {
-  override name = "KeyMissingError";
+/** SECRET_KEYS has no key that opens the text: none under the id that the text names, or another one. */
+export class KeyError extends SecretBoxError {
+  override name = "KeyError";
+  readonly keyId: string;
+
+  constructor(keyId: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.keyId = keyId;
+  }
 }
 
 export type SealingKeys = ReturnType<typeof newSealingKeys>;
@@ -28,9 +34,15 @@ export interface NamedKey {
 export const KEY_ID = /^[A-Za-z0-9_-]{1,32}$/;
 const HOW_TO = 'write it as "id:key", as herald keys make prints it';
 
-/** A new pair, as the two settings have its halves: the private key opens, the public key seals and is no secret. An id must stay with its pair for as long as anything is sealed to it. */
-export function newSealingKeys(id: string) {
+/**
+ * A new pair, as the two settings have its halves: the private key opens, the public key seals and is no secret. An id must stay with its pair for as
+ * long as anything is sealed to it.
+ *
+ * @param name the id, or what makes it from the beginning of the public key's hash
+ */
+export function newSealingKeys(name: string | ((hash: string) => string)) {
   const { privateKey, publicKey } = generateKeyPairSync("x25519");
+  const id = typeof name === "string" ? name : name(hashOf(publicKey));
   return {
     SECRET_KEYS: `${id}:${privateKey.export({ format: "der", type: "pkcs8" }).toString("base64")}`,
     SECRET_SEALING_KEY: textOf({ id, key: publicKey }),
@@ -96,8 +108,12 @@ export function readSealingKey(setting: string): NamedKey {
 
 /** Distinguishes a pair from others, and is no secret: its id, and the beginning of its public key's hash. */
 export function keyMark({ id, key }: NamedKey): string {
-  const der = key.export({ format: "der", type: "spki" });
-  return `${id} (${createHash("sha256").update(der).digest("hex").slice(0, 8)})`;
+  return `${id} (${hashOf(key)})`;
+}
+
+function hashOf(publicKey: KeyObject): string {
+  const der = publicKey.export({ format: "der", type: "spki" });
+  return createHash("sha256").update(der).digest("hex").slice(0, 8);
 }
 
 /** Takes an `id:key` apart, or says what is wrong with it. */

@@ -7,14 +7,7 @@ import {
   hkdfSync,
   type KeyObject,
 } from "node:crypto";
-import {
-  KEY_ID,
-  KeyMissingError,
-  type NamedKey,
-  readSealingKey,
-  readSecretKeys,
-  SecretBoxError,
-} from "./sealing-keys.ts";
+import { KEY_ID, KeyError, type NamedKey, readSealingKey, readSecretKeys, SecretBoxError } from "./sealing-keys.ts";
 
 export type SecretSealer = ReturnType<typeof secretSealer>;
 export type SecretBox = ReturnType<typeof secretBox>;
@@ -54,17 +47,17 @@ export function secretBox(keys: string) {
   return {
     seal: (plaintext: string, context: string) => sealTo(newest, plaintext, context),
 
-    /** @throws SecretBoxError if the key is missing from the ring, or the text was changed or belongs to another context */
+    /** @throws KeyError if the key is missing from the ring or another one, or the text was changed or belongs to another context */
     open(sealed: string, context: string): string {
-      const dot = sealed.indexOf(".");
-      const keyId = sealed.slice(0, Math.max(dot, 0));
-      const bytes = Buffer.from(sealed.slice(dot + 1), "base64url");
+      const keyId = keyIdOf(sealed);
+      const bytes = Buffer.from(sealed.slice(keyId.length + 1), "base64url");
       if (!KEY_ID.test(keyId) || bytes.length < PUBLIC_KEY_BYTES + TAG_BYTES) {
         throw new SecretBoxError("This is no sealed text: a key id, a dot and Base64url were expected");
       }
       const pair = ring.get(keyId);
       if (pair === undefined) {
-        throw new KeyMissingError(
+        throw new KeyError(
+          keyId,
           `Sealed to key "${keyId}", which SECRET_KEYS does not hold: put that key back, after the newest`,
         );
       }
@@ -78,7 +71,8 @@ export function secretBox(keys: string) {
         const ciphertext = bytes.subarray(PUBLIC_KEY_BYTES, -TAG_BYTES);
         return decipher.update(ciphertext, undefined, "utf8") + decipher.final("utf8");
       } catch (cause) {
-        throw new SecretBoxError(
+        throw new KeyError(
+          keyId,
           `Does not open with key "${keyId}": the key under this id is another one than at sealing, ` +
             "or the sealed text was changed or moved from another row",
           { cause },
@@ -90,6 +84,9 @@ export function secretBox(keys: string) {
     isSealedWithNewest: (sealed: string) => sealed.startsWith(`${newest.id}.`),
   };
 }
+
+/** The id of the key that a text is sealed to; empty if it is no sealed text. */
+export const keyIdOf = (sealed: string): string => sealed.slice(0, Math.max(sealed.indexOf("."), 0));
 
 /** The bytes of UTF-8 that a sealed text was made of. */
 export function plaintextBytes(sealed: string): number {

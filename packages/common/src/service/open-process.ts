@@ -11,14 +11,15 @@ import { type Database, KEEP_STATEMENTS, openDatabase } from "../database/open-d
 import type { Clock } from "../runtime/clock.ts";
 import { atMostEach, type Repetition, repeat } from "../runtime/repeat.ts";
 import { POSTGRES } from "../security/connection-fault.ts";
-import { readCaFile } from "../security/server-certificate.ts";
+import { nodeAuthorities } from "../security/node-authorities.ts";
+import type { TlsFiles } from "../security/tls-files.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createRegistry } from "../telemetry/metrics.ts";
 import { type OperationsOptions, type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
 import type { TelemetrySource, Tracing } from "../telemetry/tracing.ts";
 import { memoryBytes } from "./memory.ts";
 import { outagesInWords, quietWhileAway } from "./outages.ts";
-import { assertCommits, type Facts, sayFacts } from "./processes.ts";
+import { assertCommits, type Facts, type Process, sayFacts } from "./processes.ts";
 
 export type ServiceConfig = Config<typeof serviceSettings>;
 
@@ -34,6 +35,8 @@ export interface OpenService {
   id: string;
   /** The number of running processes of this service, this one included. It is read every ten seconds; 1 while PostgreSQL is unreachable. */
   processes(): number;
+  /** The other services at work, of this process and of others, as their rows say; none while PostgreSQL is unreachable. */
+  others(): readonly Process[];
   log: Log;
   /** The metrics that /metrics of the operations port shows. */
   registry: Registry;
@@ -56,6 +59,8 @@ interface OpenOptions extends Pick<OperationsOptions, "conditions" | "worksWitho
   clock?: Clock | undefined;
   /** The settings that must be the same for all processes. */
   facts: Facts;
+  /** The service's own files of TLS. */
+  tlsFiles?: TlsFiles | undefined;
 }
 
 /** A process with one service or several: one pool of connections to PostgreSQL, one way to the broker, one operations port. */
@@ -94,13 +99,13 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
   const alone = services.length === 1 ? first : undefined;
   const name = alone ?? "serve";
   let isAway = false;
-  const ofPostgres = { isAway: () => isAway, ping: () => database.ping() };
-  const createOwnLog = (service: string) => quietWhileAway(createLog({ service, level: config.LOG_LEVEL }), ofPostgres);
+  const createOwnLog = (service: string) =>
+    quietWhileAway(createLog({ service, level: config.LOG_LEVEL }), { isAway: () => isAway, ping });
   const log = createOwnLog(name);
-  const databaseCa = readCaFile("DATABASE_CA_FILE", config.DATABASE_CA_FILE);
-  const brokerCa = readCaFile("AMQP_CA_FILE", config.AMQP_CA_FILE);
+  if (nodeAuthorities) nodeAuthorities.log = log;
   const database = openDatabase(config.DATABASE_URL, {
-    ca: databaseCa,
+    caFile: config.DATABASE_CA_FILE,
+    log,
     poolSize: config.DATABASE_POOL_SIZE,
     statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
     applicationName: `herald-${name}`,
@@ -109,7 +114,7 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
   });
   const broker = connectBroker({
     url: config.AMQP_URL,
-    ca: brokerCa,
+    caFile: config.AMQP_CA_FILE,
     namespace: config.BROKER_NAMESPACE,
     ...(alone && { side: alone }),
     name: `herald-${name}`,
@@ -118,9 +123,15 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
   });
   const outages = outagesInWords(log, POSTGRES, { url: config.DATABASE_URL, end: endProcess });
   let areTablesKnown = false;
+  /** The connection for pings may be open while PostgreSQL refuses all others. */
+  async function ping(): Promise<void> {
+    await database.ping();
+    const refusal = database.refusal();
+    if (refusal) throw refusal;
+  }
   async function ask(): Promise<void> {
     try {
-      await database.ping();
+      await ping();
       isAway = false;
     } catch (error) {
       isAway = true;
@@ -197,7 +208,7 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
     async open(
       service: Side,
       ownConfig: ServiceConfig,
-      { clock, facts, ...readiness }: OpenOptions,
+      { clock, facts, tlsFiles, ...readiness }: OpenOptions,
     ): Promise<OpenService> {
       const registry = registries.get(service);
       if (registry === undefined) throw new Error(`${service} is none of this process's services.`);
@@ -212,10 +223,15 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
       const ownLog = alone ? log : createOwnLog(service);
       const ownBroker = partOfBroker(broker);
       const tracing = await startTracing({ service, id, config: ownConfig, log: ownLog });
-      const saying = sayFacts({ queries: database.queries, log: ownLog, registry }, { id, service, facts });
+      if (tlsFiles) tlsFiles.log = ownLog;
+      const held = [database.tlsFiles, broker.tlsFiles, nodeAuthorities, tlsFiles];
+      const saying = sayFacts(
+        { queries: database.queries, log: ownLog, registry },
+        { id, service, facts: () => Object.assign({}, facts, ...held.map((files) => files?.held())) as Facts },
+      );
       return {
-        ...{ id, processes: saying.processes, log: ownLog, registry, database, broker: ownBroker },
-        ...{ localOwners, tracing, operationsPort: operations.port },
+        ...{ id, processes: saying.processes, others: saying.others, log: ownLog, registry, database },
+        ...{ broker: ownBroker, localOwners, tracing, operationsPort: operations.port },
         // A test's own clock is known from the start.
         ...(clock
           ? { clock, timeKnown: Promise.resolve() }

@@ -6,6 +6,8 @@ import { isDatabaseOutage } from "../database/errors.ts";
 import { BROKER, explain, hostOf, isRefused, isTlsFault, type Server } from "../security/connection-fault.ts";
 import type { Log } from "../telemetry/log.ts";
 
+export type { Outages } from "@herald/amqp";
+
 /** For this long a refusal at the start is tried again: a server that has just started may not have all its users yet. */
 const REFUSED_MS = 5_000;
 
@@ -19,7 +21,7 @@ const NO_CONNECTION: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "ENOTFOUND"
 export function outagesInWords(
   log: BrokerLog,
   server: Server,
-  { url, end }: { url: string; end: (error: ConfigError) => void },
+  { url, end = () => {} }: { url: string; end?: (error: ConfigError) => void },
 ): Outages {
   const outages = logOutages(log, { host: hostOf(url) }, server.name);
   let wasUp = false;

@@ -6,7 +6,7 @@ import { describe, expect, test } from "@jest/globals";
 import { eventTypeSettings } from "../config/event-types.ts";
 import type { Settings } from "../config/settings.ts";
 import { newSealingKeys } from "../security/sealing-keys.ts";
-import { differencesOf, type Facts, factsOf, type Process } from "./processes.ts";
+import { differencesOf, type Facts, factsOf, haveOtherKey, type Process } from "./processes.ts";
 
 const SETTINGS = {
   DAYS: { type: "number", default: 30, shared: true, description: "How long." },
@@ -19,6 +19,8 @@ const [OLD, NEW] = [newSealingKeys("old"), newSealingKeys("new")];
 const opens = (...pairs: (typeof OLD)[]) =>
   factsOf(SETTINGS, { SECRET_KEYS: pairs.map(({ SECRET_KEYS }) => SECRET_KEYS).join(",") });
 const seals = ({ SECRET_SEALING_KEY }: typeof OLD) => factsOf(SETTINGS, { SECRET_SEALING_KEY });
+
+const held = (mark: string, heldSeconds: number) => ({ mark, heldSeconds });
 
 const process = (service: string, facts: Facts): Process => ({ id: service, service, name: "a:1", facts });
 
@@ -58,6 +60,16 @@ test("processes compare their catalogues by what the files say, and none says wh
   }
 });
 
+test("a key that another process has under an id, and this one does not, may open what this one can't", () => {
+  const [other, api] = [newSealingKeys("old"), process("api", seals(OLD))];
+  const right = process("dispatcher", opens(NEW, OLD));
+  expect(haveOtherKey([api, right], opens(other), "old")).toBe(true);
+  expect(haveOtherKey([api, right], opens(other), "new")).toBe(true);
+  expect(haveOtherKey([api, right], opens(OLD), "old")).toBe(false);
+  expect(haveOtherKey([api, right], opens(other), "ol")).toBe(false);
+  expect(haveOtherKey([api], opens(other), "old")).toBe(false);
+});
+
 describe("different settings of processes", () => {
   const [oldMark, newMark] = [seals(OLD).SECRET_SEALING_KEY, seals(NEW).SECRET_SEALING_KEY];
   test.each<[string, Process[], string[]]>([
@@ -73,6 +85,30 @@ describe("different settings of processes", () => {
       [process("api", { REGION: null }), process("publisher", { REGION: "b" })],
       ["REGION is not set in api a:1, and b in publisher a:1."],
     ],
+    [
+      "other authorities than another one for two minutes",
+      [process("api", { CA: held("a1", 9_000) }), process("publisher", { CA: held("b2", 120) })],
+      ["CA is a1 in api a:1, and b2 in publisher a:1."],
+    ],
+    [
+      "nothing while a file of authorities is exchanged, though other processes have the new one already",
+      [
+        process("api", { CA: held("a1", 9_000) }),
+        process("p", { CA: held("b2", 119) }),
+        process("q", { CA: held("b2", 5) }),
+      ],
+      [],
+    ],
+    [
+      "other authorities for as long as one process has had them",
+      [
+        process("api", { CA: held("a1", 9_000) }),
+        process("p", { CA: held("b2", 500) }),
+        process("q", { CA: held("b2", 5) }),
+      ],
+      ["CA is a1 in api a:1, and b2 in p a:1, q a:1."],
+    ],
+    ["the same authorities", [process("api", { CA: held("a1", 9_000) }), process("p", { CA: held("a1", 200) })], []],
     ["keys in another order", [process("one", opens(OLD, NEW)), process("two", opens(NEW, OLD))], []],
     ["a key that fits", [process("api", seals(OLD)), process("dispatcher", opens(NEW, OLD))], []],
     [

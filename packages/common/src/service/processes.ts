@@ -9,10 +9,14 @@ import { Prisma } from "../database/generated/client.ts";
 import type { Queries, Reads } from "../database/queries.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { keyMark, readSealingKey, readSecretKeys } from "../security/sealing-keys.ts";
+import type { Held } from "../security/tls-files.ts";
 import type { Log } from "../telemetry/log.ts";
 
-/** The settings that must be the same for all processes, with this process's values. A key is shown by its fingerprint, a catalogue by its mark. */
-export type Facts = Readonly<Record<string, string | number | boolean | null>>;
+/**
+ * The settings that must be the same for all processes, with this process's values. A key is shown by its fingerprint, a catalogue and a file of
+ * authorities by their marks.
+ */
+export type Facts = Readonly<Record<string, string | number | boolean | null | Held>>;
 
 /** A service at work, as its row says; `herald serve` has three. */
 export interface Process {
@@ -28,11 +32,13 @@ export interface Difference {
   setting: string;
   /** A sentence with each value and the processes that have it. */
   what: string;
-  /** Whether one process seals secrets that the other one can't open. */
-  isUnopened?: true;
+  /** Not of values: one process seals secrets that the other one can't open; or of files of authorities. */
+  of?: "keys" | "authorities";
 }
 
 const SAY_INTERVAL_MS = 10_000;
+/** A process reads a file that has changed within a minute, and says so ten seconds later. */
+const FILES_DIFFER_SECONDS = 120;
 /** A process that did not renew its row for this time has ended. */
 export const SILENT_SECONDS = 30;
 /**
@@ -70,14 +76,29 @@ export function differencesOf(processes: readonly Process[]): Difference[] {
   const differences = settings.flatMap((setting) => {
     const byValue = Map.groupBy(
       byName.filter(({ facts }) => facts[setting] !== undefined),
-      ({ facts }) => facts[setting],
+      ({ facts }) => comparedOf(facts[setting]),
     );
-    if (byValue.size < 2) return [];
+    const ages = [...byValue.values()].map((same) => Math.max(...same.map(({ facts }) => ageOf(facts[setting]))));
+    if (byValue.size < 2 || Math.min(...ages) < FILES_DIFFER_SECONDS) return [];
     const values = [...byValue].map(([value, same]) => `${value ?? "not set"} in ${same.map(calledOf).join(", ")}`);
-    return [{ setting, what: `${setting} is ${values.join(", and ")}.` }];
+    const of = ages.includes(Number.POSITIVE_INFINITY) ? {} : { of: "authorities" as const };
+    return [{ setting, what: `${setting} is ${values.join(", and ")}.`, ...of }];
   });
   return [...differences, ...unopenedOf(byName)];
 }
+
+const isHeld = (fact: Facts[string] | undefined): fact is Held => typeof fact === "object" && fact !== null;
+const comparedOf = (fact: Facts[string] | undefined) => (isHeld(fact) ? fact.mark : fact);
+const ageOf = (fact: Facts[string] | undefined) => (isHeld(fact) ? fact.heldSeconds : Number.POSITIVE_INFINITY);
+
+/** Whether one of the other processes has a key under this id that `own` lacks. */
+export function haveOtherKey(others: readonly Process[], own: Facts, id: string): boolean {
+  return others.some(({ facts }) =>
+    keysOf(facts).some((mark) => mark.startsWith(`${id} (`) && !keysOf(own).includes(mark)),
+  );
+}
+
+const keysOf = ({ SECRET_KEYS: keys }: Facts): string[] => (typeof keys === "string" ? keys.split(", ") : []);
 
 /** Dispatchers that can't open what another process seals. */
 function unopenedOf(processes: readonly Process[]): Difference[] {
@@ -85,10 +106,10 @@ function unopenedOf(processes: readonly Process[]): Difference[] {
     const key = sealing.facts.SECRET_SEALING_KEY;
     if (typeof key !== "string") return [];
     return processes.flatMap((opening) => {
-      const keys = opening.facts.SECRET_KEYS;
-      if (typeof keys !== "string" || keys.split(", ").includes(key)) return [];
-      const what = `SECRET_SEALING_KEY is ${key} in ${calledOf(sealing)}, and SECRET_KEYS of ${calledOf(opening)} are ${keys}.`;
-      return [{ setting: "SECRET_SEALING_KEY", what, isUnopened: true as const }];
+      const keys = keysOf(opening.facts);
+      if (keys.length === 0 || keys.includes(key)) return [];
+      const what = `SECRET_SEALING_KEY is ${key} in ${calledOf(sealing)}, and SECRET_KEYS of ${calledOf(opening)} are ${keys.join(", ")}.`;
+      return [{ setting: "SECRET_SEALING_KEY", what, of: "keys" as const }];
     });
   });
 }
@@ -111,18 +132,18 @@ export function exportDifferences(registry: Registry): Gauge {
  */
 export function sayFacts(
   { queries, log, registry }: { queries: Queries; log: Log; registry: Registry },
-  { id, service, facts }: Omit<Process, "name">,
+  { id, service, facts }: Omit<Process, "name" | "facts"> & { facts: () => Facts },
   { intervalMs = SAY_INTERVAL_MS }: { intervalMs?: number | undefined } = {},
 ) {
-  const own: Process = { id, service, name: `${hostname()}:${process.pid}`, facts };
+  const name = `${hostname()}:${process.pid}`;
   const gauge = exportDifferences(registry);
   let said: readonly string[] = [];
-  let processes = 1;
+  let others: readonly Process[] = [];
 
   async function say(): Promise<void> {
-    const others = await writeFacts(queries, own);
-    processes = 1 + others.filter((other) => other.service === service).length;
-    const found = differencesOf([own, ...others]).filter(({ setting }) => setting in facts);
+    const own: Process = { id, service, name, facts: facts() };
+    others = await writeFacts(queries, own);
+    const found = differencesOf([own, ...others]).filter(({ setting }) => setting in own.facts);
     gauge.set(new Set(found.map(({ setting }) => setting)).size);
     for (const { setting, what } of found) {
       if (!said.includes(what)) log.warn("processes have different values of a setting", { setting, what });
@@ -134,12 +155,14 @@ export function sayFacts(
     intervalMs,
     // Readiness says when PostgreSQL does not answer.
     onFailure: () => {
-      processes = 1;
+      others = [];
     },
   });
   return {
-    /** How many processes of the same service are at work, this one included; 1 while PostgreSQL does not say. */
-    processes: () => processes,
+    /** The other processes at work; none while PostgreSQL does not say. */
+    others: () => others,
+    /** How many processes of the same service are at work, this one included. */
+    processes: () => 1 + others.filter((other) => other.service === service).length,
     async stop() {
       const ended = saying.stop().then(() => endFacts(queries, id));
       await Promise.race([ended.catch(() => {}), sleep(END_TIMEOUT_MS, undefined, { ref: false })]);

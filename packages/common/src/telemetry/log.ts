@@ -15,12 +15,43 @@ export interface Log {
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
-/** Logs one JSON object a line to standard output: time, level, service, message, fields. */
+/** Standard output of a process may stand still, as a pipe that nobody reads. Lines beyond these bytes would fill the memory. */
+const MOST_WAITING_BYTES = 1_048_576;
+
+let lost = 0;
+
+/** Lines of this process's logs that standard output did not take. */
+export const linesLost = (): number => lost;
+
+function lose(reason: string): void {
+  lost++;
+  if (lost === 1) process.stderr.write(`Lines of the log are lost, and the process goes on: ${reason}.\n`);
+}
+
+/** A stream whose error nobody hears ends the process: its log, on a disk that is full, or with a supervisor that has gone. */
+function hearErrors(): void {
+  const { stdout, stderr } = process;
+  if (stdout.listenerCount("error") === 0) stdout.on("error", ({ message }) => lose(`standard output: ${message}`));
+  if (stderr.listenerCount("error") === 0) stderr.on("error", () => {});
+}
+
+const unlessFull = winston.format((info) => {
+  if (process.stdout.writableLength <= MOST_WAITING_BYTES) return info;
+  lose("nobody reads standard output");
+  return false;
+});
+
+/**
+ * Logs one JSON object a line to standard output: time, level, service, message, fields. Lines that it does not take are dropped, and counted: a log
+ * stops no work.
+ */
 export function createLog({ service, level }: { service: string; level: LogLevel }): Log {
+  hearErrors();
   const logger = winston.createLogger({
     level,
     defaultMeta: { service },
     format: winston.format.combine(
+      unlessFull(),
       winston.format.timestamp(),
       errorsAsText(),
       winston.format.json(),

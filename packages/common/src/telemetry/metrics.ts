@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { linesLost } from "./log.ts";
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
@@ -14,6 +15,7 @@ export function createRegistry(service: string, { ofProcess = true }: RegistryOp
   registry.setDefaultLabels({ service });
   // By default the event loop is looked at a hundred times a second: that is most of what an idle process does.
   if (ofProcess) collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
+  if (ofProcess) exportLinesLost(registry);
   new Gauge({
     name: "herald_build_info",
     help: "Always 1; its labels are the versions of Herald and Node.",
@@ -21,6 +23,18 @@ export function createRegistry(service: string, { ofProcess = true }: RegistryOp
     registers: [registry],
   }).set({ version: heraldVersion(), node: process.versions.node }, 1);
   return registry;
+}
+
+function exportLinesLost(registry: Registry): void {
+  new Counter({
+    name: "herald_log_lines_lost_total",
+    help: "Lines of the log that standard output did not take: its disk is full, its reader is gone or stands still.",
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(linesLost());
+    },
+  });
 }
 
 type Labels<Label extends string> = Readonly<Record<Label, readonly string[]>>;

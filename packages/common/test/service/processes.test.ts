@@ -19,7 +19,7 @@ async function say(service: string, facts: Facts, queries = db.database.queries,
   const log = { debug() {}, info() {}, warn, error() {}, isDebug: false };
   const registry = createRegistry(service);
   const id = randomUUID();
-  const own = sayFacts({ queries, log, registry }, { id, service, facts }, { intervalMs });
+  const own = sayFacts({ queries, log, registry }, { id, service, facts: () => facts }, { intervalMs });
   saying.push(own);
   await eventually(async () => expect(await db.database.prisma.process.count({ where: { id } })).toBe(1));
   const differ = async () => Number(/^herald_settings_differ\S* (\d+)$/m.exec(await registry.metrics())?.[1]);

@@ -1,6 +1,8 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 
 /** Texts that may stand in a name, a URL, an organization's id, or the reason of a rejected event. */
 const HOSTILE = [
@@ -14,12 +16,13 @@ const HOSTILE = [
   "</script><script>alert(1)</script>",
 ];
 
+const telemetry = (module: string) => fileURLToPath(new URL(`../../dist/telemetry/${module}.js`, import.meta.url));
+const BEGIN = `import { createLog } from ${JSON.stringify(telemetry("log"))};
+  const log = createLog({ service: "test", level: "debug" });`;
+
 /** The output of a program that writes to a log. */
 function print(program: string): string {
-  const telemetry = fileURLToPath(new URL("../../dist/telemetry/log.js", import.meta.url));
-  const begin = `import { createLog } from ${JSON.stringify(telemetry)};
-    const log = createLog({ service: "test", level: "debug" });`;
-  return execFileSync(process.execPath, ["--input-type=module", "--eval", begin + program], { encoding: "utf8" });
+  return execFileSync(process.execPath, ["--input-type=module", "--eval", BEGIN + program], { encoding: "utf8" });
 }
 
 test("whatever is logged, one line stays one JSON object, and holds no character that a terminal obeys", () => {
@@ -37,6 +40,58 @@ test("whatever is logged, one line stays one JSON object, and holds no character
     const logged = JSON.parse(lines[index * 2] ?? "") as Record<string, unknown>;
     expect(logged).toMatchObject({ level: "info", service: "test", field: text });
   }
+});
+
+describe("output that can't be written", () => {
+  /** Runs a program whose standard output goes nowhere, and returns what it says on standard error, if it ends well. */
+  async function said(program: string, output: "a full disk" | "a reader that is gone" | "a reader that stands still") {
+    const args = ["--input-type=module", "--eval", BEGIN + program];
+    const full = output === "a full disk" ? openSync("/dev/full", "w") : "pipe";
+    const child = spawn(process.execPath, args, { stdio: ["pipe", full, "pipe"] });
+    if (typeof full === "number") closeSync(full);
+    if (output === "a reader that is gone") child.stdout?.destroy();
+    child.stdin?.end();
+    let text = "";
+    child.stderr?.on("data", (data) => {
+      text += data;
+    });
+    const [[code]] = await Promise.all([once(child, "exit"), child.stderr && once(child.stderr, "end")]);
+    child.stdout?.destroy();
+    expect({ code, text }).toMatchObject({ code: 0 });
+    const [sentence = "", report = "", ...more] = text.split("\n").filter(Boolean);
+    expect(more).toEqual([]);
+    return { sentence, ...(JSON.parse(report) as { lost: number; waiting: number }) };
+  }
+  const REPORT = `
+    const { createRegistry } = await import(${JSON.stringify(telemetry("metrics"))});
+    const lost = Number(/^herald_log_lines_lost_total\\S* (\\d+)$/m.exec(await createRegistry("test").metrics())[1]);
+    process.stderr.write(JSON.stringify({ lost, waiting: process.stdout.writableLength }) + "\\n", () => process.exit());`;
+  const LINES = `
+    await new Promise((resolve) => process.stdin.on("end", resolve).resume());
+    for (let line = 1; line <= 5; line++) {
+      log.info("line", { line });
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }`;
+
+  test.each([
+    ["a full disk", "ENOSPC"],
+    ["a reader that is gone", "EPIPE"],
+  ] as const)(
+    "regression: %s ends no process: lines are lost, counted, and said once on standard error",
+    async (output, code) => {
+      const { sentence, lost } = await said(LINES + REPORT, output);
+      expect(sentence).toMatch(new RegExp(`^Lines of the log are lost, and the process goes on: .*${code}`));
+      expect(lost).toBe(5);
+    },
+  );
+
+  test("a reader that stands still makes no process grow: what it does not take is lost beyond a megabyte", async () => {
+    const program = `for (let line = 0; line < 400; line++) log.info("x".repeat(10_000));`;
+    const { sentence, lost, waiting } = await said(program + REPORT, "a reader that stands still");
+    expect(sentence).toContain("nobody reads");
+    expect(lost).toBeGreaterThan(200);
+    expect(waiting).toBeLessThan(1_100_000);
+  });
 });
 
 test("an error's code is a field of its own beside its text, as a SQLSTATE to search for", () => {

@@ -9,13 +9,15 @@ export interface KeyPair {
   key: string;
 }
 
+const USAGES = { server: "serverAuth", client: "clientAuth", mail: "emailProtection" } as const;
+
 export interface LeafOptions {
   /** Host names and IP addresses that the certificate is for. */
   names: string[];
   notBefore?: Date;
   notAfter?: Date;
   /** For servers by default. */
-  usage?: "server" | "mail";
+  usage?: keyof typeof USAGES;
   /** A weakness that OpenSSL refuses: a key of RSA with 1,024 bits, or a signature over SHA-1. */
   weak?: "key" | "signature";
 }
@@ -110,9 +112,7 @@ function leafExtensions(leaf: LeafOptions): x509.Extension[] {
   return [
     new x509.BasicConstraintsExtension(false, undefined, true),
     new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-    new x509.ExtendedKeyUsageExtension([
-      x509.ExtendedKeyUsage[leaf.usage === "mail" ? "emailProtection" : "serverAuth"],
-    ]),
+    new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage[USAGES[leaf.usage ?? "server"]]]),
     new x509.SubjectAlternativeNameExtension(names),
   ];
 }

@@ -1,8 +1,9 @@
-import { X509Certificate } from "node:crypto";
 import { Agent, type AgentOptions } from "node:https";
 import type { Socket } from "node:net";
-import { createSecureContext, rootCertificates } from "node:tls";
+import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
 import type { AddressGuard } from "@herald/common/security/address-guard";
+import { nodeAuthorities } from "@herald/common/security/node-authorities";
+import type { Pem, TlsFiles } from "@herald/common/security/tls-files";
 import type { EgressProxy } from "./egress-proxy.ts";
 
 export type Connections = ReturnType<typeof createConnections>;
@@ -22,13 +23,13 @@ const SESSIONS_PER_CONNECTION = 8;
 const NEXT_ADDRESS_AFTER_MS = 2_500;
 
 /**
- * @param extraCa PEM certificates that are trusted besides the system's roots; throws an error if it holds none
+ * @param extraAuthorities are trusted besides those that Node trusts by itself
  * @param deadlineMs the time of an attempt
  * @param most how many connections may be open at once, for all endpoints together; idle ones make room for new ones
  */
 export function createConnections(
   guard: AddressGuard,
-  extraCa: string | undefined,
+  extraAuthorities: TlsFiles | undefined,
   {
     most = Number.POSITIVE_INFINITY,
     proxy,
@@ -37,8 +38,6 @@ export function createConnections(
 ) {
   const options: AgentOptions = {
     lookup: guard.lookup,
-    // One context for all connections: each new one parses every root certificate again.
-    secureContext: createSecureContext({ minVersion: "TLSv1.2", ...(extraCa && { ca: withRoots(extraCa) }) }),
     // Set explicitly, because Node's default is NODE_TLS_REJECT_UNAUTHORIZED.
     rejectUnauthorized: true,
     autoSelectFamily: true,
@@ -48,7 +47,7 @@ export function createConnections(
   const sessions = most * SESSIONS_PER_CONNECTION;
   const reused = new Agent({ ...options, keepAlive: true, maxCachedSessions: sessions });
   const fresh = new Agent({ ...options, keepAlive: false, maxCachedSessions: 0 });
-  const resumption = watchResumption(reused, sessions);
+  const resumption = watchResumption(reused, sessions, trust([reused, fresh], extraAuthorities));
   for (const agent of [reused, fresh]) {
     if (proxy) connectThrough(agent, guard, proxy, deadlineMs);
     else admitOnly(agent, guard);
@@ -61,6 +60,11 @@ export function createConnections(
     /** Opens a connection for each request, and closes it afterwards. */
     fresh,
     ...resumption,
+    /** A connection has failed: perhaps since an authority is new. */
+    failed(error: unknown): void {
+      extraAuthorities?.failed(error);
+      nodeAuthorities?.failed(error);
+    },
     close(): void {
       reused.destroy();
       fresh.destroy();
@@ -68,14 +72,42 @@ export function createConnections(
   };
 }
 
-function withRoots(extraCa: string): string[] {
-  try {
-    // OpenSSL accepts text without any certificate, without an error.
-    new X509Certificate(extraCa);
-  } catch (cause) {
-    throw new Error("The file of extra authorities holds no PEM certificate: check EXTRA_CA_FILE", { cause });
+/**
+ * Gives each new connection the authorities that are trusted now. One context serves all connections until the file changes, since each context parses
+ * every root certificate. A resumed session is not verified again, so each context has sessions of its own.
+ *
+ * @returns the name under which an agent keeps the session of an origin
+ */
+function trust(agents: readonly Agent[], extraAuthorities: TlsFiles | undefined): (origin: string) => string {
+  let context: SecureContext | undefined;
+  let [extra, ofNode]: (Pem | undefined)[] = [];
+  let changes = 0;
+  function contextNow(): SecureContext {
+    const now = [extraAuthorities?.current(), nodeAuthorities?.current()] as const;
+    if (context !== undefined && now[0] === extra && now[1] === ofNode) return context;
+    [extra, ofNode] = now;
+    const ca = extra?.ca;
+    context = createSecureContext({
+      minVersion: "TLSv1.2",
+      ...(ca !== undefined && { ca: [...getCACertificates("default"), ca] }),
+    });
+    changes++;
+    return context;
   }
-  return [...rootCertificates, extraCa];
+  contextNow();
+  const sessionName = (origin: string) => `${origin} ${changes}`;
+  for (const agent of agents) {
+    const connect = agent.createConnection;
+    agent.createConnection = function (options, callback) {
+      const secureContext = contextNow();
+      return connect.call(
+        this,
+        Object.assign(options, { secureContext, _agentKey: sessionName(nameOf(options)) }),
+        callback,
+      );
+    };
+  }
+  return sessionName;
 }
 
 /** Handshakes with a session that may fail before an origin is offered none. */
@@ -85,16 +117,16 @@ const MAX_RESUMPTIONS_FAILED = 2;
  * Some receivers, and balancers before them, break a handshake that offers a session. Node forgets the session then, and keeps that of the next
  * handshake: each second connection would fail.
  */
-function watchResumption(agent: Agent, most: number) {
+function watchResumption(agent: Agent, most: number, nameOfSession: (origin: string) => string) {
   const failed = new Map<string, number>();
   const offering = new WeakSet<Socket>();
   let isOffered = false;
   // Node's agent asks for the session while it makes a connection. It is not in Node's types.
-  const sessions = agent as unknown as { _getSession(origin: string): Buffer | undefined };
+  const sessions = agent as unknown as { _getSession(name: string): Buffer | undefined };
   const sessionOf = sessions._getSession;
-  sessions._getSession = function (origin) {
-    const isRefused = (failed.get(origin) ?? 0) >= MAX_RESUMPTIONS_FAILED;
-    const session = isRefused ? undefined : sessionOf.call(this, origin);
+  sessions._getSession = function (name) {
+    const isRefused = (failed.get(name) ?? 0) >= MAX_RESUMPTIONS_FAILED;
+    const session = isRefused ? undefined : sessionOf.call(this, name);
     isOffered = session !== undefined;
     return session;
   };
@@ -110,7 +142,7 @@ function watchResumption(agent: Agent, most: number) {
     offersSession: (socket: Socket) => offering.has(socket),
     /** A handshake that offered a session has failed. From the second one on, the origin is offered none. */
     resumptionFailed(origin: { host: string; port: number }): void {
-      const name = nameOf(origin);
+      const name = nameOfSession(nameOf(origin));
       failed.set(name, (failed.get(name) ?? 0) + 1);
       if (failed.size > most) failed.delete(failed.keys().next().value as string);
     },

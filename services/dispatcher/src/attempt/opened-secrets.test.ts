@@ -1,4 +1,4 @@
-import { KeyMissingError, newSealingKeys } from "@herald/common/security/sealing-keys";
+import { KeyError, newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
 import { expect, test } from "@jest/globals";
 import { keepOpened } from "./opened-secrets.ts";
@@ -37,11 +37,20 @@ test("a secret that does not open is tried again each time", () => {
   expect(box.asked).toHaveLength(2);
 });
 
-test("a key that is missing is remembered, and another secret that does not open is not", () => {
-  const sealed = secretBox(newSealingKeys("other").SECRET_KEYS).seal("secret", "endpoint");
-  const kept = keepOpened(secretBox(newSealingKeys("own").SECRET_KEYS), 2);
-  expect(() => kept.open("damaged", "endpoint")).toThrow();
-  expect(kept.isKeyMissing()).toBe(false);
-  expect(() => kept.open(sealed, "endpoint")).toThrow(KeyMissingError);
-  expect(kept.isKeyMissing()).toBe(true);
-});
+test.each([
+  ["missing", "other"],
+  ["another one under its id", "own"],
+])(
+  "a key that is %s is doubtful until it opens something, and no text that is none says anything of a key",
+  (_what, id) => {
+    const [own, other] = [newSealingKeys("own").SECRET_KEYS, newSealingKeys(id).SECRET_KEYS].map(secretBox);
+    if (!own || !other) throw new Error("There are two.");
+    const kept = keepOpened(own, 2);
+    expect(() => kept.open("damaged", "endpoint")).toThrow();
+    expect(kept.doubtfulKeys()).toEqual([]);
+    expect(() => kept.open(other.seal("secret", "endpoint"), "endpoint")).toThrow(KeyError);
+    expect(kept.doubtfulKeys()).toEqual([id]);
+    kept.open(own.seal("secret", "endpoint"), "endpoint");
+    expect(kept.doubtfulKeys()).toEqual(id === "own" ? [] : [id]);
+  },
+);

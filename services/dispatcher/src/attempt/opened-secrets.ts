@@ -1,5 +1,5 @@
-import { KeyMissingError } from "@herald/common/security/sealing-keys";
-import type { SecretBox } from "@herald/common/security/secret-box";
+import { KeyError } from "@herald/common/security/sealing-keys";
+import { keyIdOf, type SecretBox } from "@herald/common/security/secret-box";
 
 export type OpenedSecrets = ReturnType<typeof keepOpened>;
 
@@ -11,13 +11,16 @@ export type OpenedSecrets = ReturnType<typeof keepOpened>;
  */
 export function keepOpened(box: Pick<SecretBox, "open">, maxSecrets: number) {
   const opened = new Map<string, string>();
-  let isKeyMissing = false;
+  /** Ids of keys by which something opened, and by which something did not. A text that is damaged says nothing against a key that opens others. */
+  const [proven, failed] = [new Set<string>(), new Set<string>()];
 
   function openNow(sealed: string, context: string): string {
     try {
-      return box.open(sealed, context);
+      const secret = box.open(sealed, context);
+      proven.add(keyIdOf(sealed));
+      return secret;
     } catch (error) {
-      isKeyMissing ||= error instanceof KeyMissingError;
+      if (error instanceof KeyError) failed.add(error.keyId);
       throw error;
     }
   }
@@ -36,7 +39,7 @@ export function keepOpened(box: Pick<SecretBox, "open">, maxSecrets: number) {
       }
       return secret;
     },
-    /** Whether a key was missing that other dispatchers may have. */
-    isKeyMissing: () => isKeyMissing,
+    /** Ids of keys that are missing here, or have opened nothing yet that named them: other dispatchers may have the right ones. */
+    doubtfulKeys: (): string[] => [...failed].filter((id) => !proven.has(id)),
   };
 }

@@ -2,6 +2,7 @@ import type { Clock } from "@herald/common/runtime/clock";
 import { type AddressRules, createAddressGuard, type Resolve } from "@herald/common/security/address-guard";
 import { attemptHeaders, type HeaderSettings } from "@herald/common/security/attempt-headers";
 import { createNameResolver, type NameResolver } from "@herald/common/security/name-resolver";
+import type { TlsFiles } from "@herald/common/security/tls-files";
 import type { FailureKind } from "@herald/contracts";
 import { createConnections } from "./connections.ts";
 import type { EgressProxy } from "./egress-proxy.ts";
@@ -50,8 +51,8 @@ export interface SenderOptions extends Partial<HeaderSettings> {
   /** For DNS, connect, TLS and response headers together (SPEC 8). */
   deadlineMs?: number;
   addresses: AddressRules;
-  /** PEM certificates that are trusted besides the system's roots. */
-  extraCa?: string | undefined;
+  /** Authorities that are trusted besides those that Node trusts by itself. */
+  extraAuthorities?: TlsFiles | undefined;
   /** The connections that may be open at once, idle ones included. */
   maxConnections?: number;
   /** The proxy to all receivers, if there is one. */
@@ -73,7 +74,7 @@ export function createSender(options: SenderOptions) {
   const resolve = options.resolve ?? createNameResolver();
   const guard = createAddressGuard(options.addresses, resolve);
   const { proxy, maxConnections: most } = options;
-  const connections = createConnections(guard, options.extraCa, { proxy, deadlineMs, most });
+  const connections = createConnections(guard, options.extraAuthorities, { proxy, deadlineMs, most });
   const targetOf = createTargets();
 
   async function deliver(request: AttemptRequest, clock: Clock, startedAt: Date): Promise<Exchange> {
@@ -89,6 +90,7 @@ export function createSender(options: SenderOptions) {
     const outgoing = { target, headers, body, offersSession };
     const first = await exchange({ ...outgoing, agent: reused, timeoutMs: deadlineMs }, clock);
     if (first.answered) return first;
+    connections.failed(first.error);
     // The receiver may have moved.
     if (!first.reached) resolve.forget?.(target.host);
     if (first.resumptionFailed) connections.resumptionFailed(target);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "@jest/globals";
-import { extraCa, request, SHORT_DEADLINE_MS, sender, tls } from "./sending.ts";
+import { extraAuthorities, request, SHORT_DEADLINE_MS, sender, tls } from "./sending.ts";
 
 /** Requests that have come; whether the answer may go; answers that have gone. */
 const [RECEIVED, MAY_ANSWER, ANSWERED] = [0, 1, 2];
@@ -26,7 +26,7 @@ const RECEIVER = `
 test("regression: an answer that has come is an answer, though this process was too busy to read it until the time was up", async () => {
   const state = new Int32Array(new SharedArrayBuffer(12));
   const worker = new Worker(RECEIVER, { eval: true, workerData: { state, tls } });
-  const sending = sender({ extraCa, deadlineMs: SHORT_DEADLINE_MS });
+  const sending = sender({ extraAuthorities, deadlineMs: SHORT_DEADLINE_MS });
   try {
     const [port] = await once(worker, "message");
     const url = `https://receiver.test:${port}/`;

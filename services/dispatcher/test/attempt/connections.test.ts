@@ -1,13 +1,19 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { type Agent, get } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { addressRules, createAddressGuard } from "@herald/common/security/address-guard";
 import { makeAuthority } from "@herald/dev/certificates/authority";
 import { eventually } from "@herald/dev/harness/eventually";
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, describe, expect, test } from "@jest/globals";
 import { type Connections, createConnections } from "../../src/attempt/connections.ts";
 import { type Receiver, wellBehavedReceiver } from "./receivers.ts";
-import { extraCa, tls, toLoopback } from "./sending.ts";
+import { authoritiesIn, extraAuthorities, tls, toLoopback } from "./sending.ts";
 
 const guard = createAddressGuard(addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.1" }), toLoopback);
 let receivers: Receiver[] = [];
@@ -32,7 +38,7 @@ describe("idle connections", () => {
   test("for one too many, the one that is idle longest is closed", async () => {
     receivers = await Promise.all([1, 2, 3].map(() => wellBehavedReceiver(tls)));
     const [a, b, c] = receivers as [Receiver, Receiver, Receiver];
-    connections = createConnections(guard, extraCa, { most: 2 });
+    connections = createConnections(guard, extraAuthorities, { most: 2 });
     for (const receiver of [a, b, a, c]) await visit(receiver, connections.reused);
     await eventually(() => expect(b.open()).toBe(0));
     expect([a.open(), c.open()]).toEqual([1, 1]);
@@ -47,7 +53,7 @@ describe("idle connections", () => {
     });
     const others = await Promise.all(Array.from({ length: 20 }, () => wellBehavedReceiver(tls)));
     receivers = [holding, ...others];
-    connections = createConnections(guard, extraCa, { most: 20 });
+    connections = createConnections(guard, extraAuthorities, { most: 20 });
     const { reused } = connections;
     await Promise.all(Array.from({ length: 20 }, () => visit(holding, reused)));
     expect(holding.open()).toBe(20);
@@ -60,7 +66,7 @@ describe("idle connections", () => {
   test("one that a receiver closed does not count", async () => {
     receivers = await Promise.all([1, 2, 3].map(() => wellBehavedReceiver(tls)));
     const [a, b, c] = receivers as [Receiver, Receiver, Receiver];
-    connections = createConnections(guard, extraCa, { most: 2 });
+    connections = createConnections(guard, extraAuthorities, { most: 2 });
     await visit(b, connections.reused);
     await visit(a, connections.reused);
     await a.close();
@@ -73,16 +79,34 @@ describe("idle connections", () => {
   test("a fresh request leaves no idle connection", async () => {
     receivers = [await wellBehavedReceiver(tls)];
     const [receiver] = receivers as [Receiver];
-    connections = createConnections(guard, extraCa);
+    connections = createConnections(guard, extraAuthorities);
     await visit(receiver, connections.fresh);
     await eventually(() => expect(receiver.open()).toBe(0));
   });
 });
 
+/** Visits a receiver, in a process of its own: Node reads NODE_EXTRA_CA_CERTS at its start. */
+const VISIT = `
+import { get } from "node:https";
+import { addressRules, createAddressGuard } from "@herald/common/security/address-guard";
+import { authoritiesOf } from "@herald/common/security/tls-files";
+import { createConnections } from "./dist/attempt/connections.js";
+const [port, extra] = process.argv.slice(1);
+const rules = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.1" });
+const guard = createAddressGuard(rules, async () => [{ address: "127.0.0.1", family: 4 }]);
+const { fresh } = createConnections(guard, authoritiesOf("EXTRA_CA_FILE", extra));
+get({ host: "receiver.test", port, agent: fresh }, ({ statusCode }) => process.stdout.write(String(statusCode)))
+  .on("error", ({ code }) => process.stdout.write(code));
+`;
+const UNKNOWN = "UNABLE_TO_VERIFY_LEAF_SIGNATURE";
+const dispatcher = fileURLToPath(new URL("../..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "herald-trust-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
 describe("trust", () => {
   // Node's default is NODE_TLS_REJECT_UNAUTHORIZED.
   test("no environment variable can switch the check of certificates off", () => {
-    connections = createConnections(guard, extraCa);
+    connections = createConnections(guard, extraAuthorities);
     expect(connections.reused.options.rejectUnauthorized).toBe(true);
     expect(connections.fresh.options.rejectUnauthorized).toBe(true);
   });
@@ -90,11 +114,44 @@ describe("trust", () => {
   test("several extra authorities can be in one file", async () => {
     const other = await makeAuthority("Another authority");
     receivers = [await wellBehavedReceiver(tls)];
-    connections = createConnections(guard, `${other.cert}\n${extraCa}`);
+    connections = createConnections(guard, authoritiesIn(`${other.cert}\n${extraAuthorities.current().ca}`));
     await visit((receivers as [Receiver])[0], connections.reused);
   });
 
-  test("a file of authorities without certificates is refused at the start", () => {
-    expect(() => createConnections(guard, "no certificate")).toThrow("EXTRA_CA_FILE");
+  test("a file of authorities that changes decides about new connections, and no session outlives its authority", async () => {
+    const other = await makeAuthority("Another authority");
+    const own = await wellBehavedReceiver(tls);
+    const others = await wellBehavedReceiver(await other.issue({ names: ["receiver.test"] }));
+    receivers = [own, others];
+    let nowMs = 0;
+    const authorities = authoritiesIn(extraAuthorities.current().ca ?? "", () => nowMs);
+    connections = createConnections(guard, authorities);
+    const { reused } = connections;
+    await visit(own, reused);
+    await expect(visit(others, reused)).rejects.toMatchObject({ code: UNKNOWN });
+    authorities.write(other.cert);
+    nowMs = 60_000;
+    await eventually(() => visit(others, reused));
+    // The connection that was open is used on; a new one would have a session of the authority that went.
+    await visit(own, reused);
+    for (const socket of idleOf(reused)) socket.destroy();
+    await eventually(() => expect(idleOf(reused)).toEqual([]));
+    await expect(visit(own, reused)).rejects.toMatchObject({ code: UNKNOWN });
+  });
+
+  test("regression: EXTRA_CA_FILE takes nothing away from what Node trusts, as NODE_EXTRA_CA_CERTS", async () => {
+    const company = await makeAuthority("Company");
+    receivers = [await wellBehavedReceiver(await company.issue({ names: ["receiver.test"] }))];
+    const [receiver] = receivers as [Receiver];
+    const NODE_EXTRA_CA_CERTS = join(folder, "company.pem");
+    writeFileSync(NODE_EXTRA_CA_CERTS, company.cert);
+    const EXTRA_CA_FILE = join(folder, "extra.pem");
+    writeFileSync(EXTRA_CA_FILE, extraAuthorities.current().ca ?? "");
+    for (const extra of [undefined, EXTRA_CA_FILE]) {
+      const args = ["--input-type=module", "--eval", VISIT, String(receiver.port), ...(extra ? [extra] : [])];
+      const environment = { ...process.env, NODE_EXTRA_CA_CERTS };
+      const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: dispatcher, env: environment });
+      expect(stdout).toBe("200");
+    }
   });
 });

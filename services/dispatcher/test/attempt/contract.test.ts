@@ -4,7 +4,16 @@ import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import type { AttemptRequest } from "../../src/attempt/sender.ts";
 import { type ReceivedRequest, wellBehavedReceiver } from "./receivers.ts";
-import { extraCa, NOW, request, SECRET, sender, type TestSender, type TestSenderOptions, tls } from "./sending.ts";
+import {
+  extraAuthorities,
+  NOW,
+  request,
+  SECRET,
+  sender,
+  type TestSender,
+  type TestSenderOptions,
+  tls,
+} from "./sending.ts";
 
 let receiver: Awaited<ReturnType<typeof wellBehavedReceiver>>;
 let sending: TestSender;
@@ -20,7 +29,7 @@ async function received(
   options: TestSenderOptions = {},
 ): Promise<ReceivedRequest> {
   receiver = await wellBehavedReceiver(tls);
-  sending = sender({ extraCa, ...options });
+  sending = sender({ extraAuthorities, ...options });
   const result = await sending.send(
     request({ url: `https://receiver.test:${receiver.port}/hooks?tenant=42`, ...overrides }),
   );
@@ -30,7 +39,7 @@ async function received(
 
 async function answered(status: number, headers: Record<string, string> = {}, body = "") {
   receiver = await wellBehavedReceiver(tls, (_request, response) => response.writeHead(status, headers).end(body));
-  sending = sender({ extraCa });
+  sending = sender({ extraAuthorities });
   return sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
 }
 
@@ -97,7 +106,7 @@ describe("the request", () => {
 
   test("a request is not sent at all if a header could not be written", async () => {
     receiver = await wellBehavedReceiver(tls);
-    sending = sender({ extraCa });
+    sending = sender({ extraAuthorities });
     const url = `https://receiver.test:${receiver.port}/`;
     expect(await sending.send(request({ url, eventType: "A\r\nX-Evil: 1" }))).toMatchObject({
       statusCode: 503,
@@ -190,7 +199,7 @@ describe("the verdict", () => {
       if (slow) clock.advance(2_500.4);
       setTimeout(() => response.end(), slow ? 0 : 30);
     });
-    sending = sender({ extraCa, clock });
+    sending = sender({ extraAuthorities, clock });
     const send = () => sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
     expect(await send()).toMatchObject({ startedAt: NOW, durationMs: 0 });
     slow = true;
@@ -209,7 +218,7 @@ describe("the response's excerpt", () => {
       const { authorization, "x-tenant": tenant } = headers;
       response.writeHead(401).end(`${authorization} of ${tenant}; sk_live_0123456789${"x".repeat(5_000)}`);
     });
-    sending = sender({ extraCa });
+    sending = sender({ extraAuthorities });
     const url = `https://receiver.test:${receiver.port}/`;
     const { responseExcerpt } = await sending.send(request({ url, ownHeaders }));
     expect(responseExcerpt).toMatch(/^Bearer \*{3} of 7; \*{3}x+$/);

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@j
 import { createEgressProxy } from "../../src/attempt/egress-proxy.ts";
 import { createProbe, type ProbeResult } from "../../src/attempt/probe.ts";
 import { type ConnectProxy, connectProxy, type Receiver, wellBehavedReceiver } from "./receivers.ts";
-import { extraCa, request, sender, type TestSender, tls } from "./sending.ts";
+import { extraAuthorities, request, sender, type TestSender, tls } from "./sending.ts";
 
 let receiver: Receiver;
 let proxy: ConnectProxy;
@@ -29,7 +29,7 @@ const urlOf = (credentials = "") => `http://${credentials}127.0.0.1:${proxy.port
 
 function send(url = urlOf(), host = "receiver.test", port = receiver.port) {
   const addresses = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8" });
-  sending ??= sender({ extraCa, addresses, proxy: createEgressProxy(url), deadlineMs: 60_000 });
+  sending ??= sender({ extraAuthorities, addresses, proxy: createEgressProxy(url), deadlineMs: 60_000 });
   // If the proxy saw it, it would be found in place of the proxy's own.
   const ownHeaders = ["Authorization", "of the receiver"];
   return sending.send(request({ url: `https://${host}:${port}/`, ownHeaders }));
@@ -58,7 +58,7 @@ describe("through an egress proxy", () => {
   test("the next address of a name is tried if the proxy does not reach the first", async () => {
     const addresses = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8" });
     const resolve = async () => ["127.0.0.2", "127.0.0.1"].map((address) => ({ address, family: 4 }));
-    sending = sender({ extraCa, addresses, resolve, proxy: createEgressProxy(urlOf()), deadlineMs: 60_000 });
+    sending = sender({ extraAuthorities, addresses, resolve, proxy: createEgressProxy(urlOf()), deadlineMs: 60_000 });
     expect(await send()).toMatchObject({ statusCode: 200 });
     expect(proxy.asked).toHaveLength(2);
   });

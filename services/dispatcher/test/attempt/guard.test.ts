@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type Receiver, tcpReceiver, wellBehavedReceiver } from "./receivers.ts";
 import {
   countConnects,
-  extraCa,
+  extraAuthorities,
   request,
   SHORT_DEADLINE_MS,
   sender,
@@ -98,7 +98,7 @@ describe.each(WAYS)("%s", (way) => {
       const onOtherAddress = await tcpReceiver((socket) => socket.resume(), "127.0.0.2", receiver.port);
       const answers = ["127.0.0.1", "127.0.0.2", "::1", "10.0.0.1", "127.0.0.1"];
       const resolve: Resolve = async () => inDns(answers.shift() as string);
-      const sending = await through(way, { extraCa, addresses, resolve });
+      const sending = await through(way, { extraAuthorities, addresses, resolve });
       const send = () => sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
 
       expect(await send()).toMatchObject({ statusCode: 200 });
@@ -121,7 +121,7 @@ describe.each(WAYS)("%s", (way) => {
         asked.push(name);
         return inDns(asked.length === 1 ? "127.0.0.1" : "127.0.0.2");
       };
-      const sending = await through(way, { extraCa, addresses, resolve });
+      const sending = await through(way, { extraAuthorities, addresses, resolve });
       const send = () => sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
       const connects = await countConnects(async () => {
         expect(await send()).toMatchObject({ statusCode: 200 });

@@ -5,7 +5,7 @@ import { eventually } from "@herald/dev/harness/eventually";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { AttemptRequest } from "../../src/attempt/sender.ts";
 import { type Receiver, rawReceiver, scriptedReceiver, tcpReceiver } from "./receivers.ts";
-import { extraCa, request, SHORT_DEADLINE_MS, type TestSender, through, tls, WAYS } from "./sending.ts";
+import { extraAuthorities, request, SHORT_DEADLINE_MS, type TestSender, through, tls, WAYS } from "./sending.ts";
 
 describe.each(WAYS)("%s", (way) => {
   let receiver: Receiver;
@@ -24,7 +24,7 @@ describe.each(WAYS)("%s", (way) => {
 
   async function withDeadline(deadlineMs: number): Promise<void> {
     await sending?.close();
-    sending = await through(way, { extraCa, deadlineMs });
+    sending = await through(way, { extraAuthorities, deadlineMs });
   }
 
   function send(overrides: Partial<AttemptRequest> = {}) {

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import type { AttemptRequest } from "../../src/attempt/sender.ts";
 import { type Receiver, scriptedReceiver, wellBehavedReceiver } from "./receivers.ts";
 import {
-  extraCa,
+  extraAuthorities,
   NOW,
   request,
   SHORT_DEADLINE_MS,
@@ -43,7 +43,7 @@ async function failsLater(
     if (requests === 1) socket.write(OK);
     else later(socket, requests);
   });
-  sending = sender({ extraCa, deadlineMs: SHORT_DEADLINE_MS, ...options });
+  sending = sender({ extraAuthorities, deadlineMs: SHORT_DEADLINE_MS, ...options });
   expect(await send()).toMatchObject({ statusCode: 200 });
   return { requests: () => requests };
 }
@@ -51,7 +51,7 @@ async function failsLater(
 describe("connections", () => {
   test("one connection serves attempts one after the other", async () => {
     receiver = await wellBehavedReceiver(tls);
-    sending = sender({ extraCa });
+    sending = sender({ extraAuthorities });
     for (let i = 0; i < 10; i++) expect(await send()).toMatchObject({ statusCode: 200 });
     expect(receiver.accepted()).toBe(1);
   });
@@ -59,7 +59,7 @@ describe("connections", () => {
   // Under load most receivers do: the head is enough for their decision, or their answer overtakes the end of the request.
   test("regression: a connection is kept whose receiver answers before it has read the whole request", async () => {
     receiver = await scriptedReceiver(tls, (socket) => socket.write(OK));
-    sending = sender({ extraCa });
+    sending = sender({ extraAuthorities });
     for (let i = 0; i < 3; i++) expect(await send({ body: "x".repeat(8 << 20) })).toMatchObject({ statusCode: 200 });
     expect(receiver.accepted()).toBe(1);
   });
@@ -68,14 +68,14 @@ describe("connections", () => {
     receiver = await wellBehavedReceiver(tls, ({ url }, response) =>
       response.writeHead(url === "/a" ? 200 : 500).end("x"),
     );
-    sending = sender({ extraCa });
+    sending = sender({ extraAuthorities });
     for (const path of ["a", "b", "a"]) await send({ url: `https://receiver.test:${receiver.port}/${path}` });
     expect(receiver.accepted()).toBe(1);
   });
 
   test("names of one address share no connection", async () => {
     receiver = await wellBehavedReceiver(tls);
-    sending = sender({ extraCa });
+    sending = sender({ extraAuthorities });
     expect(await send()).toMatchObject({ statusCode: 200 });
     const other = `https://other.test:${receiver.port}/`;
     expect(await send({ url: other })).toMatchObject({ errorSummary: "certificate is for another name" });
@@ -85,7 +85,7 @@ describe("connections", () => {
     receiver = await wellBehavedReceiver(tls);
     const addresses = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8" });
     const answer = ["127.0.0.2", "127.0.0.1"].map((address) => ({ address, family: 4 }));
-    sending = sender({ extraCa, addresses, resolve: async () => answer });
+    sending = sender({ extraAuthorities, addresses, resolve: async () => answer });
     expect(await send()).toMatchObject({ statusCode: 200 });
     answer.pop();
     answer.push({ address: "127.0.0.3", family: 4 });
@@ -98,7 +98,7 @@ describe("connections", () => {
     receiver = await wellBehavedReceiver(tls, (_request, response) =>
       response.writeHead(200, { "keep-alive": "timeout=1" }).end(),
     );
-    sending = sender({ extraCa });
+    sending = sender({ extraAuthorities });
     await send();
     await eventually(() => expect(receiver.open()).toBe(0));
   });
@@ -109,7 +109,7 @@ describe("connections", () => {
       if (socket.isSessionReused()) resumed += 1;
       socket.end("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
     });
-    sending = await through(way, { extraCa });
+    sending = await through(way, { extraAuthorities });
     for (let i = 0; i < 3; i++) {
       await send();
       await eventually(() => expect(receiver.open()).toBe(0));
@@ -121,7 +121,7 @@ describe("connections", () => {
     "regression: an idle connection holds nothing of the request that it was opened for: %s",
     async (way) => {
       receiver = await wellBehavedReceiver(tls);
-      sending = await through(way, { extraCa });
+      sending = await through(way, { extraAuthorities });
       const sendOne = async () => {
         const body = Buffer.from("a body");
         await send({ body });
@@ -140,7 +140,7 @@ describe("connections", () => {
 
   test("all connections close with the sender", async () => {
     receiver = await wellBehavedReceiver(tls);
-    sending = sender({ extraCa });
+    sending = sender({ extraAuthorities });
     await Promise.all(Array.from({ length: 5 }, () => send()));
     expect(receiver.open()).toBe(5);
     await sending.close();
@@ -170,7 +170,7 @@ describe("a connection that was closed while it was idle", () => {
       if (seen.length === 2) receiver.reset(socket);
       else socket.write(OK);
     });
-    sending = await through(way, { extraCa });
+    sending = await through(way, { extraAuthorities });
     await send();
     await send({ body: '{"again":true}' });
     const [, cut, again] = seen;
@@ -218,7 +218,7 @@ test("a reset of a fresh connection is a failure, and not sent again", async () 
     requests += 1;
     receiver.reset(socket);
   });
-  sending = sender({ extraCa });
+  sending = sender({ extraAuthorities });
   expect(await send()).toMatchObject({ statusCode: 503, errorSummary: "connection reset" });
   expect(requests).toBe(1);
 });

@@ -1,7 +1,12 @@
 import { createHook } from "node:async_hooks";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Resolve } from "@herald/common/security/address-guard";
 import { addressRules } from "@herald/common/security/address-guard";
+import { TlsFiles } from "@herald/common/security/tls-files";
 import { makeAuthority } from "@herald/dev/certificates/authority";
 import { afterAll } from "@jest/globals";
 import { createEgressProxy } from "../../src/attempt/egress-proxy.ts";
@@ -19,9 +24,20 @@ export const NOW = new Date("2026-11-20T12:00:00.900Z");
 /** For what must not end in time. */
 export const SHORT_DEADLINE_MS = 400;
 
+const folder = mkdtempSync(join(tmpdir(), "herald-authorities-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A file of authorities, which is read again at each `nowMs` that is a minute later. */
+export function authoritiesIn(pem: string, nowMs?: () => number): TlsFiles & { write(pem: string): void } {
+  const file = join(folder, randomUUID());
+  const write = (text: string) => writeFileSync(file, text);
+  write(pem);
+  return Object.assign(new TlsFiles([{ use: "ca", setting: "EXTRA_CA_FILE", file }], { nowMs }), { write });
+}
+
 /** The authority that senders of a test file trust, and a certificate by it. */
 const authority = await makeAuthority("Test authority");
-export const extraCa = authority.cert;
+export const extraAuthorities = authoritiesIn(authority.cert);
 export const tls = await authority.issue({ names: ["receiver.test"] });
 
 /** Every name is this machine's. */

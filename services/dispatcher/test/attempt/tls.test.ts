@@ -4,7 +4,7 @@ import { type CertificateAuthority, makeAuthority, makeSelfSigned } from "@heral
 import { eventually } from "@herald/dev/harness/eventually";
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Receiver, tcpReceiver, wellBehavedReceiver } from "./receivers.ts";
-import { request, sender, type TestSender } from "./sending.ts";
+import { authoritiesIn, request, sender, type TestSender } from "./sending.ts";
 
 interface Issuers {
   /** The sender trusts it. */
@@ -50,9 +50,9 @@ function offersSession(hello: Buffer): boolean {
   return false;
 }
 
-async function sendTo(tls: TlsOptions, host = "receiver.test", extraCa: string | undefined = issuers.trusted.cert) {
+async function sendTo(tls: TlsOptions, host = "receiver.test", extraAuthorities = authoritiesIn(issuers.trusted.cert)) {
   receiver = await wellBehavedReceiver(tls);
-  sending = sender({ extraCa });
+  sending = sender({ extraAuthorities });
   return sending.send(request({ url: `https://${host}:${receiver.port}/` }));
 }
 
@@ -128,6 +128,18 @@ describe("certificates", () => {
     ],
   ])("the sender refuses a certificate %s", async (_title, certificate, errorSummary, host = "receiver.test") => {
     await expectRefused(errorSummary, await sendTo(await certificate(issuers), host));
+  });
+
+  test("an attempt that fails by its authority has the file read again, and the next one succeeds", async () => {
+    let nowMs = 0;
+    const extraAuthorities = authoritiesIn(issuers.stranger.cert, () => nowMs);
+    receiver = await wellBehavedReceiver(await issuers.trusted.issue({ names }));
+    sending = sender({ extraAuthorities });
+    const send = () => sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
+    extraAuthorities.write(issuers.trusted.cert);
+    nowMs = 1_000;
+    await expectRefused(UNKNOWN_AUTHORITY, await send());
+    await eventually(async () => expect(await send()).toMatchObject({ succeeded: true }));
   });
 
   test("the sender trusts only the system's roots without EXTRA_CA_FILE", async () => {
@@ -215,7 +227,7 @@ describe("TLS", () => {
           socket.pipe(onward).pipe(socket);
         });
       });
-      sending = sender({ extraCa: issuers.trusted.cert });
+      sending = sender({ extraAuthorities: authoritiesIn(issuers.trusted.cert) });
       const send = () => sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
       return { send, broken: () => broken, close: () => behind.close() };
     }

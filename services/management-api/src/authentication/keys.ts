@@ -1,5 +1,9 @@
 import { createPublicKey, createSecretKey, type KeyObject } from "node:crypto";
 import { ConfigError } from "@herald/common/config/read-config";
+import { KEY_SERVER } from "@herald/common/security/connection-fault";
+import { nodeAuthorities } from "@herald/common/security/node-authorities";
+import { type Outages, outagesInWords } from "@herald/common/service/outages";
+import type { Log } from "@herald/common/telemetry/log";
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
@@ -34,8 +38,11 @@ const ALGORITHMS_OF: Readonly<Record<string, string[]>> = {
 };
 
 /** @throws ConfigError if the public key can't be read or used */
-export function keysOf(config: AuthenticationConfig): Keys {
-  if (config.AUTH_JWKS_URL) return { keyOf: remoteKeys(new URL(config.AUTH_JWKS_URL)), algorithms: ASYMMETRIC };
+export function keysOf(config: AuthenticationConfig, log?: Log): Keys {
+  if (config.AUTH_JWKS_URL) {
+    const outages = log && outagesInWords(log, KEY_SERVER, { url: config.AUTH_JWKS_URL });
+    return { keyOf: remoteKeys(new URL(config.AUTH_JWKS_URL), { outages }), algorithms: ASYMMETRIC };
+  }
   if (config.AUTH_PUBLIC_KEY) {
     const key = readPublicKey(config.AUTH_PUBLIC_KEY);
     return { keyOf: async () => key, algorithms: algorithmsOf(key) };
@@ -60,6 +67,8 @@ function readPublicKey(pem: string): KeyObject {
   }
 }
 
+const WHAT = "the keys that verify tokens";
+
 /** The identity provider's keys can't be read. Says nothing about the token. */
 export class KeyServerError extends Error {
   override name = "KeyServerError";
@@ -76,6 +85,8 @@ export interface RemoteKeysOptions {
   cooldownMs?: number;
   /** For this long after a failure the key server isn't asked. */
   failureCooldownMs?: number;
+  /** Hears of each failure to read the keys, and when they have been read again. */
+  outages?: Outages | undefined;
 }
 
 /**
@@ -86,11 +97,13 @@ export interface RemoteKeysOptions {
  */
 export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): JWTVerifyGetKey {
   const { timeoutMs = 3_000, maxAgeMs = 600_000, maxStaleMs = 3_600_000 } = options;
-  const { cooldownMs = 30_000, failureCooldownMs = 5_000 } = options;
+  const { cooldownMs = 30_000, failureCooldownMs = 5_000, outages } = options;
   // jose writes the keys here, and when it read them.
   let kept: JWKSCacheInput = {};
   let remote = fromNow();
   let failure: { atMs: number; error: unknown } | undefined;
+  /** When the keys were read that were in use as reading them failed. */
+  let readBefore: number | undefined;
 
   function fromNow() {
     kept = {};
@@ -110,7 +123,14 @@ export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): JWTVerify
         return await remote(header, token);
       } catch (error) {
         if (isAboutToken(error)) throw error;
+        const { cause } = error as Error;
+        nodeAuthorities?.failed(cause);
+        outages?.down(WHAT, (cause ?? error) as Error);
+        readBefore = kept.uat;
         failure = { atMs: performance.now(), error };
+      } finally {
+        // jose may answer with keys that it has kept.
+        if (failure && kept.uat !== readBefore) outages?.up(WHAT);
       }
     }
     try {

@@ -1,4 +1,5 @@
 import type { Clock } from "@herald/common/runtime/clock";
+import type { Log } from "@herald/common/telemetry/log";
 import { errors, type JWTPayload, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from "jose";
 import { ProblemError } from "../problems/problem-error.ts";
 import { KeyServerError, type Keys, keysOf } from "./keys.ts";
@@ -17,8 +18,8 @@ const CLOCK_TOLERANCE_S = 30;
 const KEY_SERVER_RETRY_S = 5;
 
 /** @throws ConfigError if the configured key can't be read */
-export function tokenVerifier(config: AuthenticationConfig, clock: Clock): VerifyToken {
-  const keys = keysOf(config);
+export function tokenVerifier(config: AuthenticationConfig, clock: Clock, log?: Log): VerifyToken {
+  const keys = keysOf(config, log);
   return async (token) => {
     const options: JWTVerifyOptions = {
       algorithms: keys.algorithms,

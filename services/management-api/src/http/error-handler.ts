@@ -6,7 +6,10 @@ import { ProblemError, toProblem } from "../problems/problem-error.ts";
 
 const DATABASE_RETRY_S = 5;
 
-/** Answers what a route threw as `application/problem+json`. Only faults of our own are logged as errors. */
+/**
+ * Answers what a route threw as `application/problem+json`. Only faults of our own are logged as errors: an outage has lines of its own. Of PostgreSQL's
+ * outages the log itself knows.
+ */
 export function errorHandler({ log, signInUrl }: { log: Log; signInUrl?: string | undefined }): ErrorRequestHandler {
   // express recognizes error handlers by their four parameters.
   return (error: unknown, request, response, _next) => {
@@ -19,7 +22,7 @@ export function errorHandler({ log, signInUrl }: { log: Log; signInUrl?: string 
       return;
     }
     const { status } = catalogue[problem.code];
-    if (status >= 500) {
+    if (status >= 500 && problem.code !== "key_server_unavailable") {
       const why = isPartitionMissing(error) ? `: ${PARTITION_MISSING}` : "";
       log.error(`a request failed${why}`, { requestId, method: request.method, code: problem.code, error });
     }

@@ -51,7 +51,7 @@ export function observe({
       durations.observe({ operation, status: response.statusCode }, durationMs / 1000);
       const { statusCode: status, locals } = response;
       if (traced) endSpan(traced, span, request, response);
-      log[levelOf(request.method, status)]("request", {
+      log[levelOf(request.method, status, locals.problemCode)]("request", {
         requestId,
         operation,
         method: request.method,
@@ -99,10 +99,14 @@ function endSpan({ apiPath }: Traced, span: TraceSpan | undefined, request: Requ
   });
 }
 
+/** Problems of all requests, for as long as an outage lasts. It has two lines. */
+const OF_OUTAGES = ["database_unavailable", "key_server_unavailable"];
+
 /** An operator wants to see who changed what, but not each poll of the page. */
-function levelOf(method: string, status: number): "debug" | "info" | "warn" {
-  if (status >= 500) return "warn";
-  return method === "GET" && status < 400 ? "debug" : "info";
+function levelOf(method: string, status: number, problem: string | undefined): "debug" | "info" | "warn" {
+  const isOfOutage = OF_OUTAGES.includes(problem ?? "");
+  if (status >= 500 && !isOfOutage) return "warn";
+  return method === "GET" && (status < 400 || isOfOutage) ? "debug" : "info";
 }
 
 /** The headers of every answer: other sites may use none of them, and no cache may keep an answer of the API. */

@@ -25,6 +25,7 @@ function publisher(): ReturnType<typeof watchFloods> {
       inspector: {
         bind: (queue, exchange, key) => answer(void bindings.add(`${exchange} ${key} ${queue}`)),
         unbind: (queue, exchange, key) => answer(void bindings.delete(`${exchange} ${key} ${queue}`)),
+        isOpen: () => !isAway,
         depthOf: (queue) => answer({ messages: depths[queue] ?? 0, consumers: 1 }),
         close: async () => {},
       },

@@ -1,0 +1,36 @@
+import { spawn } from "node:child_process";
+
+/** Arguments by which Node runs a text. */
+export const program = (text: string): string[] => ["--input-type=module", "--eval", text];
+
+/**
+ * Runs the built code in a process of its own, whose log can be read: what it prints is lines of JSON. The first one that has an `operationsPort`
+ * says where the process answers.
+ *
+ * @param args of Node: a file, or what {@link program} returns
+ */
+export function loggingChild(args: readonly string[], { cwd, env }: { cwd?: string; env: NodeJS.ProcessEnv }) {
+  const child = spawn(process.execPath, args, {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let printed = "";
+  child.stdout.on("data", (data) => {
+    printed += data;
+  });
+  const lines = () =>
+    printed
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  return {
+    lines,
+    /** Asks at its operations port. */
+    async get(path: string): Promise<string> {
+      const port = lines().find(({ operationsPort }) => operationsPort)?.operationsPort;
+      return await (await fetch(`http://127.0.0.1:${port}${path}`, { headers: { connection: "close" } })).text();
+    },
+    kill: () => void child.kill(),
+  };
+}
