@@ -33,8 +33,9 @@ export async function startDispatcher(
   environment: Environment = process.env,
   { clock: steered, inProcess, tuning }: StartOptions<DispatcherTuning> = {},
 ): Promise<Service> {
-  const { config, bounds, sweepIntervalMs, ratesIntervalMs, newOwnerMs, pausesMs, probe, sender, secrets, schedule } =
+  const { config, bounds, sweepIntervalMs, ratesIntervalMs, pausesMs, probe, sender, secrets, schedule, ...tuned } =
     readDispatcherConfig(environment, tuning);
+  const { newOwnerMs, maxEndpoints } = tuned;
   const { open } = inProcess ?? (await openProcess(["dispatcher"], config));
   const service = await open("dispatcher", config, {
     clock: steered,
@@ -82,7 +83,10 @@ export async function startDispatcher(
         (endpointIds: readonly string[]) => readConfiguration(queries, endpointIds, clock.now()),
       ),
     },
-    { concurrency, ratePerSecond: config.ENDPOINT_RATE, newOwnerMs, breaker: { pausesMs, disableAfter }, bounds },
+    {
+      ...{ concurrency, ratePerSecond: config.ENDPOINT_RATE, breaker: { pausesMs, disableAfter } },
+      ...{ newOwnerMs, maxEndpoints, bounds },
+    },
   );
   const manual = createManualDeliveries({ ...parts, owner }, { concurrency: bounds.manualDeliveries });
   const messages = consumeMessages(id, { broker, owner, manual, log });
