@@ -21,6 +21,8 @@ export interface ConnectionOptions {
   outages: Outages;
   /** How long the broker may take to answer that a connection or a channel is closed. */
   closeTimeoutMs: number;
+  /** How long the broker may take to answer that a channel is open. */
+  answerTimeoutMs: number;
 }
 
 /** A dead peer is noticed after two to three heartbeats. RabbitMQ's own suggestion of 60 s would hide a dead peer for minutes. */
@@ -37,7 +39,7 @@ const BACKOFF = { initialDelay: 100, factor: 2, maxDelay: 5_000, jitter: 0.2, ma
  *
  * @throws if the URL is not an AMQP URL
  */
-export function openConnection({ url, name, ca, outages, closeTimeoutMs }: ConnectionOptions) {
+export function openConnection({ url, name, ca, outages, closeTimeoutMs, answerTimeoutMs }: ConnectionOptions) {
   let live: ChannelModel | undefined;
   let blocked = false;
   let closing = false;
@@ -131,6 +133,20 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
     return live;
   }
 
+  /** Ends the connection, which is then made again. */
+  function replace(reason: Error): void {
+    socketOf(live)?.destroy(reason);
+  }
+
+  /** While the broker takes no messages, it need not answer either. */
+  async function open<C extends Channel>(channel: Promise<C>): Promise<C> {
+    const on = live;
+    while (!(await endsWithin(answerTimeoutMs, channel))) {
+      if (on === live && !blocked) replace(new Error(`the broker did not open a channel within ${answerTimeoutMs} ms`));
+    }
+    return channel;
+  }
+
   return {
     /** Open right now. */
     isUp: () => live !== undefined,
@@ -155,9 +171,10 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs }: Conne
         signal.addEventListener("abort", check);
       }),
     /** @throws if it is not open */
-    openChannel: async (): Promise<Channel> => current().createChannel(),
+    openChannel: async (): Promise<Channel> => open(current().createChannel()),
     /** @throws if it is not open */
-    openConfirmChannel: async (): Promise<ConfirmChannel> => current().createConfirmChannel(),
+    openConfirmChannel: async (): Promise<ConfirmChannel> => open(current().createConfirmChannel()),
+    replace,
     /** Calls the listener after each change of `isUp` and `isBlocked`, until the function that it returns is called. */
     onChange: (listener: () => void) => {
       listeners.add(listener);

@@ -25,6 +25,8 @@ export interface BrokerScope {
   changed(): void;
   /** How long the broker may take to answer that a connection or a channel is closed. */
   readonly closeTimeoutMs: number;
+  /** How long the broker may take to answer any other request. */
+  readonly answerTimeoutMs: number;
   /** `close()` has been called. */
   isClosed(): boolean;
   /** Connected, not blocked, and every channel is open. */
@@ -59,9 +61,9 @@ const BACKOFF = { firstMs: 100, longestMs: 5_000 };
 const HEALTHY_LIFE_MS = 10_000;
 
 /**
- * Keeps one channel open. A channel ends in one of three ways: with its connection, by an error of its own, or because
- * its purpose no longer exists (`invalidate`). All three leave {@link live} in the same way and enter it again, so there is only
- * one path to get right.
+ * Keeps one channel open. A channel ends in one of four ways: with its connection, by an error of its own, because the broker does not answer
+ * on it, or because its purpose no longer exists (`invalidate`). All four leave {@link live} in the same way and enter it again, so there is
+ * only one path to get right.
  *
  * @throws if the scope is closed
  *
@@ -74,7 +76,7 @@ const HEALTHY_LIFE_MS = 10_000;
  */
 export function maintainChannel<C extends Channel>(scope: BrokerScope, spec: ChannelSpec<C>): RecoveringChannel<C> {
   if (scope.isClosed()) throw new Error("The broker has been closed.");
-  const { connection, outages, closeTimeoutMs } = scope;
+  const { connection, outages, closeTimeoutMs, answerTimeoutMs } = scope;
   const stop = new AbortController();
   let current: C | undefined;
   let problem: Error | undefined;
@@ -85,6 +87,7 @@ export function maintainChannel<C extends Channel>(scope: BrokerScope, spec: Cha
     if (stop.signal.aborted) return;
     const channel = await spec.open();
     let cause: Error | undefined;
+    let ended: Error | undefined;
     let dead = false;
     let die = (): void => undefined;
     const death = new Promise<void>((resolve) => {
@@ -96,18 +99,20 @@ export function maintainChannel<C extends Channel>(scope: BrokerScope, spec: Cha
         resolve();
       };
     });
+    const end = async (reason: Error) => {
+      ended ??= reason;
+      if (!(await closeChannel(channel, closeTimeoutMs))) connection.replace(reason);
+    };
     // "error" comes before "close", and without a listener would end the process.
     channel.on("error", (error: Error) => {
       cause ??= error;
     });
     // This runs before amqplib's own listener, which fails unconfirmed messages with an error that does not say why.
     channel.prependListener("close", die);
+    const watching = watchAnswers(channel, connection, { answerTimeoutMs, onSilence: end });
     try {
       await scope.declare(channel);
-      await spec.setUp?.(channel, (reason) => {
-        cause ??= reason;
-        void closeChannel(channel, closeTimeoutMs);
-      });
+      await spec.setUp?.(channel, end);
       if (!dead && !stop.signal.aborted) {
         current = channel;
         problem = undefined;
@@ -117,11 +122,14 @@ export function maintainChannel<C extends Channel>(scope: BrokerScope, spec: Cha
         await death;
         scope.changed();
       }
+    } catch (error) {
+      throw ended ?? error;
     } finally {
       if (!dead) await closeChannel(channel, closeTimeoutMs);
+      clearInterval(watching);
       die();
     }
-    if (!stop.signal.aborted) throw cause ?? new Error("the channel closed with its connection");
+    if (!stop.signal.aborted) throw ended ?? cause ?? new Error("the channel closed with its connection");
   }
 
   async function keepAlive(): Promise<void> {
@@ -164,15 +172,44 @@ export function maintainChannel<C extends Channel>(scope: BrokerScope, spec: Cha
   return recovering;
 }
 
+/** A request without an answer is looked at this often within its time. */
+const LOOKS = 5;
+
+/**
+ * Says once that the broker leaves a request on this channel without an answer: amqplib would wait for it without end. Messages of the channel show
+ * that the broker is at work, since its answer comes behind them. It counts looks, and no time: after a standstill of this process the answer may
+ * be there, unread. So it may be while the connection is not read; and while the broker takes no messages, it need not answer.
+ */
+function watchAnswers(
+  channel: Channel,
+  connection: Connection,
+  { answerTimeoutMs, onSilence }: { answerTimeoutMs: number; onSilence: (reason: Error) => void },
+): NodeJS.Timeout {
+  // The one request that is under way: amqplib sends the next one when it is answered. It is not in amqplib's types.
+  const current = channel as { reply?: unknown };
+  let asked: unknown;
+  let looks = 0;
+  channel.on("delivery", () => {
+    looks = 0;
+  });
+  return setInterval(() => {
+    const { reply } = current;
+    const isWaiting = reply && reply === asked && connection.restingMs() === 0 && !connection.isBlocked();
+    asked = reply;
+    looks = isWaiting ? looks + 1 : 0;
+    if (looks === LOOKS) onSilence(new Error(`the broker did not answer a request within ${answerTimeoutMs} ms`));
+  }, answerTimeoutMs / LOOKS).unref();
+}
+
 /**
  * Closes a channel, even a dead one. amqplib's `close()` throws on a dead one, and never settles if the connection
- * dies meanwhile; the "close" event always comes.
+ * dies meanwhile; the "close" event always comes. Returns whether it came in time.
  */
-async function closeChannel(channel: Channel, timeoutMs: number): Promise<void> {
+function closeChannel(channel: Channel, timeoutMs: number): Promise<boolean> {
   const closed = new Promise<void>((resolve) => channel.once("close", () => resolve()));
   const asked = channel.close().then(
     () => closed,
     () => undefined,
   );
-  await endsWithin(timeoutMs, Promise.race([closed, asked]));
+  return endsWithin(timeoutMs, Promise.race([closed, asked]));
 }

@@ -22,9 +22,15 @@ export interface BrokerScopeOptions {
   declare(channel: Channel): Promise<unknown>;
   /** How long the broker may take to answer that a connection or a channel is closed; 2 s if absent. */
   closeTimeoutMs?: number;
+  /**
+   * How long the broker may take to answer any other request; 5 s if absent. Then the channel is closed and the next one is opened. If the broker
+   * does not answer that either, the connection is made again.
+   */
+  answerTimeoutMs?: number;
 }
 
 const CLOSE_TIMEOUT_MS = 2_000;
+const ANSWER_TIMEOUT_MS = 5_000;
 
 /**
  * Opens one connection for consumers, publishers and other channels. It connects by itself and recovers by itself, and so
@@ -47,8 +53,8 @@ const CLOSE_TIMEOUT_MS = 2_000;
  * await scope.close();
  */
 export function openBrokerScope(options: BrokerScopeOptions): BrokerScope {
-  const { declare, outages, closeTimeoutMs = CLOSE_TIMEOUT_MS } = options;
-  const connection = openConnection({ ...options, closeTimeoutMs });
+  const { declare, outages, closeTimeoutMs = CLOSE_TIMEOUT_MS, answerTimeoutMs = ANSWER_TIMEOUT_MS } = options;
+  const connection = openConnection({ ...options, closeTimeoutMs, answerTimeoutMs });
   const channels = new Set<RecoveringChannel>();
   let waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
   let closed: Promise<void> | undefined;
@@ -80,6 +86,7 @@ export function openBrokerScope(options: BrokerScopeOptions): BrokerScope {
     channels,
     changed,
     closeTimeoutMs,
+    answerTimeoutMs,
     isClosed: () => closed !== undefined,
     isReady,
     ready: () =>

@@ -6,8 +6,9 @@ import { type ChannelModel, type ConfirmChannel, connect } from "amqplib";
 import { callHerald, objectsIn, runHerald } from "./run-herald.ts";
 
 const broker = useBroker();
-const { rejectedQueue, inboxQueues } = names(broker.namespace);
-const inboxQueue = inboxQueues[0] as string;
+const { eventsExchange, rejectedQueue, inboxQueues } = names(broker.namespace);
+/** Of the event "one", by the hash of its id, since it has no organization. */
+const inboxQueue = inboxQueues[1] as string;
 
 let connection: ChannelModel;
 let channel: ConfirmChannel;
@@ -19,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await channel.purgeQueue(rejectedQueue);
-  await channel.purgeQueue(inboxQueue);
+  for (const queue of inboxQueues) await channel.purgeQueue(queue);
   await connection.close();
 });
 
@@ -118,9 +119,29 @@ describe("rejected replay", () => {
       stderr: "",
       audit: expect.objectContaining({ action: "rejected replay", what: ["--all"], details: { replayed: 30 } }),
     });
-    await expectDepth(inboxQueue, 30);
     await expectDepth(rejectedQueue, 0);
+    const depths = await Promise.all(inboxQueues.map((queue) => channel.checkQueue(queue)));
+    expect(depths.reduce((sum, { messageCount }) => sum + messageCount, 0)).toBe(30);
+    expect(Math.max(...depths.map(({ messageCount }) => messageCount))).toBeLessThan(10);
   });
+
+  test.each([
+    ["an event", { type: "order.paid", organizationId: "acme" }, "order-paid.8.2"],
+    ["an event without a type", { organizationId: "acme" }, "unreadable.8.2"],
+    [
+      "an event of a type that no key has room for",
+      { type: "x".repeat(252), organizationId: "acme" },
+      "unreadable.8.2",
+    ],
+  ])(
+    "regression: rejected replay gives %s its emitter's routing key, so that many are a flood that goes to the second queue",
+    async (_what, content, key) => {
+      await put(JSON.stringify(content));
+      expect(await run("replay", "--all")).toMatchObject({ code: 0 });
+      const message = await channel.get(inboxQueues[8] as string, { noAck: true });
+      expect(message ? message.fields : {}).toMatchObject({ exchange: eventsExchange, routingKey: key });
+    },
+  );
 
   test("rejected replay does nothing if one of the ids is unknown", async () => {
     await put("one");
@@ -132,11 +153,11 @@ describe("rejected replay", () => {
 
   test("rejected replay loses nothing if the inbox is missing", async () => {
     await put("one");
-    await put("two");
+    await put("one");
     await channel.deleteQueue(inboxQueue);
     const { code, stderr } = await run("replay", "--all");
     expect(code).toBe(1);
-    expect(stderr).toContain(inboxQueue);
+    expect(stderr).toContain("No inbox queue takes message 7692c3ad3540; it stays where it was.");
     await expectDepth(rejectedQueue, 2);
     await declareTopology(channel, broker.namespace);
   });

@@ -33,11 +33,8 @@ export async function startDispatcher(
   environment: Environment = process.env,
   { clock: steered, inProcess, tuning }: StartOptions<DispatcherTuning> = {},
 ): Promise<Service> {
-  const { config, bounds, sweepIntervalMs, ratesIntervalMs, newOwnerMs, pausesMs, ...read } = readDispatcherConfig(
-    environment,
-    tuning,
-  );
-  const { extraAuthorities, probe, sender, secrets, schedule } = read;
+  const { config, bounds, sweepIntervalMs, ratesIntervalMs, pausesMs, ...read } = readDispatcherConfig(environment, tuning);
+  const { newOwnerMs, maxEndpoints, extraAuthorities, probe, sender, secrets, schedule } = read;
   const facts = factsOf(dispatcherSettings, config);
   const { open } = inProcess ?? (await openProcess(["dispatcher"], config));
   const service = await open("dispatcher", config, {
@@ -87,7 +84,10 @@ export async function startDispatcher(
         (endpointIds: readonly string[]) => readConfiguration(queries, endpointIds, clock.now()),
       ),
     },
-    { concurrency, ratePerSecond: config.ENDPOINT_RATE, newOwnerMs, breaker: { pausesMs, disableAfter }, bounds },
+    {
+      ...{ concurrency, ratePerSecond: config.ENDPOINT_RATE, breaker: { pausesMs, disableAfter } },
+      ...{ newOwnerMs, maxEndpoints, bounds },
+    },
   );
   const manual = createManualDeliveries({ ...parts, owner }, { concurrency: bounds.manualDeliveries });
   const messages = consumeMessages(id, { broker, owner, manual, log });

@@ -94,9 +94,9 @@ export function useDispatchers({ names = ["127.0.0.1"] } = {}) {
     if (running.delete(dispatcher)) await dispatcher.stop();
   }
 
-  async function insertEndpointAt(url: string): Promise<Endpoint> {
+  async function insertEndpointAt(url: string, of: { organizationId?: string } = {}): Promise<Endpoint> {
     const { prisma } = db.database;
-    const { id, organizationId } = await insertEndpoint(prisma, { url });
+    const { id, organizationId } = await insertEndpoint(prisma, { ...of, url });
     const sealedSecret = secretBox(SECRET_KEYS).seal("secret", id);
     await prisma.webhookEndpoint.update({ where: { id }, data: { sealedSecret } });
     return { id, organizationId };

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { BEGINNING, readDue } from "../src/sql/read-due.ts";
 import { SECRET_KEYS, useDispatchers } from "./dispatchers.ts";
 
-const { db, receiver, start, stop, insertEndpointAt, insertDeliveries } = useDispatchers();
+const { db, receiver, start, stop, insertEndpointAt, insertDeliveries, handOver } = useDispatchers();
 
 test("with a rate, all dispatchers together begin no more attempts a second to an endpoint, and the whole backlog arrives", async () => {
   const { prisma } = db.database;
@@ -52,6 +52,22 @@ test("an endpoint never has more attempts in flight than its cap, and its backlo
   await eventually(async () =>
     expect(await db.database.prisma.delivery.count({ where: { state: "succeeded" } })).toBe(60),
   );
+});
+
+test("regression: more failing endpoints of one organization than a dispatcher knows hold up no retry of another one", async () => {
+  receiver.answerWith(() => ({ status: countOf("sound") === 2 ? 200 : 500 }));
+  await endpointWith("sound", 1);
+  // No sweep comes after the start, so that the dispatcher itself has to know the retry.
+  await start({ RETRY_DELAYS_SECONDS: "5,60,60,60" }, { sweepIntervalMs: 600_000, maxEndpoints: 10 });
+  await eventually(() => expect(countOf("sound")).toBe(1));
+  for (let index = 0; index < 30; index++) {
+    const failing = await insertEndpointAt(`${receiver.url}/failing`, { organizationId: "one with many" });
+    await insertDeliveries(failing, 1);
+    const target = { endpointId: failing.id, organizationId: failing.organizationId };
+    await handOver(failing.id, { stored: true, events: [], deliveries: [], work: [target] });
+  }
+  await eventually(() => expect(countOf("failing")).toBe(30));
+  await eventually(() => expect(countOf("sound")).toBe(2));
 });
 
 test("an endpoint whose secret can't be opened is left alone, and its row says so until one opens it", async () => {

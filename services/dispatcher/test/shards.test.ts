@@ -67,13 +67,25 @@ describe("a heartbeat", () => {
     expect([await ownedBy(first), await ownedBy(second)]).toEqual([128, 128]);
   });
 
-  test("regression: a heartbeat takes the shards of a dispatcher that died before PostgreSQL's clock was set back by an hour", async () => {
-    const [dead, living] = [randomUUID(), randomUUID()];
-    await beat(dead);
-    const aliveUntil = new Date(Date.now() + 3_600_000);
-    await db.database.prisma.process.update({ where: { id: dead }, data: { aliveUntil } });
-    expect((await beat(living)).taken).toHaveLength(256);
-  });
+  test.each([
+    ["half a minute", 30_000],
+    ["an hour", 3_600_000],
+  ])(
+    "regression: a dispatcher that died before PostgreSQL's clock was set back by %s lives for one lease",
+    async (_by, stepMs) => {
+      const [dead, living] = [randomUUID(), randomUUID()];
+      await beat(dead);
+      const aliveUntil = new Date(Date.now() + ALIVE_MS + stepMs);
+      await db.database.prisma.process.update({ where: { id: dead }, data: { aliveUntil } });
+      const before = new Date(Date.now() + ALIVE_MS + 1_000);
+      // It may only be slow: its next heartbeat comes.
+      expect((await beat(living)).taken).toHaveLength(0);
+      expect(await db.database.prisma.process.count({ where: { id: dead, aliveUntil: { gt: before } } })).toBe(0);
+      // A lease that is over at once.
+      await beat(living, { aliveMs: 0 });
+      expect((await beat(living)).taken).toHaveLength(256);
+    },
+  );
 
   test("a heartbeat takes the shards of a dead dispatcher, says so, and raises the epoch", async () => {
     const [dead, living] = [randomUUID(), randomUUID()];

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Names, PROBE_HEADER } from "@herald/common/broker/topology";
+import { isProbe, type Names, PROBE } from "@herald/common/broker/topology";
 import type { ServiceName } from "@herald/common/database/rights";
 import { reasonOf } from "@herald/common/security/connection-fault";
 import type { ChannelModel, ConfirmChannel, Options } from "amqplib";
@@ -85,11 +85,11 @@ function confirmed(
   channel: ConfirmChannel,
   exchange: string,
   key: string,
-  { bytes = 1, ...options }: { bytes?: number } & Options.Publish = {},
+  { bytes = 1, content = Buffer.alloc(bytes), ...options }: { bytes?: number; content?: Buffer } & Options.Publish = {},
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     channel.once("error", reject);
-    channel.publish(exchange, key, Buffer.alloc(bytes), options, (error: unknown) => {
+    channel.publish(exchange, key, content, options, (error: unknown) => {
       if (error === null) resolve();
       else reject(error);
     });
@@ -250,14 +250,14 @@ function reaches({ connection, names }: BrokerSubject, queue: string, isConsumed
     channel.on("return", () => {
       isReturned = true;
     });
-    const options = { mandatory: true, headers: { [PROBE_HEADER]: "doctor" } };
-    await confirmed(channel, names.eventsExchange, `doctor.${queue.slice(queue.lastIndexOf(".") + 1)}`, options);
+    const key = `doctor.${queue.slice(queue.lastIndexOf(".") + 1)}`;
+    await confirmed(channel, names.eventsExchange, key, { mandatory: true, ...PROBE });
     if (isReturned || isConsumed) return !isReturned;
     const found = await channel.get(queue);
     if (found === false) return false;
     // An event that came meanwhile goes back.
-    if (found.properties.headers?.[PROBE_HEADER] === undefined) channel.nack(found);
-    else channel.ack(found);
+    if (isProbe(found.properties.headers, found.content)) channel.ack(found);
+    else channel.nack(found);
     return true;
   });
 }

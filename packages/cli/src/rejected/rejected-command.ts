@@ -108,7 +108,7 @@ export const rejectedCommand: Command = {
   help: `  list      the first events of the queue herald.events.rejected: id, size, what can be read of them, and why they were rejected; --json
             prints one object a line
   show      everything about one event; --body prints its bytes and nothing else, to correct and emit them again
-  replay    puts events into the inbox again, for instance after a fix of the publisher; what still breaks the contract comes back
+  replay    publishes events again as their emitters did, for instance after a fix of the publisher; what still breaks the contract comes back
   discard   takes events out of the queue for good
 
 An id is made of a message's content. Its first ${MIN_ID_LENGTH} characters are enough, where no other id begins with them. Messages of the

@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { carriedHeaders } from "@herald/common/broker/carried-headers";
 import { CAME_TOO_OFTEN, type Names } from "@herald/common/broker/topology";
+import { routingKey } from "@herald/emitter";
 import type { ChannelModel, ConfirmChannel, GetMessage } from "amqplib";
 import { depthOf } from "../connections.ts";
 
 /** A message that this process holds. One that is neither replayed nor discarded goes back to its queue at the end. */
 export interface HeldMessage extends RejectedMessage {
-  /** Puts it into the inbox again, as it first came, and takes it out of this queue once the broker has confirmed that. */
+  /** Publishes it again, as it first came, and takes it out of this queue once the broker has confirmed that. */
   replay(): Promise<void>;
   discard(): void;
 }
@@ -57,8 +58,7 @@ function hold(channel: ConfirmChannel, names: Names, got: GetMessage): HeldMessa
   return {
     ...message,
     async replay() {
-      // Any inbox queue does: whose event it is stands in the body, where that can be read at all.
-      await publish(channel, names.inboxQueues[0] as string, message);
+      await publish(channel, names.eventsExchange, message);
       channel.ack(got);
     },
     discard: () => channel.ack(got),
@@ -66,7 +66,7 @@ function hold(channel: ConfirmChannel, names: Names, got: GetMessage): HeldMessa
 }
 
 /** @throws where the broker did not take it */
-function publish(channel: ConfirmChannel, queue: string, message: RejectedMessage): Promise<void> {
+function publish(channel: ConfirmChannel, exchange: string, message: RejectedMessage): Promise<void> {
   return new Promise((resolve, reject) => {
     let returned = false;
     const onReturn = () => {
@@ -78,8 +78,9 @@ function publish(channel: ConfirmChannel, queue: string, message: RejectedMessag
     function onClose() {
       reject(new Error(`The connection broke before RabbitMQ confirmed message ${message.id}; it stays where it was.`));
     }
-    channel.sendToQueue(
-      queue,
+    channel.publish(
+      exchange,
+      keyOf(message),
       message.content,
       {
         headers: originalHeaders(message),
@@ -91,11 +92,26 @@ function publish(channel: ConfirmChannel, queue: string, message: RejectedMessag
         channel.off("return", onReturn);
         channel.off("close", onClose);
         if (nack) reject(new Error(`RabbitMQ refused message ${message.id}; it stays where it was.`));
-        else if (returned) reject(new Error(`There is no queue ${queue}; message ${message.id} stays where it was.`));
+        else if (returned) reject(new Error(noQueue(message)));
         else resolve();
       },
     );
   });
+}
+
+const noQueue = ({ id }: RejectedMessage) =>
+  `No inbox queue takes message ${id}; it stays where it was. Restart the publishers, which make the queues again.`;
+
+/** AMQP allows no longer one. */
+const MAX_KEY_BYTES = 255;
+
+/** The routing key as the emitter makes it. Events that can't be read are spread over the inbox by their contents. */
+function keyOf(message: RejectedMessage): string {
+  const { type, organizationId } = factsOf(message);
+  const [key = "", unreadable = ""] = [type ?? "unreadable", "unreadable"].map((type) =>
+    routingKey({ type, organizationId: organizationId ?? message.id }),
+  );
+  return Buffer.byteLength(key) > MAX_KEY_BYTES ? unreadable : key;
 }
 
 /** An event that broke the contract, as the rejected queue holds it. */

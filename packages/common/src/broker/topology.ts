@@ -54,8 +54,13 @@ export function names(namespace: string) {
   };
 }
 
-/** The header of a message that is no event: `herald doctor` sends it through the inbox, and a publisher drops it. */
-export const PROBE_HEADER = "x-herald-probe";
+/** A message that is no event: `herald doctor` sends it through the inbox, and a publisher drops it. */
+export const PROBE = { headers: { "x-herald-probe": "doctor" }, content: Buffer.from("herald doctor") };
+
+/** An event may have the header as well: a product service may pass on all headers of what it got. */
+export function isProbe(headers: Readonly<Record<string, unknown>> | undefined, content: Buffer): boolean {
+  return headers?.["x-herald-probe"] !== undefined && content.equals(PROBE.content);
+}
 
 /**
  * How often a message may come back before the broker takes it out of its queue. This is RabbitMQ 4's default; RabbitMQ 3

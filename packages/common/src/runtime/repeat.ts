@@ -8,10 +8,14 @@ export interface Repetition {
   stop(): Promise<void>;
 }
 
-/** Runs `turn` at once and then every `intervalMs`, never twice at a time. A turn that fails is reported, and the next one runs as usual. */
+/**
+ * Runs `turn` at once and then every `intervalMs`, never twice at a time. A turn that fails is reported, and the next one runs as usual.
+ *
+ * @param options.intervalMs from the end of a turn to the next one; a function is asked after each turn
+ */
 export function repeat(
   turn: (signal: AbortSignal) => Promise<unknown>,
-  { intervalMs, onFailure }: { intervalMs: number; onFailure: (error: unknown) => void },
+  { intervalMs, onFailure }: { intervalMs: number | (() => number); onFailure: (error: unknown) => void },
 ): Repetition {
   const stopping = new AbortController();
   let pause = new AbortController();
@@ -27,7 +31,8 @@ export function repeat(
       }
       if (stopping.signal.aborted || triggered) continue;
       pause = new AbortController();
-      await sleep(intervalMs, undefined, { signal: pause.signal }).catch(() => {});
+      const ms = typeof intervalMs === "number" ? intervalMs : intervalMs();
+      await sleep(ms, undefined, { signal: pause.signal }).catch(() => {});
     }
   }
 

@@ -20,6 +20,8 @@ export interface ClientOptions {
   log: Record<LogLine["level"], (message: string, fields?: Record<string, unknown>) => void>;
   /** Longer than any test, where a test must show that a client does not wait for it. */
   closeTimeoutMs?: number;
+  /** Short, where a test waits until it is over. */
+  answerTimeoutMs?: number;
   /** Short, where a test waits for what a probe finds. */
   probeMs?: number;
 }

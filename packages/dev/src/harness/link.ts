@@ -8,6 +8,8 @@ export interface Link {
   cut(): void;
   /** Lets nothing pass that the server says, or the client, or both, on old connections and on new ones, until `release`. */
   stall(...from: Side[]): void;
+  /** Keeps frames of a broker from its clients, until `release`: if absent, those of all channels, so that connections are opened and beat, and channels hang. */
+  hang(isHeld?: (frame: Buffer) => boolean): void;
   release(): void;
   /** Sends bytes to the server in the name of the client whose first bytes contain this text, after the client's own bytes. */
   inject(said: string, bytes: Buffer): void;
@@ -24,6 +26,9 @@ type Side = "server" | "client";
 interface Pair extends Record<Side, Socket> {
   /** The first bytes of the client. */
   greeting: string;
+  /** What the broker said of a frame that has not ended. */
+  begun: Buffer;
+  held: Buffer[];
 }
 
 /**
@@ -36,6 +41,7 @@ export async function startLink(targets: () => readonly URL[]): Promise<Link> {
   const pairs = new Set<Pair>();
   const forgotten = new Set<Socket>();
   let stalled: readonly Side[] = [];
+  let isHeld: ((frame: Buffer) => boolean) | undefined;
 
   const listener = createServer({ noDelay: true }, (client) => {
     client.on("error", () => undefined);
@@ -44,7 +50,7 @@ export async function startLink(targets: () => readonly URL[]): Promise<Link> {
       if (server === undefined || client.destroyed || targets().length === 0) {
         client.destroy();
         server?.destroy();
-      } else join({ client, server, greeting: "" });
+      } else join({ client, server, greeting: "", begun: Buffer.alloc(0), held: [] });
     });
   });
   listener.listen(0, "127.0.0.1");
@@ -65,13 +71,22 @@ export async function startLink(targets: () => readonly URL[]): Promise<Link> {
         if (pairs.delete(pair)) other.destroy();
       });
       socket.on("data", (bytes) => {
-        if (pairs.has(pair) && !other.write(bytes)) socket.pause();
+        const passing = side === "server" && pair.greeting.startsWith("AMQP") ? passingFrames(pair, bytes) : bytes;
+        if (pairs.has(pair) && !other.write(passing)) socket.pause();
       });
       other.on("drain", () => {
         if (!stalled.includes(side)) socket.resume();
       });
     }
     pause(pair);
+  }
+
+  function passingFrames(pair: Pair, bytes: Buffer): Buffer {
+    const { frames, begun } = framesOf(Buffer.concat([pair.begun, bytes]));
+    pair.begun = begun;
+    const held = frames.filter((frame) => isHeld?.(frame));
+    pair.held.push(...held);
+    return Buffer.concat(frames.filter((frame) => !held.includes(frame)));
   }
 
   function pause(pair: Pair): void {
@@ -92,9 +107,14 @@ export async function startLink(targets: () => readonly URL[]): Promise<Link> {
       stalled = from.length > 0 ? from : ["server", "client"];
       for (const pair of pairs) pause(pair);
     },
+    hang(ofBroker = isOfChannel) {
+      isHeld = ofBroker;
+    },
     release() {
       stalled = [];
-      for (const { client, server } of pairs) {
+      isHeld = undefined;
+      for (const { client, server, held } of pairs) {
+        client.write(Buffer.concat(held.splice(0)));
         client.resume();
         server.resume();
       }
@@ -122,6 +142,20 @@ export async function startLink(targets: () => readonly URL[]): Promise<Link> {
     },
   };
 }
+
+/** A frame of AMQP is its type, channel, size, payload and end. */
+function framesOf(bytes: Buffer): { frames: Buffer[]; begun: Buffer } {
+  const frames: Buffer[] = [];
+  let begun = bytes;
+  while (begun.length >= 7 && begun.length >= 8 + begun.readUInt32BE(3)) {
+    const end = 8 + begun.readUInt32BE(3);
+    frames.push(begun.subarray(0, end));
+    begun = begun.subarray(end);
+  }
+  return { frames, begun };
+}
+
+const isOfChannel = (frame: Buffer) => frame.readUInt16BE(1) !== 0;
 
 async function connectToFirst(targets: readonly URL[]): Promise<Socket | undefined> {
   for (const { hostname, port } of targets) {

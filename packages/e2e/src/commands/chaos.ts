@@ -9,9 +9,11 @@ import { postgresFailoverScenario } from "../chaos/scenarios/postgres-failover.t
 import { restoreScenario } from "../chaos/scenarios/restore.ts";
 import { rollingRestartScenario } from "../chaos/scenarios/rolling-restart.ts";
 import type { Scenario } from "../chaos/scenarios/scenario.ts";
+import { stormScenario } from "../chaos/scenarios/storm.ts";
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
   faults: faultsScenario,
+  storm: stormScenario,
   cluster: clusterScenario,
   "rolling-restart": rollingRestartScenario,
   operators: operatorsScenario,

@@ -6,9 +6,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globa
 import fc from "fast-check";
 import type { Attempt } from "../attempt/make-attempt.ts";
 import type { Outcome } from "../attempt/outcome.ts";
-import { createEndpoints } from "../endpoint/endpoints.ts";
 import type { BacklogPage } from "../endpoint/line.ts";
-import { createMemory } from "../endpoint/memory.ts";
 import { createMetrics } from "../metrics.ts";
 import { retrySchedule } from "../settle/retry-schedule.ts";
 import type { Delivery, DueRow } from "../sql/describe-deliveries.ts";
@@ -20,6 +18,7 @@ const OPTIONS: OwnerOptions = {
   concurrency: 4,
   ratePerSecond: undefined,
   newOwnerMs: 15_000,
+  maxEndpoints: 10_000,
   breaker: { pausesMs: [1_000, 5_000, 15_000, 60_000], disableAfter: 1_000 },
   bounds: { inFlight: 24, bodiesBytes: 64 * 1024 },
 };
@@ -633,19 +632,37 @@ test("regression: 10,000 failing endpoints of one organization hold up no retry 
   expect([made.size, rows.size]).toEqual([1, 0]);
 });
 
-test("regression: beyond 10,000 endpoints the one without an attempt that was used longest ago is forgotten, also if it fails", () => {
-  const dropped: string[] = [];
-  const clock = steeredClock(START);
-  const memory = createMemory(0, clock.monotonicMs);
-  const times = { nowMs: () => 0, isDue: () => false };
-  const endpoints = createEndpoints({ clock, memory, times, gate: OPTIONS }, ({ id }) => void dropped.push(id));
-  const ids = manyIds(10_003);
-  for (const id of ids) {
-    const endpoint = endpoints.of(id, "organization");
-    endpoint.line.found({ dueAt: START }, { crashed: false });
-    if (id === ids[1]) endpoint.gate.begin({ manual: false });
-  }
-  expect([dropped, endpoints.all().length]).toEqual([[ids[0], ids[2]], 10_001]);
+describe("a retry that a sweep has found before it was due", () => {
+  test("a retry is made at its time by an owner that does not know the endpoint", async () => {
+    const { store, rows, sweep, pass, made, clock } = world();
+    store(endpointId(1));
+    for (const row of rows.values()) row.dueAt = new Date(clock.now().getTime() + 3_000);
+    for (let looks = 0; looks < 3; looks++) sweep();
+    await pass(2_990);
+    expect(made.size).toBe(0);
+    await pass(100);
+    expect([...made.values()]).toEqual([1]);
+  });
+
+  test.each([
+    ["forgotten", 1],
+    ["known", 10],
+  ])(
+    "regression: a retry is made at its time, and read once, if its endpoint is %s when it is due",
+    async (_how, maxEndpoints) => {
+      const { owner, store, sweep, pass, made, statements, set } = world({ options: { maxEndpoints } });
+      set.ending = ({ endpointId: id, attempts }) => (id === endpointId(1) && attempts === 0 ? "failed" : "succeeded");
+      const [first] = store(endpointId(1)).deliveries;
+      sweep();
+      await pass(100);
+      sweep();
+      owner.handedOver(store(endpointId(2)));
+      const before = statements();
+      await pass(RETRY_MS);
+      expect(made.get(`${first?.deliveryId}/1`)).toBe(1);
+      expect(statements() - before).toBe(1);
+    },
+  );
 });
 
 test("regression: an error in one endpoint ends neither the process nor the sweep: the others go on", async () => {

@@ -17,6 +17,7 @@ import type { SettleQueue } from "../settle/settle-queue.ts";
 import type { Shards } from "../shards/shards.ts";
 import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { EndpointWithWork } from "../sql/sweep.ts";
+import { createAhead } from "./ahead.ts";
 import { createConfigurations } from "./configurations.ts";
 import { deliveryOf } from "./hand-over.ts";
 import type { BacklogDemand } from "./read-backlog.ts";
@@ -35,6 +36,8 @@ interface Parts
 
 export interface OwnerOptions extends GateOptions {
   newOwnerMs: number;
+  /** Endpoints that it knows at most. */
+  maxEndpoints: number;
   bounds: ProducerBounds;
 }
 
@@ -55,7 +58,8 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
       dueAt.getTime() <= atMs || dueAt > schedule.latestDue(clock.now()),
   };
   const memory = createMemory(bounds.bodiesBytes, () => performance.now());
-  const endpoints = createEndpoints({ clock, memory, times, gate: options }, (endpoint) => producer.forget(endpoint));
+  const shared = { clock, memory, times, gate: options };
+  const endpoints = createEndpoints(shared, options.maxEndpoints, (endpoint) => producer.forget(endpoint));
   const mayBegin = (shard: number) => !outage.isOn() && epochOf(shard) !== undefined;
   const producer = createProducer(
     {
@@ -67,6 +71,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
     },
     bounds,
   );
+  const ahead = createAhead(nowMs, (work) => found([work], { crashed: new Set() }));
   const configurations = createConfigurations({ ...parts, drop: endpoints.drop });
   const inFlight = createInFlight({ makeAttempt, configurationOf: configurations.of, metrics, producer, shards });
 
@@ -102,12 +107,26 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
   function takeUp(found: EndpointWithWork, crashed: ReadonlySet<number>): void {
     const { endpointId, organizationId, revision } = found;
     if (!mayServe(endpointId)) return;
-    const endpoint = endpoints.of(endpointId, organizationId);
+    const isAhead = !times.isDue(found, nowMs());
+    const endpoint = isAhead ? endpoints.known(endpointId) : endpoints.of(endpointId, organizationId);
+    if (isAhead) ahead.add(found, endpoint);
+    if (!endpoint) return;
     endpoint.gate.breaker.know(found);
     // The message about its change was lost.
     if (endpoint.configuration.isOther(revision)) void refresh(endpoint);
     endpoint.line.found(found, { crashed: crashed.has(endpoint.shard) });
     producer.offer(endpoint);
+  }
+
+  function found(works: readonly EndpointWithWork[], { crashed }: { crashed: ReadonlySet<number> }): void {
+    for (const each of works) {
+      try {
+        takeUp(each, crashed);
+      } catch (error) {
+        const { endpointId } = each;
+        log.error("an endpoint's deliveries can't be handled now; a sweep comes back to them", { endpointId, error });
+      }
+    }
   }
 
   return {
@@ -146,17 +165,8 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
       endpoint.line.wantMore();
       void refresh(endpoint);
     },
-    /** A sweep has found these endpoints to have work. */
-    found(found: readonly EndpointWithWork[], { crashed }: { crashed: ReadonlySet<number> }) {
-      for (const each of found) {
-        try {
-          takeUp(each, crashed);
-        } catch (error) {
-          const { endpointId } = each;
-          log.error("an endpoint's deliveries can't be handled now; a sweep comes back to them", { endpointId, error });
-        }
-      }
-    },
+    /** A sweep has found these endpoints to have work, now or soon. */
+    found,
     /** Attempts a manual delivery at once; undefined if it has to wait in the line of its endpoint. */
     manual(delivery: Delivery, isWithinCaps: boolean): Promise<Outcome> | undefined {
       const { endpointId, organizationId } = delivery;

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Repetition, repeat } from "@herald/common/runtime/repeat";
 import type { Basics } from "../basics.ts";
 import type { RetrySchedule } from "../settle/retry-schedule.ts";
@@ -16,10 +15,15 @@ interface Parts extends Basics {
 /** Shards of one statement: an eighth of all work if Herald has a single dispatcher. */
 const SHARDS_AT_ONCE = 32;
 
-/** A sweep over much work rests this many times its own duration, so that it takes at most a tenth of one connection. */
-const REST_FACTOR = 9;
+/** How long the next sweep waits: over much work nine times as long as this one took, so that they take a tenth of one connection. */
+export function pauseMs(tookMs: number, intervalMs: number): number {
+  return Math.max(intervalMs, Math.min(9 * tookMs, MAX_PAUSE_MS));
+}
 
-/** Work that is due within this time is found too: a timer is set for it. */
+/** Each shard is looked at again before the work is over that the last sweep has found ahead. */
+const MAX_PAUSE_MS = 5_000;
+
+/** Work that is due within this time is found too. */
 const AHEAD_MS = 10_000;
 
 /** Finds work without a message: retries of an owner before, and work whose message was lost. */
@@ -33,6 +37,7 @@ export function startSweep({ queries, clock, log, owner, shards: { owned }, sche
     owner.found(await findEndpointsWithWork(queries, shards, bounds), { crashed });
   }
 
+  let tookMs = 0;
   const sweeping: Repetition = repeat(
     async (signal) => {
       const begun = performance.now();
@@ -51,10 +56,12 @@ export function startSweep({ queries, clock, log, owner, shards: { owned }, sche
           throw error;
         }
       }
-      const restMs = REST_FACTOR * (performance.now() - begun) - intervalMs;
-      if (restMs > 0 && fresh.size === 0) await sleep(restMs, undefined, { signal }).catch(() => {});
+      tookMs = performance.now() - begun;
     },
-    { intervalMs, onFailure: (error) => log.error("a sweep for due deliveries failed; the next one comes", { error }) },
+    {
+      intervalMs: () => pauseMs(tookMs, intervalMs),
+      onFailure: (error) => log.error("a sweep for due deliveries failed; the next one comes", { error }),
+    },
   );
 
   return {

@@ -34,8 +34,8 @@ export interface HeartbeatAnswer {
  *
  * If two heartbeats come at once, each takes a shard only in the epoch that it has seen, and taking raises the epoch, so only one of them takes it.
  * Whether a shard was stopped meanwhile is checked again when its row is locked. PostgreSQL's clock alone decides whether an owner lives. If a row's
- * `alive_until` is later than any heartbeat could set it, PostgreSQL's clock was set back, and the dispatcher has sent no heartbeat since: it counts
- * as dead. Rows of processes that ended more than a minute ago are deleted.
+ * `alive_until` is later than a heartbeat could set it, PostgreSQL's clock was set back: that dispatcher too lives no longer than `aliveMs` from now
+ * without a further heartbeat. Rows of processes that ended more than a minute ago are deleted.
  *
  * Locks its own row of `process`, and the shards that it takes; skips what others lock. Reads both tables, which are small.
  */
@@ -55,7 +55,13 @@ export async function heartbeat(
     ), other as materialized (
       select id, able, place from process
       where id <> ${id}::uuid and alive_until > now()
-        and alive_until <= now() + ${aliveMs}::float8 * interval '1 millisecond' + interval '1 minute'
+    ), shortened as (
+      update process set alive_until = now() + ${aliveMs}::float8 * interval '1 millisecond'
+      where id in (
+        select id from process
+        where id <> ${id}::uuid and alive_until > now() + ${aliveMs}::float8 * interval '1 millisecond'
+        for update skip locked
+      )
     ), share as materialized (
       select case
         when not ${wanting}::boolean then 0

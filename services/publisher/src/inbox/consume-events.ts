@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { Broker, Consumer, IncomingMessage } from "@herald/common/broker/broker";
-import { PROBE_HEADER } from "@herald/common/broker/topology";
+import { isProbe } from "@herald/common/broker/topology";
 import { repeat } from "@herald/common/runtime/repeat";
 import type { EventTypeRules } from "@herald/contracts";
 import { createArrival } from "../arrival/arrival.ts";
@@ -97,7 +97,7 @@ export function consumeEvents(
 
   /** Resolves when the work on the event is done. @throws if it can't be stored now */
   async function handle(message: IncomingMessage): Promise<void> {
-    if (message.headers[PROBE_HEADER] !== undefined) return message.ack();
+    if (isProbe(message.headers, message.content)) return message.ack();
     // An event that may have come before is stored first. So is one of a flood: its endpoints have more events than they can be sent at once.
     const mayBeHandedOver = isFirstQueue.has(message.queue) && !message.redelivered && !failed.has(message);
     await new Promise<void>((resolve, reject) => {
@@ -121,7 +121,7 @@ export function consumeEvents(
       };
       if (held.size === 0) movedAtMs = each.arrivedAtMs;
       held.add(each);
-      if (floods.came(each)) looking.wake();
+      if (floods.came(each)) void floods.look();
       if (mayBeHandedOver && arrival.isSmall(each)) arrival.add(each);
       else store(each);
     });
@@ -141,8 +141,7 @@ export function consumeEvents(
     isQuick = false;
   }
 
-  // If the broker is away, nothing arrives either.
-  const looking = repeat(floods.look, { intervalMs: LOOK_MS, onFailure: () => undefined });
+  const looking = setInterval(floods.look, LOOK_MS);
   const consume = (prefetch: number) =>
     broker.consumeEvents({ queue: eventQueues, prefetch, maxBytes: inboxBytes, handle, lost: dropWaiting });
   let consumer = consume(PREFETCH);
@@ -191,7 +190,7 @@ export function consumeEvents(
     async close(options) {
       await watching.stop();
       await consumer.close(options);
-      await looking.stop();
+      clearInterval(looking);
       await inspector.close();
     },
   };

@@ -1,3 +1,4 @@
+import { ARRIVAL } from "@herald/common/broker/arrival";
 import { nullable, type Queries } from "@herald/common/database/queries";
 import type { EndpointWithWork, ForOwners, NewDelivery } from "../hand-over.ts";
 import type { IncomingEvent } from "../inbox/read-event.ts";
@@ -175,7 +176,9 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
         select coalesce(json_agg(json_build_object(
           'endpointId', endpoint_id, 'organizationId', organization_id, 'revision', revision::text, 'owner', owner,
           'createdAt', extract(epoch from created_at) * 1000, 'types', types,
-          'isReady', failures = 0 and coalesce(on_arrival_from <= now(), false)
+          'isReady', failures = 0 and coalesce(
+            on_arrival_from not between now() and now() + ${ARRIVAL.newOwnerMs}::int * interval '1 ms', false
+          )
         )), '[]')
         from endpoint join shard on shard.id = shard_of(endpoint_id)
       ) as "endpoints",

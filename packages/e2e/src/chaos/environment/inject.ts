@@ -77,6 +77,14 @@ function strikes({ target, durationMs, aheadMs = 0 }: PlannedFault, victims: Vic
       await meanwhile();
       link.release();
     },
+    async hang() {
+      const link = linkOf(target, victims);
+      link.hang();
+      await pause(durationMs / 2);
+      link.cut();
+      await pause(durationMs / 2);
+      link.release();
+    },
     // Until the side that still has its connection has noticed by itself.
     async "silent-server"() {
       linkOf(target, victims).silence("server");

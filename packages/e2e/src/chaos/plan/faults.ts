@@ -47,6 +47,13 @@ type Target = (seed: number, index: number, before: readonly { kind: string }[])
 const aService: Target = (seed, index) => drawWeighted(SERVICE_WEIGHTS, seed, "target", index);
 const aDispatcher: Target = (seed, index) => drawOne(["dispatcher-1", "dispatcher-2"], seed, "target", index);
 const aLink: Target = (seed, index) => drawOne(LINKS, seed, "target", index);
+const aBrokerLink: Target = (seed, index) =>
+  drawOne(
+    LINKS.filter((link) => link.endsWith(">rabbitmq")),
+    seed,
+    "target",
+    index,
+  );
 /** By turns: two restarts of one receiver soon after each other are an outage that it may be disabled for. */
 const nextReceiver: Target = (_seed, _index, before) =>
   String(before.filter(({ kind }) => kind === "receiver-restarts").length);
@@ -75,6 +82,8 @@ const DECK = {
   cut: { times: 3, durationMs: [0, 0], target: aLink },
   /** Nothing passes in either direction for the pause, then everything does. */
   stall: { times: 3, durationMs: [500, 12_000], target: aLink },
+  /** RabbitMQ answers on no channel of a service for the pause, and its connections go on; in the middle they break, and are made again. */
+  hang: { times: 2, durationMs: [4_000, 20_000], target: aBrokerLink },
   /** The server's side is gone, and the service does not learn it: its bytes are dropped. The service may take the pause to notice. */
   "silent-server": { times: 2, durationMs: [8_000, 8_000], target: aLink },
   /** The service's side is gone, and the server does not learn it. */

@@ -13,6 +13,11 @@ test("every service is restarted in turn under load: no attempt fails, and each 
   expect(figures.succeeded).toBe(figures.requests);
 });
 
+test("three floods, a restart of every service and two of RabbitMQ at once lose nothing, and blame no receiver", async () => {
+  const { figures } = await passes("--scenario", "storm", "--seconds", "10", "--rate", "60");
+  expect(Object.keys(figures.faults).sort()).toEqual(["flood", "rabbitmq-killed", "terminate"]);
+});
+
 test("of a RabbitMQ cluster the leader is killed, and then its successor: deliveries go on within seconds, each comes once", async () => {
   const { figures } = await passes("--scenario", "cluster", "--seconds", "10", "--rate", "60");
   expect(figures.faults).toEqual({ "leader-killed": 2 });
