@@ -7,7 +7,7 @@ import { readTraceparent, type TraceSpan, type Tracing } from "@herald/common/te
 import type { JudgeOptions, UndeliveredCause } from "@herald/contracts";
 import type { FanOutItem, FanOutOutcome, FanOutResult } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
-import type { PublisherMetrics } from "../metrics.ts";
+import type { EVENT_RESULTS, PublisherMetrics } from "../metrics.ts";
 import { harmless, type Rejection, rejectionOf } from "../rejections.ts";
 import { type InboxMessage, type IncomingEvent, readEvent } from "./read-event.ts";
 
@@ -67,7 +67,7 @@ export function createStoring(
     if (message.queue === deadLetterQueue) {
       // RabbitMQ puts its own entry first. Other headers of this kind may come from the emitter.
       const [death] = [message.headers["x-death"]].flat() as ({ reason?: unknown } | undefined)[];
-      reject(incoming, DEAD_BY.get(death?.reason) ?? "RabbitMQ took it out of the inbox");
+      reject(incoming, DEAD_BY.get(death?.reason) ?? "RabbitMQ took it out of the inbox", { result: "set_aside" });
       return undefined;
     }
     // While PostgreSQL's clock is wrong by hours, its time alone would reject every event.
@@ -106,7 +106,10 @@ export function createStoring(
       case "unstorable":
         incoming.span?.end({ errorType: "unstorable" });
         // PostgreSQL's message may quote the event, so it stays with the event's copy.
-        reject(incoming, outcome.reason, { noticeReason: "it can't be stored; the queue of rejected events says why" });
+        reject(incoming, outcome.reason, {
+          noticeReason: "it can't be stored; the queue of rejected events says why",
+          result: "set_aside",
+        });
         break;
       case "too much":
         oversized(incoming);
@@ -115,7 +118,7 @@ export function createStoring(
     }
   }
 
-  function finish(incoming: InboxMessage, result: "received" | "stale" | "ignored" | "rejected"): void {
+  function finish(incoming: InboxMessage, result: (typeof EVENT_RESULTS)[number]): void {
     metrics.events.inc({ result });
     incoming.done();
   }
@@ -129,7 +132,11 @@ export function createStoring(
   function reject(
     incoming: InboxMessage,
     reason: string,
-    { cause = "rejected", noticeReason = reason }: { cause?: UndeliveredCause; noticeReason?: string } = {},
+    {
+      cause = "rejected",
+      noticeReason = reason,
+      result = "rejected",
+    }: { cause?: UndeliveredCause; noticeReason?: string; result?: "rejected" | "set_aside" } = {},
   ): void {
     const { content, headers } = incoming.message;
     // A reason may quote the name of a field, which can have any length.
@@ -144,7 +151,7 @@ export function createStoring(
     // The notice comes first: it is tried again while PostgreSQL is away, and must not leave a copy each time.
     reportUndelivered(rejectionOf(content, cause, noticeReason))
       .then(() => publisher.publish(copy))
-      .then(() => finish(incoming, "rejected"))
+      .then(() => finish(incoming, result))
       .catch(incoming.failed);
   }
 
