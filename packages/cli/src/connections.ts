@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Names, names } from "@herald/common/broker/topology";
 import { serviceSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
-import { openDatabase } from "@herald/common/database/open-database";
+import { type Database, openDatabase } from "@herald/common/database/open-database";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import { BROKER, explain, POSTGRES, type Server } from "@herald/common/security/connection-fault";
@@ -34,13 +34,13 @@ export function databaseAddress({ environment }: Pick<CommandContext, "environme
  */
 export async function withDatabase<T>(
   at: Address | CommandContext,
-  task: (queries: Queries, clock: Clock) => Promise<T>,
+  task: (queries: Queries, clock: Clock, readsWithin: Database["readsWithin"]) => Promise<T>,
 ): Promise<T> {
   const { url, ca } = "url" in at ? at : databaseAddress(at);
   const database = openDatabase(url, { ca, poolSize: 2, applicationName: "herald-cli" });
   try {
     await database.ping().catch((cause) => refused(cause, POSTGRES, url));
-    return await task(database.queries, database.clock);
+    return await task(database.queries, database.clock, database.readsWithin);
   } finally {
     await database.close();
   }

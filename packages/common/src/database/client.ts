@@ -114,11 +114,15 @@ export function assertSupported(versionNumber: number, versionText: string): voi
 /** One connection to PostgreSQL, of no pool of this process. */
 export interface Session {
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** Reads tables of Herald: PostgreSQL ends the statement soon (57014), and sooner if it waits for a lock (55P03). */
+  read<Row>(text: string): Promise<Row[]>;
   close(): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 3_000;
 const QUERY_TIMEOUT_MS = 15_000;
+/** Limits of one transaction, since a limit of the session would stay on a pooler's connection. */
+const BEGIN_READ = "begin read only; set local lock_timeout = 1000; set local statement_timeout = 3000";
 
 /**
  * Connects at once, for a look from outside at what the services will find.
@@ -136,10 +140,16 @@ export async function openSession(
     query_timeout: QUERY_TIMEOUT_MS,
   });
   await client.connect();
+  async function query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    const { rows } = await client.query(text, [...values]);
+    return rows as Row[];
+  }
   return {
-    query: async <Row>(text: string, values: readonly unknown[] = []) => {
-      const { rows } = await client.query(text, [...values]);
-      return rows as Row[];
+    query,
+    async read<Row>(text: string) {
+      // Without values the text may be several statements.
+      await client.query(BEGIN_READ);
+      return await query<Row>(text).finally(() => client.query("rollback"));
     },
     close: () => client.end(),
   };
