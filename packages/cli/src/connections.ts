@@ -59,11 +59,16 @@ function refused(cause: unknown, server: Server, url: string): never {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
+/** A broker that is gone is noticed after two to three heartbeats; RabbitMQ's own suggestion is one a minute. */
+const HEARTBEAT_SECONDS = 10;
 const CLOSE_TIMEOUT_MS = 2_000;
 
 export interface BrokerAddress extends Address {
   namespace: string;
 }
+
+const IN_ALARM =
+  "RabbitMQ takes no messages: its memory or disk alarm is set. See which one: rabbitmq-diagnostics alarms. Then run this again.";
 
 /** @throws ConfigError */
 export function brokerAddress({ environment }: Pick<CommandContext, "environment">): BrokerAddress {
@@ -75,7 +80,9 @@ export function brokerAddress({ environment }: Pick<CommandContext, "environment
 
 /** @throws amqplib's error if there is no connection */
 export async function openBroker({ url, ca }: BrokerAddress, timeout = CONNECT_TIMEOUT_MS): Promise<ChannelModel> {
-  const connection = await connect(url, {
+  const address = new URL(url);
+  if (!address.searchParams.has("heartbeat")) address.searchParams.set("heartbeat", String(HEARTBEAT_SECONDS));
+  const connection = await connect(address.href, {
     timeout,
     ...(ca !== undefined && { ca }),
     clientProperties: { connection_name: "herald-cli" },
@@ -92,15 +99,16 @@ export async function closeBroker(connection: ChannelModel): Promise<void> {
   (connection.connection as { stream?: Duplex }).stream?.destroy();
 }
 
-/** Runs a task on a connection to RabbitMQ, and closes the connection afterwards. */
+/** Runs a task on a connection to RabbitMQ, and closes the connection afterwards. A broker in alarm ends it: it would answer nothing more. */
 export async function withBroker<T>(
   context: CommandContext,
   task: (connection: ChannelModel, names: Names) => Promise<T>,
 ): Promise<T> {
   const address = brokerAddress(context);
   const connection = await openBroker(address).catch((cause) => refused(cause, BROKER, address.url));
+  const blocked = new Promise<never>((_, reject) => connection.once("blocked", () => reject(new Error(IN_ALARM))));
   try {
-    return await task(connection, names(address.namespace));
+    return await Promise.race([task(connection, names(address.namespace)), blocked]);
   } finally {
     await closeBroker(connection);
   }

@@ -746,7 +746,13 @@ describe("of a broker", () => {
     expect(found.get(service)).toContainEqual(only(inProbe(lacked, /definitions\.json/))[0]);
   });
 
-  test("the doctor finds that the broker takes no messages", async () => {
+  test("the doctor finds that the broker takes no messages, and a command that sends some says so and ends", async () => {
+    const connection = await connect(node.url);
+    const channel = await connection.createConfirmChannel();
+    await declareTopology(channel, "alarmed");
+    channel.sendToQueue("alarmed.events.rejected", Buffer.from("{}"));
+    await channel.waitForConfirms();
+    await connection.close();
     await node.control(["set_vm_memory_high_watermark", "absolute", "1MB"]);
     const settings = { AMQP_URL: node.url, BROKER_NAMESPACE: "alarmed" };
     // It looks at its memory now and then.
@@ -755,6 +761,8 @@ describe("of a broker", () => {
         only(/^fault, RabbitMQ: .*memory or disk alarm.* -> .*rabbitmq-diagnostics alarms/),
       ),
     );
+    const { code, stderr } = await callHerald(["rejected", "replay", "--all"], { ...settings });
+    expect([code, stderr]).toEqual([1, expect.stringContaining("RabbitMQ takes no messages")]);
   });
 });
 

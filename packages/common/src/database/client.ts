@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import pg from "pg";
 import { ConfigError } from "../config/read-config.ts";
 import { explain, isTlsFault, NO_TLS_CODE, POSTGRES } from "../security/connection-fault.ts";
@@ -8,12 +9,27 @@ import { explain, isTlsFault, NO_TLS_CODE, POSTGRES } from "../security/connecti
  */
 const SESSION_SETTINGS = { DateStyle: "ISO, MDY", TimeZone: "UTC", standard_conforming_strings: "on" };
 
+/** How long a server may take to answer the end of a connection. Without an answer, TCP would keep it, and a command, for a quarter of an hour. */
+const END_TIMEOUT_MS = 2_000;
+
 /** pg's client, in whose sessions values are written as pg reads them. */
 export class SessionClient extends pg.Client {
   /** Makes the parameters that the server gets at the start of the session. pg calls this; its types don't have it. */
   getStartupConf(): Record<string, string> {
     const own = (pg.Client.prototype as unknown as SessionClient).getStartupConf.call(this);
     return { ...SESSION_SETTINGS, ...own };
+  }
+
+  override end(): Promise<void>;
+  override end(callback: (error: Error) => void): void;
+  override end(callback?: (error: Error) => void): Promise<void> | undefined {
+    // Not in pg's types.
+    const { stream } = (this as unknown as { connection: { stream: Duplex } }).connection;
+    const timer = setTimeout(() => stream.destroy(), END_TIMEOUT_MS).unref();
+    stream.once("close", () => clearTimeout(timer));
+    if (callback === undefined) return super.end();
+    super.end(callback);
+    return undefined;
   }
 }
 
