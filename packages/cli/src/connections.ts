@@ -4,7 +4,7 @@ import { type Names, names } from "@herald/common/broker/topology";
 import { serviceSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
 import { addressOf } from "@herald/common/database/client";
-import { openDatabase } from "@herald/common/database/open-database";
+import { type Database, openDatabase } from "@herald/common/database/open-database";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import { BROKER, explain, POSTGRES, type Server } from "@herald/common/security/connection-fault";
@@ -36,13 +36,13 @@ export function databaseAddress({ environment }: Pick<CommandContext, "environme
  */
 export async function withDatabase<T>(
   at: Address | CommandContext,
-  task: (queries: Queries, clock: Clock) => Promise<T>,
+  task: (queries: Queries, clock: Clock, readsWithin: Database["readsWithin"]) => Promise<T>,
 ): Promise<T> {
   const { url, caFile } = "url" in at ? at : databaseAddress(at);
   const database = openDatabase(url, { caFile, poolSize: 2, applicationName: "herald-cli" });
   try {
     await database.ping().catch((cause) => refused(cause, POSTGRES, url));
-    return await task(database.queries, database.clock);
+    return await task(database.queries, database.clock, database.readsWithin);
   } finally {
     await database.close();
   }
@@ -61,11 +61,16 @@ function refused(cause: unknown, server: Server, url: string): never {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
+/** A broker that is gone is noticed after two to three heartbeats; RabbitMQ's own suggestion is one a minute. */
+const HEARTBEAT_SECONDS = 10;
 const CLOSE_TIMEOUT_MS = 2_000;
 
 export interface BrokerAddress extends Address {
   namespace: string;
 }
+
+const IN_ALARM =
+  "RabbitMQ takes no messages: its memory or disk alarm is set. See which one: rabbitmq-diagnostics alarms. Then run this again.";
 
 /** @throws ConfigError */
 export function brokerAddress({ environment }: Pick<CommandContext, "environment">): BrokerAddress {
@@ -76,7 +81,9 @@ export function brokerAddress({ environment }: Pick<CommandContext, "environment
 
 /** @throws amqplib's error if there is no connection */
 export async function openBroker({ url, caFile }: BrokerAddress, timeout = CONNECT_TIMEOUT_MS): Promise<ChannelModel> {
-  const connection = await connect(url, {
+  const address = new URL(url);
+  if (!address.searchParams.has("heartbeat")) address.searchParams.set("heartbeat", String(HEARTBEAT_SECONDS));
+  const connection = await connect(address.href, {
     timeout,
     ...brokerAuthorities(url, caFile)?.current(),
     clientProperties: { connection_name: "herald-cli" },
@@ -93,15 +100,16 @@ export async function closeBroker(connection: ChannelModel): Promise<void> {
   (connection.connection as { stream?: Duplex }).stream?.destroy();
 }
 
-/** Runs a task on a connection to RabbitMQ, and closes the connection afterwards. */
+/** Runs a task on a connection to RabbitMQ, and closes the connection afterwards. A broker in alarm ends it: it would answer nothing more. */
 export async function withBroker<T>(
   context: CommandContext,
   task: (connection: ChannelModel, names: Names) => Promise<T>,
 ): Promise<T> {
   const address = brokerAddress(context);
   const connection = await openBroker(address).catch((cause) => refused(cause, BROKER, address.url));
+  const blocked = new Promise<never>((_, reject) => connection.once("blocked", () => reject(new Error(IN_ALARM))));
   try {
-    return await task(connection, names(address.namespace));
+    return await Promise.race([task(connection, names(address.namespace)), blocked]);
   } finally {
     await closeBroker(connection);
   }

@@ -1,6 +1,6 @@
 import { sharedSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
-import { COUNTED_AT_MOST, type Lag, readLag } from "@herald/common/database/lag";
+import { COUNTED_AT_MOST, type Lag, readDaysAhead, readLag } from "@herald/common/database/lag";
 import { action, type Command, JSON_OPTION } from "./command.ts";
 import { depthOf, type QueueDepth, withBroker, withDatabase } from "./connections.ts";
 import { counted, table } from "./output.ts";
@@ -26,7 +26,8 @@ Counts of deliveries end at ${COUNTED_AT_MOST}.
         context.progress("asks PostgreSQL");
         const { now, lag } = await withDatabase(context, async (queries, clock) => {
           const now = clock.now();
-          return { now, lag: await readLag(queries, { now, endpointConcurrency }) };
+          const lag = await readLag(queries, { now, endpointConcurrency });
+          return { now, lag: { ...lag, partitionsAhead: await readDaysAhead(queries, now) } };
         });
         context.progress("asks RabbitMQ");
         const queues = await withBroker(context, async (connection, names) => {
@@ -46,7 +47,11 @@ Counts of deliveries end at ${COUNTED_AT_MOST}.
   },
 };
 
-function describe(queues: QueueDepth[], lag: Lag, ages: Record<`oldestFor${string}`, number | null>): string {
+function describe(
+  queues: QueueDepth[],
+  lag: Lag & { partitionsAhead: number },
+  ages: Record<`oldestFor${string}`, number | null>,
+): string {
   const queueRows = queues.map(({ queue, messages, consumers }) =>
     messages === null ? [queue, "not there", ""] : [queue, String(messages), String(consumers)],
   );

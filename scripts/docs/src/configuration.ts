@@ -87,7 +87,7 @@ Besides the required settings, the management API needs \`PUBLIC_ORIGIN\` in pro
 \`AUTH_ISSUER\` and \`AUTH_AUDIENCE\`; or \`AUTH_JWT_SECRET\`, for development.
 
 A setting that is marked **alike** must have the same value in all processes that read it. They compare their values, and report a difference in the log, by \`herald_settings_differ\`
-and the alert \`HeraldSettingsDiffer\`; so does \`herald doctor\`. Of files of certificate
+and the alert \`HeraldProcessesDiffer\`; so does \`herald doctor\`. Of files of certificate
 authorities they compare the content, and report what has differed for two minutes.
 
 \`MEMORY_MIB\` bounds a process's events, bodies, attempts, connections to receivers and connections of clients. [memory.ts](../packages/common/src/service/memory.ts) divides it among them.

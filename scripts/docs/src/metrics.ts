@@ -29,7 +29,7 @@ const registrations: Record<string, (registry: Registry) => void> = {
     exportHeldEvents(registry, unread);
     exportLag(
       registry,
-      { log: unread, queries: unread, inspector: unread, names: {} as never, clock: unread },
+      { log: unread, queries: unread, probes: unread, inspector: unread, names: {} as never, clock: unread },
       { endpointConcurrency: unread },
     );
   },
@@ -83,7 +83,8 @@ No label has values that grow with customers, events or receivers: logs name end
 
 - The publisher's gauges (\`herald_deliveries_unfinished\`, \`herald_oldest_due_delivery_age_seconds\`, \`herald_endpoints\`, \`herald_shards\`, \`herald_dispatchers\`, \`herald_queue_*\`, ...)
   are figures of the whole Herald. The publisher reads them from PostgreSQL and RabbitMQ at each scrape. Each publisher exports the same
-  figures: take their \`max\`, never their \`sum\`. A figure that can't be read is absent.
+  figures: take their \`max\`, never their \`sum\`. A figure that can't be read is absent. \`/metrics\` answers within two seconds, whatever a
+  server does: in the place of a figure that is late it shows the one before, for a minute.
 - Every other metric belongs to one process. Take its \`sum\`, and for a counter the \`rate\` first.
 - Each service also exports prom-client's figures of the process: \`process_*\` and \`nodejs_*\` (CPU, memory, event loop, garbage
   collection).

@@ -1,11 +1,12 @@
 import type { Inspector } from "@herald/common/broker/broker";
 import type { Names } from "@herald/common/broker/topology";
-import { COUNTED_AT_MOST, readLag } from "@herald/common/database/lag";
-import type { Queries } from "@herald/common/database/queries";
+import { readBlockingSessions } from "@herald/common/database/blocking-sessions";
+import { COUNTED_AT_MOST, readDaysAhead, readLag } from "@herald/common/database/lag";
+import type { Queries, Reads } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
-import { atMostEach } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
 import { Gauge, type Registry } from "@herald/common/telemetry/metrics";
+import { reading } from "@herald/common/telemetry/reading";
 import type { EventsConsumer } from "./inbox/consume-events.ts";
 
 /** Scrapes within this time, for example of several Prometheus servers, share a reading. */
@@ -14,6 +15,8 @@ const READING_LIFE_MS = 5_000;
 interface Parts {
   log: Pick<Log, "warn">;
   queries: Queries;
+  /** Over connections of their own, which the work does not take. */
+  probes: Reads;
   inspector: Inspector;
   names: Names;
   clock: Clock;
@@ -25,7 +28,7 @@ interface Parts {
  */
 export function exportLag(
   registry: Registry,
-  { log, queries, inspector, names, clock }: Parts,
+  { log, queries, probes, inspector, names, clock }: Parts,
   { endpointConcurrency }: { endpointConcurrency: number },
 ): void {
   const ofLag = figures({ registry, log }, () => readLag(queries, { now: clock.now(), endpointConcurrency }));
@@ -80,7 +83,6 @@ export function exportLag(
     ({ catchUps, guards }) => ({ awaited: catchUps, guard: guards }),
     "kind",
   );
-  ofLag("herald_partitions_ahead", "Days after today that have partitions.", (lag) => lag.partitionsAhead);
   ofLag(
     "herald_oldest_transaction_age_seconds",
     "Age of the oldest transaction that keeps dead rows from being vacuumed.",
@@ -93,6 +95,15 @@ export function exportLag(
     ({ connectionsUsed, connectionsAllowed }) => ({ used: connectionsUsed, allowed: connectionsAllowed }),
     "state",
   );
+  // Apart, since each waits for other locks.
+  const ofPartitions = figures({ registry, log }, () => readDaysAhead(queries, clock.now()));
+  ofPartitions("herald_partitions_ahead", "Days after today that have partitions.", (days) => days);
+  const ofSessions = figures({ registry, log }, () => readBlockingSessions(probes));
+  ofSessions(
+    "herald_blocking_sessions",
+    "Sessions of PostgreSQL for whose locks statements of Herald have waited for a second or more.",
+    (sessions) => sessions.length,
+  );
 
   function secondsSince(time: Date | null): number {
     return time === null ? 0 : Math.max(0, (clock.now().getTime() - time.getTime()) / 1_000);
@@ -102,7 +113,11 @@ export function exportLag(
   // The inbox queues are one figure: single buckets only show single organizations. What waits for dispatchers is in PostgreSQL too.
   const ofQueues = figures({ registry, log }, async () =>
     inspector.isOpen()
-      ? { inbox: await depthsOf(names.eventQueues), rejected: await depthsOf([names.rejectedQueue]) }
+      ? {
+          inbox: await depthsOf([...names.inboxQueues, ...names.behindQueues]),
+          "dead-letters": await depthsOf([names.deadLetterQueue]),
+          rejected: await depthsOf([names.rejectedQueue]),
+        }
       : undefined,
   );
   ofQueues(
@@ -161,17 +176,12 @@ function figures<Reading>(
   read: () => Promise<Reading | undefined>,
 ): ExportFigure<Reading> {
   let isSaid = false;
-  const latest = atMostEach(READING_LIFE_MS, async () => {
-    try {
-      const reading = await read();
-      isSaid = false;
-      return reading;
-    } catch (error) {
-      // Alerts on these figures are silent meanwhile, so the log says it once, besides readiness: a right may be missing.
+  const latest = reading(READING_LIFE_MS, read, {
+    onFailure(error) {
+      // Alerts on these figures are silent, so the log says it once, besides readiness: a right may be missing.
       if (!isSaid) log.warn("how far behind Herald is can't be read", { error });
       isSaid = true;
-      return undefined;
-    }
+    },
   });
   return (name, help, figureOf, label) => {
     new Gauge<string>({
@@ -181,6 +191,7 @@ function figures<Reading>(
       registers: [registry],
       async collect() {
         const read = await latest();
+        if (read !== undefined) isSaid = false;
         // A reset of a figure without a label would export 0.
         if (label) this.reset();
         else this.remove();

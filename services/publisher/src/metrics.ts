@@ -4,19 +4,22 @@ import { NOTICE_TYPES } from "@herald/contracts";
 /** The tasks that the publisher repeats, besides consuming events. */
 export const TASKS = ["partitions", "catch-up", "resend", "notices", "retention", "erasure"] as const;
 
+/**
+ * What can become of an event. One that is set aside waits with the rejected ones and broke no rule: PostgreSQL can't hold it, or RabbitMQ took it out
+ * of the inbox.
+ */
+export const EVENT_RESULTS = ["received", "stale", "ignored", "rejected", "set_aside"] as const;
+
 export type PublisherMetrics = ReturnType<typeof createMetrics>;
 
 /** The publisher's metrics. No label has values that grow with customers. */
 export function createMetrics(registry: Registry) {
   const { counter, gauge, histogram } = metricsIn(registry);
   return {
-    events: counter("herald_events_total", "Business events taken from the broker, by result.", {
-      result: ["received", "stale", "ignored", "rejected"],
-    }),
-    deadLettered: counter(
-      "herald_events_dead_lettered_total",
-      "Events that the broker took out of the inbox, by its reason, and that were rejected then.",
-      { reason: ["expired", "delivery_limit", "other"] },
+    events: counter(
+      "herald_events_total",
+      "Business events taken from the broker, by result; those that are set aside broke no rule, and wait with the rejected ones.",
+      { result: EVENT_RESULTS },
     ),
     deliveries: counter("herald_fan_out_deliveries_total", "Deliveries made from arriving events."),
     handedOver: counter(

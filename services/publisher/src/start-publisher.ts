@@ -48,7 +48,7 @@ export async function startPublisher(
   const service = await open("publisher", config, { clock: steered, facts: factsOf(publisherSettings, config) });
   const { broker, clock, log, registry, tracing } = service;
   const { names } = broker;
-  const { queries } = service.database;
+  const { queries, probes } = service.database;
   const metrics = createMetrics(registry);
   const publisher = broker.publisher();
   const stopping = new AbortController();
@@ -67,7 +67,7 @@ export async function startPublisher(
   await makePartitions(AbortSignal.timeout(PARTITIONS_TIMEOUT_MS)).catch(failed("partitions", noPartitions));
 
   const inspector = broker.inspector();
-  exportLag(registry, { ...parts, inspector, names }, { endpointConcurrency: config.ENDPOINT_CONCURRENCY });
+  exportLag(registry, { ...parts, probes, inspector, names }, { endpointConcurrency: config.ENDPOINT_CONCURRENCY });
   const sender = broker.sender();
   const { localOwners } = service;
   const handOver = (made: ForOwners) => handOverTo({ localOwners, sender, names, metrics }, made);

@@ -2,14 +2,13 @@ import { randomUUID } from "node:crypto";
 import { connectBroker } from "@herald/common/broker/broker";
 import { names as namesOf } from "@herald/common/broker/topology";
 import { firstIdAt } from "@herald/common/database/ids";
-import { openDatabase } from "@herald/common/database/open-database";
-import type { Queries } from "@herald/common/database/queries";
+import { type Database, openDatabase } from "@herald/common/database/open-database";
 import { Registry } from "@herald/common/telemetry/metrics";
 import { eventually } from "@herald/dev/harness/eventually";
 import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useBroker } from "@herald/dev/harness/use-broker";
-import { useDatabase } from "@herald/dev/harness/use-database";
+import { lockWaiters, useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { exportLag } from "../src/lag-metrics.ts";
 import { DAY_MS, dayOf } from "../src/partitions.ts";
@@ -34,27 +33,27 @@ let aheadMs = 0;
 const { now } = performance;
 jest.spyOn(performance, "now").mockImplementation(() => now.call(performance) + aheadMs);
 
-/** The exported series and their values, after scrapes ten seconds apart. */
-async function scrape(
-  queries: Queries,
-  amqpUrl: string,
-  { log = SILENT, again = 0 } = {},
-): Promise<Record<string, number>> {
+/** Exports until `close`; each `scrape` is ten seconds after the one before, and answers the series and their values. */
+async function exporting({ queries, probes }: Pick<Database, "queries" | "probes">, amqpUrl: string, log = SILENT) {
   const broker = connectBroker({ url: amqpUrl, namespace: place.namespace, name: "lag test", log: SILENT });
   const registry = new Registry();
-  try {
-    const inspector = broker.inspector();
-    if (amqpUrl === place.url) await broker.ready();
-    exportLag(registry, { log, queries, inspector, names, clock }, { endpointConcurrency: ENDPOINT_CONCURRENCY });
-    for (let each = 0; each < again; each++) {
-      await registry.metrics();
+  const inspector = broker.inspector();
+  if (amqpUrl === place.url) await broker.ready();
+  const parts = { log, queries, probes, inspector, names, clock };
+  exportLag(registry, parts, { endpointConcurrency: ENDPOINT_CONCURRENCY });
+  return {
+    async scrape(): Promise<Record<string, number>> {
       aheadMs += 10_000;
-    }
-    const lines = (await registry.metrics()).split("\n").filter((line) => line.startsWith("herald_"));
-    return Object.fromEntries(lines.map((line) => [line.split(" ")[0], Number(line.split(" ")[1])]));
-  } finally {
-    await broker.close();
-  }
+      const lines = (await registry.metrics()).split("\n").filter((line) => line.startsWith("herald_"));
+      return Object.fromEntries(lines.map((line) => [line.split(" ")[0], Number(line.split(" ")[1])]));
+    },
+    close: () => broker.close(),
+  };
+}
+
+async function scrape(of: Database, amqpUrl = place.url): Promise<Record<string, number>> {
+  const exporter = await exporting(of, amqpUrl);
+  return await exporter.scrape().finally(exporter.close);
 }
 
 const FAR = new Date("2100-01-01T00:00:00.000Z");
@@ -88,10 +87,7 @@ test("the metrics show what is due and since when, what waits, and what waits wi
   await prisma.shard.update({ where: { id: 255 }, data: { stoppedAt: ROW_TIME } });
   await prisma.catchUp.create({ data: { endpointId: enabled.id, dueAt: ROW_TIME } });
   await prisma.catchUp.create({ data: { endpointId: disabled.id, priority: 1, dueAt: ROW_TIME } });
-  const { herald_oldest_transaction_age_seconds: oldestTransaction, ...metrics } = await scrape(
-    db.database.queries,
-    place.url,
-  );
+  const { herald_oldest_transaction_age_seconds: oldestTransaction, ...metrics } = await scrape(db.database);
   expect(oldestTransaction).toBeGreaterThanOrEqual(0);
   expect(metrics).toEqual({
     'herald_deliveries_unfinished{state="due"}': 1,
@@ -113,10 +109,11 @@ test("the metrics show what is due and since when, what waits, and what waits wi
     'herald_catch_ups_due{kind="awaited"}': 1,
     'herald_catch_ups_due{kind="guard"}': 0,
     herald_partitions_ahead: 0,
+    herald_blocking_sessions: 0,
     'herald_database_connections{state="used"}': expect.any(Number),
     'herald_database_connections{state="allowed"}': expect.any(Number),
     ...Object.fromEntries(
-      ["inbox", "rejected"].flatMap((queue) => [
+      ["inbox", "dead-letters", "rejected"].flatMap((queue) => [
         [`herald_queue_messages{queue="${queue}"}`, 0],
         [`herald_queue_consumers{queue="${queue}"}`, 0],
       ]),
@@ -139,7 +136,7 @@ describe("a due delivery", () => {
         dueAt: secondsAgo(seconds),
       })),
     });
-    const scraped = await scrape(db.database.queries, place.url);
+    const scraped = await scrape(db.database);
     return {
       due: scraped['herald_deliveries_unfinished{state="due"}'],
       receiver: scraped['herald_deliveries_unfinished{state="receiver"}'],
@@ -180,7 +177,7 @@ describe("a due delivery", () => {
       const endpoint = await insertEndpoint(prisma);
       for (let each = 0; each < 6; each++) await insertDelivery(prisma, endpoint);
     }
-    expect(await scrape(db.database.queries, place.url)).toMatchObject({
+    expect(await scrape(db.database)).toMatchObject({
       'herald_deliveries_unfinished{state="due"}': 80,
       'herald_deliveries_unfinished{state="receiver"}': 40,
     });
@@ -192,16 +189,52 @@ test("metrics that can't be read are absent, the others are there, and the log s
   const warned: unknown[] = [];
   const log = { ...SILENT, warn: (message: string) => void warned.push(message) };
   try {
-    const withoutBroker = await scrape(db.database.queries, "amqp://127.0.0.1:1", { log, again: 3 });
-    expect(Object.keys(withoutBroker)).toHaveLength(22);
+    const withoutBroker = await exporting(db.database, "amqp://127.0.0.1:1", log);
+    for (let each = 0; each < 3; each++) expect(Object.keys(await withoutBroker.scrape())).toHaveLength(23);
+    await withoutBroker.close();
     expect(warned).toEqual([]);
-    const withoutDatabase = await scrape(away.queries, place.url, { log, again: 3 });
-    expect(Object.keys(withoutDatabase)).toHaveLength(4);
+    const withoutDatabase = await exporting(away, place.url, log);
+    for (let each = 0; each < 3; each++) expect(Object.keys(await withoutDatabase.scrape())).toHaveLength(6);
+    await withoutDatabase.close();
     expect(warned).toEqual(["how far behind Herald is can't be read"]);
   } finally {
     await away.close();
   }
 });
+
+const OF_LOCKED = [
+  ["delivery", "herald_partitions_ahead", 'herald_shards{state="owned"}'],
+  ["due", 'herald_shards{state="owned"}', "herald_partitions_ahead"],
+  ["process", 'herald_shards{state="owned"}', "herald_partitions_ahead"],
+] as const;
+
+test.each(OF_LOCKED)(
+  "the metrics answer while the table %s is locked, without what it takes, and count the session that locks it",
+  async (table, absent, present) => {
+    const [ours, others] = [openDatabase(db.url), openDatabase(db.url, { applicationName: "psql" })];
+    const exporter = await exporting(ours, place.url);
+    const lock = async (transaction: Pick<Database["prisma"], "$executeRawUnsafe">) => {
+      await transaction.$executeRawUnsafe(`lock table ${table} in access exclusive mode`);
+      await eventually(async () => {
+        const metrics = await exporter.scrape();
+        expect(metrics).toMatchObject({ herald_blocking_sessions: 1, 'herald_queue_messages{queue="inbox"}': 0 });
+        expect([absent in metrics, present in metrics]).toEqual([false, true]);
+      });
+      for (let more = 0; more < 3; more++) await exporter.scrape();
+      expect(await lockWaiters(db.database.prisma)).toBe(1);
+    };
+    try {
+      await others.prisma.$transaction(lock, { timeout: 60_000 });
+      await eventually(async () =>
+        expect(await exporter.scrape()).toMatchObject({ herald_blocking_sessions: 0, [absent]: expect.any(Number) }),
+      );
+    } finally {
+      await exporter.close();
+      await ours.close();
+      await others.close();
+    }
+  },
+);
 
 test("the metrics show for how long a transaction keeps dead rows from being vacuumed", async () => {
   const other = openDatabase(db.url, { poolSize: 1 });
@@ -210,7 +243,7 @@ test("the metrics show for how long a transaction keeps dead rows from being vac
       await transaction.$executeRawUnsafe("set transaction isolation level repeatable read");
       await transaction.$queryRaw`select 1`;
       await eventually(async () => {
-        const { herald_oldest_transaction_age_seconds: age } = await scrape(db.database.queries, place.url);
+        const { herald_oldest_transaction_age_seconds: age } = await scrape(db.database);
         expect(age).toBeGreaterThan(0.1);
       });
     });
@@ -227,7 +260,7 @@ test("the days ahead count those after today that have partitions, however many 
   ] as const) {
     await makePartitions(db.database.queries, { first: dayAt(first), end: dayAt(end) });
   }
-  expect(await scrape(db.database.queries, place.url)).toMatchObject({ herald_partitions_ahead: 5 });
+  expect(await scrape(db.database)).toMatchObject({ herald_partitions_ahead: 5 });
 });
 
 test("reading the metrics costs by what is unfinished, not by the history", async () => {
@@ -249,6 +282,6 @@ test("reading the metrics costs by what is unfinished, not by the history", asyn
       where relname like 'delivery%' or relname like 'business_event%' or relname = 'due' order by 1`;
   };
   const before = await scans();
-  await scrape(db.database.queries, place.url);
+  await scrape(db.database);
   expect(await scans()).toEqual(before);
 });

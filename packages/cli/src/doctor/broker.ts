@@ -45,14 +45,13 @@ export const BLOCKED = fault(
  * published: it then answers nothing more on it, not even a close.
  */
 export async function isBlocked(connection: ChannelModel): Promise<boolean> {
-  const channel = await connection.createConfirmChannel();
-  // The check "rights and policies" reports missing rights.
-  const confirm = confirmed(channel, DEFAULT_EXCHANGE, `herald.doctor.${randomUUID()}`).catch(() => undefined);
   const blocked = new Promise<true>((resolve) => connection.once("blocked", () => resolve(true)));
   const silent = sleep(ANSWER_MS, true as const, { ref: false });
-  const isIt = (await Promise.race([confirm, blocked, silent])) === true;
-  if (!isIt) await channel.close().catch(() => undefined);
-  return isIt;
+  // The check "rights and policies" reports missing rights.
+  const confirm = onChannel(connection, (channel) =>
+    confirmed(channel, DEFAULT_EXCHANGE, `herald.doctor.${randomUUID()}`),
+  ).catch(() => undefined);
+  return (await Promise.race([confirm, blocked, silent])) === true;
 }
 
 /** Runs one question on a channel of its own, since the broker answers "no" by closing the channel. */

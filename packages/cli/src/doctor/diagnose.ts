@@ -16,6 +16,7 @@ import { type BrokerAddress, brokerAddress, closeBroker, databaseAddress, openBr
 import { BLOCKED, type BrokerSubject, brokerFinding, greetingOf, inbox, isBlocked, probe } from "./broker.ts";
 import { ANSWER_MS, type Finding, fault, type NamedFinding, type OnCheck, refusal, runChecks } from "./finding.ts";
 import { keyRing } from "./keys.ts";
+import { locks } from "./locks.ts";
 import { egressProxy, jwks, nameServers } from "./outside.ts";
 import {
   clocks,
@@ -122,6 +123,7 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
 const OF_POSTGRES = [
   server,
   sessionSettings,
+  locks,
   commit,
   clocks,
   rights,
@@ -145,7 +147,7 @@ async function diagnosePostgres(
   try {
     const subject = { ...given, session, openSession: open, preparesStatements: preparesStatements(url) };
     const findings = await runChecks(OF_POSTGRES, subject, onCheck);
-    const living = await session.query<Process>(LIVING).catch(() => undefined);
+    const living = await session.read<Process>(LIVING).catch(() => undefined);
     return { findings, publishers: living?.filter(({ service }) => service === "publisher").length };
   } finally {
     await session.close();

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { sqlStateOf } from "@herald/common/database/errors";
 import { explain, reasonOf, type Server } from "@herald/common/security/connection-fault";
 import { plural, table } from "../output.ts";
@@ -49,7 +50,10 @@ export interface Check<Subject> {
 /** Called with the name of each check as it begins, to show it to the person who waits. */
 export type OnCheck = (name: string) => void;
 
-/** Runs checks one after the other. One that can't be finished is a finding too, and stops no other. */
+/** No server that answers takes so long for a check. */
+const CHECK_MS = 60_000;
+
+/** Runs checks one after the other. One that fails is a finding too, and stops no other. After one without an end, the server is asked no more. */
 export async function runChecks<Subject>(
   checks: readonly Check<Subject>[],
   subject: Subject,
@@ -58,20 +62,31 @@ export async function runChecks<Subject>(
   const findings: NamedFinding[] = [];
   for (const { name, examine } of checks) {
     onCheck(name);
-    const found = [await examine(subject).catch(unfinished)].flat();
+    const late = sleep(CHECK_MS, LATE, { ref: false });
+    const found = [await Promise.race([examine(subject).catch(unfinished), late])].flat();
     if (found.length === 0) found.push(ok("As it should be."));
     findings.push(...found.map((finding) => ({ ...finding, check: name })));
+    if (found.includes(LATE)) break;
   }
   return findings;
 }
 
+const LATE = fault(`It has no end after ${CHECK_MS / 1_000} s.`, "The server stands still, or the way to it is cut.");
+
 const INSUFFICIENT_PRIVILEGE = "42501";
 const UNDEFINED = ["42P01", "42703"];
+/** A lock that is not there in time, and a statement. */
+const OUT_OF_TIME = ["55P03", "57014"];
 
 function unfinished(error: unknown): Finding {
   const state = sqlStateOf(error);
   if (state === INSUFFICIENT_PRIVILEGE) return skipped("This user may not look at it.");
   if (UNDEFINED.includes(state ?? "")) return skipped("The schema is not there, or not up to date.");
+  if (OUT_OF_TIME.includes(state ?? ""))
+    return warning(
+      "PostgreSQL did not let it read what it needs within 3 s.",
+      'If another session locks it, the check "locks" names that one while the services run. Otherwise the server is overloaded.',
+    );
   return fault(`It can't be examined: ${reasonOf(error)}`, "Look for this message in the log of the server.");
 }
 

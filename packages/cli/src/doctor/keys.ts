@@ -1,7 +1,7 @@
 import { withDatabase } from "../connections.ts";
 import { rotateKeys } from "../keys-command.ts";
 import { plural } from "../output.ts";
-import { type Check, fault, ok, skipped } from "./finding.ts";
+import { ANSWER_MS, type Check, fault, ok, skipped } from "./finding.ts";
 import type { DatabaseSubject } from "./postgres.ts";
 
 /** Opens every signing secret and own header that is stored, as a rotation would. */
@@ -13,8 +13,8 @@ export const keyRing: Check<DatabaseSubject> = {
       secrets: count,
       resealed,
       unreadable,
-    } = await withDatabase({ url, caFile }, (queries) =>
-      rotateKeys(queries, secretBox, { pageSize: 1_000, dryRun: true }),
+    } = await withDatabase({ url, caFile }, (queries, _, readsWithin) =>
+      rotateKeys({ ...queries, ...readsWithin(ANSWER_MS) }, secretBox, { pageSize: 1_000, dryRun: true }),
     );
     const secrets = plural(count, "secret");
     const [first] = unreadable;

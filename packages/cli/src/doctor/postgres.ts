@@ -12,6 +12,7 @@ import type { SecretBox } from "@herald/common/security/secret-box";
 import { differencesOf, type Facts, LIVING, type Process } from "@herald/common/service/processes";
 import { plural } from "../output.ts";
 import { ANSWER_MS, type Check, type Finding, fault, ok, skipped, warning, warningsOf } from "./finding.ts";
+import { locks } from "./locks.ts";
 
 /** The database as checks find it, and what they hold it against. */
 export interface DatabaseSubject {
@@ -42,7 +43,7 @@ function asked<Row>(name: string, sql: string, judge: Asked<Row>["judge"]): Aske
   return {
     name,
     judge,
-    examine: async (subject) => judge(await subject.session.query<Row>(sql), subject),
+    examine: async (subject) => judge(await subject.session.read<Row>(sql), subject),
   };
 }
 
@@ -185,7 +186,8 @@ async function write(session: Session): Promise<void> {
 }
 
 /** Finds out why a commit hangs, and cancels it. */
-async function hanging(session: Session, pid: number | undefined): Promise<Finding> {
+async function hanging(session: Session, pid: number | undefined): Promise<Finding | Finding[]> {
+  const held = await locks.examine({ session });
   const [found] = await session.query<{ wait: string | null }>(
     `select concat_ws(' ', wait_event_type, wait_event) as wait, pg_cancel_backend(pid) from pg_stat_activity where pid = $1`,
     [pid],
@@ -197,9 +199,10 @@ async function hanging(session: Session, pid: number | undefined): Promise<Findi
       "Start that standby. To go on without it, as an administrator: `alter system reset synchronous_standby_names` and `select pg_reload_conf()`",
     );
   }
+  if (wait.startsWith("Lock ")) return held;
   return fault(
     `A row was not written within ${ANSWER_MS / 1_000} s: PostgreSQL waits for ${wait || "itself"}.`,
-    "A lock: see who holds it in pg_locks. Otherwise the server's disk is too slow, or it is overloaded.",
+    "The server's disk is too slow, or it is overloaded.",
   );
 }
 

@@ -12,7 +12,7 @@ export const schema: Check<DatabaseSubject> = {
     // PostgreSQL names what it does not find by itself otherwise.
     if (path?.first !== "public") return skipped("The user's search_path leads elsewhere.");
     const applied = await appliedMigrations({
-      $queryRaw: async <T>([sql = ""]: readonly string[]) => (await session.query(sql)) as T,
+      $queryRaw: async <T>([sql = ""]: readonly string[]) => (await session.read(sql)) as T,
     });
     const migrations = readMigrations(migrationsFolder());
     const problem = migrationsFault(migrations, applied);

@@ -5,6 +5,7 @@ import type { Service } from "@herald/common/service/run-service";
 import { createLog } from "@herald/common/telemetry/log";
 import { createRegistry, Gauge, metricsIn, type Registry } from "@herald/common/telemetry/metrics";
 import { startOperationsServer } from "@herald/common/telemetry/operations-server";
+import { reading } from "@herald/common/telemetry/reading";
 import { createEmitter } from "@herald/emitter";
 import { COUNTED_AT_MOST, type OutboxLag, RowsSetAsideError, readOutboxLag, startRelay } from "@herald/emitter/outbox";
 import { openOutboxPool } from "./outbox-database.ts";
@@ -20,7 +21,7 @@ const READING_LIFE_MS = 1_000;
  */
 export function relayMetrics(registry: Registry, readLag: () => Promise<OutboxLag>) {
   const { counter } = metricsIn(registry);
-  const latest = atMostEach(READING_LIFE_MS, () => readLag().catch(() => undefined));
+  const latest = reading(READING_LIFE_MS, readLag);
 
   function figure(name: string, help: string, figureOf: (lag: OutboxLag) => number): void {
     new Gauge({

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { declareTopology } from "@herald/common/broker/topology";
-import { openSession } from "@herald/common/database/client";
+import { Client, openSession } from "@herald/common/database/client";
 import { migrationsFolder, readMigrations } from "@herald/common/database/migrations-folder";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox, secretSealer } from "@herald/common/security/secret-box";
@@ -344,6 +344,71 @@ describe.each(ROUNDS.map((rows) => ({ rows })))("of PostgreSQL, in round %#", ({
     expect(left).toEqual([]);
   });
 });
+
+const LOCK = "lock table delivery in access exclusive mode";
+const READ = "select from delivery limit 1";
+const ROW = "select from shard where id = 0 for update";
+
+/** What a session does that holds Herald up, the statement of Herald's that waits, the doctor's words, and a statement that waits between both. */
+test.each<[name: string, holding: string, waiting: string, words: RegExp, between: string]>([
+  ["locks a table", LOCK, READ, / on delivery\. It is idle in transaction .* last: begin; lock table/, ""],
+  [
+    "locks a row",
+    ROW,
+    "update shard set owner = null where id = 0",
+    / on shard\. It is idle in transaction .*for upd/,
+    "",
+  ],
+  ["has a secret in its statement", `${LOCK}; select 'do-not-show'`, READ, /exclusive mode; select '\.\.\.' ->/, ""],
+  [
+    "has read what another one empties",
+    "table digest",
+    "table digest",
+    / on digest\. .*begin; table digest ->/,
+    "truncate digest",
+  ],
+])(
+  "the doctor names the session that %s, looks on soon, and says how to end it",
+  async (_, holding, waiting, words, between) => {
+    const open = async (application_name: string) => {
+      const client = new Client({ connectionString: postgres.url("herald_owner"), application_name });
+      await client.connect();
+      return client;
+    };
+    const [holder, emptying] = [await open("psql"), await open("psql")];
+    const waiters = [await open("herald-dispatcher"), await open("herald-publisher")];
+    await holder.query(`begin; ${holding}`);
+    const emptied = between && emptying.query(between);
+    await eventually(async () => {
+      const waits = await waiters[0]?.query("select from pg_locks where not granted");
+      expect(waits?.rowCount).toBe(between ? 1 : 0);
+    });
+    const waited = Promise.allSettled(waiters.map((each) => each.query(waiting)));
+    const isFault = (text: string) => text.startsWith("fault");
+    try {
+      // A wait of less than a second is none.
+      const found = await eventually(async () => {
+        const found = await complaintsOf("PostgreSQL");
+        expect(found.filter(isFault)).toEqual(
+          only(/^fault, locks: Session \d+ \(herald_owner, psql.* holds up 2 statements of Herald/),
+        );
+        return found;
+      });
+      expect(found.filter(isFault)).toEqual(only(words));
+      for (const other of found.filter((text) => !isFault(text))) {
+        expect(other).toMatch(/^warning, (partitions|dispatching): PostgreSQL did not let it read .*"locks"/);
+      }
+      const [remedy = "", ...others] = found.flatMap(commandsOf);
+      expect([remedy, others]).toEqual([expect.stringMatching(/^select pg_terminate_backend\(\d+\)$/), []]);
+      await postgres.run(remedy);
+      await emptied;
+      expect((await waited).map(({ status }) => status)).toEqual(["fulfilled", "fulfilled"]);
+      expect(await complaintsOf("PostgreSQL")).toEqual([]);
+    } finally {
+      for (const each of [holder, emptying, ...waiters]) await each.end();
+    }
+  },
+);
 
 test("the doctor finds a right on a column that a service's own user lacks", async () => {
   await postgres.run("revoke update (due_at) on due from herald_dispatcher");
@@ -690,7 +755,13 @@ describe("of a broker", () => {
     expect(found.get(service)).toContainEqual(only(inProbe(lacked, /definitions\.json/))[0]);
   });
 
-  test("the doctor finds that the broker takes no messages", async () => {
+  test("the doctor finds that the broker takes no messages, and a command that sends some says so and ends", async () => {
+    const connection = await connect(node.url);
+    const channel = await connection.createConfirmChannel();
+    await declareTopology(channel, "alarmed");
+    channel.sendToQueue("alarmed.events.rejected", Buffer.from("{}"));
+    await channel.waitForConfirms();
+    await connection.close();
     await node.control(["set_vm_memory_high_watermark", "absolute", "1MB"]);
     const settings = { AMQP_URL: node.url, BROKER_NAMESPACE: "alarmed" };
     // It looks at its memory now and then.
@@ -699,6 +770,8 @@ describe("of a broker", () => {
         only(/^fault, RabbitMQ: .*memory or disk alarm.* -> .*rabbitmq-diagnostics alarms/),
       ),
     );
+    const { code, stderr } = await callHerald(["rejected", "replay", "--all"], { ...settings });
+    expect([code, stderr]).toEqual([1, expect.stringContaining("RabbitMQ takes no messages")]);
   });
 });
 

@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import pg from "pg";
 import { ConfigError } from "../config/read-config.ts";
 import { explain, isTlsFault, NO_TLS_CODE, POSTGRES } from "../security/connection-fault.ts";
@@ -8,6 +9,9 @@ import { type NamedFile, TlsFiles } from "../security/tls-files.ts";
  * not in ISO's form. These are the ones that every pooler takes at the start of a session.
  */
 const SESSION_SETTINGS = { DateStyle: "ISO, MDY", TimeZone: "UTC", standard_conforming_strings: "on" };
+
+/** How long a server may take to answer the end of a connection. Without an answer, TCP would keep it, and a command, for a quarter of an hour. */
+const END_TIMEOUT_MS = 2_000;
 
 /** How a client reaches its server. */
 export interface Address extends Pick<pg.ClientConfig, "connectionString" | "ssl" | "sslnegotiation"> {
@@ -50,6 +54,18 @@ export class SessionClient extends pg.Client {
   getStartupConf(): Record<string, string> {
     const own = (pg.Client.prototype as unknown as SessionClient).getStartupConf.call(this);
     return { ...SESSION_SETTINGS, ...own };
+  }
+
+  override end(): Promise<void>;
+  override end(callback: (error: Error) => void): void;
+  override end(callback?: (error: Error) => void): Promise<void> | undefined {
+    // Not in pg's types.
+    const { stream } = (this as unknown as { connection: { stream: Duplex } }).connection;
+    const timer = setTimeout(() => stream.destroy(), END_TIMEOUT_MS).unref();
+    stream.once("close", () => clearTimeout(timer));
+    if (callback === undefined) return super.end();
+    super.end(callback);
+    return undefined;
   }
 }
 
@@ -157,11 +173,15 @@ export function assertSupported(versionNumber: number, versionText: string): voi
 /** One connection to PostgreSQL, of no pool of this process. */
 export interface Session {
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** Reads tables of Herald: PostgreSQL ends the statement soon (57014), and sooner if it waits for a lock (55P03). */
+  read<Row>(text: string): Promise<Row[]>;
   close(): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 3_000;
 const QUERY_TIMEOUT_MS = 15_000;
+/** Limits of one transaction, since a limit of the session would stay on a pooler's connection. */
+const BEGIN_READ = "begin read only; set local lock_timeout = 1000; set local statement_timeout = 3000";
 
 /**
  * Connects at once, for a look from outside at what the services will find.
@@ -179,10 +199,16 @@ export async function openSession(
     query_timeout: QUERY_TIMEOUT_MS,
   });
   await client.connect();
+  async function query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    const { rows } = await client.query(text, [...values]);
+    return rows as Row[];
+  }
   return {
-    query: async <Row>(text: string, values: readonly unknown[] = []) => {
-      const { rows } = await client.query(text, [...values]);
-      return rows as Row[];
+    query,
+    async read<Row>(text: string) {
+      // Without values the text may be several statements.
+      await client.query(BEGIN_READ);
+      return await query<Row>(text).finally(() => client.query("rollback"));
     },
     close: () => client.end(),
   };

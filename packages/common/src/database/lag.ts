@@ -36,8 +36,6 @@ export interface Lag extends Dispatching {
   endpointsPaused: number;
   /** Endpoints that Herald disabled after consecutive failures. */
   endpointsFailed: number;
-  /** Days after today that have partitions. */
-  partitionsAhead: number;
   /**
    * For how long the oldest transaction has kept dead rows from being vacuumed, in seconds; 0 if none does. A user without
    * the rights of `pg_read_all_stats` sees its own transactions only.
@@ -139,10 +137,6 @@ export async function readLag(
       catch_up.*,
       endpoint.*,
       (
-        select ${Prisma.raw(daysAhead("clock.now"))}
-        from ${Prisma.raw(PARTITIONS_OF_HISTORY)} as partition, (select ${now}::timestamptz as now) as clock
-      ) as "partitionsAhead",
-      (
         select coalesce(extract(epoch from max(clock_timestamp() - xact_start)), 0) from pg_stat_activity
         where datname = current_database()
           and (backend_xmin is not null or backend_xid is not null)
@@ -175,4 +169,12 @@ export async function readLag(
     ) as endpoint`;
   if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
   return { ...row, ...dispatching };
+}
+
+/** Counts the days after today that have partitions. Waits for a lock of a partition: PostgreSQL takes one to write a bound as text. */
+export async function readDaysAhead(reads: Reads, now: Date): Promise<number> {
+  const [row] = await reads.$queryRaw<{ days: number }[]>`
+    select ${Prisma.raw(daysAhead("clock.now"))} as days
+    from ${Prisma.raw(PARTITIONS_OF_HISTORY)} as partition, (select ${now}::timestamptz as now) as clock`;
+  return row?.days ?? 0;
 }

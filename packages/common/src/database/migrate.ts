@@ -16,6 +16,7 @@ export interface MigrationResult {
 /** The number of the lock that Prisma's engine takes, so that `prisma migrate deploy` and Herald never migrate at the same time. */
 const MIGRATION_LOCK = 72_707_369;
 const LOCK_INTERVAL_MS = 100;
+const CONNECT_TIMEOUT_MS = 10_000;
 
 /** The longest wait for a lock, since other statements wait behind it. Within PostgreSQL's `deadlock_timeout`, so that no deadlock ends one of them. */
 const TABLE_LOCK_TIMEOUT_MS = 200;
@@ -104,8 +105,15 @@ export async function migrate(
   }
 }
 
+/** A migration may take any time. A server that is gone is noticed by TCP within half a minute. */
 function openClient(url: string, caFile: string | undefined): Client {
-  return new Client({ ...addressOf(url, caFile), application_name: "herald-migrate" });
+  return new Client({
+    ...addressOf(url, caFile),
+    application_name: "herald-migrate",
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: CONNECT_TIMEOUT_MS,
+  });
 }
 
 async function assertPostgresVersion(client: Client): Promise<void> {

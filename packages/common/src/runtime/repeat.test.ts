@@ -22,3 +22,18 @@ test("when the period is over, the next one to ask has it checked again", async 
   expect(await check()).toBe(false);
   expect(await check()).toBe(true);
 });
+
+test("while it is checked, whoever asks waits for that check, however long the period is over", async () => {
+  let checks = 0;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const check = atMostEach(0, () => {
+    checks++;
+    return promise;
+  });
+  const asked = [check(), check(), check()];
+  expect(checks).toBe(1);
+  resolve();
+  await Promise.all(asked);
+  await check();
+  expect(checks).toBe(2);
+});

@@ -84,14 +84,21 @@ export async function retry<T>(
 }
 
 /**
- * Makes a function whose calls start a task at most once in a period. Calls within the period after a start get the answer of that run. If a run
- * takes longer than the period, the next call starts a second run beside it.
+ * Makes a function whose calls start a task at most once in a period, and never while it runs: a server that hangs gets one question, and not one
+ * for each call. Calls in between get the answer of the latest run.
  */
 export function atMostEach<T>(periodMs: number, task: () => Promise<T>): () => Promise<T> {
-  let latest: { begunAt: number; result: Promise<T> } | undefined;
+  let latest: { begunAt: number; isRunning: boolean; result: Promise<T> } | undefined;
   return () => {
-    const now = performance.now();
-    if (latest === undefined || now - latest.begunAt >= periodMs) latest = { begunAt: now, result: task() };
+    const begunAt = performance.now();
+    if (latest === undefined || (!latest.isRunning && begunAt - latest.begunAt >= periodMs)) {
+      const run = { begunAt, isRunning: true, result: task() };
+      const end = () => {
+        run.isRunning = false;
+      };
+      run.result.then(end, end);
+      latest = run;
+    }
     return latest.result;
   };
 }

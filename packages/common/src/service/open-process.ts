@@ -144,14 +144,7 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
   }
   /** The services' rows in the table of processes. */
   const ids: string[] = [];
-  let committing: Promise<void> | undefined;
-  /** One commit at once: while they hang, each would keep a connection. */
-  const commit = atMostEach(COMMIT_INTERVAL_MS, () => {
-    committing ??= assertCommits(database.probes, ids).finally(() => {
-      committing = undefined;
-    });
-    return committing;
-  });
+  const commit = atMostEach(COMMIT_INTERVAL_MS, () => assertCommits(database.probes, ids));
   /** A full disk takes a commit that needs no room. The management API goes on reading then. */
   async function takesWrites(): Promise<boolean> {
     await (ids.length > 0 ? commit() : database.ping());

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { Counter, Gauge, Histogram, Registry } from "./metrics.ts";
-import { joinMetrics } from "./operations-server.ts";
+import { exportDependencies, joinMetrics } from "./operations-server.ts";
 
 function registryOf(service: string): Registry {
   const registry = new Registry();
@@ -31,4 +31,11 @@ test("the metrics of one registry stay as they are, also those that have no seri
   new Histogram({ name: "batch", help: "A batch's size.", buckets: [1, 10], registers: [registry] }).observe(3);
   const text = await registry.metrics();
   expect(joinMetrics([text])).toBe(text);
+});
+
+test("a part that never says whether it can be used counts as one that can't, and the metrics answer", async () => {
+  const registry = new Registry();
+  exportDependencies(registry, { database: () => new Promise(() => {}), broker: () => true });
+  const text = await registry.metrics();
+  expect(text).toContain('herald_dependency_up{dependency="database"} 0\nherald_dependency_up{dependency="broker"} 1');
 });

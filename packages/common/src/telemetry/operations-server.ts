@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Gauge, Registry } from "prom-client";
 import { createBoundedServer, listen } from "../runtime/bounded-server.ts";
+import { READING_MS } from "./reading.ts";
 
 /** Orchestrators, monitoring and a few people ask. */
 const MAX_CONNECTIONS = 100;
@@ -72,7 +73,7 @@ export function exportDependencies(registry: Registry, checks: ReadinessChecks):
     labelNames: ["dependency"],
     registers: [registry],
     async collect() {
-      const parts = await checkAll(checks);
+      const parts = await checkAll(checks, READING_MS);
       for (const [dependency, isUp] of Object.entries(parts)) this.set({ dependency }, Number(isUp));
     },
   });
@@ -81,10 +82,10 @@ export function exportDependencies(registry: Registry, checks: ReadinessChecks):
 /** The deadline of a check, longer than it takes on a healthy system. The orchestrator that asks has a deadline too. */
 const CHECK_TIMEOUT_MS = 3_000;
 
-async function checkAll(checks: ReadinessChecks): Promise<Record<string, boolean>> {
+async function checkAll(checks: ReadinessChecks, timeoutMs = CHECK_TIMEOUT_MS): Promise<Record<string, boolean>> {
   const entries = Object.entries(checks).map(async ([name, check]) => {
     const deadline = new AbortController();
-    const late = sleep(CHECK_TIMEOUT_MS, false, { signal: deadline.signal }).catch(() => false);
+    const late = sleep(timeoutMs, false, { signal: deadline.signal }).catch(() => false);
     try {
       return [name, await Promise.race([check(), late])] as const;
     } catch {

@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { eventually } from "@herald/dev/harness/eventually";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { openSession } from "../../src/database/client.ts";
 import { isDatabaseOutage } from "../../src/database/errors.ts";
 import { type Database, openDatabase } from "../../src/database/open-database.ts";
 
@@ -13,12 +14,14 @@ const STATEMENT_TIMEOUT_MS = 300;
 let proxy: Server;
 let connections: { client: Socket; server: Socket; silent: boolean }[];
 let database: Database;
+let url: string;
 
 beforeEach(async () => {
   connections = [];
-  proxy = createServer((client) => {
+  // A silent side does not even close its half when the other one does.
+  proxy = createServer({ allowHalfOpen: true }, (client) => {
     const target = new URL(postgres.url);
-    const server = connect(Number(target.port), target.hostname);
+    const server = connect({ port: Number(target.port), host: target.hostname, allowHalfOpen: true });
     const pair = { client, server, silent: false };
     connections.push(pair);
     for (const [from, to] of [
@@ -26,15 +29,17 @@ beforeEach(async () => {
       [server, client],
     ] as const) {
       from.on("data", (bytes) => void (pair.silent || to.write(bytes)));
+      from.on("end", () => void (pair.silent || to.end()));
       from.on("error", () => undefined);
       from.on("close", () => void (pair.silent || to.destroy()));
     }
   });
   proxy.listen(0, "127.0.0.1");
   await once(proxy, "listening");
-  const url = new URL(postgres.url);
-  url.port = String((proxy.address() as AddressInfo).port);
-  database = openDatabase(url.href, { poolSize: 2, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+  const address = new URL(postgres.url);
+  address.port = String((proxy.address() as AddressInfo).port);
+  url = address.href;
+  database = openDatabase(url, { poolSize: 2, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
 });
 
 afterEach(async () => {
@@ -54,7 +59,7 @@ test("a server that falls silent fails a statement after its timeout, and the ne
   expect(isDatabaseOutage(error)).toBe(true);
   await database.prisma.$queryRaw`select 1`;
   expect(connections).toHaveLength(2);
-  expect(connections[0]?.client.destroyed).toBe(true);
+  await eventually(() => expect(connections[0]?.client.readableEnded).toBe(true));
   // Without a limit, TCP gives up after a quarter of an hour: long after this test's own time.
 });
 
@@ -64,4 +69,12 @@ test("if the connection that asks PostgreSQL for its time falls silent, another 
   await eventually(() => expect(database.ping()).rejects.toThrow("Query read timeout"));
   await eventually(() => database.ping());
   expect(connections).toHaveLength(2);
+});
+
+test("a connection to a server that has fallen silent is closed all the same", async () => {
+  const session = await openSession(url, { applicationName: "herald-test" });
+  await session.query("select 1");
+  for (const pair of connections) pair.silent = true;
+  await session.close();
+  // Without a limit, TCP gives up after a quarter of an hour here too.
 });

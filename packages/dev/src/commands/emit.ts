@@ -57,6 +57,7 @@ await runCommand(HELP, async () => {
 /** The events that the Herald here knows. */
 async function readSamples({ apiUrl, token }: RunInfo): Promise<Samples> {
   const response = await fetch(`${apiUrl}/api/organization/integration-operations/event-types`, {
+    signal: AbortSignal.timeout(10_000),
     headers: { authorization: `Bearer ${token}` },
   });
   if (!response.ok) throw new Error(`The management API answered ${response.status} when it was asked for its events.`);

@@ -1,3 +1,6 @@
+/** The API takes longer for no request. */
+const ANSWER_MS = 30_000;
+
 interface Created {
   endpoint: { id: string };
   signingSecret: string;
@@ -25,13 +28,12 @@ export async function createEndpoint(herald: URL, token: string, url: string) {
   const api = `${herald.href.replace(/\/$/, "")}/api/organization/integration-operations`;
   const ask = async (method: string, path: string, body?: object): Promise<unknown> => {
     const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
-    const answer = await fetch(`${api}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) }).catch(
-      (error: Error) => {
-        throw new Error(
-          `Herald can't be reached at ${herald.href} (${(error.cause as Error)?.message}): start it, or correct --herald`,
-        );
-      },
-    );
+    const signal = AbortSignal.timeout(ANSWER_MS);
+    const given = { method, headers, signal, ...(body && { body: JSON.stringify(body) }) };
+    const answer = await fetch(`${api}${path}`, given).catch((error: Error) => {
+      const why = (error.cause as Error)?.message ?? error.message;
+      throw new Error(`Herald can't be reached at ${herald.href} (${why}): start it, or correct --herald`);
+    });
     const text = await answer.text();
     if (!answer.ok) throw new Error(`Herald answers ${answer.status} to ${method} ${path}: ${wordsOf(text)}`);
     return text === "" ? undefined : JSON.parse(text);

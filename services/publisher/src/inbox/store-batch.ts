@@ -7,7 +7,7 @@ import { readTraceparent, type TraceSpan, type Tracing } from "@herald/common/te
 import type { JudgeOptions, UndeliveredCause } from "@herald/contracts";
 import type { FanOutItem, FanOutOutcome, FanOutResult } from "../fan-out.ts";
 import type { ForOwners } from "../hand-over.ts";
-import type { PublisherMetrics } from "../metrics.ts";
+import type { EVENT_RESULTS, PublisherMetrics } from "../metrics.ts";
 import { harmless, type Rejection, rejectionOf } from "../rejections.ts";
 import { type InboxMessage, type IncomingEvent, readEvent } from "./read-event.ts";
 
@@ -69,7 +69,7 @@ export function createStoring(
       // RabbitMQ puts its own entry first. Other headers of this kind may come from the emitter.
       const [death] = [message.headers["x-death"]].flat() as ({ reason?: unknown } | undefined)[];
       const reason = death?.reason === "expired" || death?.reason === "delivery_limit" ? death.reason : "other";
-      reject(incoming, DEAD_BY[reason], { rejected: () => metrics.deadLettered.inc({ reason }) });
+      reject(incoming, DEAD_BY[reason], { result: "set_aside" });
       return undefined;
     }
     // While PostgreSQL's clock is wrong by hours, its time alone would reject every event.
@@ -108,7 +108,10 @@ export function createStoring(
       case "unstorable":
         incoming.span?.end({ errorType: "unstorable" });
         // PostgreSQL's message may quote the event, so it stays with the event's copy.
-        reject(incoming, outcome.reason, { noticeReason: "it can't be stored; the queue of rejected events says why" });
+        reject(incoming, outcome.reason, {
+          noticeReason: "it can't be stored; the queue of rejected events says why",
+          result: "set_aside",
+        });
         break;
       case "too much":
         oversized(incoming);
@@ -117,7 +120,7 @@ export function createStoring(
     }
   }
 
-  function finish(incoming: InboxMessage, result: "received" | "stale" | "ignored" | "rejected"): void {
+  function finish(incoming: InboxMessage, result: (typeof EVENT_RESULTS)[number]): void {
     metrics.events.inc({ result });
     incoming.done();
   }
@@ -134,8 +137,8 @@ export function createStoring(
     {
       cause = "rejected",
       noticeReason = reason,
-      rejected,
-    }: { cause?: UndeliveredCause; noticeReason?: string; rejected?: () => void } = {},
+      result = "rejected",
+    }: { cause?: UndeliveredCause; noticeReason?: string; result?: "rejected" | "set_aside" } = {},
   ): void {
     const { content, headers } = incoming.message;
     // A reason may quote the name of a field, which can have any length.
@@ -150,10 +153,7 @@ export function createStoring(
     // The notice comes first: it is tried again while PostgreSQL is away, and must not leave a copy each time.
     reportUndelivered(rejectionOf(content, cause, noticeReason))
       .then(() => publisher.publish(copy))
-      .then(() => {
-        rejected?.();
-        finish(incoming, "rejected");
-      })
+      .then(() => finish(incoming, result))
       .catch(incoming.failed);
   }
 

@@ -4,6 +4,7 @@ import type { Service } from "@herald/common/service/run-service";
 import { eventually } from "@herald/dev/harness/eventually";
 import { serviceEnvironment, useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
+import { freePort } from "@herald/dev/stack/ports";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect, type Options } from "amqplib";
 import { startPublisher } from "../../src/index.ts";
@@ -72,13 +73,24 @@ test("an event that RabbitMQ takes out of the inbox is found by its id with the 
   await channel.waitForConfirms();
   await eventually(async () => expect(await depthOf(inboxQueue)).toBe(0));
 
-  for (let count = 0; count < 2; count++) {
-    publishers.push(await startPublisher(serviceEnvironment(db.url, broker), INBOX_OPTIONS));
+  const ports = [await freePort(), await freePort()];
+  for (const port of ports) {
+    const environment = { ...serviceEnvironment(db.url, broker), OPERATIONS_PORT: String(port) };
+    publishers.push(await startPublisher(environment, INBOX_OPTIONS));
   }
   await Promise.all(publishers.map((each) => each.ready()));
 
   const all = FLOOD + 4;
   await eventually(async () => expect(await depthOf(names.rejectedQueue)).toBe(all));
+  // Rules were broken by none of them, as far as RabbitMQ let a publisher see.
+  await eventually(async () => {
+    let count = 0;
+    for (const port of ports) {
+      const metrics = await fetch(`http://127.0.0.1:${port}/metrics`, { headers: { connection: "close" } });
+      count += Number(/herald_events_total\{result="set_aside"\S* (\d+)/.exec(await metrics.text())?.[1]);
+    }
+    expect(count).toBe(all);
+  });
   const row = { organizationId, cause: "rejected", cameAt: INBOX_TIME };
   const rows = await prisma.undeliveredEvent.findMany({ where: { organizationId }, orderBy: { type: "asc" } });
   expect(rows).toEqual([

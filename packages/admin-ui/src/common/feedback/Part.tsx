@@ -3,6 +3,9 @@ import { useLocation } from "wouter";
 import { Button } from "../form/Button.tsx";
 import { EmptyState, Skeleton } from "./LoadError.tsx";
 
+/** A server that does not answer is asked again by hand. */
+const ANSWER_MS = 10_000;
+
 interface Props {
   /** As in "the chart". */
   what: string;
@@ -36,7 +39,8 @@ function Failed({ what, level = 2, load, again }: Omit<Props, "onFailed" | "chil
   }, [place, failedAt, again]);
   const tryAgain = async (): Promise<void> => {
     const own = document.querySelector("script[type=module]")?.getAttribute("src") ?? "";
-    const response = await fetch(document.baseURI, { cache: "no-store" }).catch(() => null);
+    const given = { cache: "no-store", signal: AbortSignal.timeout(ANSWER_MS) } as const;
+    const response = await fetch(document.baseURI, given).catch(() => null);
     const isLoaded = await load?.().catch(() => false);
     // After an update the server has other files, and Firefox keeps a file's failure: both end when the page is loaded again.
     if (response?.ok && (isLoaded === false || !(await response.text()).includes(own))) location.reload();

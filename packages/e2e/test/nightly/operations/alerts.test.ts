@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { askForPrometheus, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
@@ -16,7 +17,8 @@ import {
 } from "./project-files.ts";
 
 const known = documentedMetrics();
-for (const { record } of rules()) if (record) known.set(record, new Set());
+const ofRecordings = new Set(rules().flatMap(({ record, labels = {} }) => (record ? Object.keys(labels) : [])));
+for (const { record } of rules()) if (record) known.set(record, ofRecordings);
 
 test.each(dashboardQueries())("the dashboard's $panel asks for what is exported: $expr", ({ expr }) => {
   expect(unknownIn(expr, known)).toEqual([]);
@@ -47,7 +49,7 @@ test("the dashboard's queries are of the namespace that is chosen", () => {
 
 test("the alerts and recordings are each of one Herald: a namespace and a job", () => {
   for (const { expr } of rules()) {
-    expect([expr, /by \(namespace, job[,)]|herald:\w+:\w+/.test(expr)]).toEqual([expr, true]);
+    expect([expr, /(by|on) \(namespace, job[,)]|herald:\w+:\w+/.test(expr)]).toEqual([expr, true]);
   }
 });
 
@@ -76,6 +78,20 @@ test("each bound that a rule asks for is one of its histogram", () => {
 test("a query for what is not exported is found", () => {
   expect(unknownIn("sum(rate(herald_nothing_total[5m]))", known)).toEqual(["herald_nothing_total"]);
   expect(unknownIn('max(herald_queue_messages{row="inbox"})', known)).toEqual(["row"]);
+});
+
+test("there are at most 18 alerts: each is a symptom, which a person on call can tell from the others", () => {
+  expect(rules().filter(({ alert }) => alert).length).toBeLessThanOrEqual(18);
+});
+
+test("no document names an alert that there is not", () => {
+  const pages = readdirSync(join(projectFolder(), "docs"), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => `docs/${file}`);
+  for (const page of ["CONTRIBUTING.md", ...pages]) {
+    const named = [...projectFile(page).matchAll(/`(Herald[A-Z]\w+)`/g)].map(([, name]) => name);
+    expect([page, named.filter((name) => rules().every(({ alert }) => alert !== name))]).toEqual([page, []]);
+  }
 });
 
 const runbook = projectFile("docs/operating/runbook.md");

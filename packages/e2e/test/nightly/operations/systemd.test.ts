@@ -124,7 +124,8 @@ test("the herald command of one machine keeps the audit line in the journal, sho
 
 describe("herald-check", () => {
   const backup = () => join(folder, "backup");
-  const calm = { "/readyz": "{}", "/metrics": 'herald_queue_messages{queue="rejected",service="publisher"} 0\n' };
+  const NOTHING_WAITS = 'herald_oldest_due_delivery_age_seconds{waits_for="herald",service="publisher"} 0\n';
+  const calm = { "/readyz": "{}", "/metrics": NOTHING_WAITS };
   const check = async (answers: Record<string, string>, environment: Record<string, string> = {}) => {
     const { url } = await answering(answers);
     const places = {
@@ -156,6 +157,8 @@ describe("herald-check", () => {
         'herald_queue_messages{queue="inbox",service="publisher"} 1001\n' +
         'herald_oldest_event_age_seconds{service="publisher"} 61\n' +
         'herald_queue_messages{queue="rejected",service="publisher"} 3\n' +
+        'herald_oldest_unstored_result_seconds{service="dispatcher"} 62\n' +
+        'herald_blocking_sessions{service="publisher"} 1\n' +
         'herald_endpoints{state="quarantined",service="publisher"} 6\n' +
         'herald_shards{state="stopped",service="publisher"} 256\n' +
         'herald_partitions_ahead{service="publisher"} 2\n' +
@@ -168,6 +171,8 @@ describe("herald-check", () => {
       "1001 events wait to be stored",
       "An event has waited for 61 s to be stored",
       "3 events were rejected",
+      "The result of an attempt has waited for 62 s",
+      "Another session has locks that Herald waits for",
       "The signing secrets of 6 endpoints cannot be opened",
       "Dispatching is stopped",
       "Only 2 days ahead have partitions",
@@ -179,12 +184,29 @@ describe("herald-check", () => {
     expect(text).not.toContain("9000");
   });
 
+  test.each<[string, Record<string, string>, string[]]>([
+    ["nothing answers", {}, ["Herald is not ready", "/metrics does not say what waits"]],
+    ["/metrics does not answer", { "/readyz": "{}" }, ["/metrics does not say what waits"]],
+    ["nothing says what waits", { ...calm, "/metrics": "herald_shards 1\n" }, ["/metrics does not say what waits"]],
+    ["only /readyz does not answer", { "/metrics": NOTHING_WAITS }, ["Herald is not ready"]],
+  ])("fails where %s, as a unit too", async (_, answers, problems) => {
+    makeBackup();
+    rmSync(join(folder, "told"), { force: true });
+    const [code, text] = await check(answers, { STATE_DIRECTORY: folder });
+    expect(code).toBe(1);
+    expect(text.split("\n").filter((line) => !/^(curl: .*|)$/.test(line))).toEqual(
+      problems.map((problem) => expect.stringContaining(problem)),
+    );
+    rmSync(join(folder, "told"), { force: true });
+  });
+
   test("as a unit, reports a state once, once more after a day, and its end", async () => {
     makeBackup();
     const told = join(folder, "told");
     const waits = (seconds: number) =>
       `herald_oldest_due_delivery_age_seconds{waits_for="herald",service="publisher"} ${seconds}\n`;
-    const look = async (metrics: string) => await check({ ...calm, "/metrics": metrics }, { STATE_DIRECTORY: folder });
+    const look = async (metrics: string) =>
+      await check({ ...calm, "/metrics": NOTHING_WAITS + metrics }, { STATE_DIRECTORY: folder });
     expect(await look("")).toEqual([0, ""]);
     expect(await look(waits(400))).toEqual([1, "A delivery has waited for Herald for 400 s.\n"]);
     expect(await look(waits(1_300.5))).toEqual([0, ""]);
