@@ -33,7 +33,10 @@ export async function startDispatcher(
   environment: Environment = process.env,
   { clock: steered, inProcess, tuning }: StartOptions<DispatcherTuning> = {},
 ): Promise<Service> {
-  const { config, bounds, sweepIntervalMs, ratesIntervalMs, pausesMs, ...read } = readDispatcherConfig(environment, tuning);
+  const { config, bounds, sweepIntervalMs, ratesIntervalMs, pausesMs, ...read } = readDispatcherConfig(
+    environment,
+    tuning,
+  );
   const { newOwnerMs, maxEndpoints, extraAuthorities, probe, sender, secrets, schedule } = read;
   const facts = factsOf(dispatcherSettings, config);
   const { open } = inProcess ?? (await openProcess(["dispatcher"], config));
