@@ -47,6 +47,13 @@ test("the dashboard's queries are of the namespace that is chosen", () => {
   }
 });
 
+test("the numbers of what Herald waits for are exported", () => {
+  const [, list = ""] = /^## What Herald waits for\n(.*?)^## /ms.exec(projectFile("docs/reliability.md")) ?? [];
+  const names = [...list.matchAll(/`(herald_\w+)`/g)].map(([, name = ""]) => name);
+  expect(names.length).toBeGreaterThan(20);
+  expect(names.filter((name) => !known.has(name) && !known.has(`${name}_count`))).toEqual([]);
+});
+
 test("the alerts and recordings are each of one Herald: a namespace and a job", () => {
   for (const { expr } of rules()) {
     expect([expr, /(by|on) \(namespace, job[,)]|herald:\w+:\w+/.test(expr)]).toEqual([expr, true]);

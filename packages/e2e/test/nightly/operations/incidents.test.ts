@@ -197,7 +197,7 @@ test("a database that is gone is an alert that its page ends, and everything tha
       fires("HeraldDependencyDown", { dependency: "database" }),
       fires("HeraldDependencyDown", { because: "PostgreSQL carries out no statement of one kind" }),
       fires("HeraldApiErrors"),
-      fires("HeraldNotStored", { because: "many events wait in RabbitMQ" }),
+      fires("HeraldNotStored"),
     ]);
     await follow(down, "database-away");
     await follow(refuses, "database-away");
