@@ -107,7 +107,7 @@ export function createMakeAttempt(parts: Parts): MakeAttempt {
       if (opened === undefined) return { kind: "put back", restMs: QUARANTINE_MS };
       sent = await send(delivery, body, configuration.url, opened);
       const receiver = { endpointId, organizationId, url: configuration.url };
-      if ((await outage.judge(receiver, sent.result)) === "ours") {
+      if ((await outage.judge(receiver, sent.result, delivery)) === "ours") {
         over();
         return { kind: "put back", restMs: OUTAGE_MS };
       }

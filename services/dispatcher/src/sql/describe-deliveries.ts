@@ -25,6 +25,8 @@ export interface Delivery extends DueRow {
   /** The trace context of the event, or of the request for a manual delivery; null if there is none. */
   traceparent: string | null;
   createdAt: Date;
+  /** How many of its attempts were put back since this process stood still during them. */
+  standstills?: number;
   /** Set if a message brought it. */
   handedOver?: boolean;
   /** Set if its event is perhaps not stored yet. */
