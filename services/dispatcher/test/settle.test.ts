@@ -73,9 +73,9 @@ describe("an endpoint's rates", () => {
     const warnings: unknown[] = [];
     const queries = {
       ...db.database.queries,
-      $executeRaw: async (strings: TemplateStringsArray, ...values: unknown[]) => {
+      async $queryRaw<T>(strings: TemplateStringsArray, ...values: unknown[]) {
         if (isDown) throw new Error("Connection terminated unexpectedly");
-        return await db.database.queries.$executeRaw(strings, ...values);
+        return await db.database.queries.$queryRaw<T>(strings, ...values);
       },
     };
     const rates = startRates(
