@@ -45,7 +45,7 @@ export async function startPublisher(
   const service = await open("publisher", config, { clock: steered, facts: factsOf(publisherSettings, config) });
   const { broker, clock, log, registry, tracing } = service;
   const { names } = broker;
-  const { queries } = service.database;
+  const { queries, failures } = service.database;
   const metrics = createMetrics(registry);
   const publisher = broker.publisher();
   const stopping = new AbortController();
@@ -68,7 +68,8 @@ export async function startPublisher(
   const sender = broker.sender();
   const { localOwners } = service;
   const handOver = (made: ForOwners) => handOverTo({ localOwners, sender, names, metrics }, made);
-  const fanOut = createFanOut({ queries, clock, log, signal: stopping.signal }, { maxEvents: tuning.batchSize });
+  const { createProgress } = failures;
+  const fanOut = createFanOut({ ...parts, createProgress, signal: stopping.signal }, { maxEvents: tuning.batchSize });
   const reportUndelivered = createReportUndelivered(parts);
   let isStopping = false;
   let events: EventsConsumer | undefined;

@@ -102,8 +102,8 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
     prisma,
     /** For the hot statements, directly to PostgreSQL over the same connections. */
     queries: directQueries(pool, statementName, failures.watch),
-    /** For how long PostgreSQL has not carried out a statement of `queries`, in seconds: see {@link statementFailures}. */
-    failingSeconds: failures.seconds,
+    /** For how long PostgreSQL has not carried out a statement of `queries`. */
+    failures,
     /** For readiness: over the connection of `ping`, so that it doesn't wait for the work. */
     probes: directQueries(pingPool, () => ""),
     /** Reads over the same connections. PostgreSQL ends a read after the given number of milliseconds (57014). */
