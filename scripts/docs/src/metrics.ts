@@ -3,7 +3,7 @@ import { exportConnections, exportMemoryLimit } from "@herald/common/service/ope
 import { exportDifferences } from "@herald/common/service/processes";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { exportDependencies } from "@herald/common/telemetry/operations-server";
-import { createMetrics as createDispatcherMetrics } from "@herald/dispatcher";
+import { createMetrics as createDispatcherMetrics, exportUnstored } from "@herald/dispatcher";
 import { observe } from "@herald/management-api";
 import { createMetrics as createPublisherMetrics, exportHeldEvents, exportLag } from "@herald/publisher";
 
@@ -33,7 +33,10 @@ const registrations: Record<string, (registry: Registry) => void> = {
       { endpointConcurrency: unread },
     );
   },
-  dispatcher: createDispatcherMetrics,
+  dispatcher: (registry) => {
+    createDispatcherMetrics(registry);
+    exportUnstored(registry, unread);
+  },
   relay: (registry) => relayMetrics(registry, unread),
 };
 

@@ -1,4 +1,4 @@
-import { metricsIn, type Registry } from "@herald/common/telemetry/metrics";
+import { Gauge, metricsIn, type Registry } from "@herald/common/telemetry/metrics";
 
 export type DispatcherMetrics = ReturnType<typeof createMetrics>;
 
@@ -61,4 +61,15 @@ export function createMetrics(registry: Registry) {
     ),
     settleBatchSize: histogram("herald_settle_batch_attempts", "Attempts settled by one statement.", BATCH_SIZES),
   };
+}
+
+export function exportUnstored(registry: Registry, oldestSeconds: () => number): void {
+  new Gauge({
+    name: "herald_oldest_unstored_result_seconds",
+    help: "Age of the oldest result of an attempt that this process has not stored yet: PostgreSQL takes none, or another session holds its row.",
+    registers: [registry],
+    collect() {
+      this.set(oldestSeconds());
+    },
+  });
 }

@@ -6,7 +6,7 @@ import { startFailureLog } from "./attempt/failure-log.ts";
 import { createMakeAttempt } from "./attempt/make-attempt.ts";
 import { createQuarantine } from "./attempt/quarantine.ts";
 import { type DispatcherTuning, dispatcherSettings, FAILING_AFTER_FAILURES, readDispatcherConfig } from "./config.ts";
-import { createMetrics } from "./metrics.ts";
+import { createMetrics, exportUnstored } from "./metrics.ts";
 import { createOutage } from "./outage/outage.ts";
 import { watchStandstill } from "./outage/standstill.ts";
 import { createManualDeliveries } from "./owner/manual-deliveries.ts";
@@ -47,10 +47,18 @@ export async function startDispatcher(
     conditions: { shards: () => shards.isHeard(), network: () => !outage.isOn() },
   });
   const { broker, clock, log, tracing, id } = service;
-  const { queries } = service.database;
+  const { queries, failures: statements } = service.database;
   const metrics = createMetrics(service.registry);
   const stopping = new AbortController();
-  const basics = { queries, clock, metrics, tracing, log, signal: stopping.signal };
+  const basics = {
+    queries,
+    createProgress: statements.createProgress,
+    clock,
+    metrics,
+    tracing,
+    log,
+    signal: stopping.signal,
+  };
   const { ENDPOINT_CONCURRENCY: concurrency, DISABLE_AFTER_FAILURES: disableAfter } = config;
 
   const standstill = watchStandstill(log);
@@ -64,6 +72,7 @@ export async function startDispatcher(
   const health = createHealthQueue(basics, { pausesMs, failingAfter: FAILING_AFTER_FAILURES, disableAfter });
   const rates = startRates(basics, { intervalMs: ratesIntervalMs });
   const settlements = createSettleQueue({ ...basics, health, rates });
+  exportUnstored(service.registry, settlements.oldestUnstoredSeconds);
   const quarantine = createQuarantine(basics);
   const failures = startFailureLog(log);
   const parts = { ...basics, sender, secrets, schedule, outage, shards, health, settlements, quarantine, failures };

@@ -72,8 +72,8 @@ describe.each<Statistics>(["from a quiet time", "of a backlog"])("with statistic
     ),
   );
 
-  test("adding to endpoints' hours reads no table that grows", () =>
-    expectWalks(db.database.queries, [], (queries) =>
+  test("adding to endpoints' hours walks its index", () =>
+    expectWalks(db.database.queries, ["endpoint_hour_pkey"], (queries) =>
       writeRates(
         queries,
         stored.endpointIds.map((endpointId) => ({ endpointId, hour: NOW, succeeded: 1, failed: 0, durations: [1] })),

@@ -1,13 +1,15 @@
+import { Prisma } from "@herald/common/database/generated/client";
 import { ownerOf, shardOf } from "@herald/common/database/shards";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
 import { eventually } from "@herald/dev/harness/eventually";
 import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
+import { whileLocked } from "@herald/dev/harness/use-database";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { BEGINNING, readDue } from "../src/sql/read-due.ts";
 import { SECRET_KEYS, useDispatchers } from "./dispatchers.ts";
 
-const { db, receiver, start, stop, insertEndpointAt, insertDeliveries, handOver } = useDispatchers();
+const { db, receiver, start, stop, insertEndpointAt, insertDeliveries, handOver, askForManual } = useDispatchers();
 
 test("with a rate, all dispatchers together begin no more attempts a second to an endpoint, and the whole backlog arrives", async () => {
   const { prisma } = db.database;
@@ -115,6 +117,62 @@ test.each([
     );
   },
 );
+
+describe("a delivery whose row another session has locked", () => {
+  const lockOf = (id: string) => Prisma.sql`select 1 from delivery where id = ${id}::uuid for update`;
+  const storedOf = (endpointId: string) =>
+    db.database.prisma.delivery.count({ where: { endpointId, state: "succeeded", attemptCount: 1 } });
+
+  test("a locked row holds up its endpoint and no other, and takes no permit; a manual delivery does not wait for it", async () => {
+    const { prisma } = db.database;
+    const waves = [1, 2].map(() => Promise.withResolvers<void>());
+    receiver.answerWith(async ({ path }) => {
+      if (path === "/waiting") await waves[countOf("waiting") <= 4 ? 0 : 1]?.promise;
+      return { status: 200 };
+    });
+    await start({ ENDPOINT_CONCURRENCY: "4" }, { bounds: { inFlight: 8 }, sweepIntervalMs: 100 });
+    const waiting = await insertEndpointAt(`${receiver.url}/waiting`);
+    await insertDeliveries(waiting, 40);
+    await eventually(() => expect(countOf("waiting")).toBe(4));
+    const locked = String(receiver.requests[0]?.headers["x-service-delivery-id"]);
+    await whileLocked(prisma, lockOf(locked), async () => {
+      waves[0]?.resolve();
+      // It was found locked when those behind it are stored.
+      await eventually(async () => expect(await storedOf(waiting.id)).toBe(3));
+      waves[1]?.resolve();
+      await eventually(async () => expect(await storedOf(waiting.id)).toBe(countOf("waiting") - 1));
+      const other = await endpointWith("other", 40);
+      await eventually(async () => expect(await storedOf(other)).toBe(40));
+      const dueAt = new Date(Date.now() + 600_000);
+      const [manual = ""] = await insertDeliveries(waiting, 1, { dueAt });
+      expect(await askForManual(waiting, manual, dueAt)).toBe(false);
+      expect(countOf("waiting")).toBeLessThan(20);
+    });
+    await eventually(async () => expect(await storedOf(waiting.id)).toBe(41));
+    expect(receiver.requests).toHaveLength(81);
+  });
+
+  test("a stop waits for the lock's end, and nothing that was answered is sent again", async () => {
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    receiver.answerWith(async () => {
+      await answered;
+      return { status: 200 };
+    });
+    const dispatcher = await start();
+    const endpointId = await endpointWith("stopped", 2);
+    await receiver.received(2);
+    const locked = String(receiver.requests[0]?.headers["x-service-delivery-id"]);
+    let stopped: Promise<void> | undefined;
+    await whileLocked(db.database.prisma, lockOf(locked), async () => {
+      answer();
+      await eventually(async () => expect(await storedOf(endpointId)).toBe(1));
+      stopped = stop(dispatcher);
+    });
+    await stopped;
+    expect(await storedOf(endpointId)).toBe(2);
+    expect(receiver.requests).toHaveLength(2);
+  });
+});
 
 describe("dispatching that an operator has stopped", () => {
   afterEach(goOn);

@@ -1,11 +1,12 @@
 import { insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
-import { useDatabase } from "@herald/dev/harness/use-database";
+import { useDatabase, whileLocked } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import {
   DISABLE_AFTER,
   type Endpoint,
   FAILING_AFTER,
+  lockOf,
   losingAnswers,
   NOW,
   settlement,
@@ -14,7 +15,7 @@ import {
 } from "./settling.ts";
 
 const db = useDatabase();
-const { underWay, dispatcher, nextStart, pace, settleAll, settleRun, endpointOf, whileLocked } = settling(db);
+const { underWay, dispatcher, nextStart, pace, settleAll, settleRun, endpointOf } = settling(db);
 
 test("§3.1/failures §3.1/several §9.1 five consecutive failures, over several deliveries, disable an endpoint and change its version, and the reason is kept", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
@@ -99,7 +100,7 @@ test.each(["resolver_failed", "proxy_failed", "interrupted"] as const)(
 test("a success whose failure before is not written yet still ends the run", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   const { settle, health } = dispatcher();
-  await whileLocked(endpoint, async () => {
+  await whileLocked(db.database.prisma, lockOf.endpoint(endpoint), async () => {
     await settle(settlement(endpoint, await underWay(endpoint), { succeeded: false }));
     await settle(settlement(endpoint, await underWay(endpoint)));
   });
@@ -109,18 +110,18 @@ test("a success whose failure before is not written yet still ends the run", asy
 
 test("the health of a deleted endpoint is dropped", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
-  const { settle, health, errors } = dispatcher();
+  const { settle, health, lines } = dispatcher();
   const settlements = [settlement(endpoint, await underWay(endpoint), { succeeded: false })];
   await db.database.prisma.webhookEndpoint.delete({ where: { id: endpoint.id } });
   await Promise.all(settlements.map(settle));
   await health.drained();
-  expect(errors).toEqual([]);
+  expect(lines).toEqual([]);
 });
 
 test("a stop does not wait for an endpoint whose row stays locked", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   const { settle, health, stop } = dispatcher();
-  await whileLocked(endpoint, async () => {
+  await whileLocked(db.database.prisma, lockOf.endpoint(endpoint), async () => {
     await settle(settlement(endpoint, await underWay(endpoint), { succeeded: false }));
     const drained = health.drained();
     stop();

@@ -1,14 +1,15 @@
 import { randomUUID } from "node:crypto";
+import { Prisma } from "@herald/common/database/generated/client";
 import { eventually } from "@herald/dev/harness/eventually";
 import { insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
-import { lockWaiters, useDatabase } from "@herald/dev/harness/use-database";
+import { impatient, lockWaiters, useDatabase, whileLocked } from "@herald/dev/harness/use-database";
 import { describe, expect, test } from "@jest/globals";
 import { startRates } from "../src/settle/rates.ts";
-import { settle } from "../src/sql/settle.ts";
-import { EARLIER, EPOCH, losingAnswers, NOW, RETRY_AT, settlement, settling } from "./settling.ts";
+import { type Settlement, settle } from "../src/sql/settle.ts";
+import { EARLIER, EPOCH, lockOf, losingAnswers, NOW, RETRY_AT, settlement, settling } from "./settling.ts";
 
 const db = useDatabase();
-const { underWay, dispatcher, nextStart, settleAll, endpointOf, whileLocked } = settling(db);
+const { underWay, dispatcher, nextStart, settleAll, endpointOf } = settling(db);
 
 const deliveryOf = (id: string) => db.database.prisma.delivery.findUniqueOrThrow({ where: { id } });
 const dueOf = (id: string) => db.database.prisma.due.findFirst({ where: { deliveryId: id } });
@@ -73,9 +74,9 @@ describe("an endpoint's rates", () => {
     const warnings: unknown[] = [];
     const queries = {
       ...db.database.queries,
-      $executeRaw: async (strings: TemplateStringsArray, ...values: unknown[]) => {
+      async $queryRaw<T>(strings: TemplateStringsArray, ...values: unknown[]) {
         if (isDown) throw new Error("Connection terminated unexpectedly");
-        return await db.database.queries.$executeRaw(strings, ...values);
+        return await db.database.queries.$queryRaw<T>(strings, ...values);
       },
     };
     const rates = startRates(
@@ -189,7 +190,8 @@ describe("a settled delivery", () => {
     );
     const all = [exhausted, failed, succeeded].filter((each) => each !== undefined);
     await prisma.due.deleteMany({ where: { deliveryId: { in: all.map(({ deliveryId }) => deliveryId) } } });
-    expect(await settle(queries, [...all, settlement(endpoint, kept)])).toMatchObject({ late: [exhausted, failed] });
+    const { taken, late } = await settle(queries, [...all, settlement(endpoint, kept)]);
+    expect([[...taken], [...late]]).toEqual([[], [exhausted, failed]]);
     expect(await deliveryOf(kept.deliveryId)).toMatchObject({ state: "succeeded" });
     expect(await prisma.exhaustion.count({ where: { endpointId: endpoint.id } })).toBe(0);
     expect(
@@ -214,11 +216,13 @@ describe("a settled delivery", () => {
     ]);
   });
 
-  test("a late success that waits for another dispatcher's failure of the same delivery ends it, and both are in the history", async () => {
+  test("a late success that meets another dispatcher's failure of the same delivery ends it after that, and both are in the history", async () => {
     const { prisma, queries } = db.database;
+    const { settle: settleLate } = dispatcher();
     const endpoint = await insertEndpoint(prisma);
     const current = await underWay(endpoint);
     const id = current.deliveryId;
+    const success = settlement(endpoint, { ...current, epoch: EARLIER }, { startedAt: after(1) });
     let settling: Promise<unknown> | undefined;
     await prisma.$transaction(async (transaction) => {
       await transaction.delivery.update({
@@ -226,10 +230,11 @@ describe("a settled delivery", () => {
         data: { attemptCount: 1, attemptedAt: NOW, durationMs: 9, statusCode: 500, nextAttemptAt: RETRY_AT },
       });
       await transaction.due.updateMany({ where: { deliveryId: id }, data: { dueAt: RETRY_AT, attempts: 1 } });
-      settling = settle(queries, [settlement(endpoint, { ...current, epoch: EARLIER }, { startedAt: after(1) })]);
-      await eventually(async () => expect(await lockWaiters(prisma)).toBe(1));
+      settling = settleLate(success);
+      const none = new Set();
+      expect(await settle(queries, [success])).toEqual({ taken: new Set([success]), late: none, missing: none });
     });
-    expect(await settling).toEqual({ late: [], missing: [] });
+    expect(await settling).toBe(true);
     expect(await deliveryOf(id)).toMatchObject({ state: "succeeded", attemptCount: 2 });
     expect(await dueOf(id)).toBeNull();
     expect((await attemptsOf(id)).map(({ number, statusCode }) => [number, statusCode])).toEqual([
@@ -305,6 +310,84 @@ describe("settlements whose answer was lost, and which are made once more", () =
   });
 });
 
+describe("rows that another session has locked", () => {
+  test.each(["delivery", "due"] as const)(
+    "a locked row of %s holds up the results of its endpoint, which keep their order, and no other's",
+    async (table) => {
+      const { prisma } = db.database;
+      const endpoint = await insertEndpoint(prisma);
+      const { settle, health, metrics, lines } = dispatcher();
+      const failure = () => ({ succeeded: false, startedAt: nextStart() });
+      const locked = settlement(endpoint, await underWay(endpoint), failure());
+      const behind = settlement(endpoint, await underWay(endpoint), { startedAt: nextStart() });
+      const others = await Promise.all(
+        Array.from({ length: 100 }, () => begin().then(({ endpoint, current }) => settlement(endpoint, current))),
+      );
+      const stored: unknown[] = [];
+      const settled = (each: typeof locked) => settle(each).then(() => stored.push(each));
+      let all: Promise<unknown> | undefined;
+      await whileLocked(db.database.prisma, lockOf[table](locked), async () => {
+        const [first, ...rest] = others as [typeof locked];
+        all = Promise.all([locked, behind].map(settled));
+        await Promise.all(rest.map(settled));
+        // A later batch finds the row locked too.
+        await settled(first);
+        expect(stored.length).toBe(100);
+        expect(await lockWaiters(prisma)).toBe(0);
+      });
+      await all;
+      expect(stored.slice(100)).toEqual([locked, behind]);
+      await health.drained();
+      expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
+      for (const { deliveryId } of [locked, behind, ...others]) expect(await attemptsOf(deliveryId)).toHaveLength(1);
+      expect(await dueOf(locked.deliveryId)).toMatchObject({ dueAt: RETRY_AT, attempts: 1 });
+      expect((await metrics.resultsLate.get()).values).toMatchObject([{ value: 0 }]);
+      expect(lines).toEqual([]);
+    },
+  );
+});
+
+test.each(["delivery", "due", "delivery_attempt", "webhook_endpoint", "shard"])(
+  "a locked table %s is a PostgreSQL that takes no results: the log says so once, and all are settled when it is free",
+  async (table) => {
+    const { settle, isWriting, failures, clock, lines } = dispatcher(impatient(db.database, 100));
+    const ten = await Promise.all(Array.from({ length: 10 }, () => begin()));
+    let settled: Promise<unknown> | undefined;
+    await whileLocked(db.database.prisma, Prisma.raw(`lock table ${table} in access exclusive mode`), async () => {
+      settled = Promise.all(ten.map(({ endpoint, current }) => settle(settlement(endpoint, current))));
+      await eventually(() => expect(lines).toHaveLength(1));
+      clock.advance(10_000);
+      expect([isWriting(), failures.seconds() >= 10]).toEqual([false, true]);
+    });
+    await settled;
+    expect([isWriting(), failures.seconds()]).toEqual([true, 0]);
+    expect(lines).toEqual([
+      "results of attempts wait for a lock or run out of time; fewer are tried at once",
+      "results of attempts wait for no lock any more, and end in time",
+    ]);
+  },
+);
+
+test("a stop during a lock says how many results are not stored, and waits for none of them", async () => {
+  const { endpoint, current } = await begin();
+  const { settle, stop, lines, clock, oldestUnstoredSeconds } = dispatcher();
+  const results = [settlement(endpoint, current), settlement(endpoint, await underWay(endpoint))];
+  await whileLocked(db.database.prisma, lockOf.delivery(current), async () => {
+    const settled = Promise.all(results.map(settle));
+    const other = await begin();
+    expect(await settle(settlement(other.endpoint, other.current))).toBe(true);
+    clock.advance(11_000);
+    expect(oldestUnstoredSeconds()).toBe(11);
+    await eventually(() => expect(lines).toEqual([expect.stringContaining("another session has locked rows")]));
+    stop();
+    expect(await settled).toEqual([false, false]);
+    expect(lines.slice(1)).toEqual(["2 results are not stored; these deliveries will be attempted again"]);
+    expect(oldestUnstoredSeconds()).toBe(0);
+    // One that ends even later.
+    expect(await settle(results[0] as Settlement)).toBe(false);
+  });
+});
+
 describe("a batch with something that PostgreSQL refuses or can't do in time", () => {
   test("one settlement that can't be written is set aside, and the others are settled", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
@@ -320,33 +403,25 @@ describe("a batch with something that PostgreSQL refuses or can't do in time", (
     expect(states).toEqual(begun.map((_, index) => (index === 4 ? "pending" : "succeeded")));
   });
 
-  test("settlements that time out together are made in smaller batches, and one whose row is locked holds up no other", async () => {
-    const { prisma, queries } = db.database;
-    const endpoint = await insertEndpoint(prisma);
+  test("settlements that time out together are made in smaller batches, and all are settled", async () => {
+    const { queries } = db.database;
+    const endpoint = await insertEndpoint(db.database.prisma);
     const begun = await Promise.all(Array.from({ length: 8 }, () => underWay(endpoint)));
-    const locked = begun[3]?.deliveryId as string;
-    // PostgreSQL cancels a statement that waits for a lock for this long, as it cancels one that runs too long.
-    const impatient: typeof queries = {
+    const cause = { originalCode: "57014" };
+    const outOfTime = Object.assign(new Error("out of time"), { meta: { driverAdapterError: { cause } } });
+    const slow: typeof queries = {
       ...queries,
-      $queryRaw: async <T>(strings: TemplateStringsArray, ...values: unknown[]) =>
-        await prisma.$transaction(async (transaction) => {
-          await transaction.$executeRaw`set local statement_timeout = 500`;
-          return await transaction.$queryRaw<T>(strings, ...values);
-        }),
-    };
-    const { settle, stop } = dispatcher(impatient);
-    await prisma.$transaction(
-      async (transaction) => {
-        await transaction.$queryRaw`select 1 from due where delivery_id = ${locked}::uuid for update`;
-        const outcomes = Promise.allSettled(begun.map((current) => settle(settlement(endpoint, current))));
-        expect((await outcomes).map(({ status }) => status === "rejected")).toEqual(
-          begun.map(({ deliveryId }) => deliveryId === locked),
-        );
+      async $queryRaw<T>(strings: TemplateStringsArray, ...values: unknown[]) {
+        const parameters = Prisma.sql(strings, ...values).values;
+        if (parameters.some((value) => Array.isArray(value) && value.length > 3)) throw outOfTime;
+        return await queries.$queryRaw<T>(strings, ...values);
       },
-      { timeout: 60_000 },
-    );
-    stop();
-    expect(await prisma.delivery.count({ where: { endpointId: endpoint.id, state: "succeeded" } })).toBe(7);
+    };
+    const { settle, lines } = dispatcher(slow);
+    await Promise.all(begun.map((current) => settle(settlement(endpoint, current))));
+    const { prisma } = db.database;
+    expect(await prisma.delivery.count({ where: { endpointId: endpoint.id, state: "succeeded" } })).toBe(8);
+    expect(lines[0]).toContain("wait for a lock or run out of time");
   });
 });
 
@@ -359,8 +434,8 @@ test("results of 250 endpoints settle while one endpoint's row is locked, and on
       settlement(endpoint, await underWay(endpoint), { succeeded: endpoint !== locked && endpoint !== flaky }),
     ),
   );
-  const { settle, health, errors } = dispatcher();
-  await whileLocked(locked, async () => {
+  const { settle, health, lines } = dispatcher();
+  await whileLocked(db.database.prisma, lockOf.endpoint(locked), async () => {
     await Promise.all(settlements.map(settle));
     const ids = endpoints.map(({ id }) => id);
     expect(await prisma.delivery.count({ where: { endpointId: { in: ids }, attemptCount: 1 } })).toBe(250);
@@ -370,7 +445,7 @@ test("results of 250 endpoints settle while one endpoint's row is locked, and on
   });
   await health.drained();
   expect((await endpointOf(locked.id)).consecutiveFailures).toBe(1);
-  expect(errors).toEqual([]);
+  expect(lines).toEqual([]);
 });
 
 test("four dispatchers that settle results of one flaky endpoint meet no deadlock, and none overwrites what another has written", async () => {
@@ -405,5 +480,5 @@ test("four dispatchers that settle results of one flaky endpoint meet no deadloc
   expect(longestMs).toBe(4 * 5 * 10);
   expect(await endpointOf(flaky.id)).toMatchObject({ consecutiveFailures: 1, pausedUntil: after(12 + longestMs) });
   expect(await deadlocks()).toBe(before);
-  expect(four.flatMap(({ errors }) => errors)).toEqual([]);
+  expect(four.flatMap(({ lines }) => lines)).toEqual([]);
 });

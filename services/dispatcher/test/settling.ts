@@ -1,5 +1,6 @@
-import type { PrismaClient } from "@herald/common/database/generated/client";
+import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
+import { statementFailures } from "@herald/common/database/statement-failures";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { answered, insertDelivery, type insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
@@ -55,11 +56,15 @@ export function settling(db: TestDatabase) {
 
   /** The queues of one dispatcher, on the test's database or on another way to it. */
   function dispatcher(queries: Queries = db.database.queries) {
-    const errors: unknown[] = [];
+    const lines: string[] = [];
     const stopping = new AbortController();
     const metrics = createMetrics(createRegistry("test"));
-    const log = { debug() {}, info() {}, warn() {}, error: (...line: unknown[]) => errors.push(line), isDebug: false };
-    const parts = { queries, clock: steeredClock(NOW), metrics, log, signal: stopping.signal };
+    const say = (line: string) => void lines.push(line);
+    const log = { debug() {}, info: say, warn: say, error: say, isDebug: false };
+    const clock = steeredClock(NOW);
+    const failures = statementFailures(clock.monotonicMs);
+    const { createProgress } = failures;
+    const parts = { queries, createProgress, clock, metrics, log, signal: stopping.signal };
     const health = createHealthQueue(parts, {
       pausesMs: PAUSES_MS,
       failingAfter: FAILING_AFTER,
@@ -70,7 +75,8 @@ export function settling(db: TestDatabase) {
     const queue = createSettleQueue({ ...parts, health, rates });
     // As an owner does if it knows the health of the endpoint.
     const settle = (each: Settlement) => queue.settle(each, each.succeeded);
-    return { settle, health, metrics, errors, writeRates: rates.stop, stop: () => stopping.abort() };
+    const stop = () => stopping.abort();
+    return { ...queue, settle, clock, failures, health, metrics, lines, writeRates: rates.stop, stop };
   }
 
   /** Settles these in one batch, and waits for the health that follows. */
@@ -103,17 +109,15 @@ export function settling(db: TestDatabase) {
 
   const endpointOf = (id: string) => db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id } });
 
-  /** Acts while another transaction holds the row of an endpoint. */
-  async function whileLocked({ id }: Endpoint, act: () => Promise<unknown>): Promise<void> {
-    const holding = async (transaction: Pick<PrismaClient, "$queryRaw">) => {
-      await transaction.$queryRaw`select 1 from webhook_endpoint where id = ${id}::uuid for update`;
-      await act();
-    };
-    await db.database.prisma.$transaction(holding, { timeout: 60_000 });
-  }
-
-  return { underWay, dispatcher, nextStart, pace, settleAll, settleRun, endpointOf, whileLocked };
+  return { underWay, dispatcher, nextStart, pace, settleAll, settleRun, endpointOf };
 }
+
+/** Statements that lock one row. */
+export const lockOf = {
+  endpoint: ({ id }: Endpoint) => Prisma.sql`select 1 from webhook_endpoint where id = ${id}::uuid for update`,
+  delivery: ({ deliveryId }: UnderWay) => Prisma.sql`select 1 from delivery where id = ${deliveryId}::uuid for update`,
+  due: ({ deliveryId }: UnderWay) => Prisma.sql`select 1 from due where delivery_id = ${deliveryId}::uuid for update`,
+};
 
 export function settlement(endpoint: Endpoint, underWay: UnderWay, override: Partial<Settlement> = {}): Settlement {
   const succeeded = override.succeeded ?? true;

@@ -1,6 +1,7 @@
 import { isDataError, isPartitionMissing, isTooMuch, PARTITION_MISSING } from "@herald/common/database/errors";
 import type { Queries } from "@herald/common/database/queries";
 import { shrinkingBatches, shrinkingPages } from "@herald/common/database/shrinking";
+import type { StatementFailures } from "@herald/common/database/statement-failures";
 import type { Clock } from "@herald/common/runtime/clock";
 import { retry } from "@herald/common/runtime/repeat";
 import type { Log } from "@herald/common/telemetry/log";
@@ -39,6 +40,13 @@ export interface FanOutResult {
   subscriptions: Subscription[];
 }
 
+interface Parts extends Pick<StatementFailures, "createProgress"> {
+  queries: Queries;
+  clock: Clock;
+  log: Log;
+  signal: AbortSignal;
+}
+
 export type FanOut = ReturnType<typeof createFanOut>;
 
 /** Deliveries that one statement may make. On a busy machine 25,000 took four seconds, and the events of all organizations waited for them. */
@@ -50,16 +58,16 @@ const MAX_DELIVERIES = 5_000;
  * @param options.maxEvents events that one statement may store
  */
 export function createFanOut(
-  { queries, clock, log, signal }: { queries: Queries; clock: Clock; log: Log; signal: AbortSignal },
+  { queries, createProgress, clock, log, signal }: Parts,
   { maxEvents }: { maxEvents: number },
 ) {
-  const onShrunk = (size: number, error: unknown) =>
-    log.warn("a fan-out was too much for one statement; the next one is smaller", { size, error });
   const inBatches = shrinkingBatches(async (pages: readonly EventPage[]) => [await store(pages)], {
     max: maxEvents,
-    onShrunk,
+    what: "fan-outs",
+    log,
+    progress: createProgress(),
   });
-  const inPages = shrinkingPages({ max: MAX_DELIVERIES, onShrunk });
+  const inPages = shrinkingPages({ max: MAX_DELIVERIES });
 
   async function store(pages: readonly EventPage[]): Promise<StoredEvents> {
     return await retry(() => storeEvents(queries, pages, clock.now()), {

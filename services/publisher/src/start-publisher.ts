@@ -48,7 +48,7 @@ export async function startPublisher(
   const service = await open("publisher", config, { clock: steered, facts: factsOf(publisherSettings, config) });
   const { broker, clock, log, registry, tracing } = service;
   const { names } = broker;
-  const { queries, probes } = service.database;
+  const { queries, probes, failures } = service.database;
   const metrics = createMetrics(registry);
   const publisher = broker.publisher();
   const stopping = new AbortController();
@@ -71,7 +71,8 @@ export async function startPublisher(
   const sender = broker.sender();
   const { localOwners } = service;
   const handOver = (made: ForOwners) => handOverTo({ localOwners, sender, names, metrics }, made);
-  const fanOut = createFanOut({ queries, clock, log, signal: stopping.signal }, { maxEvents: tuning.batchSize });
+  const { createProgress } = failures;
+  const fanOut = createFanOut({ ...parts, createProgress, signal: stopping.signal }, { maxEvents: tuning.batchSize });
   const reportUndelivered = createReportUndelivered(parts);
   const statementMs = config.DATABASE_TIMEOUT_SECONDS * 1_000;
   const nothingStoredMs = Math.max(NOTHING_STORED_MS, 2 * statementMs);

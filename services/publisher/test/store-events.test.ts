@@ -1,13 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { PARTITION_MISSING } from "@herald/common/database/errors";
+import { Prisma } from "@herald/common/database/generated/client";
 import { deliveryId } from "@herald/common/database/ids";
-import { openDatabase } from "@herald/common/database/open-database";
+import { type Database, openDatabase } from "@herald/common/database/open-database";
 import { shardOf } from "@herald/common/database/shards";
+import { statementFailures } from "@herald/common/database/statement-failures";
 import type { Log } from "@herald/common/telemetry/log";
 import { eventually } from "@herald/dev/harness/eventually";
 import { setUserSettings } from "@herald/dev/harness/odd-settings";
 import { insertEndpoint, ownShards } from "@herald/dev/harness/rows";
-import { lockWaiters, useDatabase } from "@herald/dev/harness/use-database";
+import { steeredClock } from "@herald/dev/harness/steered-clock";
+import { impatient, lockWaiters, useDatabase, whileLocked } from "@herald/dev/harness/use-database";
 import { afterEach, expect, test } from "@jest/globals";
 import { createFanOut, type FanOut, type FanOutItem } from "../src/fan-out.ts";
 import type { IncomingEvent } from "../src/inbox/read-event.ts";
@@ -309,10 +312,11 @@ const MAX_EVENTS = 250;
 let stopRefusing: () => Promise<void> = async () => {};
 afterEach(() => stopRefusing());
 
-function fanOut(log = SILENT): FanOut {
+function fanOut(log = SILENT, { queries, failures }: Pick<Database, "queries" | "failures"> = db.database): FanOut {
   const clock = { now: () => NOW, monotonicMs: () => 0 };
   const { signal } = new AbortController();
-  return createFanOut({ queries: db.database.queries, clock, log, signal }, { maxEvents: MAX_EVENTS });
+  const { createProgress } = failures;
+  return createFanOut({ queries, createProgress, clock, log, signal }, { maxEvents: MAX_EVENTS });
 }
 
 /** An organization with this many endpoints. */
@@ -360,6 +364,32 @@ test.each(["57014", "55P03", "40P01"])(
     await stopRefusing();
     expect((await fanOut().alone(bad)).outcomes).toEqual([{ kind: "stored" }]);
     expect(await countDeliveries(locked)).toBe(1);
+  },
+);
+
+test.each(["business_event", "delivery", "due"])(
+  "a locked table %s is a PostgreSQL that stores no events: the log says so once, and they are stored when it is free",
+  async (table) => {
+    const { prisma } = db.database;
+    const clock = steeredClock();
+    const failures = statementFailures(clock.monotonicMs);
+    const lines: string[] = [];
+    const say = (line: string) => void lines.push(line);
+    const fanning = fanOut({ ...SILENT, info: say, warn: say }, { queries: impatient(db.database, 100), failures });
+    const items = eventsOf(await organizationWith(1), 4);
+    await whileLocked(prisma, Prisma.raw(`lock table ${table} in access exclusive mode`), async () => {
+      const outcomes = fanning.together(items).then((result) => result.outcomes);
+      await eventually(() => expect(lines).toHaveLength(1));
+      clock.advance(10_000);
+      expect((await outcomes).map(({ kind }) => kind)).toEqual(items.map(() => "too much"));
+      expect(failures.seconds()).toBe(10);
+    });
+    expect((await fanning.together(items)).outcomes).toEqual(items.map(() => ({ kind: "stored" })));
+    expect(failures.seconds()).toBe(0);
+    expect(lines).toEqual([
+      "fan-outs wait for a lock or run out of time; fewer are tried at once",
+      "fan-outs wait for no lock any more, and end in time",
+    ]);
   },
 );
 

@@ -42,6 +42,11 @@ export function isTooMuch(error: unknown): boolean {
   return code === QUERY_CANCELED || code === LOCK_NOT_AVAILABLE || code === DEADLOCK_DETECTED;
 }
 
+/** Whether a statement waited for a lock for longer than `lock_timeout`. */
+export function isLockNotAvailable(error: unknown): boolean {
+  return sqlStateOf(error) === LOCK_NOT_AVAILABLE;
+}
+
 /** Whether another transaction changed what a statement had read, which ends it only if the user's isolation is above read committed. */
 export function isSerializationFailure(error: unknown): boolean {
   return sqlStateOf(error) === SERIALIZATION_FAILURE;

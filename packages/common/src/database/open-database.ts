@@ -112,8 +112,8 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
     prisma,
     /** For the hot statements, directly to PostgreSQL over the same connections. */
     queries: directQueries(pool, statementName, failures.watch),
-    /** For how long PostgreSQL has not carried out a statement of `queries`, in seconds: see {@link statementFailures}. */
-    failingSeconds: failures.seconds,
+    /** For how long PostgreSQL has not carried out a statement of `queries`. */
+    failures,
     /** Why PostgreSQL refuses new connections, also if it carries out statements over others; undefined if it does not. */
     refusal: refusals.latest,
     /** For readiness: over the connection of `ping`, so that it doesn't wait for the work. */

@@ -1,10 +1,15 @@
+import type { Log } from "../telemetry/log.ts";
 import { isDataError, isTooMuch } from "./errors.ts";
+import type { Progress } from "./statement-failures.ts";
 
-export interface ShrinkingOptions {
+export interface BatchesOptions {
   /** The largest size, which is also the first. */
   max: number;
-  /** Called with the new size and the error whenever a statement was too much. */
-  onShrunk?: (size: number, error: unknown) => void;
+  /** What is done, in the plural, for the log. */
+  what: string;
+  log: Pick<Log, "info" | "warn">;
+  /** Knows whether it goes on. */
+  progress: Progress;
 }
 
 export interface BatchOutcome<Item, Result> {
@@ -18,24 +23,33 @@ export interface BatchOutcome<Item, Result> {
  * a lock or met a deadlock would do the same again, before the work of all others; so would one with an item that PostgreSQL
  * refuses. The batch is halved then, down to one item, which is set aside. After a success the batches grow again.
  *
+ * The log has one line when statements begin to run out of time or to wait for a lock, and one when they succeed again.
+ *
  * @param run gets 1 to `max` items in their order; any other error of it ends the call
  */
 export function shrinkingBatches<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
-  { max, onShrunk }: ShrinkingOptions,
+  { max, what, log, progress }: BatchesOptions,
 ): (items: readonly Item[]) => Promise<BatchOutcome<Item, Result>> {
   let size = max;
+  let isWaiting = false;
+  function waits(is: boolean, error?: unknown): void {
+    if (is && !isWaiting) log.warn(`${what} wait for a lock or run out of time; fewer are tried at once`, { error });
+    if (!is && isWaiting) log.info(`${what} wait for no lock any more, and end in time`);
+    isWaiting = is;
+  }
   return async (items) => {
     const outcome: BatchOutcome<Item, Result> = { results: [], setAside: [] };
     for (let next = 0; next < items.length; ) {
       const batch = items.slice(next, next + size);
       try {
-        outcome.results.push(...(await run(batch)));
+        outcome.results.push(...(await progress.run(() => run(batch))));
+        waits(false);
       } catch (error) {
-        if (!isTooMuch(error) && !isDataError(error)) throw error;
+        if (isTooMuch(error)) waits(true, error);
+        else if (!isDataError(error)) throw error;
         if (batch.length > 1) {
           size = Math.ceil(batch.length / 2);
-          onShrunk?.(size, error);
           continue;
         }
         outcome.setAside.push({ item: batch[0] as Item, error });
@@ -55,8 +69,7 @@ export function shrinkingBatches<Item, Result>(
  */
 export function shrinkingPages({
   max,
-  onShrunk,
-}: ShrinkingOptions): <T>(run: (size: number) => Promise<T>) => Promise<T> {
+}: Pick<BatchesOptions, "max">): <T>(run: (size: number) => Promise<T>) => Promise<T> {
   let size = max;
   return async (run) => {
     for (;;) {
@@ -68,7 +81,6 @@ export function shrinkingPages({
       } catch (error) {
         if (!isTooMuch(error) || tried === 1) throw error;
         size = Math.ceil(tried / 2);
-        onShrunk?.(size, error);
       }
     }
   };

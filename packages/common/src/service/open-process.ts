@@ -8,6 +8,7 @@ import { ConfigError } from "../config/read-config.ts";
 import type { Config } from "../config/settings.ts";
 import { assertMigrated } from "../database/applied-migrations.ts";
 import { type Database, KEEP_STATEMENTS, openDatabase } from "../database/open-database.ts";
+import { STALLED_MS } from "../database/statement-failures.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { atMostEach, type Repetition, repeat } from "../runtime/repeat.ts";
 import { POSTGRES } from "../security/connection-fault.ts";
@@ -84,9 +85,6 @@ const TIME_INTERVAL_MS = 1_000;
 /** How often a process commits to show that it is ready, at most. */
 const COMMIT_INTERVAL_MS = 1_000;
 
-/** A process whose statements have failed for this time is not ready. */
-const FAILING_SECONDS = 10;
-
 /**
  * Opens what the services of a process need: connections, telemetry and the operations port. Neither PostgreSQL nor RabbitMQ need be there
  * yet: until they are, /readyz says so. Logs, metrics and the servers' lists of connections call a process by its service, and one with several
@@ -148,7 +146,7 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
   /** A full disk takes a commit that needs no room. The management API goes on reading then. */
   async function takesWrites(): Promise<boolean> {
     await (ids.length > 0 ? commit() : database.ping());
-    return alone === "management-api" || database.failingSeconds() < FAILING_SECONDS;
+    return alone === "management-api" || database.failures.seconds() < STALLED_MS / 1_000;
   }
   // Its failure is awaited below.
   const asked = ask();
@@ -253,7 +251,7 @@ async function startTracing(source: TelemetrySource): Promise<Tracing | undefine
 /** Shows in the metrics whether RabbitMQ takes messages, and how wrong the machine's clock is. */
 export function exportConnections(
   registry: Registry,
-  { broker, database }: { broker: Pick<Broker, "isBlocked">; database: Pick<Database, "clock" | "failingSeconds"> },
+  { broker, database }: { broker: Pick<Broker, "isBlocked">; database: Pick<Database, "clock" | "failures"> },
 ): void {
   new Gauge({
     name: "herald_broker_blocked",
@@ -265,10 +263,10 @@ export function exportConnections(
   });
   new Gauge({
     name: "herald_database_failing_seconds",
-    help: "Seconds for which PostgreSQL has not carried out a statement that the process repeats: no room, no right, read-only, or a commit that does not end. 0 if it carries out all.",
+    help: "Seconds for which PostgreSQL has not carried out a statement that the process repeats: no room, no right, read-only, a commit that does not end, or a lock that another session holds. 0 if it carries out all.",
     registers: [registry],
     collect() {
-      this.set(database.failingSeconds());
+      this.set(database.failures.seconds());
     },
   });
   new Gauge({

@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { PrismaClient } from "@herald/common/database/generated/client";
+import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
 import { type Database, type DatabaseOptions, openDatabase } from "@herald/common/database/open-database";
+import type { Queries } from "@herald/common/database/queries";
 import { afterAll, beforeAll } from "@jest/globals";
 import { startPgbouncer } from "../stack/pgbouncer.ts";
 import { askForPostgres, askForProgram, STACK_TIMEOUT_MS } from "./stack-client.ts";
@@ -112,6 +113,31 @@ export function useDatabase({
       return ready().database;
     },
   };
+}
+
+/** Queries whose statements PostgreSQL cancels after so many milliseconds, also while they wait for a lock. */
+export function impatient({ prisma, queries }: Database, milliseconds: number): Queries {
+  return {
+    ...queries,
+    $queryRaw: async <T>(strings: TemplateStringsArray, ...values: unknown[]) =>
+      await prisma.$transaction(async (transaction) => {
+        await transaction.$executeRawUnsafe(`set local statement_timeout = ${milliseconds}`);
+        return await transaction.$queryRaw<T>(strings, ...values);
+      }),
+  };
+}
+
+/** Acts while another transaction holds what a statement locks. */
+export async function whileLocked(
+  prisma: PrismaClient,
+  statement: Prisma.Sql,
+  act: () => Promise<unknown>,
+): Promise<void> {
+  const holding = async (transaction: Pick<PrismaClient, "$executeRaw">) => {
+    await transaction.$executeRaw(statement);
+    await act();
+  };
+  await prisma.$transaction(holding, { timeout: 100_000 });
 }
 
 /** How many statements of this test's database wait for a lock. */

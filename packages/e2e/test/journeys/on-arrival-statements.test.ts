@@ -4,7 +4,7 @@ import { createRegistry } from "@herald/common/telemetry/metrics";
 import { eventually } from "@herald/dev/harness/eventually";
 import { answered, insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
-import { lockWaiters, useDatabase } from "@herald/dev/harness/use-database";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { createMetrics } from "@herald/dispatcher/metrics";
 import { createSettleQueue } from "@herald/dispatcher/settle/settle-queue";
 import type { ArrivedSettlement } from "@herald/dispatcher/sql/record-arrived";
@@ -56,6 +56,7 @@ async function record(settlements: readonly ArrivedSettlement[]): Promise<void> 
   const { signal } = new AbortController();
   const { settle } = createSettleQueue({
     queries: db.database.queries,
+    createProgress: db.database.failures.createProgress,
     clock: steeredClock(NOW),
     metrics,
     health,
@@ -188,11 +189,13 @@ test("§4 whichever comes first, the publisher's statement or the owner's, or bo
   );
 });
 
-test("a result waits for a publisher's statement under way, and is written after it", async () => {
+test("a result waits for a publisher's statement under way, and is written after it; others do not wait", async () => {
   const { prisma } = db.database;
-  const endpoint = await insertEndpoint(prisma);
+  const [endpoint, other] = [await insertEndpoint(prisma), await insertEndpoint(prisma)];
   const event = eventOf(endpoint.organizationId);
   const settlement = ended(event, endpoint, "succeeded");
+  const otherEvent = eventOf(other.organizationId);
+  const another = ended(otherEvent, other, "succeeded");
   let recording: Promise<void> | undefined;
   await prisma.$transaction(async (transaction) => {
     await transaction.delivery.create({
@@ -206,8 +209,8 @@ test("a result waits for a publisher's statement under way, and is written after
       },
     });
     await transaction.due.create({ data: { endpointId: endpoint.id, dueAt: NOW, deliveryId: settlement.deliveryId } });
-    recording = record([settlement]);
-    await eventually(async () => expect(await lockWaiters(prisma)).toBe(1));
+    recording = record([settlement, another]);
+    await eventually(async () => expect(await rowsOf(another.deliveryId)).toEqual(expectedOf(otherEvent, "succeeded")));
   });
   await recording;
   expect(await rowsOf(settlement.deliveryId)).toEqual(expectedOf(event, "succeeded"));

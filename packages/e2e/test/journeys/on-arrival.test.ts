@@ -1,4 +1,6 @@
+import { Prisma } from "@herald/common/database/generated/client";
 import { eventually } from "@herald/dev/harness/eventually";
+import { whileLocked } from "@herald/dev/harness/use-database";
 import { createEmitter } from "@herald/emitter";
 import { expect, test } from "@jest/globals";
 import { useTestEnvironment } from "./test-environment.ts";
@@ -18,13 +20,7 @@ async function knownEndpoint() {
 
 /** Until the task has ended, PostgreSQL stores no event. */
 async function withoutEvents(task: () => Promise<void>): Promise<void> {
-  await environment.db.database.prisma.$transaction(
-    async (transaction) => {
-      await transaction.$executeRaw`lock table business_event in exclusive mode`;
-      await task();
-    },
-    { timeout: 60_000 },
-  );
+  await whileLocked(environment.db.database.prisma, Prisma.sql`lock table business_event in exclusive mode`, task);
 }
 
 test("an event is attempted, and its delivery stored, while PostgreSQL does not take the event", async () => {

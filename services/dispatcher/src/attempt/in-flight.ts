@@ -16,6 +16,12 @@ interface Parts extends Pick<Basics, "metrics"> {
   shards: Pick<Shards, "becameIdle">;
 }
 
+/**
+ * A shard is not given up before its results are stored, since its next owner would make their attempts again. A locked row keeps it no longer than
+ * this: all its other endpoints wait too.
+ */
+const LOCKED_MS = 20_000;
+
 /** The attempts in flight, each from its beginning until it is settled. */
 export function createInFlight({ makeAttempt, configurationOf, metrics, producer, shards }: Parts) {
   const ofShard = new Counts<number>();
@@ -30,6 +36,8 @@ export function createInFlight({ makeAttempt, configurationOf, metrics, producer
       metrics.inFlight.inc({ source });
       let isOver = false;
       let isSlow = false;
+      let isLocked = false;
+      let isOfShard = true;
       gate.begin({ manual });
       ofShard.add(shard);
       const slow = setTimeout(() => {
@@ -50,21 +58,35 @@ export function createInFlight({ makeAttempt, configurationOf, metrics, producer
         offer();
       }
 
+      function locked(): void {
+        isLocked = true;
+        gate.lock();
+        permit.locked();
+        producer.schedule();
+        setTimeout(leaveShard, LOCKED_MS).unref();
+      }
+
+      function leaveShard(): void {
+        if (isOfShard && ofShard.add(shard, -1) === 0) shards.becameIdle(shard);
+        isOfShard = false;
+      }
+
       const keptWaiting = endpoint.keptWaiting(delivery);
       const configuration = () => configurationOf(endpoint);
-      const made = makeAttempt({ endpoint, delivery, manual, keptWaiting, configuration, over });
+      const made = makeAttempt({ endpoint, delivery, manual, keptWaiting, configuration, over, locked });
       const settled = made.then((outcome) => {
         over();
+        if (isLocked) gate.unlock();
         metrics.inFlight.dec({ source });
         attempts.delete(settled);
         producer.settled(endpoint, delivery, permit);
         follow(outcome, endpoint, delivery, offer);
-        if (ofShard.add(shard, -1) === 0) shards.becameIdle(shard);
+        leaveShard();
       });
       attempts.add(settled);
       return made;
     },
-    /** Attempts of the shard that are not settled. */
+    /** Attempts of the shard that are not settled, without those that have waited long for a locked row. */
     ofShard: (shard: number) => ofShard.of(shard),
     /** Resolves when nothing is in flight. */
     async idle(): Promise<void> {

@@ -33,6 +33,7 @@ async function makeOne({
   isHealthKnown = true,
   stored = "{}" as string | null,
   refused = false,
+  isStored = true,
 } = {}) {
   const clock = steeredClock(NOW);
   const seen = { sentTo: [] as string[], settled: [] as Settlement[], calls: [] as string[] };
@@ -63,6 +64,7 @@ async function makeOne({
         if (refused) throw new Error("refused");
         seen.settled.push(settlement);
         if (endsFailures) seen.calls.push("ends failures");
+        return isStored;
       },
     },
   });
@@ -108,6 +110,7 @@ async function makeOne({
       return configuration ?? Promise.resolve(undefined);
     },
     over: (durationMs) => void seen.calls.push(`over after ${durationMs}`),
+    locked() {},
   });
   return { ...seen, outcome, isFailing: !endpoint.gate.breaker.isHealthy() };
 }
@@ -158,9 +161,12 @@ test("an attempt that failed for a reason of Herald's own is put back, and nothi
   });
 });
 
-test("a settlement that PostgreSQL refuses leaves its delivery to PostgreSQL", async () => {
-  expect((await makeOne({ refused: true })).outcome).toEqual({ kind: "left", forMs: 60_000 });
-});
+test.each([{ refused: true }, { isStored: false }])(
+  "a settlement that PostgreSQL refuses, or for which a stop does not wait, leaves its delivery to PostgreSQL: %j",
+  async (options) => {
+    expect((await makeOne(options)).outcome).toEqual({ kind: "left", forMs: 60_000 });
+  },
+);
 
 test("a delivery that was interrupted nineteen times is sent, and one that was twenty times is given up without an attempt", async () => {
   expect((await makeOne({ delivery: { interruptions: 19 } })).sentTo).toHaveLength(1);

@@ -31,6 +31,8 @@ export interface Attempt {
   configuration(): Promise<Configuration | undefined> | Configuration;
   /** The receiver is free for the next attempt. Must be called before the result is settled. */
   over(durationMs?: number): void;
+  /** The result waits for a locked row. */
+  locked(): void;
 }
 
 /** A result, and the trace context to be stored with it. */
@@ -107,7 +109,7 @@ export function createMakeAttempt(parts: Parts): MakeAttempt {
       if (opened === undefined) return { kind: "put back", restMs: QUARANTINE_MS };
       sent = await send(delivery, body, configuration.url, opened);
       const receiver = { endpointId, organizationId, url: configuration.url };
-      if ((await outage.judge(receiver, sent.result)) === "ours") {
+      if ((await outage.judge(receiver, sent.result, delivery)) === "ours") {
         over();
         return { kind: "put back", restMs: OUTAGE_MS };
       }
@@ -119,7 +121,8 @@ export function createMakeAttempt(parts: Parts): MakeAttempt {
     over(result.durationMs);
     const { revision } = configuration;
     const settlement = settlementOf(attempt, result, { epoch, revision, traceparent });
-    await settlements.settle(settlement, endsFailures);
+    const isStored = await settlements.settle(settlement, endsFailures, attempt.locked);
+    if (!isStored) return { kind: "left", forMs: UNSETTLED_MS };
     if (!result.succeeded) failures.count(configuration.url, result);
     record(attempt, result);
     return { kind: "settled", nextAttemptAt: settlement.nextAttemptAt };

@@ -22,6 +22,8 @@ export class Gate {
   /** Attempts that are not over, and the slow ones among them. */
   #inFlight = 0;
   #slowInFlight = 0;
+  /** Results of attempts that wait for a locked row. Later ones would wait behind them. */
+  #locked = 0;
   /** Nothing begins before this time of the process (`monotonicMs`). */
   #restUntilMs = Number.NEGATIVE_INFINITY;
   /** When a delivery last waited for the endpoint itself: it fails, or has as many attempts as it may. */
@@ -53,7 +55,7 @@ export class Gate {
   }
 
   get isResting(): boolean {
-    return this.#restMs > 0;
+    return this.#restMs > 0 || this.#locked > 0;
   }
 
   /** Attempts that the endpoint's own limits leave. */
@@ -93,6 +95,16 @@ export class Gate {
   over({ wasSlow }: { wasSlow: boolean }): void {
     this.#inFlight--;
     if (wasSlow) this.#slowInFlight--;
+  }
+
+  /** Nothing begins until the result of an attempt is stored. */
+  lock(): void {
+    this.#locked++;
+  }
+
+  /** Such a result is stored, or not waited for. */
+  unlock(): void {
+    this.#locked--;
   }
 
   /** Nothing begins for this time. */

@@ -231,6 +231,20 @@ describe("whose fault it is that a receiver was not reached", () => {
     },
   );
 
+  test("a delivery's third attempt in which this process stood still counts, and no other delivery's", async () => {
+    await ends(99, null);
+    stoodStillMsAgo = 1_000;
+    const timedOut = { durationMs: 15_000, failureKind: "timed_out" as const, reached: true };
+    const [hangs, other] = [{}, {}];
+    const verdicts: Fault[] = [];
+    for (let attempt = 0; attempt < 4; attempt++) {
+      clock.advance(20_000);
+      verdicts.push(await outage.judge(delivery(1), timedOut, hangs));
+    }
+    expect(verdicts).toEqual(["ours", "ours", "theirs", "theirs"]);
+    expect(await outage.judge(delivery(1), timedOut, other)).toBe("ours");
+  });
+
   test.each([
     ["this machine had nothing left", "machine", "other"],
     ["the name servers were silent, and answer again by now", "name servers", "resolver_failed"],

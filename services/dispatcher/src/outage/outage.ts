@@ -22,6 +22,8 @@ export type Outage = ReturnType<typeof createOutage>;
 
 const PROBE_EVERY_MS = 1_000;
 const LOG_EVERY_MS = 60_000;
+/** So many attempts of a delivery may end in a standstill and count for nothing. A machine that swaps may stand still in each, and each is sent. */
+const MAX_STANDSTILLS = 2;
 
 /**
  * Failures in the network's way: the layer that failed, and how many other hosts must have failed too before such a failure is doubted. A receiver
@@ -142,9 +144,9 @@ export function createOutage(parts: Parts) {
     }
   }
 
-  async function faultOf(delivery: KnownReceiver, failureKind: FailureKind, startedMs: number): Promise<Fault> {
+  async function faultOf(known: KnownReceiver, failureKind: FailureKind, startedMs: number): Promise<Fault> {
     const inTheWay = IN_THE_WAY[failureKind];
-    const receiver = receivers.receiverOf(delivery);
+    const receiver = receivers.receiverOf(known);
     if (!inTheWay || !receiver) return "theirs";
     const { layer, others } = inTheWay;
     const unreached = { ...receiver, startedMs, endedMs: clock.monotonicMs() };
@@ -157,22 +159,30 @@ export function createOutage(parts: Parts) {
   }
 
   return {
-    /** Decides whose fault an attempt's result is. It takes some seconds if that is not known yet. Never rejects. */
+    /**
+     * Decides whose fault an attempt's result is. It takes some seconds if that is not known yet. Never rejects.
+     *
+     * @param delivery is given one standstill more, if that is the reason
+     */
     async judge(
       { endpointId, organizationId, url }: KnownReceiver,
       result: Pick<AttemptResult, "durationMs" | "failureKind" | "reached" | "ownFault">,
+      delivery: { standstills?: number } = {},
     ): Promise<Fault> {
       const { durationMs, failureKind, reached: hasReached, ownFault } = result;
       const startedMs = clock.monotonicMs() - durationMs;
-      const delivery = { endpointId, organizationId, url };
+      const receiver = { endpointId, organizationId, url };
       if (hasReached) {
-        receivers.reached(delivery);
+        receivers.reached(receiver);
         reachedIn("connections", startedMs);
       }
       if (failureKind === null || failureKind === "http_status") return "theirs";
       if (ownFault === "machine") void logExhausted();
-      const isDisturbed = ownFault === "machine" || standstill.within(durationMs) || startedMs <= endedAtMs;
-      const isDecided = isDisturbed || (!hasReached && (await faultOf(delivery, failureKind, startedMs)) === "ours");
+      const { standstills = 0 } = delivery;
+      const hasStoodStill = standstill.within(durationMs) && standstills < MAX_STANDSTILLS;
+      if (hasStoodStill) delivery.standstills = standstills + 1;
+      const isDisturbed = ownFault === "machine" || hasStoodStill || startedMs <= endedAtMs;
+      const isDecided = isDisturbed || (!hasReached && (await faultOf(receiver, failureKind, startedMs)) === "ours");
       // Name servers that were silent during the look-up may answer by now: then there is no outage, and there was one.
       const isOurs = isDecided || ownFault === "name servers";
       // An outage may have begun, or ended, while the result was undecided.

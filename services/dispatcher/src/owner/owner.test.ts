@@ -40,7 +40,7 @@ const organizationOf = (id: string) => `organization ${Number.parseInt(id.slice(
 /** The message of an endpoint's change. */
 const changeOf = (id: string) => ({ kind: "changed", endpointId: id, organizationId: organizationOf(id) }) as const;
 
-type Ending = "succeeded" | "failed" | "put back" | "left" | "not stored";
+type Ending = "succeeded" | "failed" | "put back" | "left" | "not stored" | "locked";
 
 /** An owner in virtual time, and PostgreSQL as a table in memory that it reads late, and that publishers write. */
 function world({ tookMs = (() => 5) as (endpointId: string) => number, options = {} as Partial<OwnerOptions> } = {}) {
@@ -72,6 +72,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     isWriting: true,
     isOutage: false,
     ending: (_delivery: Delivery): Ending => "succeeded",
+    unlocked: Promise.resolve(),
   };
 
   const later = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -155,6 +156,10 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     if (delivery.attempts === 0) waited.push(attempt.keptWaiting);
     isOver();
     over(took);
+    if (ending === "locked") {
+      attempt.locked();
+      await set.unlocked;
+    }
     await later(3);
     end();
     if (ending === "left") return { kind: "left", forMs: 60_000 };
@@ -164,7 +169,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
       rows.set(deliveryId, row);
     }
     const row = rows.get(deliveryId);
-    if (ending === "succeeded") {
+    if (ending === "succeeded" || ending === "locked") {
       rows.delete(deliveryId);
       return { kind: "settled", nextAttemptAt: null };
     }
@@ -510,6 +515,33 @@ test("permits that were reserved for rows which are not there are free again", a
   for (const id of ids) owner.handedOver(store(id, 4));
   await pass(20);
   expect([inFlight.size, rows.size]).toEqual([OPTIONS.bounds.inFlight, 40]);
+});
+
+test("while results wait for locked rows, their endpoints begin nothing, and others have the permits; after 20 seconds their shards can be given up", async () => {
+  const { owner, store, pass, set, inFlight, idle, rows } = world();
+  const { promise, resolve: unlock } = Promise.withResolvers<void>();
+  Object.assign(set, {
+    unlocked: promise,
+    ending: ({ endpointId: id }: Delivery) => (locked.has(id) ? "locked" : "succeeded"),
+  });
+  const ids = Array.from({ length: 30 }, (_, index) => endpointId(10 + index));
+  const locked = new Set(ids);
+  for (const id of ids) owner.handedOver(store(id, 8));
+  await pass(100);
+  // More than there are permits.
+  expect(inFlight.size).toBe(30);
+  const other = endpointId(40);
+  owner.handedOver(store(other, 8));
+  await pass(100);
+  expect([[...rows.values()].filter(({ endpointId: id }) => id === other), inFlight.size]).toEqual([[], 30]);
+  await pass(19_700);
+  expect(idle.filter((shard) => ids.map(shardOf).includes(shard))).toEqual([]);
+  await pass(200);
+  expect(new Set(idle)).toEqual(new Set([...ids.map(shardOf), shardOf(other)]));
+  expect(ids.map((id) => owner.inFlightOf(shardOf(id)))).toEqual(ids.map(() => 0));
+  unlock();
+  await pass(1_000);
+  expect([rows.size, inFlight.size]).toEqual([0, 0]);
 });
 
 describe("a hand-over on arrival", () => {

@@ -193,7 +193,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
         producer.offer(endpoint);
       }
     },
-    /** Attempts of the shard that are not settled. */
+    /** How many attempts keep the shard here. */
     inFlightOf: inFlight.ofShard,
     /** Resolves when nothing is in flight. */
     idle: inFlight.idle,

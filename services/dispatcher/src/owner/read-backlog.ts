@@ -24,11 +24,9 @@ export function createReadBacklog(
   parts: Basics,
   { perEndpoint }: { perEndpoint: number },
 ): (demand: BacklogDemand) => Promise<BacklogPage> {
-  const { queries, clock, metrics, log } = parts;
-  const inBatches = shrinkingBatches<BacklogDemand, [BacklogDemand, BacklogPage]>(read, {
-    max: MAX_ENDPOINTS,
-    onShrunk: (size, error) => log.warn("deliveries are read for fewer endpoints at once", { size, error }),
-  });
+  const { queries, createProgress, clock, metrics, log } = parts;
+  const progress = createProgress();
+  const inBatches = shrinkingBatches(read, { max: MAX_ENDPOINTS, what: "readings of due deliveries", log, progress });
 
   /** Repeats a statement while PostgreSQL is out of reach. If the statement takes too long, its error goes to `inBatches`, which then reads for fewer endpoints at once. */
   const ask = <T>(statement: () => Promise<T>): Promise<T> =>

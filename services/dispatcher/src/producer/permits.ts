@@ -20,6 +20,7 @@ export function createPermits(total: number) {
   const forSlow = Math.max(1, Math.floor(total / 2));
   const forNotAnswering = Math.max(1, Math.floor((3 * total) / 4));
   let taken = 0;
+  let locked = 0;
   let slow = 0;
   let notAnswering = 0;
   return {
@@ -33,6 +34,7 @@ export function createPermits(total: number) {
     take(speed: Speed) {
       let current: Speed | "over" = "answering";
       let isSettled = false;
+      let isLocked = false;
       taken++;
       function become(next: Speed | "over"): void {
         if (current === "slow") slow--;
@@ -47,13 +49,21 @@ export function createPermits(total: number) {
         slow(): void {
           if (current !== "over") become("slow");
         },
+        /** The attempt is over, and its result waits for a locked row: another attempt may begin, if not too many results do. */
+        locked(): void {
+          if (isLocked || isSettled || locked >= total) return;
+          isLocked = true;
+          locked++;
+          taken--;
+        },
         /** The attempt is over. Until it is settled it takes room, so that unsettled results stay bounded. */
         ended: () => become("over"),
         settled(): void {
           if (isSettled) return;
           isSettled = true;
           become("over");
-          taken--;
+          if (isLocked) locked--;
+          else taken--;
         },
       };
     },

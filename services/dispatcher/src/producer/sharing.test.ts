@@ -39,8 +39,23 @@ test("an attempt that takes long counts with the slow ones, until it is over, an
   expect(permits.mayTake("answering")).toBe(true);
 });
 
+test("the result of an attempt that waits for a locked row gives its room to another attempt, as often as there are permits", () => {
+  const permits = createPermits(4);
+  const first = takeAll(permits, "answering");
+  for (const permit of first) permit.locked();
+  const more = takeAll(permits, "answering");
+  for (const permit of more) permit.locked();
+  expect([first.length, more.length, permits.mayTake("answering")]).toEqual([4, 4, false]);
+  first[0]?.settled();
+  expect(permits.mayTake("answering")).toBe(false);
+  more[0]?.settled();
+  expect(permits.mayTake("answering")).toBe(true);
+});
+
 test("all permits are free again in the end, in whatever order their steps come", () => {
-  const steps = fc.array(fc.tuple(fc.nat(9), fc.constantFrom("slow", "ended", "settled")), { maxLength: 100 });
+  const steps = fc.array(fc.tuple(fc.nat(9), fc.constantFrom("slow", "ended", "locked", "settled")), {
+    maxLength: 100,
+  });
   const speeds = fc.array(fc.constantFrom(...SPEEDS), { minLength: 10, maxLength: 10 });
   fc.assert(
     fc.property(speeds, steps, (speeds, steps) => {

@@ -48,7 +48,7 @@ export function startRates({ queries, log }: Pick<Basics, "queries" | "log">, { 
     gathered = new Map();
     while (hours.length > 0) {
       try {
-        await writeRates(queries, hours.slice(0, MAX_HOURS));
+        putBack(await writeRates(queries, hours.slice(0, MAX_HOURS)));
       } catch (error) {
         putBack(hours);
         throw error;

@@ -1,13 +1,16 @@
+import { ARRIVAL } from "@herald/common/broker/arrival";
 import { isDataError, isTooMuch } from "@herald/common/database/errors";
 import { timeOf } from "@herald/common/database/ids";
 import { shrinkingBatches } from "@herald/common/database/shrinking";
+import { STALLED_MS } from "@herald/common/database/statement-failures";
 import { batcher } from "@herald/common/runtime/batcher";
 import { retry } from "@herald/common/runtime/repeat";
 import type { Basics } from "../basics.ts";
-import { type ArrivedSettlement, recordArrived } from "../sql/record-arrived.ts";
-import { type Settlement, settle } from "../sql/settle.ts";
+import { hasArrived, recordArrived } from "../sql/record-arrived.ts";
+import { type Settled, type Settlement, settle } from "../sql/settle.ts";
 import { isEndpointsFailure } from "./health.ts";
 import type { HealthQueue } from "./health-queue.ts";
+import { createLockedResults, type Result } from "./locked-results.ts";
 import type { Rates } from "./rates.ts";
 
 interface Parts extends Basics {
@@ -30,47 +33,104 @@ const KEPT_MS = 24 * 60 * 60_000;
 export type SettleQueue = ReturnType<typeof createSettleQueue>;
 
 /** An attempt to be settled. */
-interface Ended {
-  settlement: Settlement;
+interface Ended extends Result {
   /** Whether its success ends a run of failures of its endpoint. */
   endsFailures: boolean;
+  /** Says whether it is stored. */
+  resolve: (isStored: boolean) => void;
+  reject: (error: unknown) => void;
 }
 
 /**
- * Settles attempts in batches, in the order in which they ended: one statement at a time, so that a later result of an endpoint is never counted
- * before an earlier one. While PostgreSQL is out of reach it waits; a statement that is too much for PostgreSQL is made smaller.
+ * Settles attempts in batches, those of an endpoint in the order in which they ended, so that a later result is never counted before an earlier one.
+ * While PostgreSQL is out of reach it waits; a statement that is too much for PostgreSQL is made smaller. A result whose row is locked waits apart
+ * (locked-results.ts), and so does one that PostgreSQL can't store in time though it is alone.
  */
-export function createSettleQueue({ queries, clock, metrics, health, rates, log, signal }: Parts) {
-  let isWriting = true;
-  const inBatches = shrinkingBatches<Ended, never>(settleBatch, {
-    max: MAX_BATCH,
-    onShrunk: (size, error) => log.warn("settlements are made in smaller batches", { size, error }),
-  });
-  const queued = batcher<Ended, { error?: unknown }>(
-    async (batch) => {
-      const { setAside } = await inBatches(batch);
-      metrics.unrecorded.inc(setAside.length);
-      const refused = new Map(setAside.map(({ item, error }) => [item, { error }]));
-      return batch.map((each) => refused.get(each) ?? {});
-    },
-    { maxItems: MAX_BATCH, maxRunning: 1, gather: GATHER },
-  );
+export function createSettleQueue(parts: Parts) {
+  const { queries, createProgress, clock, metrics, health, rates, log, signal } = parts;
+  /** The oldest first. */
+  const unstored = new Set<Ended>();
+  const progress = createProgress();
+  const inBatches = shrinkingBatches(settleBatch, { max: MAX_BATCH, what: "results of attempts", log, progress });
+  const queued = batcher(storeAll, { maxItems: MAX_BATCH, maxRunning: 1, gather: GATHER });
+  const locked = createLockedResults<Ended>(parts, { store, isStalled: () => progress.stalledMs() >= STALLED_MS });
+  signal.addEventListener("abort", giveUp);
+
+  async function storeAll(batch: Ended[]): Promise<undefined[]> {
+    await store(batch).catch(giveUp);
+    if (signal.aborted) giveUp();
+    return batch.map(() => undefined);
+  }
+
+  async function store(batch: readonly Ended[]): Promise<void> {
+    const { setAside } = await inBatches(batch);
+    for (const { item, error } of setAside) if (isDataError(error)) refuse(item, error);
+  }
 
   async function settleBatch(batch: readonly Ended[]): Promise<never[]> {
-    metrics.settleBatchSize.observe(batch.length);
-    const settlements = batch.map(({ settlement }) => settlement);
-    const arrived = settlements.filter(hasArrived);
-    const stored = arrived.length > 0 ? await untilTaken(() => recordArrived(queries, arrived)) : new Set<Settlement>();
-    const others = settlements.filter((each) => !stored.has(each));
-    const settled = others.length > 0 ? await untilTaken(() => settle(queries, others)) : undefined;
-    const late = new Set(settled?.late);
-    metrics.resultsLate.inc(late.size);
-    for (const each of settled?.missing ?? []) if (shouldBeThere(each)) unrecorded(each);
-    for (const each of settlements) if (!late.has(each)) rates.add(each);
-    for (const each of batch) {
-      if (concernsHealth(each, late)) health.add(each.settlement.endpointId, each.settlement);
+    const ended = batch.filter(locked.isInTurn);
+    for (const each of batch) if (!locked.isInTurn(each)) locked.add(each);
+    if (ended.length === 0) return [];
+    metrics.settleBatchSize.observe(ended.length);
+    const { taken, late, missing } = await write(ended.map(({ settlement }) => settlement)).catch((error) => {
+      if (isTooMuch(error) && ended.length === 1) locked.add(ended[0] as Ended);
+      throw error;
+    });
+    for (const each of ended) {
+      const { settlement } = each;
+      if (!unstored.has(each)) continue;
+      if (taken.has(settlement) || locked.isBehind(each)) locked.add(each);
+      else stored(each, { isLate: late.has(settlement), isMissing: missing.has(settlement) });
     }
     return [];
+  }
+
+  async function write(settlements: readonly Settlement[]): Promise<Settled> {
+    const arrived = settlements.filter(hasArrived);
+    const recorded = await untilAnswered(() => recordArrived(queries, arrived));
+    const others = settlements.filter((each) => !recorded.stored.has(each) && !recorded.taken.has(each));
+    const settled = await untilAnswered(() => settle(queries, others));
+    return { ...settled, taken: new Set([...recorded.taken, ...settled.taken]) };
+  }
+
+  function untilAnswered<T>(statement: () => Promise<T>): Promise<T> {
+    return retry(statement, {
+      shouldRetry: (error) => !isDataError(error) && !isTooMuch(error),
+      onFirstFailure: (error) =>
+        log.error("attempts can't be settled; they wait until PostgreSQL takes them", { error }),
+      signal,
+    });
+  }
+
+  function stored(each: Ended, { isLate, isMissing }: { isLate: boolean; isMissing: boolean }): void {
+    const { settlement, endsFailures, resolve } = each;
+    remove(each);
+    if (isMissing && shouldBeThere(settlement)) unrecorded(settlement);
+    if (isLate) metrics.resultsLate.inc();
+    else rates.add(settlement);
+    if (concernsHealth(settlement, { endsFailures, isLate })) health.add(settlement.endpointId, settlement);
+    resolve(true);
+  }
+
+  function refuse(each: Ended, error: unknown): void {
+    remove(each);
+    metrics.unrecorded.inc();
+    each.reject(error);
+  }
+
+  function remove(each: Ended): void {
+    unstored.delete(each);
+    locked.remove(each);
+  }
+
+  /** A stop waits no longer. */
+  function giveUp(): void {
+    const left = [...unstored];
+    if (left.length > 0) log.error(`${left.length} results are not stored; these deliveries will be attempted again`);
+    for (const each of left) {
+      remove(each);
+      each.resolve(false);
+    }
   }
 
   /** A row that was read may have been erased with its days. A message may lie about its days, so it is not asked. */
@@ -83,40 +143,36 @@ export function createSettleQueue({ queries, clock, metrics, health, rates, log,
     log.error("an attempt was signed and sent, and its delivery is not stored: it was forged, or lost", fields);
   }
 
-  async function untilTaken<T>(write: () => Promise<T>): Promise<T> {
-    const written = await retry(write, {
-      shouldRetry: (error) => !isDataError(error) && !isTooMuch(error),
-      onFirstFailure: (error) => {
-        isWriting = false;
-        log.error("attempts can't be settled; they wait until PostgreSQL takes them", { error });
-      },
-      signal,
-    });
-    isWriting = true;
-    return written;
-  }
-
   /**
    * A healthy endpoint's success changes nothing, unless a failure before it is not written yet. A failure of an attempt that another dispatcher has
    * repeated is not the endpoint's fault.
    */
-  function concernsHealth({ settlement, endsFailures }: Ended, late: ReadonlySet<Settlement>): boolean {
-    const { endpointId, succeeded, failureKind } = settlement;
+  function concernsHealth(
+    { endpointId, succeeded, failureKind }: Settlement,
+    { endsFailures, isLate }: { endsFailures: boolean; isLate: boolean },
+  ): boolean {
     if (succeeded) return endsFailures || health.has(endpointId);
-    return isEndpointsFailure(failureKind) && !late.has(settlement);
+    return isEndpointsFailure(failureKind) && !isLate;
   }
 
   return {
-    /** Rejects if a settlement can't be written. Its delivery stays due. */
-    async settle(settlement: Settlement, endsFailures: boolean): Promise<void> {
-      const outcome = await queued({ settlement, endsFailures });
-      if ("error" in outcome) throw outcome.error;
+    /**
+     * Returns whether the result is stored. If not, since a stop does not wait any longer, its delivery stays due; also if this rejects, since
+     * PostgreSQL refuses it.
+     */
+    settle(settlement: Settlement, endsFailures: boolean, onLocked = () => {}): Promise<boolean> {
+      return new Promise((resolve, reject) => {
+        const ended = { settlement, endsFailures, endedAtMs: clock.monotonicMs(), onLocked, resolve, reject };
+        unstored.add(ended);
+        void queued(ended);
+      });
     },
-    /** Whether PostgreSQL takes settlements now, as far as is known. */
-    isWriting: () => isWriting,
+    /** Whether PostgreSQL takes results now, as far as is known. */
+    isWriting: () => progress.stalledMs() <= ARRIVAL.slowMs,
+    /** The age of the oldest result that is not stored; 0 without one. */
+    oldestUnstoredSeconds(): number {
+      const [oldest] = unstored;
+      return oldest ? (clock.monotonicMs() - oldest.endedAtMs) / 1_000 : 0;
+    },
   };
-}
-
-function hasArrived(settlement: Settlement): settlement is ArrivedSettlement {
-  return settlement.unstored !== undefined;
 }

@@ -145,10 +145,10 @@ export function createShards(
   async function releaseIdle({ inFlightOf, onLost }: ShardsUser): Promise<void> {
     const idle = ownership.releasing().filter((shard) => inFlightOf(shard) === 0);
     if (idle.length === 0) return;
-    await releaseShards(queries, id, idle);
-    ownership.released(idle);
+    const released = await releaseShards(queries, id, idle);
+    ownership.released(released);
     metrics.shardsOwned.set(ownership.shards().length);
-    onLost(idle);
+    onLost(released);
   }
 
   function onFailure(error: unknown): void {

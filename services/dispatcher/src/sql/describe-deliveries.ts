@@ -25,6 +25,8 @@ export interface Delivery extends DueRow {
   /** The trace context of the event, or of the request for a manual delivery; null if there is none. */
   traceparent: string | null;
   createdAt: Date;
+  /** How many of its attempts were put back since this process stood still during them. */
+  standstills?: number;
   /** Set if a message brought it. */
   handedOver?: boolean;
   /** Set if its event is perhaps not stored yet. */
@@ -93,17 +95,21 @@ export async function describeDeliveries(
     .map(({ position, isPending, ...row }) => ({ ...(due[position - 1] as DueRow), ...row }));
 }
 
-/** Locks these rows of `due`. Walks due_pkey. */
+/** Locks these rows of `due`, and skips those that others lock: they are read again. Walks due_pkey. */
 async function forget(queries: Queries, due: readonly DueRow[]): Promise<void> {
   await queries.$executeRaw`
-    delete from due
-    using unnest(
-      ${due.map((row) => row.endpointId)}::uuid[],
-      ${due.map((row) => row.dueAt)}::timestamptz[],
-      ${due.map((row) => row.deliveryId)}::uuid[]
-    ) as ended (endpoint_id, due_at, delivery_id)
-    where due.shard = shard_of(ended.endpoint_id) and due.endpoint_id = ended.endpoint_id
-      and due.due_at = ended.due_at and due.delivery_id = ended.delivery_id`;
+    with free as materialized (
+      select due.ctid from due
+      join unnest(
+        ${due.map((row) => row.endpointId)}::uuid[],
+        ${due.map((row) => row.dueAt)}::timestamptz[],
+        ${due.map((row) => row.deliveryId)}::uuid[]
+      ) as ended (endpoint_id, due_at, delivery_id)
+        on due.shard = shard_of(ended.endpoint_id) and due.endpoint_id = ended.endpoint_id
+        and due.due_at = ended.due_at and due.delivery_id = ended.delivery_id
+      for update of due skip locked
+    )
+    delete from due using free where due.ctid = free.ctid`;
 }
 
 /** Bodies have less than a megabyte. */

@@ -104,30 +104,46 @@ export interface HourOfAttempts {
 }
 
 /**
- * Adds to endpoints' hours. Each endpoint and hour may be there once. Deleted endpoints are left out.
+ * Adds to endpoints' hours. Each endpoint and hour may be there once. Deleted endpoints are left out. Returns the hours whose rows another transaction
+ * holds: they are not written.
  *
- * Locks these rows of endpoint_hour, in the order of their key, so that two dispatchers do not deadlock. Walks endpoint_hour_pkey,
- * webhook_endpoint_pkey.
+ * Locks the other rows of endpoint_hour; inserts new ones in the order of their key, so that two dispatchers do not deadlock. Walks
+ * endpoint_hour_pkey, webhook_endpoint_pkey.
  */
-export async function writeRates(queries: Queries, hours: readonly HourOfAttempts[]): Promise<void> {
-  await queries.$executeRaw`
-    insert into endpoint_hour (endpoint_id, hour, succeeded, failed, durations)
-    select endpoint_id, hour, succeeded, failed, durations::int[]
-    from unnest(
-      ${hours.map(({ endpointId }) => endpointId)}::uuid[],
-      ${hours.map(({ hour }) => hour)}::timestamptz[],
-      ${hours.map(({ succeeded }) => succeeded)}::int[],
-      ${hours.map(({ failed }) => failed)}::int[],
-      ${hours.map(({ durations }) => `{${durations.join()}}`)}::text[]
-    ) as added (endpoint_id, hour, succeeded, failed, durations)
-    where exists (select from webhook_endpoint where id = endpoint_id)
-    order by endpoint_id, hour
-    on conflict (endpoint_id, hour) do update
-    set succeeded = endpoint_hour.succeeded + excluded.succeeded,
-        failed = endpoint_hour.failed + excluded.failed,
-        durations = array (
-          select before + more
-          from unnest(endpoint_hour.durations, excluded.durations) with ordinality as bucket (before, more, position)
-          order by position
-        )`;
+export async function writeRates<Hour extends HourOfAttempts>(
+  queries: Queries,
+  hours: readonly Hour[],
+): Promise<Hour[]> {
+  const taken = await queries.$queryRaw<{ position: number }[]>`
+    with added as materialized (
+      select * from unnest(
+        ${hours.map(({ endpointId }) => endpointId)}::uuid[],
+        ${hours.map(({ hour }) => hour)}::timestamptz[],
+        ${hours.map(({ succeeded }) => succeeded)}::int[],
+        ${hours.map(({ failed }) => failed)}::int[],
+        ${hours.map(({ durations }) => `{${durations.join()}}`)}::text[]
+      ) with ordinality as added (endpoint_id, hour, succeeded, failed, durations, position)
+    ), free as materialized (
+      select position from added join endpoint_hour using (endpoint_id, hour)
+      for no key update of endpoint_hour skip locked
+    ), taken as materialized (
+      select position from added join endpoint_hour using (endpoint_id, hour)
+      where position not in (select position from free)
+    ), written as (
+      insert into endpoint_hour (endpoint_id, hour, succeeded, failed, durations)
+      select endpoint_id, hour, succeeded, failed, durations::int[] from added
+      where position not in (select position from taken)
+        and exists (select from webhook_endpoint where id = endpoint_id)
+      order by endpoint_id, hour
+      on conflict (endpoint_id, hour) do update
+      set succeeded = endpoint_hour.succeeded + excluded.succeeded,
+          failed = endpoint_hour.failed + excluded.failed,
+          durations = array (
+            select before + more
+            from unnest(endpoint_hour.durations, excluded.durations) with ordinality as bucket (before, more, position)
+            order by position
+          )
+    )
+    select position::int as "position" from taken`;
+  return taken.map(({ position }) => hours[position - 1] as Hour);
 }

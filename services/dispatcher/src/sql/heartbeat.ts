@@ -117,10 +117,19 @@ export async function declareDead(queries: Queries, ids: readonly string[]): Pro
   await queries.$executeRaw`update process set alive_until = now() where id = any (${ids}::uuid[])`;
 }
 
-/** Gives shards up: any dispatcher may take them. Locks their rows. Walks shard_pkey. */
-export async function releaseShards(queries: Queries, id: string, shards: readonly number[]): Promise<void> {
-  await queries.$executeRaw`
-    update shard set owner = null where id = any (${shards}::smallint[]) and owner = ${id}::uuid`;
+/**
+ * Gives shards up: any dispatcher may take them. Returns those that were given up. Locks their rows, and skips those that others lock. Walks
+ * shard_pkey.
+ */
+export async function releaseShards(queries: Queries, id: string, shards: readonly number[]): Promise<number[]> {
+  const released = await queries.$queryRaw<{ id: number }[]>`
+    with free as materialized (
+      select id from shard where id = any (${shards}::smallint[]) and owner = ${id}::uuid
+      for no key update skip locked
+    )
+    update shard set owner = null from free where shard.id = free.id
+    returning shard.id`;
+  return released.map(({ id }) => id);
 }
 
 /** Ends a dispatcher's life, and frees all its shards. Locks its row, and its shards'. Walks process_pkey, and reads the shards. */

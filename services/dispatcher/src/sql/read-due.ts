@@ -1,3 +1,4 @@
+import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import type { DueRow } from "./describe-deliveries.ts";
 
@@ -71,9 +72,9 @@ const SPREAD_MS = 60_000;
  * delivery that crashes its dispatcher each time is soon the only one in flight.
  *
  * The second statement changes the rows that the first one has found in both tables, by their keys, so that a cached plan leaves out the partitions
- * of all other days. No other process changes these rows meanwhile: a shard has one owner.
+ * of all other days. No other dispatcher changes these rows meanwhile: a shard has one owner.
  *
- * Locks these rows of `due` and `delivery`. Walks due_pkey once an endpoint, and delivery_pkey.
+ * Locks these rows of `due` and `delivery`, both or none, and skips those that others lock. Walks due_pkey once an endpoint, and delivery_pkey.
  */
 export async function markInterrupted(
   queries: Queries,
@@ -91,27 +92,36 @@ export async function markInterrupted(
     ) as due`;
   if (rows.length === 0) return 0;
   const ids = rows.map(({ deliveryId }) => deliveryId).sort();
+  const amongThese = Prisma.sql`id = any (${ids}::uuid[]) and id between ${ids[0]}::uuid and ${ids.at(-1)}::uuid`;
   const [marked] = await queries.$queryRaw<{ count: number }[]>`
-    with marked as (
+    with free as materialized (
+      select id from delivery where ${amongThese}
+      for no key update skip locked
+    ), free_due as materialized (
+      select due.shard, due.endpoint_id, due.due_at, due.delivery_id
+      from unnest(
+        ${rows.map(({ endpointId }) => endpointId)}::uuid[],
+        ${rows.map(({ dueAt }) => dueAt)}::timestamptz[],
+        ${rows.map(({ deliveryId }) => deliveryId)}::uuid[]
+      ) as row (endpoint_id, due_at, delivery_id)
+      join due on due.shard = shard_of(row.endpoint_id) and due.endpoint_id = row.endpoint_id and due.due_at = row.due_at
+        and due.delivery_id = row.delivery_id
+      where row.delivery_id in (select id from free)
+      for update of due skip locked
+    ), marked as (
       update due
       set interruptions = due.interruptions + 1,
         due_at = case
           when due.interruptions = 0 then due.due_at
           else ${now}::timestamptz + due.interruptions * random() * ${spreadMs}::int * interval '1 millisecond'
         end
-      from unnest(
-        ${rows.map(({ endpointId }) => endpointId)}::uuid[],
-        ${rows.map(({ dueAt }) => dueAt)}::timestamptz[],
-        ${rows.map(({ deliveryId }) => deliveryId)}::uuid[]
-      ) as row (endpoint_id, due_at, delivery_id)
-      where due.shard = shard_of(row.endpoint_id) and due.endpoint_id = row.endpoint_id and due.due_at = row.due_at
-        and due.delivery_id = row.delivery_id
+      from free_due as row
+      where due.shard = row.shard and due.endpoint_id = row.endpoint_id and due.due_at = row.due_at and due.delivery_id = row.delivery_id
       returning due.delivery_id, due.due_at, due.interruptions
     ), moved as (
       update delivery set next_attempt_at = marked.due_at
       from marked
-      where delivery.id = any (${ids}::uuid[]) and delivery.id between ${ids[0]}::uuid and ${ids.at(-1)}::uuid
-        and delivery.id = marked.delivery_id and marked.interruptions > 1
+      where ${amongThese} and id = marked.delivery_id and marked.interruptions > 1
     )
     select count(*)::int as "count" from marked`;
   return marked?.count ?? 0;

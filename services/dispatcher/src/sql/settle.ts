@@ -32,6 +32,15 @@ export interface ArrivedDelivery {
   eventType: string;
 }
 
+export interface Settled {
+  /** Another transaction holds their rows, or has just changed them: they are not written, and the caller tries again. */
+  taken: ReadonlySet<Settlement>;
+  /** They changed nothing: the shard has had another owner, the delivery had succeeded, or was gone. */
+  late: ReadonlySet<Settlement>;
+  /** Results of this epoch whose delivery has no row, though its endpoint has one. */
+  missing: ReadonlySet<Settlement>;
+}
+
 /**
  * Writes how attempts ended, and the consequences for their deliveries. Endpoints are only read: their health is written later (endpoint-health.ts).
  *
@@ -45,32 +54,35 @@ export interface ArrivedDelivery {
  * - Deliveries that were erased meanwhile are skipped. A failure in an earlier epoch may come before the publisher has stored its delivery.
  * - The same settlements, written again, change nothing: a caller that got no answer cannot know whether they were written.
  *
- * Locks these rows of `delivery` and `due`. Walks delivery_pkey, due_pkey, delivery_attempt_pkey, shard_pkey, webhook_endpoint_pkey. `between` lets
- * a cached plan leave out the partitions in which nothing is settled.
- *
- * @returns `late`: results that changed nothing: the shard has had another owner, the delivery had succeeded, or was gone. `missing`: results of
- *   this epoch whose delivery has no row, though its endpoint has one
+ * Locks these rows of `delivery` and `due`, both or none, and waits for none that another transaction has locked. It writes the very version of a
+ * delivery that it locked (`ctid`), so it does not wait for a row either that was changed since it began. Walks delivery_pkey, due_pkey,
+ * delivery_attempt_pkey, shard_pkey, webhook_endpoint_pkey. `between` lets a cached plan leave out the partitions in which nothing is settled.
  */
-export async function settle(
-  queries: Queries,
-  settlements: readonly Settlement[],
-): Promise<{ late: Settlement[]; missing: Settlement[] }> {
+export async function settle(queries: Queries, settlements: readonly Settlement[]): Promise<Settled> {
+  if (settlements.length === 0) return { taken: new Set(), late: new Set(), missing: new Set() };
   const results = onePerDelivery(settlements);
   const ids = results.map(({ deliveryId }) => deliveryId);
-  const [first, last] = [ids.at(0), ids.at(-1)];
+  // The ids are one parameter. This is no join with the rows of a CTE: in such a join, PostgreSQL 18.4 wrongly pruned the partition of about one row
+  // in a hundred while the plan ran. Then that attempt was missing in the history.
+  const amongThese = Prisma.sql`id = any (${ids}::uuid[]) and id between ${ids.at(0)}::uuid and ${ids.at(-1)}::uuid`;
   const rows = await queries.$queryRaw<
-    { position: number; isWritten: boolean; isOvertaken: boolean; isMissing: boolean }[]
+    { position: number; isTaken: boolean; isWritten: boolean; isMissing: boolean }[]
   >`
     with result as materialized (
       select result.*, shard.epoch = result.epoch as is_current from unnest(${resultArrays(results)}) with ordinality
         as result (${RESULT_COLUMNS}, position)
       join shard on shard.id = shard_of(result.endpoint_id)
-    ), before as materialized (
-      select id, state, attempt_count, attempted_at, coalesce(next_attempt_at, created_at) as due_at, ${ANSWER_COLUMNS}
+    ), free as materialized (
+      select id, ctid, endpoint_id, state, attempt_count, attempted_at, coalesce(next_attempt_at, created_at) as due_at, ${ANSWER_COLUMNS}
       from delivery
-      -- The ids are one parameter. This is no join with the rows of result: in such a join, PostgreSQL 18.4 wrongly pruned the partition of about one
-      -- row in a hundred while the plan ran. Then that attempt was missing in the history.
-      where id = any (${ids}::uuid[]) and id between ${first}::uuid and ${last}::uuid
+      where ${amongThese}
+      for no key update skip locked
+    ), free_due as materialized (
+      select due.delivery_id from free join due on ${IS_DUE_ROW_OF("free")}
+      for update of due skip locked
+    ), before as materialized (
+      select * from free
+      where id in (select delivery_id from free_due) or not exists (select from due where ${IS_DUE_ROW_OF("free")})
     ), settled as (
       update delivery
       set state = case
@@ -88,11 +100,9 @@ export async function settle(
           traceparent = result.traceparent,
           next_attempt_at = result.next_attempt_at
       from result join before on before.id = result.delivery_id
-      where delivery.id = result.delivery_id
-        and delivery.id between ${first}::uuid and ${last}::uuid
-        and delivery.state = 'pending'
-        and delivery.attempt_count = before.attempt_count
-        and (result.succeeded or (result.is_current and result.attempt = before.attempt_count + 1))
+      where delivery.id = result.delivery_id and delivery.id between ${ids.at(0)}::uuid and ${ids.at(-1)}::uuid
+        and delivery.ctid = before.ctid
+        and ${COUNTS}
       returning delivery.id, delivery.endpoint_id, delivery.state, delivery.next_attempt_at, before.due_at, result.started_at, result.position
     ), preceding as (
       insert into delivery_attempt
@@ -102,37 +112,47 @@ export async function settle(
       where attempt_count > 0 and id in (select id from settled)
       on conflict (delivery_id, number) do nothing
     ), ended as (
-      delete from due using settled
-      where due.shard = shard_of(settled.endpoint_id) and due.endpoint_id = settled.endpoint_id
-        and due.due_at = settled.due_at and due.delivery_id = settled.id
-        and settled.state <> 'pending'
+      delete from due using settled where ${IS_DUE_ROW_OF("settled")} and settled.state <> 'pending'
     ), postponed as (
       update due
       set due_at = settled.next_attempt_at, attempts = due.attempts + 1
       from settled
-      where due.shard = shard_of(settled.endpoint_id) and due.endpoint_id = settled.endpoint_id
-        and due.due_at = settled.due_at and due.delivery_id = settled.id
-        and settled.state = 'pending'
+      where ${IS_DUE_ROW_OF("settled")} and settled.state = 'pending'
     )${results.some(isLast) ? TELL_EXHAUSTED : Prisma.empty}
     select result.position::int as "position",
+      case
+        when before.id is null then result.delivery_id in (select id from delivery where ${amongThese})
+        else settled.position is null and ${COUNTS}
+      end as "isTaken",
       result.succeeded or settled.position is not null
         -- Written before, by a statement whose answer was lost.
         or before.attempted_at is not distinct from result.started_at as "isWritten",
-      -- Another dispatcher settled this delivery while this statement waited for its row.
-      result.succeeded and before.state = 'pending' and settled.position is null as "isOvertaken",
       case when before.id is null and (result.succeeded or result.is_current)
         then exists (select from webhook_endpoint where id = result.endpoint_id)
       end as "isMissing"
     from result
     left join before on before.id = result.delivery_id
     left join settled on settled.position = result.position`;
-  const those = (is: "isWritten" | "isOvertaken" | "isMissing") =>
-    rows.filter((row) => row[is]).map(({ position }) => results[position - 1] as Settlement);
-  const overtaken = those("isOvertaken");
-  if (overtaken.length > 0) await settle(queries, overtaken);
-  const written = new Set(those("isWritten"));
-  return { late: settlements.filter((each) => !written.has(each)), missing: those("isMissing") };
+  const those = (is: (row: (typeof rows)[number]) => boolean) =>
+    new Set(rows.filter(is).map(({ position }) => results[position - 1] as Settlement));
+  const dealtWith = those(({ isTaken, isWritten }) => isTaken || isWritten);
+  return {
+    taken: those(({ isTaken }) => isTaken),
+    late: new Set(settlements.filter((each) => !dealtWith.has(each))),
+    missing: those(({ isTaken, isMissing }) => isMissing && !isTaken),
+  };
 }
+
+/** Whether a result may change its delivery. */
+const COUNTS = Prisma.sql`before.state = 'pending'
+  and (result.succeeded or (result.is_current and result.attempt = before.attempt_count + 1))`;
+
+/** Finds the row of `due` that belongs to a delivery among these rows, by its key. */
+const IS_DUE_ROW_OF = (rows: "free" | "settled") => {
+  const column = (name: string) => Prisma.raw(`${rows}.${name}`);
+  return Prisma.sql`due.shard = shard_of(${column("endpoint_id")}) and due.endpoint_id = ${column("endpoint_id")}
+    and due.due_at = ${column("due_at")} and due.delivery_id = ${column("id")}`;
+};
 
 /** The columns of an attempt that a delivery's row has for its latest one, and `delivery_attempt` for the ones before, under the same names. */
 export const ANSWER_COLUMNS = Prisma.sql`duration_ms, status_code, error_summary, failure_kind, response_excerpt, traceparent`;

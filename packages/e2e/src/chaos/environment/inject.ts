@@ -18,7 +18,9 @@ const DISPATCHERS = ["dispatcher-1", "dispatcher-2"] as const;
 
 /** The victims of faults whose target does not name them. No other fault waits for the end of a long one. */
 const VICTIMS: Partial<Record<FaultKind, readonly string[]>> = {
-  "row-lock": ["locked row"],
+  // One waits for the other: a request for a table would hold up everybody behind it until the rows are free.
+  "row-lock": ["locks"],
+  "table-lock": ["locks"],
   "long-transaction": ["open transaction"],
   // One after the other, by whatever name.
   "receiver-restarts": ["receivers"],
@@ -97,7 +99,9 @@ function strikes({ target, durationMs, aheadMs = 0 }: PlannedFault, victims: Vic
     "rabbitmq-killed": () => servers.killRabbitmq(durationMs),
     "postgres-crashed": () => servers.crashPostgres(durationMs),
     "memory-alarm": () => servers.alarmMemory(durationMs),
-    "row-lock": () => lockEndpoint(servers, Number(target), durationMs, pause),
+    "row-lock": () => lockRows(servers, target, durationMs, pause),
+    "table-lock": () =>
+      holdTransaction(servers, ["begin", `lock table ${target} in access exclusive mode`], durationMs, pause),
     "long-transaction": () => keepTransactionOpen(servers, durationMs, pause),
     async "resolver-dead"() {
       await nameServer.die();
@@ -144,10 +148,17 @@ function linkOf(label: string, { links }: Victims): Link {
 /** How long after PostgreSQL ended under it the other program comes again. */
 const AGAIN_MS = 200;
 
-/** Holds the row of the nth endpoint, as a psql with a forgotten commit does. */
-function lockEndpoint(servers: Servers, place: number, durationMs: number, pause: Pause): Promise<void> {
-  const lock = `select id from webhook_endpoint order by created_at, id
-    offset ${place} % (select count(*) from webhook_endpoint) limit 1 for update`;
+/** Rows of each table that Herald is about to write. */
+const ROWS: Readonly<Record<string, string>> = {
+  webhook_endpoint: "true order by random() limit 1",
+  delivery: "id in (select delivery_id from due order by due_at limit 5)",
+  due: "delivery_id in (select delivery_id from due order by due_at limit 5)",
+  business_event: "true order by received_at desc limit 5",
+};
+
+/** Holds rows of a table, as a psql with a forgotten commit does. */
+function lockRows(servers: Servers, table: string, durationMs: number, pause: Pause): Promise<void> {
+  const lock = `select 1 from ${table} where ${ROWS[table]} for update`;
   return holdTransaction(servers, ["begin", lock], durationMs, pause);
 }
 

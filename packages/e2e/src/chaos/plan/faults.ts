@@ -1,13 +1,13 @@
 import { drawBetween, drawOne, drawWeighted, shuffled } from "./draw.ts";
 
 /** The kinds of faults that a chaos run injects into a running Herald. */
-export type FaultKind = ShortFault | LongFault;
+export type FaultKind = ShortFault | "long-transaction";
 
 export interface PlannedFault {
   /** After the start of the run. */
   atMs: number;
   kind: FaultKind;
-  /** A service (`dispatcher-1`), a link (`dispatcher-1>postgres`), an endpoint by its place, the receivers, or the server itself. */
+  /** A service (`dispatcher-1`), a link (`dispatcher-1>postgres`), a receiver by its number, a table, or the server itself. */
   target: string;
   durationMs: number;
   /** By how much a clock is ahead. */
@@ -54,6 +54,9 @@ const aBrokerLink: Target = (seed, index) =>
     "target",
     index,
   );
+const aTable: Target = (seed, index) => drawOne(["delivery", "due", "business_event"], seed, "target", index);
+const rowsOfATable: Target = (seed, index) =>
+  drawWeighted({ webhook_endpoint: 1, delivery: 3, due: 2, business_event: 1 }, seed, "target", index);
 /** By turns: two restarts of one receiver soon after each other are an outage that it may be disabled for. */
 const nextReceiver: Target = (_seed, _index, before) =>
   String(before.filter(({ kind }) => kind === "receiver-restarts").length);
@@ -94,6 +97,10 @@ const DECK = {
   "rabbitmq-killed": { times: 1, durationMs: [0, 1_500], target: "rabbitmq" },
   /** PostgreSQL ends at once (`immediate`), and recovers from its log after the pause. */
   "postgres-crashed": { times: 2, durationMs: [0, 1_500], target: "postgres" },
+  /** Another program holds some rows of a table for the pause, those of work under way. */
+  "row-lock": { times: 3, durationMs: [2_000, 12_000], target: rowsOfATable },
+  /** Another program holds a whole table for the pause: also for longer than a statement may take. */
+  "table-lock": { times: 1, durationMs: [1_000, 8_000], target: aTable },
   /** RabbitMQ is out of memory, and takes no messages for the pause. */
   "memory-alarm": { times: 1, durationMs: [1_500, 5_000], target: "rabbitmq" },
   /** The name server is gone for the pause, longer than a dispatcher keeps its answers, and no connection to a receiver is kept. */
@@ -116,22 +123,17 @@ const DECK = {
 } satisfies Record<string, ShortFaultKind>;
 type ShortFault = keyof typeof DECK;
 const CARDS = (Object.keys(DECK) as ShortFault[]).flatMap((kind) => Array<ShortFault>(DECK[kind].times).fill(kind));
-const INTERVAL_MS = 1_300;
+const INTERVAL_MS = 1_200;
 /** The load runs alone for so long at first, and the last faults fall before its end. */
 const LEAD_IN_MS = 1_000;
 
-/** Not of the deck: one of each goes on beside all the others, from the start on, for so long or until the run ends. */
-const LONG_MS = {
-  /** Another program holds the row of one endpoint for the pause. */
-  "row-lock": 90_000,
-  /** Another program keeps a transaction open for the pause, as a dump or a report does: nothing is vacuumed meanwhile. */
-  "long-transaction": Number.POSITIVE_INFINITY,
-} as const;
-type LongFault = keyof typeof LONG_MS;
-
 /** The faults of a run, in their order. Pure: the same for the same seed and length. */
 export function planFaults(seed: number, seconds: number): PlannedFault[] {
-  const faults = planLongFaults(seed, seconds);
+  const restMs = Math.max(0, seconds * 1_000 - LEAD_IN_MS);
+  const faults: PlannedFault[] = [
+    // Another program keeps a transaction open for the whole run, as a dump or a report does: nothing is vacuumed meanwhile.
+    { atMs: LEAD_IN_MS, kind: "long-transaction", target: "postgres", durationMs: restMs },
+  ];
   let atMs = LEAD_IN_MS;
   for (let index = 0; ; index++) {
     const deal = Math.floor(index / CARDS.length);
@@ -148,14 +150,4 @@ export function planFaults(seed: number, seconds: number): PlannedFault[] {
       ...clock,
     });
   }
-}
-
-function planLongFaults(seed: number, seconds: number): PlannedFault[] {
-  const rest = seconds * 1_000 - LEAD_IN_MS;
-  if (rest <= 0) return [];
-  const long = (kind: LongFault, target: string) => ({
-    ...{ atMs: LEAD_IN_MS, kind, target, durationMs: Math.min(LONG_MS[kind], rest) },
-  });
-  const endpoint = String(Math.floor(drawBetween(0, 100, seed, "locked endpoint")));
-  return [long("row-lock", endpoint), long("long-transaction", "postgres")];
 }

@@ -21,6 +21,10 @@ const STANDS_STILL = new Set(["freeze", "frozen", "stood-still"]);
 const OF_DATABASE = new Set(["postgres-crashed", "postgres-failed-over", "database-restored", "database-copied"]);
 const PARTS_FROM_DATABASE = new Set(["cut", "stall", "silent-server", "silent-client"]);
 
+/** While these last, a dispatcher does not store some results. It tries again every two seconds. */
+const HOLDS_RESULTS = new Set(["row-lock", "table-lock"]);
+const TRIES_AGAIN_MS = 2_000;
+
 function canRepeat({ kind, target }: InjectedFault): boolean {
   if (OF_DATABASE.has(kind)) return true;
   if (PARTS_DISPATCHER.has(kind)) return target.startsWith("dispatcher");
@@ -89,8 +93,9 @@ function explainUnrecorded(history: Timed, request: ReceivedRequest): string | u
   const withinMs = SETTLED_WITHIN_MS + WAITS_UNTIL_SETTLED * history.stoodStillMs;
   let settledBy = endedAt + withinMs;
   for (const fault of happened) {
-    const delays = canRepeat(fault) && fault.from <= settledBy && fault.until >= endedAt;
-    if (delays) settledBy = Math.max(settledBy, fault.until + withinMs);
+    const holds = HOLDS_RESULTS.has(fault.kind);
+    const delays = (holds || canRepeat(fault)) && fault.from <= settledBy && fault.until >= endedAt;
+    if (delays) settledBy = Math.max(settledBy, fault.until + withinMs + (holds ? TRIES_AGAIN_MS : 0));
   }
   return happened.find((fault) => {
     const { kind, from, until } = fault;

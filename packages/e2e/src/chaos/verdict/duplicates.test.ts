@@ -43,7 +43,8 @@ describe("duplicates", () => {
     for (const some of [
       fault({ target: "publisher-1" }),
       fault({ kind: "terminate" }),
-      fault({ kind: "row-lock", target: "3" }),
+      fault({ kind: "row-lock", target: "delivery" }),
+      fault({ kind: "table-lock", target: "delivery" }),
       fault({ kind: "long-transaction", target: "postgres" }),
       fault({ kind: "cut", target: "dispatcher-1>rabbitmq" }),
       fault({ kind: "rabbitmq-killed", target: "rabbitmq" }),

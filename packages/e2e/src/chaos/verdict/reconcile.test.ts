@@ -171,12 +171,20 @@ describe("refused requests that are no attempt in the history", () => {
     expect(found({ ...before({ outcome: "unanswered" }), standstills })).toEqual({});
   });
 
-  test("a result that waited for PostgreSQL is lost with a dispatcher that is killed soon afterwards", () => {
-    const away = fault({ ...SHORT, kind: "postgres-crashed", target: "postgres" });
-    const killed = fault({ from: FIRST + 1_900, until: FIRST + 2_000 });
-    expect(found(before({}, away, killed))).toEqual({});
-    expect(found(before({}, killed))).toHaveProperty("unrecorded");
-  });
+  test.each([
+    ["PostgreSQL", { kind: "postgres-crashed", target: "postgres" }, 1_900],
+    ["a locked row", { kind: "row-lock", target: "delivery" }, 3_900],
+    ["a locked table", { kind: "table-lock", target: "due" }, 3_900],
+  ])(
+    "a result that waited for %s is lost with a dispatcher that is killed soon afterwards",
+    (_what, waits, afterMs) => {
+      const waited = fault({ ...SHORT, ...waits });
+      const killed = fault({ from: FIRST + afterMs, until: FIRST + afterMs + 100 });
+      expect(found(before({}, waited, killed))).toEqual({});
+      expect(found(before({}, killed))).toHaveProperty("unrecorded");
+      expect(found(before({}, waited))).toHaveProperty("unrecorded");
+    },
+  );
 
   test("a request that was sent again at once, after a reset of a connection that had served before, is the same attempt", () => {
     const reset = { at: T0 - 30, outcome: "unanswered", resetWhenReused: true } as const;

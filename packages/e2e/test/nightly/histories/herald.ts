@@ -255,7 +255,8 @@ export class Herald {
   }
 
   #publisher() {
-    const parts = { queries: this.#database.queries, clock: this.#clock, log: silent };
+    const { queries, failures } = this.#database;
+    const parts = { queries, createProgress: failures.createProgress, clock: this.#clock, log: silent };
     const options = { pageSize: 3, windowMs: WINDOW_MS, leaseMs: 120_000 };
     return {
       fanOut: createFanOut({ ...parts, signal: this.#stopping.signal }, { maxEvents: 100 }),
@@ -271,6 +272,7 @@ export class Herald {
     const { signal } = this.#stopping;
     const parts = {
       queries: this.#database.queries,
+      createProgress: this.#database.failures.createProgress,
       clock: this.#clock,
       metrics,
       log: silent,
