@@ -31,7 +31,8 @@ export function exportLag(
   { log, queries, probes, inspector, names, clock }: Parts,
   { endpointConcurrency }: { endpointConcurrency: number },
 ): void {
-  const ofLag = figures({ registry, log }, () => readLag(queries, { now: clock.now(), endpointConcurrency }));
+  const of = { registry, log, failing: new Set() };
+  const ofLag = figures(of, () => readLag(queries, { now: clock.now(), endpointConcurrency }));
   ofLag(
     "herald_deliveries_unfinished",
     `Deliveries that are due and could be attempted at once, or are under way; are due and wait for their receiver; are scheduled for later; or are parked with a disabled endpoint; counted to ${COUNTED_AT_MOST}.`,
@@ -96,9 +97,9 @@ export function exportLag(
     "state",
   );
   // Apart, since each waits for other locks.
-  const ofPartitions = figures({ registry, log }, () => readDaysAhead(queries, clock.now()));
+  const ofPartitions = figures(of, () => readDaysAhead(queries, clock.now()));
   ofPartitions("herald_partitions_ahead", "Days after today that have partitions.", (days) => days);
-  const ofSessions = figures({ registry, log }, () => readBlockingSessions(probes));
+  const ofSessions = figures(of, () => readBlockingSessions(probes));
   ofSessions(
     "herald_blocking_sessions",
     "Sessions of PostgreSQL for whose locks statements of Herald have waited for a second or more.",
@@ -111,7 +112,7 @@ export function exportLag(
 
   const depthsOf = (queues: readonly string[]) => Promise.all(queues.map((queue) => inspector.depthOf(queue)));
   // The inbox queues are one figure: single buckets only show single organizations. What waits for dispatchers is in PostgreSQL too.
-  const ofQueues = figures({ registry, log }, async () =>
+  const ofQueues = figures(of, async () =>
     inspector.isOpen()
       ? {
           inbox: await depthsOf([...names.inboxQueues, ...names.behindQueues]),
@@ -170,17 +171,16 @@ type ExportFigure<Reading> = (
   label?: "state" | "waits_for" | "kind" | "queue",
 ) => void;
 
-/** The figures of one reading. */
+/** The figures of one reading. `failing` has the readings that can't be made now. */
 function figures<Reading>(
-  { registry, log }: { registry: Registry; log: Pick<Log, "warn"> },
+  { registry, log, failing }: { registry: Registry; log: Pick<Log, "warn">; failing: Set<unknown> },
   read: () => Promise<Reading | undefined>,
 ): ExportFigure<Reading> {
-  let isSaid = false;
   const latest = reading(READING_LIFE_MS, read, {
     onFailure(error) {
       // Alerts on these figures are silent, so the log says it once, besides readiness: a right may be missing.
-      if (!isSaid) log.warn("how far behind Herald is can't be read", { error });
-      isSaid = true;
+      if (failing.size === 0) log.warn("how far behind Herald is can't be read", { error });
+      failing.add(read);
     },
   });
   return (name, help, figureOf, label) => {
@@ -190,13 +190,13 @@ function figures<Reading>(
       labelNames: label ? [label] : [],
       registers: [registry],
       async collect() {
-        const read = await latest();
-        if (read !== undefined) isSaid = false;
+        const figures = await latest();
         // A reset of a figure without a label would export 0.
         if (label) this.reset();
         else this.remove();
-        if (read === undefined) return;
-        const figure = figureOf(read);
+        if (figures === undefined) return;
+        failing.delete(read);
+        const figure = figureOf(figures);
         if (typeof figure === "number") this.set(figure);
         else for (const [value, number] of Object.entries(figure)) this.set({ [label as string]: value }, number);
       },

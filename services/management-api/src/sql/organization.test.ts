@@ -17,6 +17,9 @@ const WITHOUT: Readonly<Record<string, string>> = {
     "it erases by age, for all organizations, and no request leads to it",
   "packages/common/src/database/shards.ts ownerOf": "it reads who owns an endpoint's shard, which is no organization's",
   "packages/common/src/database/shards.ts readDispatching": "of all of Herald; for operators",
+  "packages/common/src/database/blocking-sessions.ts readBlockingSessions":
+    "it reads PostgreSQL's own sessions, for operators",
+  "packages/common/src/database/lag.ts readDaysAhead": "it counts partitions, for operators' metrics",
   "packages/common/src/database/lag.ts readLag": "it counts for operators' metrics, and no request leads to it",
 };
 
