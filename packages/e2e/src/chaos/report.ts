@@ -13,6 +13,7 @@ export const MUST_NOT_BE: readonly [keyof Findings, string][] = [
   ["forged", "wrong signature or body"],
   ["untimely", "signed with a wrong time"],
   ["unending", "without an end"],
+  ["setAside", "taken out of the inbox"],
   ["unexplainedDuplicates", "duplicates that nothing explains"],
   ["wronglyDisabled", "wrongly or silently disabled"],
   ["disabledForOurFault", "disabled for our fault"],

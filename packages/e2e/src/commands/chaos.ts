@@ -9,11 +9,13 @@ import { postgresFailoverScenario } from "../chaos/scenarios/postgres-failover.t
 import { restoreScenario } from "../chaos/scenarios/restore.ts";
 import { rollingRestartScenario } from "../chaos/scenarios/rolling-restart.ts";
 import type { Scenario } from "../chaos/scenarios/scenario.ts";
+import { silenceScenario } from "../chaos/scenarios/silence.ts";
 import { stormScenario } from "../chaos/scenarios/storm.ts";
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
   faults: faultsScenario,
   storm: stormScenario,
+  silence: silenceScenario,
   cluster: clusterScenario,
   "rolling-restart": rollingRestartScenario,
   operators: operatorsScenario,

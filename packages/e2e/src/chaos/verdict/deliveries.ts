@@ -64,8 +64,19 @@ export function unendingOf({ deliveries, leftInQueues }: History): string[] {
     ...deliveries
       .filter(({ state, isDue }) => (state === "pending") !== isDue)
       .map(({ id, state, isDue }) => `delivery ${id} is ${state} and ${isDue ? "still" : "not"} due`),
-    ...Object.entries(leftInQueues)
-      .filter(([, messages]) => messages > 0)
-      .map(([queue, messages]) => `${messages} messages lie in ${queue}`),
+    ...messagesIn(leftInQueues, (queue) => !isOfRejected(queue)),
   ];
+}
+
+/** Events that lie with the rejected ones. None that is emitted breaks a rule. */
+export function setAsideOf({ leftInQueues }: History): string[] {
+  return messagesIn(leftInQueues, isOfRejected);
+}
+
+const isOfRejected = (queue: string) => queue.endsWith(".rejected");
+
+function messagesIn(queues: History["leftInQueues"], isMeant: (queue: string) => boolean): string[] {
+  return Object.entries(queues)
+    .filter(([queue, messages]) => messages > 0 && isMeant(queue))
+    .map(([queue, messages]) => `${messages} messages lie in ${queue}`);
 }

@@ -280,8 +280,9 @@ test("deliveries without an end, and messages that no consumer takes, fail the r
   for (const wrong of [delivery({ isDue: true }), delivery({ state: "pending", isDue: false })]) {
     expect(found({ ...run, deliveries: [wrong] })).toHaveProperty("unending");
   }
-  expect(found({ ...run, leftInQueues: { "herald.events.rejected": 2 } })).toEqual({
-    unending: ["2 messages lie in herald.events.rejected"],
+  expect(found({ ...run, leftInQueues: { "herald.events.rejected": 2, "herald.events.inbox.a": 1 } })).toEqual({
+    unending: ["1 messages lie in herald.events.inbox.a"],
+    setAside: ["2 messages lie in herald.events.rejected"],
   });
 });
 

@@ -1,6 +1,6 @@
 import { countBy } from "../../statistics.ts";
 import { blamedOf, repeatsOf, tooManyOf, unrecordedOf, unrememberedOf, wronglyExhaustedOf } from "./attempts.ts";
-import { forgedOf, lostOf, unendingOf } from "./deliveries.ts";
+import { forgedOf, lostOf, setAsideOf, unendingOf } from "./deliveries.ts";
 import { requestsWhileDisabled, wronglyDisabledOf } from "./disablings.ts";
 import type { History } from "./history.ts";
 import { indexOf } from "./history.ts";
@@ -27,6 +27,8 @@ export interface Findings {
   untimely: string[];
   /** A delivery that is still not finished, or is finished and still due, or a message that still lies in a queue. */
   unending: string[];
+  /** An event that was taken out of the inbox, though none that is emitted breaks a rule. */
+  setAside: string[];
   /** A delivery that came again though it had been accepted, and no fault can have been the reason. */
   unexplainedDuplicates: string[];
   /** An endpoint that was disabled by fewer failures that followed one another than it takes, or without a notice to the product. */
@@ -82,6 +84,7 @@ export function reconcile(history: History): Verdict {
       untimely === null ? [] : [`delivery ${deliveryId}: ${untimely}`],
     ),
     unending: unendingOf(history),
+    setAside: setAsideOf(history),
     unexplainedDuplicates,
     ...wronglyDisabledOf(history, known),
     crashed: history.ownEnds.map(

@@ -18,6 +18,11 @@ test("three floods, a restart of every service and two of RabbitMQ at once lose 
   expect(Object.keys(figures.faults).sort()).toEqual(["flood", "rabbitmq-killed", "terminate"]);
 });
 
+test("PostgreSQL is silent for publishers, for longer than RabbitMQ waits for their connections, and every event arrives", async () => {
+  const { figures } = await passes("--scenario", "silence", "--seconds", "10", "--rate", "20");
+  expect(figures.faults).toEqual({ stall: 2, "large-bodies": 12 });
+});
+
 test("of a RabbitMQ cluster the leader is killed, and then its successor: deliveries go on within seconds, each comes once", async () => {
   const { figures } = await passes("--scenario", "cluster", "--seconds", "10", "--rate", "60");
   expect(figures.faults).toEqual({ "leader-killed": 2 });
