@@ -33,8 +33,6 @@ const endpointId = (index: number) => `0190a1b2-0000-7000-8000-0000000000${index
 /** The rows of these endpoints have large bodies. */
 const LARGE = [3, 4].map(endpointId);
 const LARGE_BYTES = 40 * 1024;
-const manyIds = (count: number) =>
-  Array.from({ length: count }, (_, index) => `0190a1b2-0000-7000-8001-${String(index).padStart(12, "0")}`);
 const organizationOf = (id: string) => `organization ${Number.parseInt(id.slice(-2), 16) % 3}`;
 
 /** The message of an endpoint's change. */
@@ -648,20 +646,6 @@ describe("after PostgreSQL's clock was set back by an hour", () => {
     await pass(200);
     expect(made.size).toBe(1);
   });
-});
-
-test("regression: 10,000 failing endpoints of one organization hold up no retry of another", async () => {
-  const { owner, store, rows, pass, made, clock } = world();
-  const dead = manyIds(10_000);
-  const [dueAt, pausedUntil] = [clock.now(), new Date(clock.now().getTime() + 60_000)];
-  const found = (id: string) => ({ endpointId: id, organizationId: organizationOf(id), dueAt, revision: 1n });
-  const ofOne = dead.map((id) => ({ ...found(id), failures: 2, pausedUntil }));
-  owner.found(ofOne, { crashed: new Set() });
-  store(endpointId(1));
-  const wellFound = { ...found(endpointId(1)), failures: 0, pausedUntil: null };
-  owner.found([wellFound], { crashed: new Set() });
-  await pass(20);
-  expect([made.size, rows.size]).toEqual([1, 0]);
 });
 
 describe("a retry that a sweep has found before it was due", () => {
