@@ -6,7 +6,6 @@ import { type Command, type CommandContext, EXIT, type RunContext, UsageError } 
 import { dispatchCommand } from "./dispatch/dispatch-command.ts";
 import { doctorCommand } from "./doctor/doctor-command.ts";
 import { endpointsCommand } from "./endpoints-command.ts";
-import { eventsCommand } from "./events-command.ts";
 import { findCommand } from "./find-command.ts";
 import { keysCommand } from "./keys-command.ts";
 import { lagCommand } from "./lag-command.ts";
@@ -28,7 +27,6 @@ const commands: Record<string, Command> = {
   rejected: rejectedCommand,
   relay: relayCommand,
   organizations: organizationsCommand,
-  events: eventsCommand,
   dispatch: dispatchCommand,
 };
 

@@ -11,19 +11,7 @@ import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
 import { callHerald, runHerald } from "./run-herald.ts";
 
-const COMMANDS = [
-  "doctor",
-  "migrate",
-  "keys",
-  "rejected",
-  "lag",
-  "endpoints",
-  "find",
-  "events",
-  "relay",
-  "dispatch",
-  "serve",
-];
+const COMMANDS = ["doctor", "migrate", "keys", "rejected", "lag", "endpoints", "find", "relay", "dispatch", "serve"];
 const SINCE = "2026-01-31T12:00:00Z";
 const ID = "0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6e";
 const UNREACHABLE = {
@@ -53,7 +41,6 @@ const NOT_AUDITED: [action: string, ...args: string[]][] = [
   ["endpoints resume", "--disabled-since", SINCE, "--reason", "failures"],
   ["find", "--event", ID],
   ["lag"],
-  ["events check", "no-file.json"],
   ["doctor", "--service", "publisher"],
 ];
 /** They run until they are stopped, and log. */
@@ -174,10 +161,6 @@ test.each([
   [["keys", "make", "now"]],
   [["keys", "make", "--id", "a b"]],
   [["endpoints"]],
-  [["events"]],
-  [["events", "check"]],
-  [["events", "check", "a", "b"]],
-  [["events", "check", "a", "--at", "yesterday"]],
   [["relay", "run"]],
   [["dispatch"]],
   [["dispatch", "pause"]],

@@ -2,8 +2,8 @@ import type { BusinessEvent } from "./business-event.ts";
 import { isEventType } from "./event-types.ts";
 import { isOrganizationId, isTime, isUuid, MAX_EVENT_BYTES, ORGANIZATION_ID_RULE, toUtcTime } from "./rules.ts";
 
-// Decides what Herald does with an event, in one place: by publishers as it arrives, by emitters before it leaves, and by
-// `herald events check`. It loads nothing, so that it also runs where TypeBox's modules can't be loaded. A test holds it
+// Decides what Herald does with an event, in one place: by publishers as it arrives, and by emitters before
+// it leaves. It loads nothing, so that it also runs where TypeBox's modules can't be loaded. A test holds it
 // against `businessEventSchema`.
 
 /** One thing for which an event is rejected. */
