@@ -46,7 +46,6 @@ const WAYS: [name: string, way: RegExp, bound: RegExp, count: number][] = [
 /** Files that need no bound, with the reason. */
 const UNBOUNDED: Readonly<Record<string, string>> = {
   "packages/common/src/config/unsafe-settings.ts": "it reads a URL as pg does, and never connects",
-  "services/dispatcher/src/shards/shards.ts": "the machine's kernel answers for an abstract socket, at once",
 };
 
 test.each(WAYS)("each file that waits by %s says for how long", (_, way, bound, count) => {

@@ -1,10 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { createRegistry } from "@herald/common/telemetry/metrics";
 import { useDatabase } from "@herald/dev/harness/use-database";
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { createMetrics } from "../src/metrics.ts";
-import type { TakenShard } from "../src/shards/ownership.ts";
-import { createShards, openPresence, type Presence, type Shards } from "../src/shards/shards.ts";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { endLife, type Heartbeat, heartbeat, releaseShards } from "../src/sql/heartbeat.ts";
 
 const db = useDatabase();
@@ -18,7 +14,6 @@ const beat = (id: string, override: Partial<Heartbeat> = {}) =>
     outageSince: null,
     newOwnerMs: 0,
     wanting: true,
-    place: null,
     ...override,
   });
 
@@ -141,53 +136,5 @@ describe("a heartbeat", () => {
     await beat(living);
     const left = await prisma.process.findMany();
     expect(left.map(({ id }) => id).sort()).toEqual([quiet, living].sort());
-  });
-});
-
-describe("a dispatcher that starts after another one", () => {
-  const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
-  let presence: Presence;
-  let shards: Shards;
-  let taken: TakenShard[];
-
-  beforeEach(async () => {
-    presence = await openPresence(randomUUID());
-    taken = [];
-  });
-  afterEach(async () => {
-    await shards.end();
-    presence.close();
-  });
-
-  /** By PostgreSQL, the one before owns all shards, and lives for a minute. */
-  async function start(neighbour: string, place: string | null): Promise<void> {
-    await beat(neighbour, { place });
-    shards = createShards(
-      // biome-ignore lint/suspicious/noExplicitAny: a log that says nothing.
-      { queries: db.database.queries, metrics: createMetrics(createRegistry("test")), log: log as any },
-      { id: randomUUID(), isAble: () => true, outageSince: () => null, newOwnerMs: 0 },
-    );
-    const onTaken = (shards: readonly TakenShard[]) => void taken.push(...shards);
-    shards.start({ inFlightOf: () => 0, onTaken, onLost: () => {}, onReturn: () => {} });
-    await shards.begun;
-  }
-
-  test("a new dispatcher takes the shards at once of one that was killed in its place, as after a crash", async () => {
-    expect(presence.place).not.toBeNull();
-    await start(randomUUID(), presence.place);
-    expect([taken.length, taken.every(({ crashed }) => crashed)]).toEqual([256, true]);
-  });
-
-  test("a new dispatcher takes no shard of one that runs in its place, though it may be frozen", async () => {
-    const living = randomUUID();
-    const its = await openPresence(living);
-    await start(living, its.place);
-    expect(taken).toEqual([]);
-    its.close();
-  });
-
-  test("a new dispatcher takes no shard of one that ran elsewhere", async () => {
-    await start(randomUUID(), `another machine ${presence.place}`);
-    expect(taken).toEqual([]);
   });
 });

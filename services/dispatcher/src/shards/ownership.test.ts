@@ -30,7 +30,7 @@ function postgres() {
         each.epoch++;
         taken.push({ shard, epoch: each.epoch, crashed });
       }
-      return { owned, taken, fair, neighbours: [] };
+      return { owned, taken, fair };
     },
     release(id: number, released: readonly number[]): void {
       for (const shard of released) {
@@ -148,7 +148,6 @@ test("owners that come, go, freeze and die never begin in one shard at the same 
 describe("the answer to a heartbeat", () => {
   const answer = (override: Partial<HeartbeatAnswer> = {}): HeartbeatAnswer => ({
     owned: [],
-    neighbours: [],
     taken: [],
     fair: SHARDS,
     ...override,

@@ -1,60 +1,8 @@
-import { readFileSync, readlinkSync } from "node:fs";
-import { connect, createServer } from "node:net";
-import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Repetition, repeat } from "@herald/common/runtime/repeat";
 import type { Basics } from "../basics.ts";
-import { declareDead, endLife, type Heartbeat, heartbeat, releaseShards } from "../sql/heartbeat.ts";
+import { endLife, type Heartbeat, heartbeat, releaseShards } from "../sql/heartbeat.ts";
 import { ALIVE_MS, createOwnership, type TakenShard } from "./ownership.ts";
-
-/**
- * Shows the other dispatchers of a machine or pod that this one lives. By PostgreSQL alone, a dispatcher that is started again after a crash would
- * wait six seconds for its predecessor, which may only be slow.
- */
-export type Presence = Awaited<ReturnType<typeof openPresence>>;
-
-/** Listens on an abstract socket, which is gone at the moment when its process ends in any way, and which a frozen process keeps. */
-export async function openPresence(id: string) {
-  const place = placeOf();
-  const server = createServer((socket) => socket.destroy());
-  const isListening = await new Promise<boolean>((resolve) => {
-    if (place === null) return resolve(false);
-    server.once("error", () => resolve(false));
-    server.listen(addressOf(id), () => resolve(true));
-  });
-  server.unref();
-  return {
-    /** Where it runs: dispatchers with the same place can ask {@link isAlive}. Null if the system can't tell it. */
-    place: isListening ? place : null,
-    close: () => void server.close(),
-  };
-}
-
-/** Whether a dispatcher that had the same place still runs. */
-function isAlive(id: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(addressOf(id));
-    const answer = (is: boolean) => {
-      socket.destroy();
-      resolve(is);
-    };
-    socket.once("connect", () => answer(true));
-    // Any other error may have another cause: only a refused connection proves that the process has ended.
-    socket.once("error", ({ code }: NodeJS.ErrnoException) => answer(code !== "ECONNREFUSED"));
-  });
-}
-
-const addressOf = (id: string) => `\0herald-dispatcher-${id}`;
-
-/** A network namespace of a machine since its start. */
-function placeOf(): string | null {
-  try {
-    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-    return `${hostname()} ${boot} ${readlinkSync("/proc/self/ns/net")}`;
-  } catch {
-    return null;
-  }
-}
 
 export interface ShardsOptions extends Pick<Heartbeat, "id" | "newOwnerMs"> {
   /** Whether this process can make attempts. One that can't owns nothing while another one can. */
@@ -92,7 +40,6 @@ export function createShards(
   // The machine's real time, also in tests that set the clock: other dispatchers compare with PostgreSQL's clock, which tests do not set.
   const elapsedMs = () => performance.now();
   let heartbeats: Repetition | undefined;
-  let presence: Presence | undefined;
   let isEnding = false;
   let isBegun = false;
   let failed = false;
@@ -101,23 +48,11 @@ export function createShards(
     announceBegun = resolve;
   });
 
-  /** Declares dispatchers dead that were killed in this place, so that PostgreSQL does not wait for them. Returns whether there were any. */
-  async function reap(neighbours: readonly string[]): Promise<boolean> {
-    const alive = await Promise.all(neighbours.map(isAlive));
-    const dead = neighbours.filter((_, index) => !alive[index]);
-    if (dead.length === 0) return false;
-    log.warn("dispatchers of this machine ended without giving up their shards, which others take at once", { dead });
-    await declareDead(queries, dead);
-    return true;
-  }
-
   async function sendHeartbeat(user: ShardsUser): Promise<void> {
-    presence ??= await openPresence(id);
     const sentMs = elapsedMs();
     const since = outageSince();
     const able = !isEnding && isAble() && since === null;
-    const { place } = presence;
-    const own = { id, aliveMs: ALIVE_MS, able, outageSince: since, newOwnerMs, wanting: !isEnding, place };
+    const own = { id, aliveMs: ALIVE_MS, able, outageSince: since, newOwnerMs, wanting: !isEnding };
     const answer = await heartbeat(queries, own);
     const answeredMs = elapsedMs();
     const hadLapsed = isBegun && ownership.hasLapsed(answeredMs);
@@ -134,7 +69,6 @@ export function createShards(
     metrics.shardsOwned.set(ownership.shards().length);
     if (taken.length > 0 && !isEnding) user.onTaken(taken);
     if (hadLapsed) user.onReturn();
-    if (await reap(answer.neighbours)) return await sendHeartbeat(user);
     if (!isBegun) {
       isBegun = true;
       announceBegun();
@@ -194,7 +128,6 @@ export function createShards(
         log.warn("the shards couldn't be freed; others take them in a moment", { error }),
       );
       await Promise.race([freed, sleep(END_TIMEOUT_MS, undefined, { ref: false })]);
-      presence?.close();
     },
   };
 }

@@ -13,8 +13,6 @@ export interface Heartbeat {
   newOwnerMs: number;
   /** Whether it wants shards; false while it ends. */
   wanting: boolean;
-  /** Where it runs; null if no dispatcher there could tell whether it lives. */
-  place: string | null;
 }
 
 export interface HeartbeatAnswer {
@@ -24,8 +22,6 @@ export interface HeartbeatAnswer {
   taken: { shard: number; epoch: number; crashed: boolean }[];
   /** Its fair share of shards: it must give up those beyond. */
   fair: number;
-  /** The other dispatchers of its place that live by PostgreSQL's clock. */
-  neighbours: string[];
 }
 
 /**
@@ -41,19 +37,19 @@ export interface HeartbeatAnswer {
  */
 export async function heartbeat(
   queries: Queries,
-  { id, aliveMs, able, outageSince, newOwnerMs, wanting, place }: Heartbeat,
+  { id, aliveMs, able, outageSince, newOwnerMs, wanting }: Heartbeat,
 ): Promise<HeartbeatAnswer> {
   const [answer] = await queries.$queryRaw<HeartbeatAnswer[]>`
     with own as (
-      insert into process as own (id, service, alive_until, able, outage_since, place)
+      insert into process as own (id, service, alive_until, able, outage_since)
       values (
         ${id}::uuid, 'dispatcher', now() + ${aliveMs}::float8 * interval '1 millisecond', ${able}::boolean,
-        ${outageSince}::timestamptz, ${place}
+        ${outageSince}::timestamptz
       )
       on conflict (id) do update
-      set alive_until = excluded.alive_until, able = excluded.able, outage_since = excluded.outage_since, place = excluded.place
+      set alive_until = excluded.alive_until, able = excluded.able, outage_since = excluded.outage_since
     ), other as materialized (
-      select id, able, place from process
+      select id, able from process
       where id <> ${id}::uuid and alive_until > now()
     ), shortened as (
       update process set alive_until = now() + ${aliveMs}::float8 * interval '1 millisecond'
@@ -106,15 +102,9 @@ export async function heartbeat(
       (
         select coalesce(json_agg(json_build_object('shard', id, 'epoch', epoch, 'crashed', crashed)), '[]') from taken
       ) as "taken",
-      (select fair from share) as "fair",
-      (select coalesce(json_agg(id), '[]') from other where place = ${place}) as "neighbours"`;
+      (select fair from share) as "fair"`;
   if (!answer) throw new Error("PostgreSQL answered a select of aggregates with no row.");
   return answer;
-}
-
-/** Ends the lives of dispatchers that were killed: their shards count as left by a crash. Locks their rows. Walks process_pkey. */
-export async function declareDead(queries: Queries, ids: readonly string[]): Promise<void> {
-  await queries.$executeRaw`update process set alive_until = now() where id = any (${ids}::uuid[])`;
 }
 
 /**

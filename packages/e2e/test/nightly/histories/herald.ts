@@ -130,7 +130,7 @@ export class Herald {
     // Its own shards it would keep, in the epoch in which it has them.
     if (crashed) await prisma.shard.updateMany({ where: { owner: own }, data: { owner: other } });
     this.#epochBefore ??= Number((await prisma.shard.findFirstOrThrow()).epoch);
-    const alone = { able: true, outageSince: null, wanting: true, place: null };
+    const alone = { able: true, outageSince: null, wanting: true };
     const options = { id: own, aliveMs: 3_600_000, newOwnerMs: 0, ...alone };
     const { taken } = await heartbeat(queries, options);
     if (taken.length !== 256) throw new Error(`The dispatcher has taken ${taken.length} of 256 shards.`);
