@@ -36,8 +36,8 @@ export const SaveWebhookResponse = object("The endpoint as it is now.", {
   endpoint: refTo({ WebhookEndpointSummary }),
   signingSecret: orNull(
     text(
-      "The signing secret, if this request made one; it is shown this once. Null if the secret was kept, and if an " +
-        "idempotency key brings an answer again.",
+      "The signing secret, if this request made one; it is shown this once. Null if the secret was kept, and if the " +
+        "request repeats an earlier one with its idempotency key.",
       { examples: ["ZA2fV388tAOL2LlVIf68kfP0wgx+i5DOkQV1lldQ5G0="] },
     ),
   ),

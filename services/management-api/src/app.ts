@@ -15,7 +15,6 @@ import { createHandlers, type HandlerParts, idSource } from "./handlers.ts";
 import { errorHandler } from "./http/error-handler.ts";
 import { compressReads, dateHeader, observe, securityHeaders } from "./http/middleware.ts";
 import { apiRouter } from "./http/router.ts";
-import { createAnswerOnce } from "./idempotency/answer-once.ts";
 import { connectionLimits } from "./limits/connection-limits.ts";
 import { rateLimits } from "./limits/rate-limits.ts";
 import { openApiDocument } from "./openapi/document.ts";
@@ -48,7 +47,6 @@ export function createApp(parts: AppParts): Express {
   const limits = limitsOf(config);
   const connections = connectionLimits(config.DATABASE_POOL_SIZE);
   const verifyToken = tokenVerifier(config, clock, log);
-  const newId = idSource(clock);
 
   const app = express();
   app.disable("x-powered-by");
@@ -85,10 +83,9 @@ export function createApp(parts: AppParts): Express {
         requestAttempt,
         tellOwner,
         writeLimiter: connections.writes,
-        newId,
+        newId: idSource(clock),
         clock,
       }),
-      answerOnce: createAnswerOnce({ queries: database.queries, clock, newId }),
       limits,
     }),
   );

@@ -62,7 +62,7 @@ export const operations = {
     body: "CreateWebhookRequest",
     success: { status: 200, description: "The new endpoint and its secret.", schema: "SaveWebhookResponse" },
     takesIdempotencyKey: true,
-    problems: ["endpoint_limit_reached"],
+    problems: ["endpoint_limit_reached", "webhook_not_found"],
   },
   listOverviews: {
     method: "get",
@@ -131,6 +131,7 @@ export const operations = {
       "Erases the endpoint, its subscriptions and its delivery history. An attempt under way may still reach the receiver.",
     body: "DeleteWebhookRequest",
     success: { status: 204, description: "The endpoint and its history are gone." },
+    takesIdempotencyKey: true,
     problems: ["version_conflict"],
   },
   deliverManually: {

@@ -15,10 +15,13 @@ const MAX_SUBJECT = 256;
  * The author of a change, as it is stored. If PostgreSQL can't store the subject, or a person could not read it, its hash is stored: each
  * author has a name, and a person who has the token's subject can compare.
  */
-export function authorOf({ subject, name }: Pick<Caller, "subject" | "name">): Author {
+export function authorOf(
+  { subject, name }: Pick<Caller, "subject" | "name">,
+  request: Author["request"] = null,
+): Author {
   const isKept = subject !== "" && subject.length <= MAX_SUBJECT && !/[\p{Cc}\p{Cs}]/u.test(subject);
   const hash = createHash("sha256").update(subject).digest("hex");
-  return { changedBy: "admin", subject: isKept ? subject : `sha256:${hash}`, name };
+  return { changedBy: "admin", subject: isKept ? subject : `sha256:${hash}`, name, request };
 }
 
 /** The query parameters, validated. */

@@ -39,20 +39,11 @@ export async function listResends(
 
 /** @throws ProblemError `webhook_not_found` or `resend_not_found` */
 export async function readResend({ prisma, queries }: Parts, key: EndpointKey, id: string): Promise<Resend> {
-  const resend = await findResend(queries, key, id);
-  if (resend !== null) return resend;
+  const { id: endpointId, organizationId } = key;
+  const [row] = await readResends(queries, { organizationId, endpointId, id, olderThan: null, limit: 1 });
+  if (row) return toResend(row);
   await findEndpoint(prisma, key);
   throw new ProblemError("resend_not_found");
-}
-
-/** Null if the endpoint has no such resend. */
-export async function findResend(
-  queries: Reads,
-  { id: endpointId, organizationId }: EndpointKey,
-  id: string,
-): Promise<Resend | null> {
-  const [row] = await readResends(queries, { organizationId, endpointId, id, olderThan: null, limit: 1 });
-  return row ? toResend(row) : null;
 }
 
 /**
