@@ -84,7 +84,7 @@ const HEAD = `# Metrics
 Each service, and \`herald relay\`, answers \`/metrics\` on \`OPERATIONS_PORT\` (9464) in Prometheus's text format. Every series has the label \`service\`.
 No label has values that grow with customers, events or receivers: logs name endpoints and organizations, metrics never do.
 
-- The publisher's gauges (\`herald_deliveries_unfinished\`, \`herald_oldest_due_delivery_age_seconds\`, \`herald_endpoints\`, \`herald_shards\`, \`herald_dispatchers\`, \`herald_queue_*\`, ...)
+- The publisher's gauges (\`herald_deliveries_unfinished\`, \`herald_oldest_due_delivery_age_seconds\`, \`herald_endpoints\`, \`herald_shards\`, \`herald_queue_*\`, ...)
   are figures of the whole Herald. The publisher reads them from PostgreSQL and RabbitMQ at each scrape. Each publisher exports the same
   figures: take their \`max\`, never their \`sum\`. A figure that can't be read is absent. \`/metrics\` answers within two seconds, whatever a
   server does: in the place of a figure that is late it shows the one before, for a minute.

@@ -31,6 +31,7 @@ import {
 import { rights } from "./rights.ts";
 import { schema } from "./schema.ts";
 import { factsOfEnvironment, misspelt, readAll, readSome, unwise } from "./settings.ts";
+import { waiting } from "./waiting.ts";
 
 interface DiagnosisOptions {
   service: ServiceName | undefined;
@@ -77,8 +78,12 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   });
   const database = read(() => {
     const address = databaseAddress({ environment });
-    const { DATABASE_TIMEOUT_SECONDS: seconds } = readSome(environment, "DATABASE_TIMEOUT_SECONDS");
-    return { ...address, statementTimeoutMs: seconds * 1_000 };
+    const { DATABASE_TIMEOUT_SECONDS: seconds, ENDPOINT_CONCURRENCY: endpointConcurrency } = readSome(
+      environment,
+      "DATABASE_TIMEOUT_SECONDS",
+      "ENDPOINT_CONCURRENCY",
+    );
+    return { ...address, statementTimeoutMs: seconds * 1_000, endpointConcurrency };
   });
   const broker = read(() => brokerAddress({ environment }));
   const jwksUrl = read(() => readSome(environment, "AUTH_JWKS_URL").AUTH_JWKS_URL);
@@ -131,6 +136,7 @@ const OF_POSTGRES = [
   partitions,
   settingsAlike,
   dispatching,
+  waiting,
   keyRing,
 ];
 

@@ -25,6 +25,8 @@ export interface DatabaseSubject {
   preparesStatements: boolean;
   /** DATABASE_TIMEOUT_SECONDS, in milliseconds. */
   statementTimeoutMs: number;
+  /** ENDPOINT_CONCURRENCY */
+  endpointConcurrency: number;
   /** The service that the database's user belongs to; undefined for one user of all services. */
   service: ServiceName | undefined;
   machineClock: Clock;

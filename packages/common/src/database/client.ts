@@ -174,7 +174,7 @@ export function assertSupported(versionNumber: number, versionText: string): voi
 export interface Session {
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   /** Reads tables of Herald: PostgreSQL ends the statement soon (57014), and sooner if it waits for a lock (55P03). */
-  read<Row>(text: string): Promise<Row[]>;
+  read<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
@@ -205,10 +205,10 @@ export async function openSession(
   }
   return {
     query,
-    async read<Row>(text: string) {
+    async read<Row>(text: string, values: readonly unknown[] = []) {
       // Without values the text may be several statements.
       await client.query(BEGIN_READ);
-      return await query<Row>(text).finally(() => client.query("rollback"));
+      return await query<Row>(text, values).finally(() => client.query("rollback"));
     },
     close: () => client.end(),
   };

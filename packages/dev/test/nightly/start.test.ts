@@ -234,7 +234,7 @@ describe("pnpm start", () => {
       const { PATH } = process.env;
       return spawnSync(process.execPath, command, { env: { PATH, HERALD_LOCAL_FOLDER: local }, encoding: "utf8" });
     };
-    expect(herald("lag")).toMatchObject({ status: 0, stdout: expect.stringContaining("shards") });
+    expect(herald("doctor").stdout).toMatch(/^ok {2,}what waits/m);
     expect(herald("doctor").stdout).not.toMatch(/^fault/m);
     expect(herald("--version").stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
