@@ -44,9 +44,7 @@ test("a recording emitter calls the handlers of rejected events with what a test
   const rejections = emitter.onRejected((rejection) => void notices.push(rejection), { queue: "product.rejected" });
   const { id } = anEvent();
   await emitter.reject({ eventId: id, reason: "/entityId must be a UUID" });
-  expect(notices).toMatchObject([
-    { type: "event.rejected", eventId: id, reason: "/entityId must be a UUID", events: 1 },
-  ]);
+  expect(notices).toMatchObject([{ type: "event.rejected", eventId: id, reason: "/entityId must be a UUID" }]);
   await rejections.close();
   expect(rejections.isReady()).toBe(false);
   await emitter.reject();

@@ -148,6 +148,5 @@ function sampleRejection(): RejectedEvent {
     eventType: null,
     cause: "rejected",
     reason: "the event must be an object",
-    events: 1,
   };
 }
