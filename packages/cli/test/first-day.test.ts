@@ -64,6 +64,8 @@ function serve(change: Record<string, string>) {
     PORT: "0",
     OPERATIONS_PORT: "0",
     AUTH_JWT_SECRET: "do-not-show".repeat(4),
+    AUTH_ISSUER: "i",
+    AUTH_AUDIENCE: "a",
     ...KEYS,
   };
   const main = join(projectFolder(), "packages", "cli", "dist", "main.js");
