@@ -9,6 +9,7 @@ import {
   listOf,
   object,
   orNull,
+  type Query,
   refOrNull,
   refTo,
   text,
@@ -150,12 +151,14 @@ const part = {
 };
 
 export const DeliveryQuery = object("Query parameters of an endpoint's history.", { ...part, ...filters });
+export type DeliveryQuery = Query<typeof DeliveryQuery>;
 
 export const AllDeliveriesQuery = object("Query parameters of the history of all endpoints.", {
   ...part,
   endpointId: Type.Optional(uuid("Only deliveries to this endpoint.")),
   ...filters,
 });
+export type AllDeliveriesQuery = Query<typeof AllDeliveriesQuery>;
 
 /** By their names in the OpenAPI document, and in its order. */
 export const deliverySchemas = {

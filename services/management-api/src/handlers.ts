@@ -5,9 +5,14 @@ import { toDeliverySummary } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { SecretSealer } from "@herald/common/security/secret-box";
 import type {
+  AllDeliveriesQuery,
   Catalogue,
   DeleteWebhookRequest,
   DeliverRequest,
+  DeliveryQuery,
+  EndpointChangeQuery,
+  EventQuery,
+  ResendQuery,
   SaveWebhookRequest,
   StartResendRequest,
 } from "@herald/contracts";
@@ -15,24 +20,18 @@ import { v7 } from "uuid";
 import { sessionOf } from "./authentication/access.ts";
 import type { ManagementApiConfig } from "./config.ts";
 import { deliverManually, type RequestAttempt, readDelivered } from "./deliveries/deliver-manually.ts";
-import {
-  type AllHistoryFilter,
-  type HistoryFilter,
-  listAllDeliveries,
-  listDeliveries,
-  readDelivery,
-} from "./deliveries/history.ts";
-import { authorOf, type ChangeFilter, listAllChanges, listChanges } from "./endpoints/changes.ts";
+import { listAllDeliveries, listDeliveries, readDelivery } from "./deliveries/history.ts";
+import { authorOf, listAllChanges, listChanges } from "./endpoints/changes.ts";
 import { type EndpointKey, toEndpointSummary } from "./endpoints/find-endpoint.ts";
 import { listOverviews, readDetails } from "./endpoints/overview.ts";
 import { readRates } from "./endpoints/rates.ts";
 import { createEndpoint, deleteEndpoint, editEndpoint, readSaved } from "./endpoints/save-endpoint.ts";
 import type { TellOwner } from "./endpoints/tell-owner.ts";
 import { eventTypesOf } from "./events/event-requests.ts";
-import { type EventFilter, findEvents, readEvent } from "./events/find-events.ts";
+import { findEvents, readEvent } from "./events/find-events.ts";
 import type { KeyedLimiter } from "./limits/keyed-limiter.ts";
 import type { ApiRequest, Handlers } from "./request.ts";
-import { endResend, listResends, type ResendsFilter, readPreview, readResend, startResend } from "./resends/resends.ts";
+import { endResend, listResends, readPreview, readResend, startResend } from "./resends/resends.ts";
 import { changeByRequest } from "./sql/endpoint-changes.ts";
 import { listEndpoints } from "./sql/list-endpoints.ts";
 
@@ -103,12 +102,12 @@ export function createHandlers(needed: HandlerParts): Handlers {
           deliverManually(parts, keyOf(request), request.body, { author, traceparent: request.traceparent }),
         again: ({ id }) => readDelivered(parts.queries, { id, organizationId: request.organizationId }),
       }),
-    listDeliveries: (request: ApiRequest<unknown, HistoryFilter>) =>
+    listDeliveries: (request: ApiRequest<unknown, DeliveryQuery>) =>
       listDeliveries(reading, keyOf(request), request.query),
-    listAllDeliveries: ({ organizationId, query }: ApiRequest<unknown, AllHistoryFilter>) =>
+    listAllDeliveries: ({ organizationId, query }: ApiRequest<unknown, AllDeliveriesQuery>) =>
       listAllDeliveries(reading, organizationId, query),
     readDelivery: (request) => readDelivery(reading, keyOf(request), request.params.deliveryId ?? "", headers),
-    listResends: (request: ApiRequest<unknown, ResendsFilter>) => listResends(reading, keyOf(request), request.query),
+    listResends: (request: ApiRequest<unknown, ResendQuery>) => listResends(reading, keyOf(request), request.query),
     previewResend: (request: ApiRequest<unknown, StartResendRequest>) =>
       readPreview(reading, keyOf(request), request.query),
     startResend: (request: ApiRequest<StartResendRequest>) =>
@@ -118,10 +117,11 @@ export function createHandlers(needed: HandlerParts): Handlers {
       }),
     readResend: (request) => readResend(reading, keyOf(request), request.params.resendId ?? ""),
     stopResend: (request) => endResend(parts, keyOf(request), request.params.resendId ?? "", authorOf(request.caller)),
-    listChanges: (request: ApiRequest<unknown, ChangeFilter>) => listChanges(reading, keyOf(request), request.query),
-    listAllChanges: ({ organizationId, query }: ApiRequest<unknown, ChangeFilter>) =>
+    listChanges: (request: ApiRequest<unknown, EndpointChangeQuery>) =>
+      listChanges(reading, keyOf(request), request.query),
+    listAllChanges: ({ organizationId, query }: ApiRequest<unknown, EndpointChangeQuery>) =>
       listAllChanges(reading, organizationId, query),
-    findEvents: ({ organizationId, query }: ApiRequest<unknown, EventFilter>) =>
+    findEvents: ({ organizationId, query }: ApiRequest<unknown, EventQuery>) =>
       findEvents(reading, organizationId, query),
     readEvent: ({ organizationId, params }) => readEvent(reading, organizationId, params.key ?? ""),
     readSession: async ({ caller }) => sessionOf(caller, config),

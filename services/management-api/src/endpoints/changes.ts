@@ -3,7 +3,13 @@ import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Reads } from "@herald/common/database/queries";
 import type { Author } from "@herald/common/database/update-endpoint";
 import { toUtc } from "@herald/common/history/summary";
-import type { ChangedSettings, ChangeKind, EndpointChange, EndpointChangePage } from "@herald/contracts";
+import type {
+  ChangedSettings,
+  ChangeKind,
+  EndpointChange,
+  EndpointChangePage,
+  EndpointChangeQuery,
+} from "@herald/contracts";
 import type { Caller } from "../authentication/caller.ts";
 import { cursorOf, parseCursor } from "../deliveries/filter.ts";
 import { type ChangeRow, endpointChanges, type Settings } from "../sql/endpoint-changes.ts";
@@ -24,13 +30,6 @@ export function authorOf(
   return { changedBy: "admin", subject: isKept ? subject : `sha256:${hash}`, name, request };
 }
 
-/** The query parameters, validated. */
-export interface ChangeFilter {
-  limit: number;
-  /** Where the part before ended. */
-  cursor?: string;
-}
-
 /**
  * One endpoint's trail.
  *
@@ -39,7 +38,7 @@ export interface ChangeFilter {
 export async function listChanges(
   { prisma, queries }: { prisma: PrismaClient; queries: Reads },
   key: EndpointKey,
-  filter: ChangeFilter,
+  filter: EndpointChangeQuery,
 ): Promise<EndpointChangePage> {
   await findEndpoint(prisma, key);
   return await readTrail(queries, { organizationId: key.organizationId, endpointId: key.id }, filter);
@@ -49,7 +48,7 @@ export async function listChanges(
 export async function listAllChanges(
   { queries }: { queries: Reads },
   organizationId: string,
-  filter: ChangeFilter,
+  filter: EndpointChangeQuery,
 ): Promise<EndpointChangePage> {
   return await readTrail(queries, { organizationId, endpointId: null }, filter);
 }
@@ -57,7 +56,7 @@ export async function listAllChanges(
 async function readTrail(
   queries: Reads,
   of: { organizationId: string; endpointId: string | null },
-  { limit, cursor }: ChangeFilter,
+  { limit, cursor }: EndpointChangeQuery,
 ): Promise<EndpointChangePage> {
   const olderThan = cursor === undefined ? null : parseCursor(cursor);
   // One more row shows whether there is a next part.
