@@ -1,6 +1,4 @@
 export type { Answer, Secrets, Webhook, WebhookOptions } from "./accept.ts";
-export { type Acceptance, type DeduplicationStore, deduplicator, memoryStore } from "./deduplicate/deduplicator.ts";
-export { type Pool, postgresStore, type Queryable, receivedEventTable } from "./deduplicate/postgres-store.ts";
 export { EVENT_TYPES, type EventOf, type EventType, type HeraldEvent } from "./events.ts";
 export { readEvent } from "./read-event.ts";
 export { sign } from "./sign.ts";

@@ -193,7 +193,7 @@ test("§4.4.8 a manual payload has no trusted type and no event id", () => {
   expect(verify(signedBody(Buffer.from('["anything"]')))).toMatchObject({ ok: true, event: null, eventId: null });
 });
 
-test("§4.4.9 the same request verifies as often as it comes: telling a replay is the deduplicator's work", () => {
+test("§4.4.9 the same request verifies as often as it comes: its event's id tells a replay", () => {
   expect([verify(request()).ok, verify(request()).ok]).toEqual([true, true]);
 });
 

@@ -55,7 +55,7 @@ export type Verdict = Verified | Rejected;
 
 /**
  * Decides whether a request came from the sender and arrived unchanged and in time (SPEC 4.4.3). It reads no clock
- * other than `now`, keeps nothing, and does not notice replays: see `deduplicator` for that.
+ * other than `now`, keeps nothing, and does not notice replays: the event's id shows them.
  *
  * @throws TypeError if the caller's own arguments are wrong (a parsed body, an empty secret), never for what a
  * request holds

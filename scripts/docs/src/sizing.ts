@@ -45,7 +45,9 @@ export function sizingTable(scaling: string): string {
       isOne ? "1, `herald serve`" : `${processes}: ${named.join(", ")}`,
       `${(isOne ? SERVE_MIB : memory).toLocaleString("en")} MiB`,
       String(processes * CONNECTIONS),
-      ...[cores("publisher") + cores("dispatcher"), cores("postgres"), cores("rabbit")].map((each) => (Math.ceil(each * 10) / 10).toFixed(1)),
+      ...[cores("publisher") + cores("dispatcher"), cores("postgres"), cores("rabbit")].map((each) =>
+        (Math.ceil(each * 10) / 10).toFixed(1),
+      ),
       `${Math.round((figure("PostgreSQL's log") * rate * DAY_S) / 1e9).toLocaleString("en")} GB`,
     ];
   });

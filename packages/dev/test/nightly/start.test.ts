@@ -317,7 +317,7 @@ describe("on a fresh clone, where nothing is built", () => {
     return spawnSync(process.execPath, [...command.split(" "), ...args], { cwd: clone, encoding: "utf8" });
   };
 
-  test.each(["start", "emit", "token", "stack"])("pnpm %s --help answers, and builds nothing", (script) => {
+  test.each(["start", "emit", "token"])("pnpm %s --help answers, and builds nothing", (script) => {
     const { status, stdout, stderr } = run(script, "--help");
     expect([status, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(new RegExp(`^ {2}pnpm (-s run )?${script}`, "m"));
