@@ -72,7 +72,6 @@ export const DeliveryPage = object("A part of a history, newest first.", {
 });
 export type DeliveryPage = Static<typeof DeliveryPage>;
 
-/** The result of one attempt. */
 export const attempt = {
   attemptedAtUtc: time("When it began."),
   durationMs: count("How long it took, in milliseconds."),

@@ -143,7 +143,6 @@ type Edit = Static<Requests["EditWebhookRequest"]>;
 export type SaveWebhookRequest = Omit<Edit, "version"> & { version?: Create["version"] | Edit["version"] };
 /** Body of a check. Additive to SPEC. */
 export type CheckWebhookRequest = Static<Requests["CheckWebhookRequest"]>;
-/** Body of a manual delivery. */
 export type DeliverRequest = Static<Requests["DeliverRequest"]>;
 
 export const webhookSchemas = {

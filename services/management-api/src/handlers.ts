@@ -44,7 +44,6 @@ export interface HandlerParts {
   tellOwner: TellOwner;
   /** Limits the writes of each organization. A manual delivery holds a place for its insert, and not while it waits for the receiver. */
   writeLimiter: KeyedLimiter;
-  /** Ids of what requests make. */
   newId: () => string;
   clock: Clock;
 }
@@ -52,7 +51,6 @@ export interface HandlerParts {
 /** None of the reads takes PostgreSQL so long, unless it is overloaded: then each that it gives up leaves more for the rest. */
 const READ_TIMEOUT_MS = 5_000;
 
-/** The handler of every operation. */
 export function createHandlers(needed: HandlerParts): Handlers {
   const { config, catalogue, database, secrets, requestAttempt, tellOwner, writeLimiter, newId, clock } = needed;
   const parts = {

@@ -18,7 +18,6 @@ export interface Operation {
   body?: SchemaName;
   /** The handler reports fields that break the body's schema; the request isn't refused for them. */
   reportsBadFields?: true;
-  /** The schema of the query parameters. */
   query?: SchemaName;
   /** The allowance that a request uses up; null if nothing is counted. */
   rate: Allowance | null;
@@ -324,7 +323,6 @@ export function notFound(parameter: string): ProblemCode {
   return NOT_FOUND[parameter] ?? "webhook_not_found";
 }
 
-/** The names of a path's parameters, in their order. */
 export function parametersOf({ path }: Pick<Operation, "path">): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
 }

@@ -81,7 +81,6 @@ export function createFanOut(
   }
 
   return {
-    /** Fans out a page of each event. */
     async together(items: readonly FanOutItem[]): Promise<FanOutResult> {
       const maxEndpoints = Math.max(1, Math.floor(MAX_DELIVERIES / items.length));
       const pages = items.map((item) => pageOf(item, maxEndpoints));

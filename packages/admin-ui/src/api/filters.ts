@@ -24,7 +24,6 @@ const LISTS = ["webhook", "never-got", "deliveries", "events"] as const;
 export type List = (typeof LISTS)[number];
 
 interface Filter {
-  /** The lists that have it. */
   lists: readonly List[];
   kind: "choices" | "select" | "text" | "day";
   label: string;

@@ -33,7 +33,6 @@ export function warningsOf(all: readonly (readonly [isSo: boolean, what: string,
   return all.flatMap(([isSo, what, remedy]) => (isSo ? [warning(what, remedy)] : []));
 }
 
-/** Why the server at `url` takes no connection, and what to do. */
 export function refusal(error: unknown, server: Server, url: string): Finding {
   const { what, remedy } = explain(error, server, url);
   return fault(what, remedy);

@@ -69,7 +69,6 @@ interface WayOut {
 const ANSWERS = ["ENOTFOUND", "ENODATA"];
 const NAMES_TIMEOUT_MS = 2_000;
 
-/** Asks each name server of dispatchers. */
 export const nameServers: Check<WayOut> = {
   name: "name servers",
   async examine({ servers = getServers() }) {

@@ -28,7 +28,6 @@ const BEGIN =
   "begin isolation level read committed; set local statement_timeout = 0; " +
   `set local lock_timeout = ${TABLE_LOCK_TIMEOUT_MS}`;
 
-/** The table of applied migrations, as Prisma makes it. */
 const CREATE_TABLE = `create table if not exists _prisma_migrations (
   id varchar(36) primary key not null,
   checksum varchar(64) not null,

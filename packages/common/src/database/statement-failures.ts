@@ -63,7 +63,6 @@ export function statementFailures(monotonicMs = () => performance.now()) {
   }
 
   return {
-    /** Runs a statement. */
     async watch<T>(text: string, run: () => Promise<T>): Promise<T> {
       const begunMs = monotonicMs();
       try {

@@ -31,7 +31,6 @@ export function changeId(now: Date, revision: bigint): string {
   return `${firstIdAt(now).slice(0, 14)}0${digits.slice(0, 3)}-${digits.slice(3)}-${randomUUID().slice(24)}`;
 }
 
-/** The author of a change, as a notice shows it. */
 export function authorDetails({ changedBy, name, subject }: Author): string {
   return JSON.stringify({ author: { changedBy, name, subject } });
 }

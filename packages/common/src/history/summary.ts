@@ -18,7 +18,6 @@ export interface DeliveryRow extends Omit<WebhookDeliverySummary, "businessEvent
 
 type Unchanged = "endpointId" | "endpointName" | "entityId" | "failureKind" | "durationMs" | "outcome" | "inFlight";
 
-/** The columns that a row of a history is made of. */
 export interface HistoryRow extends DeliveryRow, Pick<DeliveryListItem, Unchanged> {
   createdAt: Date;
   /** When its next attempt is due; null if none is, or it is in flight. */

@@ -13,7 +13,6 @@ export interface NameResolverOptions {
   timeoutMs?: number;
   /** How often each server is asked at most; twice if absent. */
   tries?: number;
-  /** How long an answer is kept. */
   keptMs?: number;
   /** Milliseconds from any fixed point, never going back. */
   nowMs?: () => number;

@@ -42,7 +42,6 @@ export function parseNat64Prefixes(setting: string, text: string): Networks {
   return [...prefixes].sort(([, a], [, b]) => b - a);
 }
 
-/** True where one of the networks contains the address. */
 export function contains(networks: Networks, address: IpAddress): boolean {
   return networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
 }

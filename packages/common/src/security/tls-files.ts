@@ -9,7 +9,6 @@ import { isTlsFault, reasonOf } from "./connection-fault.ts";
 /** PEM texts, as Node's TLS takes them: authorities, and a certificate of one's own with its key. */
 export type Pem = { [Use in "ca" | "cert" | "key"]?: string };
 
-/** A file for TLS, and the setting that names it. */
 export interface NamedFile {
   use: keyof Pem;
   setting: string;

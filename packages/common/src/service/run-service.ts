@@ -2,7 +2,6 @@ import { CONFIG_EXIT_CODE, ConfigError } from "../config/read-config.ts";
 import type { Log } from "../telemetry/log.ts";
 import { heraldVersion } from "../telemetry/metrics.ts";
 
-/** A started service. */
 export interface Service {
   log: Log;
   /** Resolves once PostgreSQL has answered and the broker has the service's queues. Before that, the service does what it can without them. */

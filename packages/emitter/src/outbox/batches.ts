@@ -10,7 +10,6 @@ interface Parts {
   onFailure: ((error: Error) => void) | undefined;
 }
 
-/** The result of a batch. */
 export interface BatchResult {
   /** There may be more to send now. */
   isMore: boolean;

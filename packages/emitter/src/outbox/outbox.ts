@@ -9,12 +9,10 @@ export interface StatementRunner {
   query(text: string, values?: unknown[]): Promise<unknown>;
 }
 
-/** The transaction of Prisma. */
 export interface PrismaTransaction {
   $executeRawUnsafe(text: string, ...values: unknown[]): PromiseLike<unknown>;
 }
 
-/** The transaction of Knex. */
 export interface KnexTransaction {
   raw(text: string, values: readonly (string | null)[]): PromiseLike<unknown>;
 }

@@ -6,7 +6,6 @@ import { LARGEST_EVENT_BYTES, pairsOf } from "../exchange.ts";
 export interface ReceivedRequest {
   receivedAt: Date;
   method: string;
-  /** The path and the query. */
   path: string;
   /** All headers in the order and spelling of the request; a repeated header is there twice. */
   headers: [name: string, value: string][];

@@ -146,7 +146,6 @@ export class Line {
     this.#memory.forget(delivery);
   }
 
-  /** The attempt of a delivery that was taken is settled. */
   settled(delivery: Delivery, nextAttemptAt: Date | null): void {
     this.#memory.ended(delivery);
     if (nextAttemptAt) this.#expect(nextAttemptAt);

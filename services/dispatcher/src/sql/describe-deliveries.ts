@@ -6,7 +6,6 @@ export interface DueRow {
   endpointId: string;
   dueAt: Date;
   deliveryId: string;
-  /** Attempts that have ended. */
   attempts: number;
   /** How often its owner died while the delivery may have been in flight. These do not count as attempts. */
   interruptions: number;

@@ -12,7 +12,6 @@ export const BEGINNING: Cursor = { dueAt: new Date(0), deliveryId: "00000000-000
 export interface Demand {
   endpointId: string;
   shard: number;
-  /** The epoch in which the owner has the shard. */
   epoch: number;
   count: number;
   /** Rows up to here are not wanted. */

@@ -2,7 +2,6 @@ import { Prisma } from "@herald/common/database/generated/client";
 import { nullable, type Queries } from "@herald/common/database/queries";
 import type { AttemptResult } from "../attempt/sender.ts";
 
-/** An attempt that has ended. */
 export interface Settlement extends Omit<AttemptResult, "reached"> {
   deliveryId: string;
   endpointId: string;

@@ -20,7 +20,6 @@ const MANAGE = "integrations.manage";
 const ENTITLEMENT = "integrations";
 const LIVE_SUBSCRIPTIONS: ReadonlySet<string | null> = new Set(["active", "trialing"]);
 
-/** The permissions that a route asks for. */
 export function permissionsFor(access: Access): string[] {
   return access === "view" ? [VIEW] : [VIEW, MANAGE];
 }

@@ -6,7 +6,6 @@ import { ProblemError } from "../problems/problem-error.ts";
 
 /** The ways in which a request may carry its credentials. */
 export type Credentials =
-  /** `Authorization: Bearer`. */
   | { kind: "bearer"; token: string }
   /** The admin page's cookie, which browsers also attach to requests that other sites make. */
   | { kind: "cookie"; token: string }
@@ -14,7 +13,6 @@ export type Credentials =
   | { kind: "api-key"; header: string }
   | { kind: "none" };
 
-/** Where API keys usually are. */
 const API_KEY_HEADERS = ["x-api-key", "api-key", "apikey", "x-apikey", "x-api-token", "x-access-key", "x-auth-key"];
 
 const BEARER = /^bearer +(?<token>[^ ]+) *$/i;

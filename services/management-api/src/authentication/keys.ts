@@ -15,7 +15,6 @@ import {
 } from "jose";
 import type { AuthenticationConfig } from "./settings.ts";
 
-/** The key that verifies tokens. */
 export interface Keys {
   keyOf: JWTVerifyGetKey;
   /** Accepted `alg` values: a token must not choose how it is verified (a public key is no HMAC secret). */

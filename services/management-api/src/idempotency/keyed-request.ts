@@ -31,7 +31,6 @@ export interface KeyedRequest {
   /** The client's key. It can't be guessed, and so no value in the body can be guessed by its hash. */
   key: string;
   operation: string;
-  /** The parameters of its path. */
   params: Readonly<Record<string, string>>;
   body: unknown;
 }

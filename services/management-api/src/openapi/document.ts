@@ -21,7 +21,6 @@ export const TAGS = [
 
 type Tag = (typeof TAGS)[number]["name"];
 
-/** The tag of an operation, by the last name in its path. */
 export function tagOf({ path }: Pick<Operation, "path">): Tag {
   if (/\/(?:deliver|deliveries|resends)\b/.test(path)) return "Deliveries";
   if (path.startsWith("/event")) return "Events";
@@ -37,7 +36,6 @@ export interface DocumentOptions {
   catalogue?: Catalogue;
   basePath: string;
   cookieName: string;
-  /** The headers that receivers get. */
   headers?: HeaderSettings;
 }
 

@@ -241,10 +241,8 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
   },
 };
 
-/** Every code with its kind of problem, in their order. */
 export const problemKinds = Object.entries(catalogue) as [ProblemCode, ProblemKind][];
 
-/** The stable `type` of a problem. */
 export function problemType(code: ProblemCode): string {
   return `urn:herald:problem:${code.replaceAll("_", "-")}`;
 }

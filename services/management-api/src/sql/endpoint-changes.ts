@@ -30,7 +30,6 @@ export interface ChangesQuery {
   organizationId: string;
   /** Null for all endpoints of the organization, deleted ones too. */
   endpointId: string | null;
-  /** Only entries older than this one; null for all. */
   olderThan: string | null;
   limit: number;
 }

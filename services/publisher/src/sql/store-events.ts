@@ -38,7 +38,6 @@ export interface SubscribedEndpoint {
   /** When it had this revision. */
   readAt: Date;
   createdAt: Date;
-  /** The dispatcher that owns its shard; null if none does. */
   owner: string | null;
   /** Whether its owner would attempt an event on arrival: the endpoint does not fail, and its owner is not new. */
   isReady: boolean;
@@ -49,7 +48,6 @@ interface Row {
   madeCount: number;
   /** New deliveries with the keys of their events, unless there are more than {@link MAX_HANDED_OVER}. */
   deliveries: { id: string; endpointId: string; key: string }[];
-  /** The endpoints of the pages. */
   endpoints: (EndpointWithWork &
     Pick<NewDelivery, "revision"> & { createdAt: number; types: string[]; isReady: boolean })[];
   /** The keys of events that had been stored before. */

@@ -12,7 +12,6 @@ const WHAT = {
   resent: "Sent again",
 } as const;
 
-/** A change in a line. */
 export function changeTitle({ kind, before, after, secretReplaced, resent, delivered }: EndpointChange): string {
   if (resent !== null) return `${WHAT.resent}: ${counted(resent, "delivery", "deliveries")}`;
   if (delivered !== null) return `${WHAT.delivered} as ${delivered.eventType}`;

@@ -131,7 +131,6 @@ function useOutcomeAnnounced(delivery: DeliveryDetails | undefined): void {
   }, [outcome]);
 }
 
-/** Every attempt of a delivery, the latest first and open. */
 export function Attempts({ delivery }: { delivery: DeliveryDetails }) {
   const latestFirst = delivery.attempts.toReversed();
   return (

@@ -6,7 +6,6 @@ import { counted, duration, exact, formats, tally } from "../../common/formats.t
 /** The time that a bar of the chart stands for. */
 export type Unit = "hour" | "day";
 
-/** A bar of the chart. */
 export interface Bar extends AttemptCounts {
   startMs: number;
 }
@@ -89,7 +88,6 @@ export function resultWords(summary: WebhookDeliverySummary, maxAttempts: number
   };
 }
 
-/** "1 delivery", "1,000 deliveries" */
 export function deliveriesIn(count: number): string {
   return counted(count, "delivery", "deliveries");
 }
@@ -116,7 +114,6 @@ export function progressWords({ total, sent, succeeded, failed, unfinished }: Re
   return ended.length === 0 ? `${head}.` : `${head}: ${ended.join(", ")}.`;
 }
 
-/** The state of a resend, and the person who stopped it. */
 export function stateWords({ state, stopReason, stoppedBy }: Resend): string {
   if (state === "running") return "Running";
   if (state === "finished") return "Finished";

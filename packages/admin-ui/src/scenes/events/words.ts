@@ -13,7 +13,6 @@ export type EventRow = { key: string; at: string } & (
   | { taken: undefined; notTaken: UndeliveredEvent }
 );
 
-/** The rows of some pages, newest first. */
 export function eventRows(pages: readonly EventPage[]): EventRow[] {
   const taken = pages.flatMap(({ events }) =>
     events.map((event): EventRow => ({ key: event.key, at: event.occurredAtUtc, taken: event, notTaken: undefined })),
@@ -32,7 +31,6 @@ export function eventRows(pages: readonly EventPage[]): EventRow[] {
   return [...taken, ...others].sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
 }
 
-/** Counts an event's deliveries by outcome. */
 export function fates({ endpoints }: EventListItem): { outcome: Outcome; count: number }[] {
   const outcomes = endpoints.flatMap(({ delivery }) => delivery?.outcome ?? []);
   return [...Map.groupBy(outcomes, (outcome) => outcome)].map(([outcome, { length: count }]) => ({ outcome, count }));

@@ -113,7 +113,6 @@ function Resume({ webhook }: { webhook: EndpointDetails }) {
   );
 }
 
-/** The signing secret of a webhook, which can only be replaced. */
 export function ReplaceSecret({ webhook }: { webhook: EndpointDetails }) {
   const [asking, setAsking] = useState(false);
   const block = useManageBlock();

@@ -89,7 +89,6 @@ function Head({ webhook }: { webhook: EndpointDetails }) {
   );
 }
 
-/** The actions on a webhook: pause or resume, and delete. */
 export function WebhookActions({ webhook }: { webhook: EndpointDetails }) {
   const [asking, setAsking] = useState<"pause" | "delete" | null>(null);
   const manageBlock = useManageBlock();

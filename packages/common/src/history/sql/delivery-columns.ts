@@ -31,7 +31,6 @@ const latestAttempt = Prisma.sql`
   delivery.event_type as "eventType", delivery.state = 'succeeded' as succeeded, delivery.attempt_count as "attemptCount",
   delivery.status_code as "statusCode", delivery.error_summary as "errorSummary", delivery.attempted_at as "attemptedAt"`;
 
-/** The columns of a delivery's summary: its latest attempt. */
 export const summaryColumns = Prisma.sql`
   delivery.id, ${businessEventId} as "businessEventId", ${latestAttempt}`;
 
