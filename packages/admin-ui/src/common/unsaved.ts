@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import type { Keys } from "../api/client.ts";
 
-/** What forms hold that is not saved, by their names. */
+/** Unsaved input, by form. */
 export const unsaved = new Map<string, unknown>();
 
 globalThis.window?.addEventListener("beforeunload", (event) => {

@@ -65,7 +65,7 @@ interface WayOut {
   proxy: ReturnType<typeof createEgressProxy> | undefined;
 }
 
-/** That there is no such name is an answer. */
+/** Errors that still prove that a name server answered. */
 const ANSWERS = ["ENOTFOUND", "ENODATA"];
 const NAMES_TIMEOUT_MS = 2_000;
 

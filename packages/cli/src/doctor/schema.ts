@@ -9,7 +9,7 @@ export const schema: Check<DatabaseSubject> = {
   name: "schema",
   async examine({ session }) {
     const [path] = await session.query<{ first: string | null }>("select current_schema() as first");
-    // PostgreSQL names what it does not find by itself otherwise.
+    // With another schema first, the statements below would not find Herald's tables.
     if (path?.first !== "public") return skipped("The user's search_path leads elsewhere.");
     const applied = await appliedMigrations({
       $queryRaw: async <T>([sql = ""]: readonly string[]) => (await session.read(sql)) as T,

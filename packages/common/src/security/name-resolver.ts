@@ -32,7 +32,7 @@ const LOOKUP_MS = 10_000;
 /** How long the answer for IPv6 is waited for when that for IPv4 is there: RFC 8305's resolution delay. */
 const SECOND_ANSWER_MS = 50;
 
-/** A name server whose own question was lost, or that starts, has the answer a moment later. */
+/** A name server that has just started, or lost its own query, often answers a moment later. */
 const FAILED_ONCE = ["ESERVFAIL", "EREFUSED"];
 const AGAIN_AFTER_MS = 500;
 

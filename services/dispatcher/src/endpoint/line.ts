@@ -16,7 +16,7 @@ export interface Times {
 
 /** The rows of an endpoint's backlog that its line wants. */
 export interface Reading extends Pick<Demand, "count" | "after"> {
-  /** When it began. A row that becomes due meanwhile is read at its own time. */
+  /** When it began. A row that becomes due later is read when it is due. */
   atMs: number;
   /** The previous owner crashed: the oldest due rows count one interruption more before they are read. The reader sets this to false then. */
   countInterruptions: boolean;

@@ -195,7 +195,7 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
   };
 }
 
-/** The deliveries with their events. Deliveries whose event may have been stored with another body are work, and so are all if there are too many. */
+/** Hands over deliveries with their events. If there are too many, or an event was stored before with another body, only says which endpoints have work. */
 function forOwners(
   { madeCount, deliveries, endpoints, repeated }: Row,
   events: readonly IncomingEvent[],
