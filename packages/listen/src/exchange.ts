@@ -19,7 +19,6 @@ export function pairsOf(headers: readonly string[]): [name: string, value: strin
   ]);
 }
 
-/** The receiver's answer, read to its end. */
 export interface ReceiverAnswer {
   status: number;
   /** Names and values alternately, as received. */

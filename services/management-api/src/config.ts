@@ -97,7 +97,6 @@ export function manualTimeoutMs({ ATTEMPT_TIMEOUT_SECONDS }: ManagementApiConfig
   return ATTEMPT_TIMEOUT_SECONDS * 1_000 + MANUAL_WAY_MS;
 }
 
-/** The management API's settings. */
 export const managementApiSettings = {
   ...serviceSettings,
   ...sealingSettings,

@@ -7,7 +7,6 @@ export interface ApiRequest<Body = unknown, Query = unknown> {
   caller: Caller;
   /** The caller's organization; "" if the operation takes callers without one. */
   organizationId: string;
-  /** The parameters of the path, by name. */
   params: Readonly<Record<string, string>>;
   query: Query;
   body: Body;

@@ -15,7 +15,6 @@ interface Context {
   eventTypes: readonly { name: string }[];
   /** The events of the one webhook that the list is of. */
   subscribed: readonly string[];
-  /** The values that are chosen now. */
   chosen: readonly string[];
 }
 
@@ -200,7 +199,6 @@ function beginningOf(period: Period, now: number): string {
   return new Date(Math.floor(from / minute) * minute).toISOString();
 }
 
-/** The filters of a resend, as the API takes them. */
 export function resendFilter(filters: Filters, now?: number): StartResendRequest {
   const { eventType, statusCode, from, to } = parametersOf(filters, now);
   return {

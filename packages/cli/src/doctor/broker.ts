@@ -8,7 +8,6 @@ import { type BrokerAddress, depthOf } from "../connections.ts";
 import { plural } from "../output.ts";
 import { ANSWER_MS, type Check, type Finding, fault, ok } from "./finding.ts";
 
-/** The broker as checks find it. */
 export interface BrokerSubject extends Pick<BrokerAddress, "namespace"> {
   connection: ChannelModel;
   names: Names;

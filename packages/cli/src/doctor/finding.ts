@@ -15,7 +15,6 @@ export interface Finding {
   remedy: string | null;
 }
 
-/** A finding, and the check that made it. */
 export interface NamedFinding extends Finding {
   check: string;
 }
@@ -40,7 +39,6 @@ export function refusal(error: unknown, server: Server, url: string): Finding {
 
 /** Looks at one thing, and leaves nothing changed. */
 export interface Check<Subject> {
-  /** The name of the check in the report. */
   name: string;
   /** @returns nothing if nothing is wrong */
   examine(subject: Subject): Promise<Finding | Finding[]>;

@@ -187,7 +187,6 @@ async function write(session: Session): Promise<void> {
   await session.query("commit");
 }
 
-/** Finds out why a commit hangs, and cancels it. */
 async function hanging(session: Session, pid: number | undefined): Promise<Finding | Finding[]> {
   const held = await locks.examine({ session });
   const [found] = await session.query<{ wait: string | null }>(

@@ -4,7 +4,6 @@ import { sqlStateOf } from "./errors.ts";
 import { type Migration, migrationsFolder, readMigrations } from "./migrations-folder.ts";
 import type { Reads } from "./queries.ts";
 
-/** A row of `_prisma_migrations`. */
 export interface AppliedMigration {
   name: string;
   checksum: string;

@@ -32,7 +32,6 @@ export interface Lag extends Dispatching {
   endpointsEnabled: number;
   /** Enabled endpoints whose signing secret no dispatcher can open. */
   endpointsQuarantined: number;
-  /** Endpoints that an admin disabled. */
   endpointsPaused: number;
   endpointsFailed: number;
   /**

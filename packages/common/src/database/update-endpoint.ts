@@ -43,7 +43,6 @@ export function settingsOf(table: "before" | "endpoint"): Prisma.Sql {
     (select jsonb_agg(header order by header) from jsonb_object_keys(${row}.headers) as header)))`;
 }
 
-/** The columns that an endpoint's summary is made of. */
 export type EndpointRow = Omit<WebhookEndpointSummary, "version" | "deliveries"> & { revision: bigint };
 
 export interface EndpointUpdate {

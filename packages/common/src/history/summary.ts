@@ -9,7 +9,6 @@ export function entityTypeOf(head: string): string | null {
   return text === undefined ? null : (JSON.parse(text) as string);
 }
 
-/** The columns that a delivery's summary is made of. */
 export interface DeliveryRow extends Omit<WebhookDeliverySummary, "businessEventId" | "attemptedAtUtc"> {
   businessEventId: string | null;
   /** A date, or its text where the row was read as JSON. */

@@ -2,7 +2,6 @@ import type { IncomingMessage } from "node:http";
 import { type Rejected, type Verified, verify } from "@herald/receiver";
 import { LARGEST_EVENT_BYTES, pairsOf } from "../exchange.ts";
 
-/** A request with all that the listener shows of it. */
 export interface ReceivedRequest {
   receivedAt: Date;
   method: string;

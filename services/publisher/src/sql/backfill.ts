@@ -2,7 +2,6 @@ import { Prisma } from "@herald/common/database/generated/client";
 import { isOver, type Queries } from "@herald/common/database/queries";
 import type { PageBounds, Work, WorkPage } from "./work.ts";
 
-/** An endpoint whose catch-up this process does now. */
 export interface CatchUp extends Work {
   /** 0: the catch-up was requested. 1: it is the daily guard. */
   priority: number;

@@ -34,7 +34,6 @@ const outcomeLook: Record<Outcome, { icon: IconName; tone: string | undefined }>
   expired: { icon: "cross", tone: shared.bad },
 };
 
-/** A delivery's outcome. */
 export function OutcomeBadge({ outcome, words = outcomeWords[outcome] }: { outcome: Outcome; words?: ReactNode }) {
   const { icon, tone } = outcomeLook[outcome];
   return (

@@ -33,7 +33,6 @@ export const outcomeMeaning: Record<Outcome, string> = {
   expired: "It was still unfinished when it was too old to be kept, so Herald ended it.",
 };
 
-/** Why a delivery expired. */
 export function expiredWords(retentionDays: number): string {
   return `It was still unfinished after ${retentionDays === 1 ? "a day" : `${formats.number(retentionDays)} days`}, for which Herald keeps deliveries, so Herald ended it.`;
 }

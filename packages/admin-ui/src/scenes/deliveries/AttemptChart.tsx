@@ -14,7 +14,6 @@ const DAY_S = 86_400;
 interface Props {
   points: readonly Bar[];
   unit: Unit;
-  /** Their sums, in words. */
   words: string;
 }
 

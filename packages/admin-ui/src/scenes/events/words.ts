@@ -7,7 +7,6 @@ import {
   type UndeliveredEvent,
 } from "@herald/contracts";
 
-/** A row of the list of events: one that was taken, or one that was not. */
 export type EventRow = { key: string; at: string } & (
   | { taken: EventListItem; notTaken: undefined }
   | { taken: undefined; notTaken: UndeliveredEvent }
