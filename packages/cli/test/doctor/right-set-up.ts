@@ -28,7 +28,7 @@ export interface Change {
 
 /** A finding as one text: how bad, by which check, what is so, and the remedy. */
 export const inWords = ({ status, check, what, remedy }: NamedFinding) => `${status}, ${check}: ${what} -> ${remedy}`;
-export const only = (words: RegExp) => [expect.stringMatching(words)];
+export const only = (words: RegExp): unknown[] => [expect.stringMatching(words)];
 
 /** The commands of a remedy, which stand in backticks. */
 export const commandsOf = (finding: string) =>
