@@ -34,8 +34,13 @@ function problemOf(file: string): string {
 describe("a file of certificate authorities", () => {
   test("a file of certificate authorities is read if its setting is present", () => {
     const text = `# two of them\n${ONE}\n${TWO}\n`;
-    expect(authoritiesOf("DATABASE_CA_FILE", fileOf(text))?.current()).toEqual({ ca: text });
+    expect(authoritiesOf("DATABASE_CA_FILE", fileOf(text))?.current()).toEqual({ ca: `${ONE}\n${TWO}` });
     expect(authoritiesOf("DATABASE_CA_FILE", undefined)).toBeUndefined();
+  });
+
+  test("OpenSSL gets each of the authorities whose files were joined without an end of a line between them", () => {
+    const file = fileOf(`${ONE}${TWO}${THREE}`);
+    expect(authoritiesOf("DATABASE_CA_FILE", file)?.current()).toEqual({ ca: [ONE, TWO, THREE].join("\n") });
   });
 
   test("a file of certificate authorities that can't be read is named", () => {

@@ -139,7 +139,10 @@ function pemOf(files: readonly FoundFile[]): [pem: Pem, mark: string | undefined
   const pem: Pem = Object.fromEntries(files.map(({ use, text }) => [use, text]));
   const ca = files.find(({ use }) => use === "ca");
   const own = files.filter(({ use }) => use !== "ca");
-  const mark = ca && markOf(ca);
+  const authorities = ca && authoritiesIn(ca);
+  // OpenSSL reads none behind one whose last line is not ended, as where two files were joined.
+  if (authorities) pem.ca = authorities.join("\n");
+  const mark = authorities && markOf(authorities);
   try {
     if (own.length > 0) createSecureContext(pem);
   } catch (error) {
@@ -149,8 +152,8 @@ function pemOf(files: readonly FoundFile[]): [pem: Pem, mark: string | undefined
   return [pem, mark];
 }
 
-/** Distinguishes authorities, whatever their order. */
-function markOf({ setting, file, text }: FoundFile): string {
+/** The certificates in a file of authorities, each as PEM. */
+function authoritiesIn({ setting, file, text }: FoundFile): string[] {
   const certificates = text.match(CERTIFICATE) ?? [];
   if (certificates.length === 0) {
     throw new ConfigError([
@@ -158,14 +161,20 @@ function markOf({ setting, file, text }: FoundFile): string {
         "Give the certificate of the authority; one in DER is converted by: openssl x509 -inform der -in FILE",
     ]);
   }
-  const prints = certificates.map((certificate, index) => {
+  for (const [index, certificate] of certificates.entries()) {
     try {
       // OpenSSL leaves out what it can't read, and says nothing.
-      return new X509Certificate(certificate).fingerprint256;
+      new X509Certificate(certificate);
     } catch {
       throw new ConfigError([`${setting}: certificate ${index + 1} of ${file} is damaged; fetch the file again.`]);
     }
-  });
+  }
+  return certificates;
+}
+
+/** Distinguishes authorities, whatever their order. */
+function markOf(certificates: readonly string[]): string {
+  const prints = certificates.map((certificate) => new X509Certificate(certificate).fingerprint256);
   const hash = createHash("sha256")
     .update([...new Set(prints)].sort().join())
     .digest("hex");
