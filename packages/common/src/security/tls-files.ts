@@ -47,7 +47,7 @@ export class TlsFiles {
   #pem: Pem;
   #mark: string | undefined;
   #lookedMs: number;
-  #isLooking = false;
+  #looking: Promise<void> | undefined;
   #isRefused = false;
 
   /** @throws ConfigError if a file can't be used */
@@ -79,9 +79,11 @@ export class TlsFiles {
     return this.#pem;
   }
 
-  /** To be called with the error of each connection that could not be opened. */
-  failed(error: unknown): void {
-    if (isTlsFault(error)) this.#look(LOOK_AFTER_FAILURE_MS);
+  /** To be called with the error of each connection that could not be opened. Resolves when no look at the files is under way that it may have caused. */
+  async failed(error: unknown): Promise<void> {
+    if (!isTlsFault(error)) return;
+    this.#look(LOOK_AFTER_FAILURE_MS);
+    await this.#looking;
   }
 
   /** The authorities by the setting that names them; empty if no file has any. */
@@ -95,14 +97,13 @@ export class TlsFiles {
 
   #look(intervalMs: number): void {
     const sinceMs = this.#nowMs() - this.#lookedMs;
-    if (this.#isLooking && sinceMs >= LOOK_MS) this.#refuse(new Error("The file system does not answer."));
-    if (this.#isLooking || sinceMs < intervalMs) return;
+    if (this.#looking && sinceMs >= LOOK_MS) this.#refuse(new Error("The file system does not answer."));
+    if (this.#looking || sinceMs < intervalMs) return;
     this.#lookedMs = this.#nowMs();
-    this.#isLooking = true;
-    void this.#readAgain()
+    this.#looking = this.#readAgain()
       .catch((error) => this.#refuse(error))
       .finally(() => {
-        this.#isLooking = false;
+        this.#looking = undefined;
       });
   }
 
