@@ -51,7 +51,7 @@ beforeEach(() => {
       areNamesAnswered: async () => namesAnswered,
       isWayOpen: async () => isWayOpen,
     },
-    others: async () => strangers,
+    others: async (count) => strangers.slice(0, count),
     standstill: { within: (lastMs) => lastMs >= stoodStillMsAgo },
     metrics,
     log: { debug() {}, info() {}, warn() {}, error() {}, isDebug: false },
@@ -357,6 +357,25 @@ describe("whose fault it is that a receiver was not reached", () => {
     expect(new Set(await many(10, "unreachable"))).toEqual(new Set(["theirs"]));
   });
 
+  test("regression: an outage ends as soon as one receiver is reached, and receivers that stay dead begin no second one", async () => {
+    for (let index = 0; index < 6; index++) await ends(index, null);
+    network = () => "failed";
+    const six = () => Promise.all(Array.from({ length: 6 }, (_, index) => ends(index, "unreachable")));
+    expect(new Set(await six())).toEqual(new Set(["ours"]));
+    // A healthy newcomer, behind as many receivers as one round probes. The others' probes have no answer for seconds.
+    clock.advance(1_000);
+    network = (host) => (host === "99.example" ? "reached" : new Promise(() => {}));
+    strangers = [...Array.from({ length: 6 }, (_, index) => delivery(index)), delivery(99)];
+    await eventually(() => expect(outage.isOn()).toBe(false));
+    // It is nobody's turn among the others, and nothing is sent to the newcomer.
+    strangers = [];
+    network = (host) => (host === "99.example" ? "reached" : "failed");
+    endProbes();
+    clock.advance(1_000);
+    expect(new Set(await six())).toEqual(new Set(["theirs"]));
+    expect(returns).toBe(1);
+  });
+
   test("regression: an outage of names ends when the name servers answer, even if they say that none of the names exists", async () => {
     for (let index = 0; index < 10; index++) await ends(index, null);
     network = () => "failed";
@@ -390,6 +409,7 @@ describe("whose fault it is that a receiver was not reached", () => {
 const failure = (index: number, startedMs: number, override: Partial<Unreached> = {}): Unreached => ({
   endpointId: `endpoint ${index}`,
   organizationId: `organization ${index}`,
+  url: `https://${index}.example/hooks`,
   host: `${index}.example`,
   port: 443,
   startedMs,

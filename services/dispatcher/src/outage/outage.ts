@@ -123,7 +123,13 @@ export function createOutage(parts: Parts) {
   async function probeOne(layer: Layer, receiver: Receiver): Promise<ProbeResult> {
     const startedMs = clock.monotonicMs();
     const result = await probe.reach(layer, receiver);
-    if (result === "reached") reachedIn(layer, startedMs);
+    if (result === "reached") {
+      receivers.reached(receiver);
+      reachedIn(layer, startedMs);
+      // At once: probes of dead receivers may take seconds more.
+      dead.delete(layer);
+      if (!signal.aborted) changed();
+    }
     if (result === "failed") senses[layer].failed({ ...receiver, startedMs, endedMs: clock.monotonicMs() });
     return result;
   }
