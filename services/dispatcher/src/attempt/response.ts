@@ -1,4 +1,5 @@
 import { MAX_RETRY_AFTER_MS } from "../settle/retry-schedule.ts";
+import type { ClockShown } from "./failure.ts";
 
 /** RFC 9112: a head, with its status in a group. Each header is of one line. Bytes above 127 are allowed in the reason and in values. */
 const HEAD =
@@ -19,6 +20,32 @@ export function isByTheBook(bytes: Buffer): boolean {
     if (head === undefined || (head.match(FRAMING)?.length ?? 0) > 1) return false;
     if (status === "101" || !status?.startsWith("1")) return true;
   }
+}
+
+/** Node's parser refuses a second length, whatever it says. */
+export const SECOND_LENGTH = "HPE_UNEXPECTED_CONTENT_LENGTH";
+const ONE_LENGTH = /^content-length:[ \t]*(\d{1,15})[ \t]*\r$/gim;
+
+/**
+ * The answer in a response whose length is said more than once, each time the same, as some gateways write it: RFC 9112 6.3 lets a client take these as one. Its connection has to
+ * be closed.
+ *
+ * @param bytes the response so far
+ * @returns undefined if it breaks HTTP in another way, or its head has not come as a whole
+ */
+export function answerOfEqualLengths(
+  bytes: Buffer,
+): { statusCode: number; encoded: boolean; body: Buffer[] } | undefined {
+  const text = bytes.toString("latin1");
+  HEAD.lastIndex = 0;
+  let [head, status] = HEAD.exec(text) ?? [];
+  while (status?.startsWith("1")) [head, status] = HEAD.exec(text) ?? [];
+  if (head === undefined) return undefined;
+  const lengths = [...head.matchAll(ONE_LENGTH)].map(([, length]) => Number(length));
+  if (lengths.length !== head.match(FRAMING)?.length || new Set(lengths).size !== 1) return undefined;
+  const rest = bytes.subarray(HEAD.lastIndex, HEAD.lastIndex + (lengths[0] as number));
+  const body = rest.length > 0 ? [rest] : [];
+  return { statusCode: Number(status), encoded: /^content-encoding:/im.test(head), body };
 }
 
 /** Bytes that are kept of a response's body. */
@@ -71,6 +98,21 @@ export function retryAfterMs(header: string | undefined, now: Date): number | nu
 }
 
 function waitOf(header: string, now: Date): number {
-  if (/^\d+$/.test(header)) return Number(header) * 1_000;
+  return /^\d+$/.test(header) ? Number(header) * 1_000 : untilDate(header, now);
+}
+
+/** Milliseconds from now to an HTTP date; NaN if it is none. */
+function untilDate(header: string, now: Date): number {
   return DATE.test(header) ? Date.parse(header.replace(/\d$/, "$& GMT")) - now.getTime() : Number.NaN;
+}
+
+/** Receivers refuse a signature that is 300 s off (SPEC 4.4.3); a request may be on its way for 15 s. */
+export const UNTIMELY_MS = 285_000;
+
+/** How `now` is by the `Date` of an answer; undefined if there is none. */
+export function clockShownIn(date: string | undefined, now: Date): ClockShown | undefined {
+  const behindMs = date === undefined ? Number.NaN : untilDate(date, now);
+  if (Number.isNaN(behindMs)) return undefined;
+  if (Math.abs(behindMs) <= UNTIMELY_MS) return "right";
+  return behindMs > 0 ? "behind" : "ahead";
 }
