@@ -8,7 +8,6 @@ import type { ProbeResult } from "../attempt/probe.ts";
 import { createMetrics } from "../metrics.ts";
 import { createOutage, type Outage } from "./outage.ts";
 import { createOutageSense, MIN_HOSTS, MIN_ORGANIZATIONS, type Unreached, WINDOW_MS } from "./sense.ts";
-import type { Fault } from "./undecided.ts";
 
 let clock: SteeredClock;
 let outage: Outage;
@@ -71,7 +70,7 @@ const delivery = (index: number) => ({
 });
 
 /** An attempt that began a moment ago, and reached its receiver or failed with this kind. */
-function ends(index: number, failureKind: FailureKind | null): Promise<Fault> {
+function ends(index: number, failureKind: FailureKind | null): ReturnType<Outage["judge"]> {
   clock.advance(10);
   return outage.judge(delivery(index), { durationMs: 5, failureKind, reached: failureKind === null });
 }
@@ -236,7 +235,7 @@ describe("whose fault it is that a receiver was not reached", () => {
     stoodStillMsAgo = 1_000;
     const timedOut = { durationMs: 15_000, failureKind: "timed_out" as const, reached: true };
     const [hangs, other] = [{}, {}];
-    const verdicts: Fault[] = [];
+    const verdicts: Awaited<ReturnType<Outage["judge"]>>[] = [];
     for (let attempt = 0; attempt < 4; attempt++) {
       clock.advance(20_000);
       verdicts.push(await outage.judge(delivery(1), timedOut, hangs));
