@@ -99,6 +99,9 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
   const newResolver = () => resolverOf(servers, { timeout: timeoutMs, tries });
   // What is no address is refused now, and not at the first look-up.
   newResolver();
+  // Node drops the interface without a word: the server would never be reached.
+  const scoped = servers?.find((server) => server.includes("%"));
+  if (scoped) throw new Error(`${scoped} has an interface (%): a name server needs an address that goes without one`);
 
   let silence: Promise<boolean> | undefined;
   /** Whether the servers are silent. Look-ups that want to know at the same time share one question. */

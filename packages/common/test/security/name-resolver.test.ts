@@ -102,8 +102,8 @@ describe("name resolver", () => {
     expect(await Promise.all(names.map((name) => resolve(name)))).toEqual(names.map(() => [V4]));
   });
 
-  test("a server that is no address is refused at once", () => {
-    expect(() => resolver({ servers: ["dns.example"] })).toThrow("dns.example");
+  test.each(["dns.example", "fe80::1%eth0", "[fe80::1%eth0]:53"])("the server %s is refused at once", (server) => {
+    expect(() => resolver({ servers: ["127.0.0.1", server] })).toThrow(server);
   });
 
   test("a server that never answers is given up, and delays no other name", async () => {
