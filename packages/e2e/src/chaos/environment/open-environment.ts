@@ -67,7 +67,8 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
     await migrate(servers.databaseUrl().href, { statementTimeoutMs: times.databaseTimeoutMs });
     const names = await nameServer();
     closers.push(names.close);
-    let authority = await makeAuthority("Herald chaos authority");
+    let authority = await makeAuthority("Herald chaos authority 1");
+    let authorities = 1;
     const caFile = join(folder, "ca.pem");
     await writeFile(caFile, authority.cert);
     const certificate = () => authority.issue({ names: ["*.receiver.test"] });
@@ -150,7 +151,9 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
       receiverCertificate: await certificate(),
       async newAuthority() {
         const before = authority.cert;
-        authority = await makeAuthority("Herald chaos authority");
+        // By its name alone OpenSSL could not tell it from the one before: these certificates have no identifiers of keys.
+        authorities += 1;
+        authority = await makeAuthority(`Herald chaos authority ${authorities}`);
         await writeFile(`${caFile}.new`, before + authority.cert);
         await rename(`${caFile}.new`, caFile);
         return await certificate();
