@@ -35,6 +35,9 @@ export interface AppParts extends Omit<HandlerParts, "catalogue" | "secrets" | "
   pageFolder?: string | undefined;
 }
 
+/** A path that may be meant without the slash at its end, made of segments that can't turn into another host. */
+const A_SLASH_TOO_MANY = /^(\/[\w.~-]+)+\/$/;
+
 /**
  * The HTTP API as an express app, without a port.
  *
@@ -105,8 +108,10 @@ export function createApp(parts: AppParts): Express {
     schemaRoutes(catalogue),
     administrationRoutes(config, verifyToken, pageFolder),
   );
-  app.use(() => {
-    throw new ProblemError("route_not_found");
+  app.use((request, response) => {
+    if (!A_SLASH_TOO_MANY.test(request.path)) throw new ProblemError("route_not_found");
+    const [path = "", query = ""] = request.originalUrl.split(/(?=\?)/);
+    response.redirect(308, path.slice(0, -1) + query);
   });
   app.use(errorHandler({ log, signInUrl: config.SIGN_IN_URL }));
   return app;

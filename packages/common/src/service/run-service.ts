@@ -11,6 +11,16 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+/** What `engines` of the services' package.json ask for: older ones lack functions that the services call. */
+const LEAST_NODE = "22.15";
+
+/** Says what to do if a program that was started by hand runs on an older Node; null if nothing. */
+export function nodeFault(version: string): string | null {
+  return LEAST_NODE.localeCompare(version, "en", { numeric: true }) > 0
+    ? `This is Node ${version}: install ${LEAST_NODE} or later.`
+    : null;
+}
+
 /** The most time of a stop, in milliseconds. Then the process ends with work unfinished, before the orchestrator kills it (after 30 s or more). */
 const STOP_DEADLINE_MS = 20_000;
 
@@ -55,6 +65,8 @@ export async function runService(name: string, start: () => Promise<Omit<Service
   process.on("unhandledRejection", crash);
   process.on("uncaughtException", crash);
   try {
+    const fault = nodeFault(process.versions.node);
+    if (fault) throw new ConfigError([fault]);
     service = await start();
     service.log.info("started", { version: heraldVersion(), node: process.versions.node, pid: process.pid });
     if (stopRequested) await stop(stopRequested);

@@ -71,7 +71,10 @@ export function administrationRoutes(
     if (config.PAGE_FRAME_ANCESTORS !== "") response.removeHeader("X-Frame-Options");
     next();
   });
-  router.get("/administration", (_request, response) => response.redirect(config.BASE_PATH + PAGE_PATH));
+  // A person types the host, or a part of the path.
+  router.get(["/", "/administration", "/administration/"], (_request, response) =>
+    response.redirect(config.BASE_PATH + PAGE_PATH),
+  );
   router.use(sessionRoutes(config, verifyToken));
   router.use(PAGE_PATH, pageRoutes(config, pageFolder));
   return router;

@@ -136,8 +136,8 @@ export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): JWTVerify
     try {
       if (isUsable(kept, maxStaleMs)) return await createLocalJWKSet(kept.jwks)(header, token);
     } catch (error) {
-      // A key that isn't among the kept ones may be new, and known to the server only.
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      // A key that isn't among the kept ones may be new, and known to the server only. One that can't be read is the server's fault.
+      if (isAboutToken(error) && !(error instanceof errors.JWKSNoMatchingKey)) throw error;
     }
     throw new KeyServerError(`The keys at ${url.origin}${url.pathname} can't be read`, { cause: failure.error });
   };

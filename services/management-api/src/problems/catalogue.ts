@@ -113,7 +113,8 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
     status: 403,
     title: "The request comes from another site",
     when: "A change that is authenticated by cookie without an `Origin` header that matches.",
-    action: "Send it from the admin page itself, or use a bearer token.",
+    action:
+      "Send it from the admin page itself, or use a bearer token. If it comes from the admin page, `detail` names the two origins that differ: correct `PUBLIC_ORIGIN`, or let the proxy in front keep `Host`.",
   },
   organization_mismatch: {
     status: 403,

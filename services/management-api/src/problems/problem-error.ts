@@ -7,6 +7,8 @@ export interface ProblemFacts {
   errors?: FieldProblem[];
   missing?: string[];
   signInUrl?: string | undefined;
+  /** The request's line of the log has the detail: a setting has to be corrected. */
+  isForOperator?: boolean;
   /** Headers of the response. */
   headers?: Record<string, string>;
   cause?: unknown;
