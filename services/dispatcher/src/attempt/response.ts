@@ -1,4 +1,5 @@
 import { MAX_RETRY_AFTER_MS } from "../settle/retry-schedule.ts";
+import { hideHeaders } from "./hide-headers.ts";
 
 /** RFC 9112: a head, with its status in a group. Each header is of one line. Bytes above 127 are allowed in the reason and in values. */
 const HEAD =
@@ -31,7 +32,7 @@ const HARMFUL = /(?![\t\n\r])\p{Cc}|\p{Bidi_Control}/gu;
 
 /**
  * The start of a response's body as text that can be stored and shown, with U+FFFD for anything broken or harmful. Receivers that are out for a fault
- * repeat what they got, so the words of own headers are hidden.
+ * repeat what they got, so what is of own headers is hidden.
  *
  * @param ownHeaders that were sent, a flat list of names and values
  * @returns null if there was no body
@@ -39,22 +40,17 @@ const HARMFUL = /(?![\t\n\r])\p{Cc}|\p{Bidi_Control}/gu;
 export function responseExcerpt(chunks: readonly Uint8Array[], ownHeaders: readonly string[] = []): string | null {
   if (chunks.length === 0) return null;
   const whole = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
-  const bytes = withoutWords(whole, ownHeaders).subarray(0, EXCERPT_BYTES);
+  const values = ownHeaders.filter((_, at) => at % 2 === 1);
+  // More than is kept: what is hidden becomes shorter, and what is cut is judged whole.
+  const start = values.length === 0 ? whole : hidden(whole.subarray(0, 4 * EXCERPT_BYTES), values);
+  const bytes = start.subarray(0, EXCERPT_BYTES);
   // Streaming, so that a cut character is left out and not replaced.
   const text = new TextDecoder().decode(bytes, { stream: true }).replace(HARMFUL, "\uFFFD");
   return text === "" ? null : text;
 }
 
-/** Shorter words are no secrets, and are in many texts. */
-const MIN_HIDDEN = 8;
-
-function withoutWords(bytes: Uint8Array, ownHeaders: readonly string[]): Uint8Array {
-  const words = ownHeaders.flatMap((value, at) => (at % 2 === 0 ? [] : value.split(/[\t ]/)));
-  const hidden = words.filter((word) => word.length >= MIN_HIDDEN);
-  if (hidden.length === 0) return bytes;
-  // One character a byte, so that nothing else changes. The words are ASCII.
-  const text = hidden.reduce((rest, word) => rest.replaceAll(word, "***"), Buffer.from(bytes).toString("latin1"));
-  return Buffer.from(text, "latin1");
+function hidden(bytes: Uint8Array, values: readonly string[]): Uint8Array {
+  return Buffer.from(hideHeaders(Buffer.from(bytes).toString("latin1"), values), "latin1");
 }
 
 /** The three forms of an HTTP date (RFC 9110 5.6.7). `Date.parse` alone accepts almost anything as a date. */

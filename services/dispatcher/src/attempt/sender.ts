@@ -156,10 +156,15 @@ function verdict(
     errorSummary: succeeded ? null : statusSummary(statusCode, waitMs),
     failureKind: succeeded ? null : "http_status",
     // Compressed bytes are no text that an admin can read.
-    responseExcerpt: encoded ? null : responseExcerpt(body, ownHeaders),
+    responseExcerpt: encoded || isAboutOwnHeaders(statusCode, ownHeaders) ? null : responseExcerpt(body, ownHeaders),
     retryAfterMs: waitMs,
     reached: true,
   };
+}
+
+/** Receivers that refuse a credential repeat it, in forms that nobody can list. */
+function isAboutOwnHeaders(statusCode: number, ownHeaders: readonly string[] = []): boolean {
+  return ownHeaders.length > 0 && (statusCode === 401 || statusCode === 403);
 }
 
 function statusSummary(statusCode: number, waitMs: number | null): string {

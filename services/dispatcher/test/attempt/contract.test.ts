@@ -216,7 +216,7 @@ describe("the response's excerpt", () => {
     const ownHeaders = ["Authorization", "Bearer sk_live_0123456789", "X-Tenant", "7"];
     receiver = await wellBehavedReceiver(tls, ({ headers }, response) => {
       const { authorization, "x-tenant": tenant } = headers;
-      response.writeHead(401).end(`${authorization} of ${tenant}; sk_live_0123456789${"x".repeat(5_000)}`);
+      response.writeHead(500).end(`${authorization} of ${tenant}; sk_live_0123456789${"x".repeat(5_000)}`);
     });
     sending = sender({ extraAuthorities });
     const url = `https://receiver.test:${receiver.port}/`;
@@ -225,6 +225,14 @@ describe("the response's excerpt", () => {
     expect(responseExcerpt).toHaveLength(1024);
     const { rawHeaders } = receiver.requests[0] as ReceivedRequest;
     expect(rawHeaders.join("\n")).toContain(ownHeaders.join("\n"));
+  });
+
+  test.each([401, 403])("of a %s no excerpt is kept if own headers were sent", async (status) => {
+    receiver = await wellBehavedReceiver(tls, (_request, response) => void response.writeHead(status).end("no"));
+    sending = sender({ extraAuthorities });
+    const url = `https://receiver.test:${receiver.port}/`;
+    expect(await sending.send(request({ url }))).toMatchObject({ responseExcerpt: "no" });
+    expect(await sending.send(request({ url, ownHeaders: ["X-Key", "1"] }))).toMatchObject({ responseExcerpt: null });
   });
 
   test("the excerpt is null if the body is compressed, which the request does not ask for", async () => {
