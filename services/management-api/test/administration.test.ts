@@ -225,6 +225,7 @@ describe("the admin page as a part of the product", () => {
       PAGE_PRODUCT_NAME: `Pro<ject> "&' $&`,
       PAGE_ACCENT_COLOR: "#1a73e8",
       PAGE_LOGO_FILE: logo,
+      SIGN_OUT_URL: "https://login.example.com/end",
     },
   });
   const page = () => fetch(`${own.origin}/administration/integrations`);
@@ -248,6 +249,7 @@ describe("the admin page as a part of the product", () => {
       name: `Pro<ject> "&' $&`,
       accent: "#1a73e8",
       hasLogo: true,
+      signOutUrl: "https://login.example.com/end",
     });
     expect(text).not.toContain("<ject>");
   });

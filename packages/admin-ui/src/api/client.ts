@@ -147,6 +147,13 @@ export async function call<T>(path: string, { method = "GET", body, signal, keys
   }
 }
 
+/** Ends the page's session, and goes where the product ends its own. That one counts, so a failure here stops nothing. */
+export async function signOut(url: string): Promise<void> {
+  const session = document.baseURI.replace(/integrations\/$/, "session");
+  await fetch(session, { method: "DELETE", credentials: "same-origin" }).catch(() => {});
+  location.assign(url);
+}
+
 async function read<T>(response: Response): Promise<T> {
   const isJson = response.headers.get("content-type")?.includes("json") ?? false;
   // The API itself redirects nothing, and answers nothing but JSON. What was redirected has no headers to read.

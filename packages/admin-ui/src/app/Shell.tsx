@@ -1,12 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
+import { signOut } from "../api/client.ts";
 import { type Connection, useConnection } from "../api/connection.ts";
 import { sessionQuery } from "../api/queries.ts";
 import { classNames } from "../common/class-names.ts";
 import { Icon } from "../common/display/Icon.tsx";
 import { Notice } from "../common/feedback/Notice.tsx";
-import { RefetchButton, ReloadButton } from "../common/form/Button.tsx";
+import { Button, RefetchButton, ReloadButton } from "../common/form/Button.tsx";
 import controls from "../common/form/form.module.css";
 import { usePlace } from "../common/page/Page.tsx";
 import { product } from "../common/product.ts";
@@ -31,6 +32,11 @@ export function Shell({ children }: { children: ReactNode }) {
         <Who />
         <div className={css.tools}>
           <SearchBox />
+          {product.signOutUrl === null ? null : (
+            <Button kind="quiet" onClick={() => void signOut(product.signOutUrl ?? "")}>
+              Sign out
+            </Button>
+          )}
           <ThemeMenu />
         </div>
       </header>

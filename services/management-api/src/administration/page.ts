@@ -110,6 +110,7 @@ function written(html: string, config: ManagementApiConfig): string {
     name: config.PAGE_PRODUCT_NAME,
     accent: config.PAGE_ACCENT_COLOR ?? null,
     hasLogo: config.PAGE_LOGO_FILE !== undefined,
+    signOutUrl: config.SIGN_OUT_URL ?? null,
   };
   return html
     .replace(`<base href="${PAGE_PATH}/"`, `<base href="${config.BASE_PATH}${PAGE_PATH}/"`)

@@ -53,6 +53,11 @@ export const authenticationSettings = {
     pattern: "^[A-Za-z0-9_-]+$",
     description: "Cookie that carries the admin page's token.",
   },
+  SIGN_OUT_URL: {
+    type: "string",
+    pattern: "^https?://",
+    description: "URL at which a person signs out of the product; the admin page ends its own session, and then goes there.",
+  },
   SIGN_IN_URL: {
     type: "string",
     pattern: "^https?://",

@@ -25,9 +25,17 @@ export function firstShown(bars: readonly AttemptCounts[]): number {
   return Math.max(0, Math.min(first, bars.length - FEWEST_BARS));
 }
 
-/** When an hour begins, "2:00 PM", or 24 hours, "11/20, 2:00 PM". */
-export function beginning({ startMs }: Pick<Bar, "startMs">, unit: Unit): string {
-  return unit === "hour" ? formats.hour(startMs) : `${formats.day(startMs)}, ${formats.hour(startMs)}`;
+type Start = Pick<Bar, "startMs">;
+
+/** When an hour begins, "2:00 PM", or 24 hours, "11/20, 2:00 PM". With its zone, no two hours of a night have one name. */
+export function beginning({ startMs }: Start, unit: Unit, withZone = false, from = formats): string {
+  const time = `${from.hour(startMs)}${withZone ? ` ${from.zone(startMs)}` : ""}`;
+  return unit === "hour" ? time : `${from.day(startMs)}, ${time}`;
+}
+
+/** The zone's offsets over some bars: two if summer time begins or ends among them. */
+export function zonesOf(points: readonly Start[], from = formats): string[] {
+  return [...new Set(points.map(({ startMs }) => from.zone(startMs)))];
 }
 
 /** The part that succeeded, "99.9 %". It is rounded down, so 100 means that nothing failed. */
