@@ -113,7 +113,9 @@ export function saveSchemas(limits: ApiLimits) {
     CreateWebhookRequest: object("A new endpoint.", {
       ...settings,
       headers: ownHeaders<string>("string", ""),
-      version: Type.Optional(Type.Null({ description: "Null, or left out: a new endpoint has no version yet, and any text is refused." })),
+      version: Type.Optional(
+        Type.Null({ description: "Null, or left out: a new endpoint has no version yet, and any text is refused." }),
+      ),
     }),
     EditWebhookRequest: object("All settings of an endpoint, changed or not.", {
       ...settings,

@@ -56,7 +56,8 @@ export const authenticationSettings = {
   SIGN_OUT_URL: {
     type: "string",
     pattern: "^https?://",
-    description: "URL at which a person signs out of the product; the admin page ends its own session, and then goes there.",
+    description:
+      "URL at which a person signs out of the product; the admin page ends its own session, and then goes there.",
   },
   SIGN_IN_URL: {
     type: "string",

@@ -99,8 +99,14 @@ function lastHours(now: Date): Date[] {
 function everyHour(rows: HourRow[], hours: Date[]): HourOfDeliveries[] {
   const byHour = new Map(rows.map((row) => [row.hour, row]));
   return hours.map((start, hour) => {
-    const { succeeded = 0, waiting = 0, failing = 0, parked = 0, parkedFailing = 0, exhausted = 0 } =
-      byHour.get(hour) ?? {};
+    const {
+      succeeded = 0,
+      waiting = 0,
+      failing = 0,
+      parked = 0,
+      parkedFailing = 0,
+      exhausted = 0,
+    } = byHour.get(hour) ?? {};
     return { startUtc: toUtc(start), succeeded, waiting, failing, parked, parkedFailing, exhausted };
   });
 }

@@ -61,7 +61,9 @@ export default function AttemptChart({ points, unit, words }: Props) {
   return (
     <figure>
       <figcaption className={classNames(shared.bar, shared.softSmall, css.caption)}>
-        <span>{point ? attemptsInWords(point, `from ${beginning(point, unit, zonesOf(points).length > 1)}`) : words}</span>
+        <span>
+          {point ? attemptsInWords(point, `from ${beginning(point, unit, zonesOf(points).length > 1)}`) : words}
+        </span>
         <span className={shared.faint}>
           by {unit}, {zonesOf(points).join(" and ")}
         </span>

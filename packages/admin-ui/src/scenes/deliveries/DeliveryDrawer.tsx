@@ -114,7 +114,11 @@ function Actions({ webhook, delivery }: { webhook: EndpointDetails; delivery: De
           Check signature
         </ButtonLink>
       ) : null}
-      <ButtonLink kind={delivery.outcome === "parked" ? "secondary" : "primary"} icon="send" href={`/webhooks/${webhook.id}/manual?delivery=${delivery.id}`}>
+      <ButtonLink
+        kind={delivery.outcome === "parked" ? "secondary" : "primary"}
+        icon="send"
+        href={`/webhooks/${webhook.id}/manual?delivery=${delivery.id}`}
+      >
         Send again as manual delivery
       </ButtonLink>
     </>

@@ -111,8 +111,9 @@ function NoWebhooks() {
         </p>
         <p>You need a receiver that answers with 2xx, and a place to keep its signing secret.</p>
         <p>
-          None yet? On a developer's machine <code>npx --no -- herald-listen --herald {ownAddress()}</code> is one: it makes a
-          webhook, prints each event that it gets and whether its signature is right, and deletes the webhook at its end.
+          None yet? On a developer's machine <code>npx --no -- herald-listen --herald {ownAddress()}</code> is one: it
+          makes a webhook, prints each event that it gets and whether its signature is right, and deletes the webhook at
+          its end.
         </p>
       </EmptyState>
     </Panel>
@@ -180,8 +181,7 @@ export function withText(webhooks: readonly EndpointOverview[], text: string): E
 
 function inOrder(webhooks: readonly EndpointOverview[]): EndpointOverview[] {
   return [...webhooks].sort(
-    (one, other) =>
-      needOf(one) - needOf(other) || byName.compare(one.name, other.name) || (one.id < other.id ? -1 : 1),
+    (one, other) => needOf(one) - needOf(other) || byName.compare(one.name, other.name) || (one.id < other.id ? -1 : 1),
   );
 }
 

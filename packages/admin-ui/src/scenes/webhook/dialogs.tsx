@@ -41,8 +41,8 @@ function ResumeDialog({ webhook, onClose }: DialogProps) {
       <ul>
         <li>The count of failures starts at zero.</li>
         <li>
-          Deliveries that have had all {limits.maxAttempts} attempts stay as they are. You can send them again under
-          “{MISSED}”.
+          Deliveries that have had all {limits.maxAttempts} attempts stay as they are. You can send them again under “
+          {MISSED}”.
         </li>
       </ul>
     </SwitchDialog>

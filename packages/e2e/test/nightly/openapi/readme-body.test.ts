@@ -27,7 +27,8 @@ const generators: Record<string, Generator> = {
   "openapi-typescript": {
     packages: ["openapi-typescript@7.13.0"],
     command: ["openapi-typescript", "openapi.json", "--default-non-nullable=false", "--output", "types.ts"],
-    importOf: 'import type { components } from "./types.ts";\ntype Body = components["schemas"]["CreateWebhookRequest"];',
+    importOf:
+      'import type { components } from "./types.ts";\ntype Body = components["schemas"]["CreateWebhookRequest"];',
   },
   "@hey-api/openapi-ts": {
     packages: ["@hey-api/openapi-ts@0.99.0"],
@@ -49,7 +50,12 @@ test.each(Object.entries(generators))(
     writeFileSync(join(home, "openapi.json"), read("docs/api/openapi.json"));
     writeFileSync(join(home, "body.ts"), `${importOf}\nexport const body: Body = ${BODY};\n`);
     const env = withoutPnpm();
-    await output("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", "typescript@5.9.3", ...packages], home, env);
+    await output(
+      "npm",
+      ["install", "--no-audit", "--no-fund", "--prefer-offline", "typescript@5.9.3", ...packages],
+      home,
+      env,
+    );
     await output(join("node_modules/.bin", program), words, home, env);
     const options = ["--strict", "--exactOptionalPropertyTypes", "--noEmit", "--skipLibCheck", "--module", "nodenext"];
     await output("node_modules/.bin/tsc", [...options, "--allowImportingTsExtensions", "body.ts"], home, env);
