@@ -48,7 +48,12 @@ export function SendSample({ webhook: { id, events } }: { webhook: EndpointDetai
       <div className={shared.region} role="status">
         {send.error ? <ChangeProblem error={send.error} done="sent" /> : null}
         {send.data && !send.isPending ? <DeliveryResult summary={send.data} /> : null}
-        {answer && !send.isPending ? <Code what="the receiver's answer" text={answer} /> : null}
+        {answer && !send.isPending ? (
+          <div className={shared.column}>
+            <p className={shared.softSmall}>The receiver answered:</p>
+            <Code what="the receiver's answer" text={answer} />
+          </div>
+        ) : null}
       </div>
     </div>
   );

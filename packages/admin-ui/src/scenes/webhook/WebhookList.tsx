@@ -111,9 +111,9 @@ function NoWebhooks() {
         </p>
         <p>You need a receiver that answers with 2xx, and a place to keep its signing secret.</p>
         <p>
-          None yet? On a developer's machine <code>npx --no -- herald-listen --herald {ownAddress()}</code> is one: it
-          makes a webhook, prints each event that it gets and whether its signature is right, and deletes the webhook at
-          its end.
+          None yet? On a developer's machine, with a token in <code>HERALD_TOKEN</code>,{" "}
+          <code>npx --no -- herald-listen --herald {ownAddress()}</code> is one: it makes a webhook, prints each event
+          and whether its signature is right, and deletes the webhook at its end.
         </p>
       </EmptyState>
     </Panel>
