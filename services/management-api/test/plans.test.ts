@@ -194,7 +194,7 @@ describe("reads of an endpoint with 12,000 deliveries today", () => {
     const { id } = await insertEndpoint(prisma, { organizationId });
     await storeMany(prisma, { id, organizationId }, 12_000);
     await prisma.$executeRaw`
-      insert into due (endpoint_id, due_at, delivery_id) select endpoint_id, now(), id from delivery where endpoint_id = ${id}::uuid`;
+      insert into due (shard, endpoint_id, due_at, delivery_id) select shard_of(endpoint_id), endpoint_id, now(), id from delivery where endpoint_id = ${id}::uuid`;
     for (const table of ["delivery", "due"]) await prisma.$executeRawUnsafe(`vacuum analyze ${table}`);
     stored = { organizationId, endpointIds: [id], deliveryIds: [] };
   });

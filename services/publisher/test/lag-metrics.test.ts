@@ -3,6 +3,7 @@ import { connectBroker } from "@herald/common/broker/broker";
 import { names as namesOf } from "@herald/common/broker/topology";
 import { firstIdAt } from "@herald/common/database/ids";
 import { type Database, openDatabase } from "@herald/common/database/open-database";
+import { shardOf } from "@herald/common/database/shards";
 import { Registry } from "@herald/common/telemetry/metrics";
 import { eventually } from "@herald/dev/harness/eventually";
 import { insertDelivery, insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
@@ -81,7 +82,10 @@ test("the metrics show what is due and since when, what waits, and what waits wi
   await insertDelivery(prisma, disabled, { due: { dueAt: new Date(ROW_TIME.getTime() - 60_000) } });
   await insertDelivery(prisma, disabled, { due: later });
   // A row of a deleted endpoint: its rows are being erased.
-  await prisma.due.create({ data: { deliveryId: randomUUID(), endpointId: randomUUID(), dueAt: ROW_TIME } });
+  const deleted = randomUUID();
+  await prisma.due.create({
+    data: { shard: shardOf(deleted), deliveryId: randomUUID(), endpointId: deleted, dueAt: ROW_TIME },
+  });
   await own([...Array(254).keys()]);
   await prisma.process.create({ data: { id: randomUUID(), service: "dispatcher", aliveUntil: FAR } });
   await prisma.shard.update({ where: { id: 255 }, data: { stoppedAt: ROW_TIME } });
@@ -131,6 +135,7 @@ describe("a due delivery", () => {
     const { id: endpointId } = await insertEndpoint(prisma, endpoint);
     await prisma.due.createMany({
       data: [...dueForSeconds, -30].map((seconds) => ({
+        shard: shardOf(endpointId),
         endpointId,
         deliveryId: randomUUID(),
         dueAt: secondsAgo(seconds),
@@ -272,8 +277,8 @@ test("reading the metrics costs by what is unfinished, not by the history", asyn
       'succeeded', now(), now()
     from generate_series(1, 20000) as number`;
   await prisma.$executeRaw`
-    insert into due (delivery_id, endpoint_id, due_at)
-    select gen_random_uuid(), ${endpoint.id}::uuid, ${clock.now()}::timestamptz from generate_series(1, 20000)`;
+    insert into due (shard, delivery_id, endpoint_id, due_at)
+    select shard_of(${endpoint.id}::uuid), gen_random_uuid(), ${endpoint.id}::uuid, ${clock.now()}::timestamptz from generate_series(1, 20000)`;
   await prisma.$executeRawUnsafe("analyze delivery, due");
   const scans = async () => {
     await prisma.$executeRawUnsafe("select pg_stat_force_next_flush()");

@@ -158,7 +158,7 @@ test("a due row that was left behind without its delivery does not stop an event
   const { id: endpointId, organizationId } = await insertEndpoint(prisma);
   const event = incomingEvent(organizationId);
   const left = { deliveryId: deliveryId(event.key, endpointId), endpointId, dueAt: NOW };
-  await prisma.due.create({ data: left });
+  await prisma.due.create({ data: { shard: shardOf(endpointId), ...left } });
   expect(await store(event)).toMatchObject({ made: { deliveries: [{ id: left.deliveryId }] }, deliveryCount: 1 });
   expect(await dueOf(endpointId)).toMatchObject([left]);
 });

@@ -44,7 +44,7 @@ export async function insertManualDelivery(queries: Queries, delivery: ManualDel
         ${author.subject}, ${author.name}, ${eventType}
       from subscribed
     )
-    insert into due (endpoint_id, due_at, delivery_id)
-    select endpoint_id, next_attempt_at, id from stored`;
+    insert into due (shard, endpoint_id, due_at, delivery_id)
+    select shard_of(endpoint_id), endpoint_id, next_attempt_at, id from stored`;
   return count > 0;
 }

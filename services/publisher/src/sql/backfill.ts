@@ -90,8 +90,8 @@ export async function backfill(
       on conflict (id) do nothing
       returning id
     ), waiting as (
-      insert into due (endpoint_id, due_at, delivery_id)
-      select ${endpointId}::uuid, ${now}::timestamptz, id from backfilled
+      insert into due (shard, endpoint_id, due_at, delivery_id)
+      select shard_of(${endpointId}::uuid), ${endpointId}::uuid, ${now}::timestamptz, id from backfilled
       on conflict do nothing
     ), progress as (
       select

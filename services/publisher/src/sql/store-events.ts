@@ -152,8 +152,8 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
       on conflict (id) do nothing
       returning id, endpoint_id, event_key, created_at
     ), queued as (
-      insert into due (endpoint_id, due_at, delivery_id)
-      select endpoint_id, created_at, id from fanned_out
+      insert into due (shard, endpoint_id, due_at, delivery_id)
+      select shard_of(endpoint_id), endpoint_id, created_at, id from fanned_out
       on conflict do nothing
     ), endpoint as (
       select endpoint_id, organization_id, max(revision) as revision, max(created_at) as created_at, max(failures) as failures, array_agg(distinct type) as types
