@@ -6,10 +6,12 @@ import { backlogRow } from "./rows/backlog.ts";
 import { crashRow } from "./rows/crash.ts";
 import { deliveriesRow } from "./rows/deliveries.ts";
 import { floodRow } from "./rows/flood.ts";
+import { floorRow } from "./rows/floor.ts";
 import { hostsRow } from "./rows/hosts.ts";
 import { latencyRow } from "./rows/latency.ts";
 import { memoryRow } from "./rows/memory.ts";
 import { overloadRow } from "./rows/overload.ts";
+import { senderRow } from "./rows/sender.ts";
 import { slowCrowdRow } from "./rows/slow-crowd.ts";
 import { type Figure, type RowResult, runRow } from "./run-row.ts";
 
@@ -43,8 +45,10 @@ function amount(value: number, unit: FigureKind["unit"]): string {
 
 /** The rows of `pnpm bench`, in the order in which it measures them. */
 const ROWS: readonly Row[] = [
+  senderRow,
   latencyRow,
   deliveriesRow,
+  floorRow,
   overloadRow,
   backlogRow,
   floodRow,

@@ -15,6 +15,10 @@ import { type HeraldEnvironment, heraldSettings } from "@herald/e2e/herald/setti
 export interface BenchEnvironment {
   /** For this machine and for all of receivers.example. */
   readonly receiverCertificate: KeyPair;
+  /** The authority that it comes from, in PEM. */
+  readonly authority: string;
+  /** The folder of the code that is measured. */
+  readonly code: string;
   /** A Herald of its own on these servers: an empty database and names of its own on the broker. */
   openHerald(name: string): Promise<BenchHerald>;
   /** The same servers, with the services and migrations of another commit's code. */
@@ -51,6 +55,8 @@ export async function openBenchEnvironment(progress: (text: string) => void): Pr
     let opened = 0;
     const withCode = (code?: string): BenchEnvironment => ({
       receiverCertificate,
+      authority: authority.cert,
+      code: code ?? projectFolder(),
       async openHerald(name) {
         opened += 1;
         const herald = await openHerald(

@@ -70,7 +70,10 @@ const LEAD = 2_000;
 const CHUNK = 250;
 
 export interface TrafficOptions {
-  api: ServiceProcess;
+  /** The management API that makes endpoints. */
+  api?: ServiceProcess;
+  /** Lets events of a new organization go to this URL; returns the organization. By the API, unless something else than Herald delivers them. */
+  subscribe?: (url: string) => Promise<string>;
   endpoints: number;
   /** The host of each endpoint's URL: this machine by its address, unless said otherwise. */
   hostOf?: (index: number) => string;
@@ -84,7 +87,7 @@ const CREATED_AT_ONCE = 4;
 export async function startTraffic(
   environment: BenchEnvironment,
   herald: BenchHerald,
-  { api, endpoints, hostOf = () => HOST }: TrafficOptions,
+  { api, subscribe, endpoints, hostOf = () => HOST }: TrafficOptions,
 ): Promise<Traffic> {
   const children: Child[] = [];
   const close = async () => {
@@ -99,13 +102,15 @@ export async function startTraffic(
     const receiver = await start("./processes/receiver.js");
     const askReceiver = <T>(request: ReceiverRequest) => receiver.ask<T>(request);
     const port = await askReceiver<number>({ type: "listen", ...environment.receiverCertificate });
-    const newAdmin = (organizationId?: string) => apiClient(`http://127.0.0.1:${api.port}`, organizationId);
-    const createEndpoint = async (path: string, admin: ApiClient, host = HOST) => {
-      const { endpoint } = await admin.create({ url: `https://${host}:${port}${path}` });
-      return { admin, id: endpoint.id };
+    const newAdmin = (organizationId?: string) => apiClient(`http://127.0.0.1:${api?.port}`, organizationId);
+    const subscribeByApi = async (url: string) => {
+      const admin = await newAdmin();
+      await admin.create({ url });
+      return admin.organizationId;
     };
     const addEndpoint = async (path: string, admin: ApiClient): Promise<AddedEndpoint> => ({
-      ...(await createEndpoint(path, admin)),
+      admin,
+      id: (await admin.create({ url: `https://${HOST}:${port}${path}` })).endpoint.id,
       path,
       answer: (behaviour) => askReceiver({ type: "answer", paths: [path], behaviour }),
     });
@@ -123,9 +128,9 @@ export async function startTraffic(
       const created = await Promise.all(
         paths
           .slice(first, first + CREATED_AT_ONCE)
-          .map(async (path, index) => await createEndpoint(path, await newAdmin(), hostOf(first + index))),
+          .map((path, index) => (subscribe ?? subscribeByApi)(`https://${hostOf(first + index)}:${port}${path}`)),
       );
-      organizationIds.push(...created.map(({ admin }) => admin.organizationId));
+      organizationIds.push(...created);
     }
     const askEmitter = await startEmitter(organizationIds, true);
     const sum = (of: Record<string, number>) => paths.reduce((total, path) => total + (of[path] ?? 0), 0);

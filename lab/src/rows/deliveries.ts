@@ -23,6 +23,8 @@ export const deliveriesRow: Row = {
     publisherCpu: { label: "CPU a delivery, publisher", unit: "us" },
     postgresCpu: { label: "CPU a delivery, PostgreSQL", unit: "us" },
     rabbitmqCpu: { label: "CPU a delivery, RabbitMQ", unit: "us" },
+    handedOver: { label: "hand-overs a delivery", unit: "", bar: { atMost: 1.1 } },
+    readShare: { label: "deliveries that were read from PostgreSQL", unit: "%", bar: { atMost: 10 } },
     worstToMiddle: { label: "p95 of the worst organization, to the middle one's", unit: "x", bar: { atMost: 3 } },
     dispatcherMemory: { label: "resident memory, dispatcher", unit: "MiB", bar: { atMost: 130 } },
     publisherMemory: { label: "resident memory, publisher", unit: "MiB", bar: { atMost: 130 } },
@@ -39,6 +41,8 @@ export const deliveriesRow: Row = {
     dispatcherCpu: "shown",
     publisherCpu: "shown",
     wal: "shown",
+    handedOver: "shown",
+    readShare: "shown",
     worstToMiddle: "shown",
   },
   async open(environment, { seconds, progress }) {
@@ -52,9 +56,11 @@ export const deliveriesRow: Row = {
       conditions: `${ENDPOINTS} endpoints that answer at once, one delivery an event, bodies of ${SAMPLE_BODY.length} bytes, ${seconds} s`,
       async round() {
         const before = await postgresWork(herald.databaseUrl);
-        const { perSecond, each, busy, feeding } = await measureFullSpeed(traffic, seconds, () =>
-          cpuSoFar([service("dispatcher")], service("publisher")),
-        );
+        const { perSecond, each, busy, feeding } = await measureFullSpeed(traffic, seconds, async () => {
+          const { handedOver, readDeliveries } = await readService(service("dispatcher"));
+          const cpu = await cpuSoFar([service("dispatcher")], service("publisher"));
+          return { ...cpu, handedOver, readShare: 100 * readDeliveries };
+        });
         const memory = {
           dispatcherMemory: await memoryOf("dispatcher"),
           publisherMemory: await memoryOf("publisher"),

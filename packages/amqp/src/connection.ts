@@ -202,7 +202,7 @@ function askedAtEach(ca: Authorities): string[] {
 }
 
 /** Checks the URL once, since amqplib would try a malformed one for ever. The error does not show it: it holds a password. */
-function withHeartbeat(url: string): string {
+export function withHeartbeat(url: string): string {
   const address = URL.canParse(url) ? new URL(url) : undefined;
   if (address === undefined || !/^amqps?:$/.test(address.protocol) || address.hostname === "") {
     throw new Error("The broker's URL must be of the form amqp://user:password@host:port/vhost, or amqps://.");

@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
+import { withHeartbeat } from "@herald/amqp";
 import { type Names, names } from "@herald/common/broker/topology";
 import { serviceSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
@@ -7,8 +7,9 @@ import { addressOf } from "@herald/common/database/client";
 import { type Database, openDatabase } from "@herald/common/database/open-database";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
+import { within } from "@herald/common/runtime/deadline";
 import { BROKER, explain, POSTGRES, type Server } from "@herald/common/security/connection-fault";
-import { brokerAuthorities } from "@herald/common/security/tls-files";
+import { brokerAuthorities, type TlsFiles } from "@herald/common/security/tls-files";
 import { type ChannelModel, connect } from "amqplib";
 import type { CommandContext } from "./command.ts";
 
@@ -61,11 +62,12 @@ function refused(cause: unknown, server: Server, url: string): never {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** A broker that is gone is noticed after two to three heartbeats; RabbitMQ's own suggestion is one a minute. */
-const HEARTBEAT_SECONDS = 10;
 const CLOSE_TIMEOUT_MS = 2_000;
 
-export interface BrokerAddress extends Address {
+export interface BrokerAddress {
+  url: string;
+  /** Those that its certificate may come from; undefined for Node's own. */
+  authorities: TlsFiles | undefined;
   namespace: string;
 }
 
@@ -75,17 +77,18 @@ const IN_ALARM =
 /** @throws ConfigError */
 export function brokerAddress({ environment }: Pick<CommandContext, "environment">): BrokerAddress {
   const config = readConfig({ AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE }, environment);
-  brokerAuthorities(config.AMQP_URL, config.AMQP_CA_FILE);
-  return { url: config.AMQP_URL, caFile: config.AMQP_CA_FILE, namespace: config.BROKER_NAMESPACE };
+  const authorities = brokerAuthorities(config.AMQP_URL, config.AMQP_CA_FILE);
+  return { url: config.AMQP_URL, authorities, namespace: config.BROKER_NAMESPACE };
 }
 
 /** @throws amqplib's error if there is no connection */
-export async function openBroker({ url, caFile }: BrokerAddress, timeout = CONNECT_TIMEOUT_MS): Promise<ChannelModel> {
-  const address = new URL(url);
-  if (!address.searchParams.has("heartbeat")) address.searchParams.set("heartbeat", String(HEARTBEAT_SECONDS));
-  const connection = await connect(address.href, {
+export async function openBroker(
+  { url, authorities }: BrokerAddress,
+  timeout = CONNECT_TIMEOUT_MS,
+): Promise<ChannelModel> {
+  const connection = await connect(withHeartbeat(url), {
     timeout,
-    ...brokerAuthorities(url, caFile)?.current(),
+    ...authorities?.current(),
     clientProperties: { connection_name: "herald-cli" },
   });
   // The call that waits for an answer fails by itself; without a listener this event would end the process.
@@ -95,7 +98,11 @@ export async function openBroker({ url, caFile }: BrokerAddress, timeout = CONNE
 
 /** A broker that is short of memory or disk stops reading, and would never answer the close. */
 export async function closeBroker(connection: ChannelModel): Promise<void> {
-  await Promise.race([connection.close().catch(() => undefined), sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+  await within(
+    CLOSE_TIMEOUT_MS,
+    connection.close().catch(() => undefined),
+    undefined,
+  );
   // Not in amqplib's types.
   (connection.connection as { stream?: Duplex }).stream?.destroy();
 }

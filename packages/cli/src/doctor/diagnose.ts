@@ -8,7 +8,7 @@ import { addressRules } from "@herald/common/security/address-guard";
 import { BROKER, POSTGRES, virtualHostOf } from "@herald/common/security/connection-fault";
 import { createNameResolver } from "@herald/common/security/name-resolver";
 import { secretBox } from "@herald/common/security/secret-box";
-import { authoritiesOf, brokerAuthorities } from "@herald/common/security/tls-files";
+import { authoritiesOf } from "@herald/common/security/tls-files";
 import { LIVING, type Process } from "@herald/common/service/processes";
 import { createEgressProxy } from "@herald/dispatcher";
 import { type CommandContext, UsageError } from "../command.ts";
@@ -101,7 +101,7 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   const facts = {
     ...read(() => factsOfEnvironment(environment, service)),
     ...(database && addressOf(database.url, database.caFile).tlsFiles?.held()),
-    ...(broker && brokerAuthorities(broker.url, broker.caFile)?.held()),
+    ...broker?.authorities?.held(),
     ...outside?.authorities?.held(),
   };
   const ofPostgres =

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { sqlStateOf } from "@herald/common/database/errors";
+import { within } from "@herald/common/runtime/deadline";
 import { explain, reasonOf, type Server } from "@herald/common/security/connection-fault";
 import { plural, table } from "../output.ts";
 
@@ -62,8 +62,7 @@ export async function runChecks<Subject>(
   const findings: NamedFinding[] = [];
   for (const { name, examine } of checks) {
     onCheck(name);
-    const late = sleep(CHECK_MS, LATE, { ref: false });
-    const found = [await Promise.race([examine(subject).catch(unfinished), late])].flat();
+    const found = [await within(CHECK_MS, examine(subject).catch(unfinished), LATE)].flat();
     if (found.length === 0) found.push(ok("As it should be."));
     findings.push(...found.map((finding) => ({ ...finding, check: name })));
     if (found.includes(LATE)) break;

@@ -34,8 +34,13 @@ function problemOf(file: string): string {
 describe("a file of certificate authorities", () => {
   test("a file of certificate authorities is read if its setting is present", () => {
     const text = `# two of them\n${ONE}\n${TWO}\n`;
-    expect(authoritiesOf("DATABASE_CA_FILE", fileOf(text))?.current()).toEqual({ ca: text });
+    expect(authoritiesOf("DATABASE_CA_FILE", fileOf(text))?.current()).toEqual({ ca: `${ONE}\n${TWO}` });
     expect(authoritiesOf("DATABASE_CA_FILE", undefined)).toBeUndefined();
+  });
+
+  test("OpenSSL gets each of the authorities whose files were joined without an end of a line between them", () => {
+    const file = fileOf(`${ONE}${TWO}${THREE}`);
+    expect(authoritiesOf("DATABASE_CA_FILE", file)?.current()).toEqual({ ca: [ONE, TWO, THREE].join("\n") });
   });
 
   test("a file of certificate authorities that can't be read is named", () => {
@@ -103,14 +108,12 @@ describe("a file that changes while a process runs", () => {
   test("is read again if a connection fails by its TLS, at most once a second, and not for another failure", async () => {
     const files = authorities(fileOf(ONE));
     fileOf(TWO);
-    files.failed(TLS_FAULT);
+    await files.failed(TLS_FAULT);
     nowMs = 1_000;
-    files.failed(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }));
-    // Reading takes a moment; nothing was begun.
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await files.failed(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }));
     expect(files.current()).toEqual({ ca: ONE });
-    files.failed(TLS_FAULT);
-    await eventuallyHolds(files, { ca: TWO });
+    await Promise.all([files.failed(TLS_FAULT), files.failed(TLS_FAULT)]);
+    expect(files.current()).toEqual({ ca: TWO });
   });
 
   test("is found behind symbolic links that are exchanged, as Kubernetes does it", async () => {

@@ -47,7 +47,7 @@ export class TlsFiles {
   #pem: Pem;
   #mark: string | undefined;
   #lookedMs: number;
-  #isLooking = false;
+  #looking: Promise<void> | undefined;
   #isRefused = false;
 
   /** @throws ConfigError if a file can't be used */
@@ -79,9 +79,11 @@ export class TlsFiles {
     return this.#pem;
   }
 
-  /** To be called with the error of each connection that could not be opened. */
-  failed(error: unknown): void {
-    if (isTlsFault(error)) this.#look(LOOK_AFTER_FAILURE_MS);
+  /** To be called with the error of each connection that could not be opened. Resolves when no look at the files is under way that it may have caused. */
+  async failed(error: unknown): Promise<void> {
+    if (!isTlsFault(error)) return;
+    this.#look(LOOK_AFTER_FAILURE_MS);
+    await this.#looking;
   }
 
   /** The authorities by the setting that names them; empty if no file has any. */
@@ -95,14 +97,13 @@ export class TlsFiles {
 
   #look(intervalMs: number): void {
     const sinceMs = this.#nowMs() - this.#lookedMs;
-    if (this.#isLooking && sinceMs >= LOOK_MS) this.#refuse(new Error("The file system does not answer."));
-    if (this.#isLooking || sinceMs < intervalMs) return;
+    if (this.#looking && sinceMs >= LOOK_MS) this.#refuse(new Error("The file system does not answer."));
+    if (this.#looking || sinceMs < intervalMs) return;
     this.#lookedMs = this.#nowMs();
-    this.#isLooking = true;
-    void this.#readAgain()
+    this.#looking = this.#readAgain()
       .catch((error) => this.#refuse(error))
       .finally(() => {
-        this.#isLooking = false;
+        this.#looking = undefined;
       });
   }
 
@@ -139,7 +140,10 @@ function pemOf(files: readonly FoundFile[]): [pem: Pem, mark: string | undefined
   const pem: Pem = Object.fromEntries(files.map(({ use, text }) => [use, text]));
   const ca = files.find(({ use }) => use === "ca");
   const own = files.filter(({ use }) => use !== "ca");
-  const mark = ca && markOf(ca);
+  const authorities = ca && authoritiesIn(ca);
+  // OpenSSL reads none behind one whose last line is not ended, as where two files were joined.
+  if (authorities) pem.ca = authorities.join("\n");
+  const mark = authorities && markOf(authorities);
   try {
     if (own.length > 0) createSecureContext(pem);
   } catch (error) {
@@ -149,8 +153,8 @@ function pemOf(files: readonly FoundFile[]): [pem: Pem, mark: string | undefined
   return [pem, mark];
 }
 
-/** Distinguishes authorities, whatever their order. */
-function markOf({ setting, file, text }: FoundFile): string {
+/** The certificates in a file of authorities, each as PEM. */
+function authoritiesIn({ setting, file, text }: FoundFile): string[] {
   const certificates = text.match(CERTIFICATE) ?? [];
   if (certificates.length === 0) {
     throw new ConfigError([
@@ -158,14 +162,20 @@ function markOf({ setting, file, text }: FoundFile): string {
         "Give the certificate of the authority; one in DER is converted by: openssl x509 -inform der -in FILE",
     ]);
   }
-  const prints = certificates.map((certificate, index) => {
+  for (const [index, certificate] of certificates.entries()) {
     try {
       // OpenSSL leaves out what it can't read, and says nothing.
-      return new X509Certificate(certificate).fingerprint256;
+      new X509Certificate(certificate);
     } catch {
       throw new ConfigError([`${setting}: certificate ${index + 1} of ${file} is damaged; fetch the file again.`]);
     }
-  });
+  }
+  return certificates;
+}
+
+/** Distinguishes authorities, whatever their order. */
+function markOf(certificates: readonly string[]): string {
+  const prints = certificates.map((certificate) => new X509Certificate(certificate).fingerprint256);
   const hash = createHash("sha256")
     .update([...new Set(prints)].sort().join())
     .digest("hex");

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Gauge, Registry } from "prom-client";
 import { createBoundedServer, listen } from "../runtime/bounded-server.ts";
+import { within } from "../runtime/deadline.ts";
 import { READING_MS } from "./reading.ts";
 
 /** Orchestrators, monitoring and a few people ask. */
@@ -84,15 +84,8 @@ const CHECK_TIMEOUT_MS = 3_000;
 
 async function checkAll(checks: ReadinessChecks, timeoutMs = CHECK_TIMEOUT_MS): Promise<Record<string, boolean>> {
   const entries = Object.entries(checks).map(async ([name, check]) => {
-    const deadline = new AbortController();
-    const late = sleep(timeoutMs, false, { signal: deadline.signal }).catch(() => false);
-    try {
-      return [name, await Promise.race([check(), late])] as const;
-    } catch {
-      return [name, false] as const;
-    } finally {
-      deadline.abort();
-    }
+    const isUp = within(timeoutMs, (async () => check())(), false).catch(() => false);
+    return [name, await isUp] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
 }

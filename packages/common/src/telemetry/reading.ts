@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { within } from "../runtime/deadline.ts";
 import { atMostEach } from "../runtime/repeat.ts";
 
 /** How long /metrics waits for what it reads, so that it answers within two seconds whatever a server does: the other figures matter most then. */
@@ -29,7 +29,7 @@ export function reading<T>(
     }
   });
   return async () => {
-    await Promise.race([latest(), sleep(lateMs, undefined, { ref: false })]);
+    await within(lateMs, latest(), undefined);
     return last && performance.now() - last.begunAt < OLDEST_MS ? last.figures : undefined;
   };
 }

@@ -1,3 +1,4 @@
+import type { KeyPair } from "@herald/dev/certificates/authority";
 import type { AdminEndpoint } from "./environment/admin.ts";
 import type { EmitterRequest } from "./environment/emitter-process.ts";
 import type { ReceiverRequest } from "./environment/receiver-process.ts";
@@ -22,6 +23,8 @@ export interface LoadFaults {
   refuseEverywhere(meanwhile: Meanwhile): Promise<void>;
   /** Lets no connection to a receiver be used twice meanwhile. */
   forgetConnections(meanwhile: Meanwhile): Promise<void>;
+  /** Gives each receiver a new certificate, and lets no connection be used twice meanwhile. */
+  renewCertificates(certificate: KeyPair, meanwhile: Meanwhile): Promise<void>;
   /** Lets the crowd answer slowly meanwhile. */
   slowCrowd(meanwhile: Meanwhile): Promise<void>;
 }
@@ -42,6 +45,8 @@ export function loadFaults(ask: Asked, endpoints: readonly AdminEndpoint[]): Loa
   }
   const refuse = (receiver: number | "all", meanwhile: Meanwhile) =>
     between({ type: "refuse", receiver, refuses: true }, { type: "refuse", receiver, refuses: false }, meanwhile);
+  const forgetConnections = (meanwhile: Meanwhile) =>
+    between({ type: "forget", forgets: true }, { type: "forget", forgets: false }, meanwhile);
   return {
     burst: (count, textBytes) => ask.emitter({ type: "burst", count, textBytes }),
     async restartReceiver(nth, meanwhile) {
@@ -51,8 +56,11 @@ export function loadFaults(ask: Asked, endpoints: readonly AdminEndpoint[]): Loa
       return endpoint?.id;
     },
     refuseEverywhere: (meanwhile) => refuse("all", meanwhile),
-    forgetConnections: (meanwhile) =>
-      between({ type: "forget", forgets: true }, { type: "forget", forgets: false }, meanwhile),
+    forgetConnections,
+    async renewCertificates({ cert, key }, meanwhile) {
+      await ask.receivers({ type: "renew", cert, key });
+      await forgetConnections(meanwhile);
+    },
     slowCrowd: (meanwhile) => between({ type: "slow", isSlow: true }, { type: "slow", isSlow: false }, meanwhile),
   };
 }

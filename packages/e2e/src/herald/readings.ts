@@ -8,6 +8,10 @@ import type { ServiceProcess } from "./processes.ts";
 export interface Reading {
   cpuSeconds: number;
   residentMebibytes: number;
+  /** Deliveries that publishers handed over to it so far, some of them twice. */
+  handedOver: number;
+  /** Deliveries that it has read from PostgreSQL. */
+  readDeliveries: number;
 }
 
 export async function readService(service: ServiceProcess): Promise<Reading> {
@@ -20,6 +24,8 @@ export async function readService(service: ServiceProcess): Promise<Reading> {
   return {
     cpuSeconds: sumOf("process_cpu_seconds_total"),
     residentMebibytes: sumOf("process_resident_memory_bytes") / 1024 / 1024,
+    handedOver: sumOf("herald_deliveries_handed_over_total"),
+    readDeliveries: sumOf("herald_read_batch_deliveries_sum"),
   };
 }
 

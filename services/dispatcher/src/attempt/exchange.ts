@@ -58,7 +58,7 @@ const MAX_INTERIM = 32;
  * got, set up once: options that are set here cost nothing per request. Each request brings a `request` function, which needs none of the options
  * that got would collect for it.
  */
-const client = got.extend({
+export const client = got.extend({
   method: "POST",
   retry: { limit: 0 },
   followRedirect: false,

@@ -1,16 +1,15 @@
-import { once } from "node:events";
 import type { Broker, Consumer, IncomingMessage } from "@herald/common/broker/broker";
 import { isProbe } from "@herald/common/broker/topology";
-import { repeat } from "@herald/common/runtime/repeat";
 import type { EventTypeRules } from "@herald/contracts";
 import { createArrival } from "../arrival/arrival.ts";
 import type { FanOut, FanOutItem } from "../fan-out.ts";
 import { batchesByTurns } from "./batches.ts";
 import { watchFloods } from "./floods.ts";
+import { type GiveBackOptions, PREFETCH, takeOrGiveBack } from "./give-back.ts";
 import { type InboxMessage, organizationOf } from "./read-event.ts";
 import { createStoring, type StoringParts } from "./store-batch.ts";
 
-export interface ConsumeOptions {
+export interface ConsumeOptions extends GiveBackOptions {
   /** Bytes of messages that this process may hold. */
   inboxBytes: number;
   /** Events that one statement may store. */
@@ -19,10 +18,6 @@ export interface ConsumeOptions {
   windowMs: number;
   /** The rules for event types and their data. */
   eventTypes: EventTypeRules;
-  /** How long none may be stored before all go back to RabbitMQ, in milliseconds: longer than a statement may take. */
-  nothingStoredMs: number;
-  /** How long the connection may rest before all go back to RabbitMQ, in milliseconds; 15 s by default. */
-  restMs?: number;
 }
 
 export interface EventsConsumer extends Consumer {
@@ -35,23 +30,11 @@ interface Parts extends Omit<StoringParts, "again" | "oversized"> {
   fanOut: FanOut;
 }
 
-/** Messages of a queue that this process may hold. An event on arrival is held for up to 300 ms, so a busy queue has some 2,000 events a second. */
-const PREFETCH = 500;
-
 /** A sixteenth of a bucket has a flood if it takes this share of the places in a queue, or of the bytes. Its neighbours have the rest. */
 const FLOOD_SHARE = 1 / 2;
 
 /** How often to look for floods that have ended; one that begins is looked at at once. */
 const LOOK_MS = 1_000;
-
-/** Few enough of each queue that the connection is always read. */
-const CAREFUL_PREFETCH = 1;
-
-/** RabbitMQ closes a connection to which it can send nothing for 30 s. */
-const REST_MS = 15_000;
-
-/** How often to look whether events have to go back. */
-const WATCH_MS = 500;
 
 /**
  * Takes business events from the inbox queues. A message is acknowledged when its event is stored with all its deliveries, or is in the rejected
@@ -59,9 +42,9 @@ const WATCH_MS = 500;
  */
 export function consumeEvents(
   parts: Parts,
-  { inboxBytes, batchSize, windowMs, eventTypes, nothingStoredMs, restMs = REST_MS }: ConsumeOptions,
+  { inboxBytes, batchSize, windowMs, eventTypes, ...giveBack }: ConsumeOptions,
 ): EventsConsumer {
-  const { broker, names, fanOut, clock, log } = parts;
+  const { broker, names, fanOut, clock } = parts;
   const { inboxQueues, eventQueues } = names;
   const isFirstQueue = new Set(inboxQueues);
   const inspector = broker.inspector();
@@ -71,11 +54,6 @@ export function consumeEvents(
   );
   /** The events that this process holds, in the order of their arrival. */
   const held = new Set<InboxMessage>();
-  /** When the work on an event ended, or an event came while none was held. */
-  let movedAtMs = 0;
-  /** Whether few events are taken at a time, and whether one of them was stored soon. */
-  let isCareful = false;
-  let isQuick = false;
   /** Messages whose event could not be stored at the last try. */
   const failed = new WeakSet<IncomingMessage>();
   /** Events that PostgreSQL could not store in time. They are tried again after a pause, and are kept from the others. */
@@ -101,25 +79,28 @@ export function consumeEvents(
     // An event that may have come before is stored first. So is one of a flood: its endpoints have more events than they can be sent at once.
     const mayBeHandedOver = isFirstQueue.has(message.queue) && !message.redelivered && !failed.has(message);
     await new Promise<void>((resolve, reject) => {
+      const end = () => {
+        over(each);
+        message.ack();
+        resolve();
+      };
       const each: InboxMessage = {
         message,
         organization: organizationOf(message.content),
         arrivedAt: clock.now(),
         arrivedAtMs: clock.monotonicMs(),
         done: () => {
-          movedAtMs = clock.monotonicMs();
-          isQuick = movedAtMs - each.arrivedAtMs < restMs;
-          over(each);
-          message.ack();
-          resolve();
+          taken.ended(each.arrivedAtMs);
+          end();
         },
+        dropped: end,
         failed: (error) => {
           over(each);
           failed.add(message);
           reject(error);
         },
       };
-      if (held.size === 0) movedAtMs = each.arrivedAtMs;
+      if (held.size === 0) taken.began();
       held.add(each);
       if (floods.came(each)) void floods.look();
       if (mayBeHandedOver && arrival.isSmall(each)) arrival.add(each);
@@ -136,60 +117,23 @@ export function consumeEvents(
   function dropWaiting(): void {
     for (const each of [...arrival.drop(), ...together.drop(), ...alone.drop()]) {
       each.span?.end({ errorType: "channel_lost", error: "its channel has ended" });
-      each.done();
+      each.dropped();
     }
-    isQuick = false;
   }
 
   const looking = setInterval(floods.look, LOOK_MS);
   const consume = (prefetch: number) =>
     broker.consumeEvents({ queue: eventQueues, prefetch, maxBytes: inboxBytes, handle, lost: dropWaiting });
-  let consumer = consume(PREFETCH);
-
-  function oldestAgeMs(): number {
-    const [oldest] = held;
-    return oldest === undefined ? 0 : clock.monotonicMs() - oldest.arrivedAtMs;
-  }
-
-  const isStill = () =>
-    consumer.restingMs() >= restMs || (together.isRunning() && clock.monotonicMs() - movedAtMs >= nothingStoredMs);
-
-  /**
-   * Gives all events back if none can be stored. Then RabbitMQ counts one delivery of each for the whole outage, and another publisher gets them.
-   * Else it would count one more whenever it closes a connection that is not read, or a channel that holds a message for 30 minutes; and it takes
-   * an event out of the inbox that was delivered too often.
-   *
-   * Events are taken again when the running batch has ended, so not before PostgreSQL answers. If PostgreSQL is slow, they are taken few at a time,
-   * so that the connection does not rest: else all that RabbitMQ sends in advance would go back again and again.
-   */
-  async function watch(signal: AbortSignal): Promise<void> {
-    if (isCareful && isQuick) {
-      isCareful = false;
-      await consumer.close();
-      if (!signal.aborted) consumer = consume(PREFETCH);
-    } else if (isStill()) {
-      log.error("events can't be stored for long; they go back to RabbitMQ until PostgreSQL takes some again");
-      await consumer.close({ drainTimeoutMs: 0 });
-      if (!signal.aborted) await Promise.race([together.idle(), once(signal, "abort")]);
-      if (signal.aborted) return;
-      log.info("events are taken again");
-      isCareful = true;
-      isQuick = false;
-      consumer = consume(CAREFUL_PREFETCH);
-    }
-  }
-
-  const watching = repeat(watch, {
-    intervalMs: WATCH_MS,
-    onFailure: (error) => log.error("events that wait for long can't be given back", { error }),
-  });
+  const taken = takeOrGiveBack({ ...parts, consume, running: together }, giveBack);
 
   return {
-    oldestAgeSeconds: () => oldestAgeMs() / 1_000,
-    restingMs: () => consumer.restingMs(),
+    oldestAgeSeconds() {
+      const [oldest] = held;
+      return oldest === undefined ? 0 : (clock.monotonicMs() - oldest.arrivedAtMs) / 1_000;
+    },
+    restingMs: taken.restingMs,
     async close(options) {
-      await watching.stop();
-      await consumer.close(options);
+      await taken.close(options);
       clearInterval(looking);
       await inspector.close();
     },

@@ -17,6 +17,8 @@ export interface InboxMessage {
   span?: TraceSpan | undefined;
   /** Ends the work on the event, and acknowledges its message. */
   done(): void;
+  /** Ends it too, since the message is delivered again on another channel. */
+  dropped(): void;
   /** The event can't be stored now: the consumer gets its message again after a pause. */
   failed(error: unknown): void;
 }

@@ -46,6 +46,7 @@ const DEAD_BY = {
   other: "RabbitMQ took it out of the inbox",
 };
 
+type EventResult = (typeof EVENT_RESULTS)[number];
 type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
 
 /** @param options how far back events are delivered, and of which types */
@@ -69,7 +70,7 @@ export function createStoring(
       // RabbitMQ puts its own entry first. Other headers of this kind may come from the emitter.
       const [death] = [message.headers["x-death"]].flat() as ({ reason?: unknown } | undefined)[];
       const reason = death?.reason === "expired" || death?.reason === "delivery_limit" ? death.reason : "other";
-      reject(incoming, DEAD_BY[reason], { result: "set_aside" });
+      setAside(incoming, DEAD_BY[reason]);
       return undefined;
     }
     // While PostgreSQL's clock is wrong by hours, its time alone would reject every event.
@@ -77,7 +78,7 @@ export function createStoring(
     const traceparent = traceparentOf(incoming);
     const reading = readEvent(message.content, { traceparent, now, aheadMs, windowMs, eventTypes });
     if (reading.kind === "rejected") {
-      reject(incoming, reading.reason, { cause: reading.isInFuture ? "in_future" : "rejected" });
+      reject(incoming, reading.reason, reading.isInFuture ? "in_future" : "rejected");
       return undefined;
     }
     if (reading.kind !== "event") {
@@ -108,10 +109,7 @@ export function createStoring(
       case "unstorable":
         incoming.span?.end({ errorType: "unstorable" });
         // PostgreSQL's message may quote the event, so it stays with the event's copy.
-        reject(incoming, outcome.reason, {
-          noticeReason: "it can't be stored; the queue of rejected events says why",
-          result: "set_aside",
-        });
+        setAside(incoming, outcome.reason, "it can't be stored; the queue of rejected events says why");
         break;
       case "too much":
         oversized(incoming);
@@ -120,7 +118,7 @@ export function createStoring(
     }
   }
 
-  function finish(incoming: InboxMessage, result: (typeof EVENT_RESULTS)[number]): void {
+  function finish(incoming: InboxMessage, result: EventResult): void {
     metrics.events.inc({ result });
     incoming.done();
   }
@@ -130,15 +128,21 @@ export function createStoring(
     incoming.failed(error);
   }
 
+  /** Rejects an event that breaks the contract. */
+  function reject(incoming: InboxMessage, reason: string, cause: UndeliveredCause): void {
+    moveToRejected(incoming, reason, { cause, noticeReason: reason, result: "rejected" });
+  }
+
+  /** Takes an event out of the way that may well be sound. */
+  function setAside(incoming: InboxMessage, reason: string, noticeReason = reason): void {
+    moveToRejected(incoming, reason, { cause: "rejected", noticeReason, result: "set_aside" });
+  }
+
   /** Moves a message to the rejected queue. `noticeReason` is the reason in notice and search. */
-  function reject(
+  function moveToRejected(
     incoming: InboxMessage,
     reason: string,
-    {
-      cause = "rejected",
-      noticeReason = reason,
-      result = "rejected",
-    }: { cause?: UndeliveredCause; noticeReason?: string; result?: "rejected" | "set_aside" } = {},
+    { cause, noticeReason, result }: { cause: UndeliveredCause; noticeReason: string; result: EventResult },
   ): void {
     const { content, headers } = incoming.message;
     // A reason may quote the name of a field, which can have any length.

@@ -10,7 +10,10 @@ import type { SupervisedService } from "./supervisor.ts";
 
 type Pause = (durationMs: number) => Promise<void>;
 
-type Victims = Pick<ChaosEnvironment<FragileServers>, "services" | "links" | "servers" | "nameServer"> & {
+type Victims = Pick<
+  ChaosEnvironment<FragileServers>,
+  "services" | "links" | "servers" | "nameServer" | "newAuthority"
+> & {
   pause: Pause;
 };
 
@@ -22,6 +25,8 @@ const VICTIMS: Partial<Record<FaultKind, readonly string[]>> = {
   "row-lock": ["locks"],
   "table-lock": ["locks"],
   "long-transaction": ["open transaction"],
+  // No other fault of the network may end its time without kept connections.
+  "new-authority": ["network"],
   // One after the other, by whatever name.
   "receiver-restarts": ["receivers"],
   frozen: DISPATCHERS,
@@ -114,6 +119,7 @@ function strikes({ target, durationMs, aheadMs = 0 }: PlannedFault, victims: Vic
       nameServer.answerWith(["127.0.0.1"]);
     },
     "receiver-restarts": () => load.restartReceiver(Number(target), meanwhile),
+    "new-authority": async () => load.renewCertificates(await victims.newAuthority(), meanwhile),
     "slow-crowd": () => load.slowCrowd(meanwhile),
     flood: () => load.burst(FLOOD, 0),
     "large-bodies": () => load.burst(LARGE_BODIES, LARGE_TEXT_BYTES),

@@ -1,5 +1,5 @@
 import { createWriteStream } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
@@ -26,6 +26,8 @@ export interface ChaosEnvironment<S extends Servers = Servers> {
   /** Says where every receiver is, to the dispatchers. */
   nameServer: NameServer;
   receiverCertificate: KeyPair;
+  /** Adds an authority to the file of those that receivers' certificates may come from; returns a certificate of it. The one before it stays for a time. */
+  newAuthority(): Promise<KeyPair>;
   ownEnds: History["ownEnds"];
   standstills: History["standstills"];
   /** The broker's URL for a client that connects over this link. */
@@ -65,9 +67,11 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
     await migrate(servers.databaseUrl().href, { statementTimeoutMs: times.databaseTimeoutMs });
     const names = await nameServer();
     closers.push(names.close);
-    const authority = await makeAuthority("Herald chaos authority");
+    let authority = await makeAuthority("Herald chaos authority 1");
+    let authorities = 1;
     const caFile = join(folder, "ca.pem");
     await writeFile(caFile, authority.cert);
+    const certificate = () => authority.issue({ names: ["*.receiver.test"] });
 
     const links = new Map<string, Link>();
     for (const label of LINKS) {
@@ -144,7 +148,16 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
         return service;
       },
       nameServer: names,
-      receiverCertificate: await authority.issue({ names: ["*.receiver.test"] }),
+      receiverCertificate: await certificate(),
+      async newAuthority() {
+        const before = authority.cert;
+        // By its name alone OpenSSL could not tell it from the one before: these certificates have no identifiers of keys.
+        authorities += 1;
+        authority = await makeAuthority(`Herald chaos authority ${authorities}`);
+        await writeFile(`${caFile}.new`, before + authority.cert);
+        await rename(`${caFile}.new`, caFile);
+        return await certificate();
+      },
       ownEnds,
       standstills,
       amqpUrlOver,

@@ -30,6 +30,8 @@ export type ReceiverRequest =
   | { type: "refuse"; receiver: number | "all"; refuses: boolean }
   /** From now on no connection is used twice. */
   | { type: "forget"; forgets: boolean }
+  /** New connections of each receiver get this certificate. */
+  | { type: "renew"; cert: string; key: string }
   /** From now on the crowd answers slowly. */
   | { type: "slow"; isSlow: boolean }
   | { type: "requests" }
@@ -78,6 +80,9 @@ answerParent<ReceiverRequest>((request) => {
     case "forget":
       forgets = request.forgets;
       closeIdle();
+      return undefined;
+    case "renew":
+      for (const { server } of listeners) server.setSecureContext(request);
       return undefined;
     case "slow":
       isSlow = request.isSlow;

@@ -109,6 +109,8 @@ const DECK = {
   "no-route": { times: 1, durationMs: [3_000, 10_000], target: "network" },
   /** One receiver refuses connections for the pause, as it does while it restarts. */
   "receiver-restarts": { times: 2, durationMs: [2_000, 10_000], target: nextReceiver },
+  /** Receivers get certificates of a new authority, which the file of a setting holds since a moment before. */
+  "new-authority": { times: 1, durationMs: [2_000, 5_000], target: "receivers" },
   /** A dozen endpoints of one organization answer slowly for the pause. */
   "slow-crowd": { times: 1, durationMs: [5_000, 10_000], target: "receivers" },
   /** One organization emits thousands of events at once. */

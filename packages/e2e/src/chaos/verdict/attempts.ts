@@ -109,19 +109,21 @@ function explainUnrecorded(history: Timed, request: ReceivedRequest): string | u
   })?.kind;
 }
 
-/** The receiver accepted it too late for its attempt, and its dispatcher stood still when the time was over: it read the answer first, then the clock. */
-export function wasReadLate(history: Timed, { at, acceptedLate }: ReceivedRequest): boolean {
+/**
+ * The receiver accepted it too late for its attempt, and its dispatcher, or the machine, stood still when the time was over: it read the answer first,
+ * then the clock.
+ */
+export function wasReadLate(history: Timed, { at, endedAt, acceptedLate }: ReceivedRequest): boolean {
+  if (!acceptedLate) return false;
   const overAt = at + history.settings.attemptTimeoutMs;
+  if (history.stoodStillMs >= endedAt - overAt) return true;
   const slackMs = SLACK_MS + history.stoodStillMs;
-  return (
-    acceptedLate &&
-    happenedIn(history).some(
-      ({ kind, target, from, until }) =>
-        STANDS_STILL.has(kind) &&
-        target.startsWith("dispatcher") &&
-        from - slackMs <= overAt &&
-        until + slackMs >= overAt,
-    )
+  return happenedIn(history).some(
+    ({ kind, target, from, until }) =>
+      STANDS_STILL.has(kind) &&
+      target.startsWith("dispatcher") &&
+      from - slackMs <= overAt &&
+      until + slackMs >= overAt,
   );
 }
 

@@ -20,13 +20,15 @@ describe("lost", () => {
     }
   });
 
-  test("an acceptance after the attempt's time counts only if a dispatcher stood still when that time was over", () => {
+  test("an acceptance after the attempt's time counts only if a dispatcher stood still when that time was over, or the machine for as long", () => {
     const late = request({ outcome: "unanswered", acceptedLate: true, endedAt: T0 + 2_500 });
     const frozen = { kind: "freeze", target: "dispatcher-2", from: T0 + 1_200, until: T0 + 28_000 };
     const of = (override: Partial<ReceivedRequest>, ...faults: InjectedFault[]) =>
       found({ ...goodRun(), requests: [{ ...late, ...override }], faults });
     expect(of({}, fault(frozen))).toEqual({});
     expect(of({ acceptedLate: false }, fault(frozen))).toHaveProperty("lost");
+    expect(found({ ...goodRun(), requests: [late], stoodStillMs: 500 })).toEqual({});
+    expect(found({ ...goodRun(), requests: [late], stoodStillMs: 499 })).toHaveProperty("lost");
     const others = [{ from: T0 + 2_400 }, { until: T0 + 1_700 }, { target: "publisher-1" }, { kind: "kill" }];
     for (const other of [...others, { skipped: "there was none" }]) {
       expect(of({}, fault({ ...frozen, ...other }))).toHaveProperty("lost");

@@ -39,6 +39,9 @@ const NOT_MEASURED = {
   herald_relay_failures_total: NOT_FIRED.HeraldOutboxStuck,
   herald_interruptions_total: "a dispatcher would have to die during an attempt",
   herald_resend_deliveries_total: "a delivery would have to be given up, which takes a quarter of an hour",
+  herald_events_rest_seconds:
+    "an inbox would have to fill a publisher's memory; the publisher's own tests have one that does",
+  herald_log_lines_lost_total: "a log would have to take no lines; the tests of the log have one",
   herald_health_retries_total: "two dispatchers would have to write one endpoint's health at the same moment",
 };
 
