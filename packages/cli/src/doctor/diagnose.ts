@@ -1,3 +1,4 @@
+import { userOf, virtualHostOf } from "@herald/amqp";
 import { names } from "@herald/common/broker/topology";
 import { readCatalogue } from "@herald/common/config/event-types";
 import { ConfigError, readSetting } from "@herald/common/config/read-config";
@@ -5,7 +6,7 @@ import { addressOf, openSession, preparesStatements } from "@herald/common/datab
 import type { ServiceName } from "@herald/common/database/rights";
 import { machineClock as ownClock } from "@herald/common/runtime/clock";
 import { addressRules } from "@herald/common/security/address-guard";
-import { BROKER, POSTGRES, virtualHostOf } from "@herald/common/security/connection-fault";
+import { BROKER, POSTGRES } from "@herald/common/security/connection-fault";
 import { createNameResolver } from "@herald/common/security/name-resolver";
 import { secretBox } from "@herald/common/security/secret-box";
 import { authoritiesOf } from "@herald/common/security/tls-files";
@@ -20,9 +21,11 @@ import { locks } from "./locks.ts";
 import { egressProxy, jwks, nameServers } from "./outside.ts";
 import {
   clocks,
+  collation,
   commit,
   type DatabaseSubject,
   dispatching,
+  locksRoom,
   partitions,
   server,
   sessionSettings,
@@ -127,8 +130,10 @@ const OF_POSTGRES = [
   commit,
   clocks,
   rights,
+  collation,
   schema,
   partitions,
+  locksRoom,
   settingsAlike,
   dispatching,
   keyRing,
@@ -166,14 +171,13 @@ async function diagnoseBroker(
   if ("status" in connection) return [{ check, ...connection }];
   try {
     if (await isBlocked(connection)) return [{ check, ...BLOCKED }];
-    const user = decodeURIComponent(new URL(url).username);
     const subject = {
       ...given,
       connection,
       names: names(namespace),
       namespace,
       vhost: virtualHostOf(url),
-      user,
+      user: userOf(url),
     };
     const found = await runChecks([probe, inbox], subject, onCheck);
     return [{ check, ...brokerFinding(greetingOf(connection)) }, ...found];

@@ -254,7 +254,11 @@ const ROUNDS: DatabaseFault[][] = [
     ],
   ],
   [
-    ofRole("search_path = pg_catalog", "fault", /search_path is pg_catalog: Herald's tables/),
+    [
+      "search_path that leads elsewhere",
+      "alter role herald_app set search_path = pg_catalog",
+      /^fault, PostgreSQL: search_path is pg_catalog, which leads to pg_catalog: .* -> `alter role herald_app reset search_path`/,
+    ],
     [
       "a right on a function that lacks",
       "revoke execute on function make_partitions(date, date) from herald_app",
@@ -302,7 +306,15 @@ const ROUNDS: DatabaseFault[][] = [
       "update _prisma_migrations set finished_at = now()",
     ],
   ],
-  [ofSearchPath("''")],
+  [
+    ofSearchPath("''"),
+    [
+      "a publication of a table whose rows it can't name",
+      "create publication warehouse for all tables; alter table notice replica identity nothing",
+      /^fault, schema: The publication warehouse lets no row of notice be .* -> .*`alter table notice replica identity default`/,
+      "drop publication warehouse",
+    ],
+  ],
   [
     [
       "a standby that does not answer",
@@ -448,7 +460,7 @@ test.each<[string, () => string | Promise<string>, RegExp]>([
   [
     "the database has another encoding",
     () => databaseWith("latin", "encoding 'LATIN1' locale 'C' template template0"),
-    /^fault, PostgreSQL: .*encoding is LATIN1.* -> .*encoding UTF8/,
+    /^fault, PostgreSQL: .*encoding is LATIN1.* -> .*encoding 'UTF8'/,
   ],
   [
     "the user owns the tables",

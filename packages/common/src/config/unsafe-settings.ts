@@ -1,3 +1,4 @@
+import { unescape as decoded } from "node:querystring";
 import pg from "pg";
 import { contains, isWiderThanAnyPrivate, type Networks, overlap, parseNetworks } from "../security/networks.ts";
 
@@ -191,14 +192,6 @@ function loginOf(text: string): { user: string; password: string } {
   if (/^postgres(ql)?:/i.test(text)) return postgresOf(text)?.login ?? none;
   const url = urlOf(text);
   return url ? { user: decoded(url.username), password: decoded(url.password) } : none;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 function trivialKeys(ring: string): string {

@@ -1,6 +1,10 @@
+import { onDaysOf } from "@herald/common/database/days";
 import { Prisma } from "@herald/common/database/generated/client";
+import { lastIdAt } from "@herald/common/database/ids";
 import { isOver, type Queries } from "@herald/common/database/queries";
 import type { PageBounds, Work, WorkPage } from "./work.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
 
 /** An endpoint whose catch-up this process does now. */
 export interface CatchUp extends Work {
@@ -78,6 +82,8 @@ export async function backfill(
     ), page as materialized (
       select key, type from business_event
       where organization_id = (select organization_id from endpoint where enabled) and key > ${after}::uuid
+        -- No event is further in the future.
+        and ${onDaysOf("key", [after, lastIdAt(new Date(now.getTime() + DAY_MS))])}
       order by key
       limit ${pageSize}
     ), backfilled as (

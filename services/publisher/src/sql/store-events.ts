@@ -1,4 +1,5 @@
 import { ARRIVAL } from "@herald/common/broker/arrival";
+import { onDaysOf } from "@herald/common/database/days";
 import { nullable, type Queries } from "@herald/common/database/queries";
 import type { EndpointWithWork, ForOwners, NewDelivery } from "../hand-over.ts";
 import type { IncomingEvent } from "../inbox/read-event.ts";
@@ -83,7 +84,7 @@ const MAX_HANDED_OVER = 1_000;
  */
 export async function storeEvents(queries: Queries, pages: readonly EventPage[], now: Date): Promise<StoredEvents> {
   const events = pages.map(({ event }) => event);
-  const keys = events.map(({ key }) => key).sort();
+  const keys = events.map(({ key }) => key);
   const [row] = await queries.$queryRaw<Row[]>`
     with incoming as materialized (
       select * from unnest(
@@ -123,8 +124,7 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
         where stored.key is null
           and business_event.organization_id = incoming.organization_id
           and business_event.key = incoming.key
-          -- A cached plan leaves out all other days at its start.
-          and business_event.key between ${keys[0]}::uuid and ${keys.at(-1)}::uuid
+          and ${onDaysOf("business_event.key", keys)}
         limit 1
       ) as earlier on true
     ), page as materialized (
