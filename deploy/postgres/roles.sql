@@ -11,6 +11,7 @@ do $$ begin
   -- What Herald's statements are made for, for all sessions of this database: as `herald migrate` would set it without further
   -- settings. Only who owns the database may. herald_owner does not, since an owner may also drop the database, rename it and give
   -- rights in it. Where DATABASE_URL or DATABASE_TIMEOUT_SECONDS asks for other values, herald migrate prints what is left to run.
+  execute format('alter database %I set search_path = public, pg_temp', current_database());
   execute format('alter database %I set statement_timeout = 30000', current_database());
   execute format('alter database %I set random_page_cost = 1.1', current_database());
   execute format('alter database %I set plan_cache_mode = force_generic_plan', current_database());

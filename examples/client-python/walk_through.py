@@ -17,8 +17,6 @@ from herald_client.models import (
     DeleteWebhookRequest,
     DeliverRequest,
     EditWebhookRequest,
-    EventType,
-    Outcome,
     Problem,
 )
 
@@ -42,7 +40,7 @@ created = body_of(
     create_webhook.sync(
         client=herald,
         body=CreateWebhookRequest(
-            name="Billing", url=RECEIVER_URL, enabled=True, events=[EventType.WORKITEMCOMPLETED]
+            name="Billing", url=RECEIVER_URL, enabled=True, events=["WorkItemCompleted"]
         ),
     )
 )
@@ -81,7 +79,7 @@ delivery = body_of(
     deliver_manually.sync(
         endpoint.id,
         client=herald,
-        body=DeliverRequest(event_type=EventType.WORKITEMCOMPLETED, payload_json='{"ping": true}'),
+        body=DeliverRequest(event_type="WorkItemCompleted", payload_json='{"ping": true}'),
         idempotency_key=str(uuid.uuid4()),
     )
 )
@@ -92,8 +90,8 @@ page = body_of(
     list_deliveries.sync(
         endpoint.id,
         client=herald,
-        outcome=[Outcome.SUCCEEDED],
-        event_type=[EventType.WORKITEMCOMPLETED],
+        outcome=["succeeded"],
+        event_type=["WorkItemCompleted"],
         limit=10,
     )
 )

@@ -19,7 +19,7 @@ function bodyOf<Body>({ data, error }: { data?: Body; error?: Problem }): Body {
 // Create: the answer is the only one that holds the signing secret.
 const { endpoint, signingSecret } = bodyOf(
   await herald.POST("/webhooks", {
-    body: { name: "Billing", url: RECEIVER_URL, enabled: true, events: ["WorkItemCompleted"] },
+    body: { name: "Billing", url: RECEIVER_URL, enabled: true, events: ["WorkItemCompleted"], version: null },
   }),
 );
 console.log(`created ${endpoint.name} with a secret of ${signingSecret?.length} characters`);
@@ -54,7 +54,7 @@ const delivery = bodyOf(
 console.log(`delivered ${delivery.succeeded}, status ${delivery.statusCode}, attempts ${delivery.attemptCount}`);
 
 // The history, by filters.
-const query = { outcome: ["succeeded" as const], eventType: ["WorkItemCompleted" as const], limit: 10 };
+const query = { outcome: ["succeeded"], eventType: ["WorkItemCompleted"], limit: 10 };
 const page = bodyOf(await herald.GET("/webhooks/{id}/deliveries", { params: { path, query } }));
 for (const { outcome, failureKind } of page.deliveries) console.log(`history ${outcome}, failure ${failureKind}`);
 

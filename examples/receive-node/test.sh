@@ -17,6 +17,6 @@ serve({
 });
 END
 
-for framework in express fastify hono next nest; do
+for framework in express fastify hono koa next nest; do
   $TRY receiver node "$framework.mjs"
 done

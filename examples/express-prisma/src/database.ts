@@ -1,5 +1,4 @@
 import { outboxTable } from "@herald/emitter/outbox";
-import { receivedEventTable } from "@herald/receiver";
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
 import { PrismaClient } from "./generated/client.ts";
@@ -13,7 +12,6 @@ const TABLES = [
     written_at timestamptz(3) not null default now()
   )`,
   outboxTable(),
-  receivedEventTable(),
 ];
 
 /** The app's own database: Prisma for the app, a pool for the relay and for billing. */

@@ -41,7 +41,7 @@ export async function storeUnfinished(
         ) as latest (attempts, attempted_at, duration_ms, status_code, error_summary, failure_kind)
         returning id, endpoint_id, created_at, attempt_count
       )
-      insert into due (delivery_id, endpoint_id, due_at, attempts) select id, endpoint_id, created_at, attempt_count from stored`,
+      insert into due (shard, delivery_id, endpoint_id, due_at, attempts) select shard_of(endpoint_id), id, endpoint_id, created_at, attempt_count from stored`,
       [endpointIds, deliveries, UNTIMED_BODY_REST, kind],
     ),
   );

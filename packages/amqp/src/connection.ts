@@ -1,3 +1,4 @@
+import { unescape as decoded } from "node:querystring";
 import type { Duplex } from "node:stream";
 import { type Channel, type ChannelModel, type ConfirmChannel, connect } from "amqplib";
 import type { Outages } from "./outages.ts";
@@ -201,25 +202,30 @@ function askedAtEach(ca: Authorities): string[] {
   return Object.defineProperty([], 0, { get: () => (typeof ca === "string" ? ca : ca()) });
 }
 
-/** Checks the URL once, since amqplib would try a malformed one for ever. The error does not show it: it holds a password. */
+/** Checks the URL once, since amqplib would try a malformed one for ever. @throws an error that does not show it: it holds a password */
 export function withHeartbeat(url: string): string {
   const address = URL.canParse(url) ? new URL(url) : undefined;
   if (address === undefined || !/^amqps?:$/.test(address.protocol) || address.hostname === "") {
-    throw new Error("The broker's URL must be of the form amqp://user:password@host:port/vhost, or amqps://.");
+    const form = "The broker's URL must be of the form amqp://user:password@host:port/vhost, or amqps://";
+    throw new Error(/^["'].*["']$/.test(url) ? `${form}, and without quotation marks.` : `${form}.`);
   }
   if (!address.searchParams.has("heartbeat")) address.searchParams.set("heartbeat", String(HEARTBEAT_SECONDS));
   return address.href;
 }
 
+/** The user of an AMQP URL. A "%" that begins no code stands for itself, as amqplib reads it. */
+export const userOf = (url: string): string => decoded(new URL(url).username) || "guest";
+
+/** The virtual host of an AMQP URL, as rabbitmqctl names it. */
+export const virtualHostOf = (url: string): string => decoded(new URL(url).pathname.slice(1)) || "/";
+
 /** The refusal of a login or of a virtual host, in words; null for other errors. amqplib names neither. The password is not in it. */
 export function refusalIn({ message }: Error, url: string): string | null {
-  const { username, pathname } = new URL(url);
   if (/Handshake.*ACCESS[-_]REFUSED/.test(message)) {
-    return `the broker refuses the user ${decodeURIComponent(username) || "guest"}, or the user's password`;
+    return `the broker refuses the user ${userOf(url)}, or the user's password`;
   }
   if (!message.includes("Expected ConnectionOpenOk")) return null;
-  const virtualHost = decodeURIComponent(pathname.slice(1)) || "/";
-  return `the broker refuses the virtual host ${virtualHost}: there is none of this name, the user has no rights in it, or a limit is reached`;
+  return `the broker refuses the virtual host ${virtualHostOf(url)}: there is none of this name, the user has no rights in it, or a limit is reached`;
 }
 
 /** A host name with several addresses fails with one error for all of them, which has no message of its own. */

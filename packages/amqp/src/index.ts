@@ -1,4 +1,4 @@
-export { type Authorities, type Connection, refusalIn, withHeartbeat } from "./connection.ts";
+export { type Authorities, type Connection, refusalIn, userOf, virtualHostOf, withHeartbeat } from "./connection.ts";
 export {
   type Consumer,
   type ConsumerContext,

@@ -162,7 +162,6 @@ const isRefusal = (error: unknown): boolean => error instanceof UsageError || er
 /** Exit codes, which an operator's scripts can tell apart. */
 export const EXIT = { done: 0, failed: 1, usage: 2, configuration: 78 } as const;
 
-/** Reads a whole number of at least 1 from an option. */
 export function positiveInteger(option: string, text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < 1)

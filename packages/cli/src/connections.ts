@@ -122,8 +122,6 @@ export async function withBroker<T>(
   }
 }
 
-export type QueueDepth = Awaited<ReturnType<typeof depthOf>>;
-
 /** How many messages wait in a queue, and for how many consumers; null if there is no such queue. Declares nothing. */
 export async function depthOf(connection: ChannelModel, queue: string) {
   // Each question has a channel of its own, since a missing queue closes the channel.

@@ -8,7 +8,6 @@ import { doctorCommand } from "./doctor/doctor-command.ts";
 import { endpointsCommand } from "./endpoints-command.ts";
 import { findCommand } from "./find-command.ts";
 import { keysCommand } from "./keys-command.ts";
-import { lagCommand } from "./lag-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { organizationsCommand } from "./organizations-command.ts";
 import { printable } from "./output.ts";
@@ -23,7 +22,6 @@ const commands: Record<string, Command> = {
   doctor: doctorCommand,
   endpoints: endpointsCommand,
   find: findCommand,
-  lag: lagCommand,
   rejected: rejectedCommand,
   relay: relayCommand,
   organizations: organizationsCommand,

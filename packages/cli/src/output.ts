@@ -26,7 +26,6 @@ export function plural(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** A count that was not counted further than `most`. */
 export function counted(count: number, most: number): string {
   return count >= most ? `${count} or more` : String(count);
 }

@@ -11,7 +11,7 @@ import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
 import { callHerald, runHerald } from "./run-herald.ts";
 
-const COMMANDS = ["doctor", "migrate", "keys", "rejected", "lag", "endpoints", "find", "relay", "dispatch", "serve"];
+const COMMANDS = ["doctor", "migrate", "keys", "rejected", "endpoints", "find", "relay", "dispatch", "serve"];
 const SINCE = "2026-01-31T12:00:00Z";
 const ID = "0199f3a2-7c1e-7b5a-9d3e-1f2a3b4c5d6e";
 const UNREACHABLE = {
@@ -40,7 +40,6 @@ const NOT_AUDITED: [action: string, ...args: string[]][] = [
   ["endpoints list", "--disabled-since", SINCE],
   ["endpoints resume", "--disabled-since", SINCE, "--reason", "failures"],
   ["find", "--event", ID],
-  ["lag"],
   ["doctor", "--service", "publisher"],
 ];
 /** They run until they are stopped, and log. */
@@ -124,7 +123,7 @@ test("a command that is interrupted says so in its audit line", async () => {
 });
 
 test("a command that takes long says every five seconds what it is doing", async () => {
-  expect(await interrupted(["lag"], "written")).toMatch(/^herald lag: asks PostgreSQL \(5 s\)\n/);
+  expect(await interrupted(["dispatch", "status"], "written")).toMatch(/^herald dispatch: asks PostgreSQL \(5 s\)\n/);
 });
 
 test("herald without a command lists the commands, and fails", async () => {
@@ -148,7 +147,7 @@ test.each([
   [["doctor", "now"]],
   [["doctor", "--service", "all"]],
   [["migrate", "now"]],
-  [["lag", "--xml"]],
+  [["dispatch", "status", "--xml"]],
   [["rejected"]],
   [["rejected", "burn"]],
   [["rejected", "list", "--limit", "0"]],
@@ -186,7 +185,7 @@ test.each([
 
 test.each([
   [["migrate"], ["DATABASE_URL"]],
-  [["lag"], ["DATABASE_URL"]],
+  [["dispatch", "status"], ["DATABASE_URL"]],
   [["rejected", "list"], ["AMQP_URL"]],
   [["endpoints", "list", "--disabled-since", "2026-01-31T12:00:00Z"], ["DATABASE_URL"]],
   [["find", "--event", ID], ["DATABASE_URL"]],
@@ -217,7 +216,7 @@ test("herald keys make prints a pair as two settings: the private one opens what
 
 test.each([
   [["migrate"], "127.0.0.1:1"],
-  [["lag"], "127.0.0.1:1, where PostgreSQL should be"],
+  [["dispatch", "status"], "127.0.0.1:1, where PostgreSQL should be"],
   [["rejected", "list"], "127.0.0.1:1, where RabbitMQ should be"],
   [["relay", "replay", "--since", "2026-01-31T12:00:00Z"], "PostgreSQL at 127.0.0.1:1"],
 ])("herald %j fails where its server can't be reached, and shows no password", async (args, host) => {

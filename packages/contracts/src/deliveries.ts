@@ -9,6 +9,7 @@ import {
   listOf,
   object,
   orNull,
+  type Query,
   refOrNull,
   refTo,
   text,
@@ -71,7 +72,6 @@ export const DeliveryPage = object("A part of a history, newest first.", {
 });
 export type DeliveryPage = Static<typeof DeliveryPage>;
 
-/** The result of one attempt. */
 export const attempt = {
   attemptedAtUtc: time("When it began."),
   durationMs: count("How long it took, in milliseconds."),
@@ -150,12 +150,14 @@ const part = {
 };
 
 export const DeliveryQuery = object("Query parameters of an endpoint's history.", { ...part, ...filters });
+export type DeliveryQuery = Query<typeof DeliveryQuery>;
 
 export const AllDeliveriesQuery = object("Query parameters of the history of all endpoints.", {
   ...part,
   endpointId: Type.Optional(uuid("Only deliveries to this endpoint.")),
   ...filters,
 });
+export type AllDeliveriesQuery = Query<typeof AllDeliveriesQuery>;
 
 /** By their names in the OpenAPI document, and in its order. */
 export const deliverySchemas = {

@@ -1,6 +1,19 @@
 import { type Static, Type } from "typebox";
 import { ChangedBy, ChangeKind, EventType } from "./enums.ts";
-import { count, cursor, flag, listOf, object, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
+import {
+  count,
+  cursor,
+  flag,
+  listOf,
+  object,
+  orNull,
+  type Query,
+  refOrNull,
+  refTo,
+  text,
+  time,
+  uuid,
+} from "./json-schema.ts";
 import { version } from "./webhooks.ts";
 
 // All of this is additive to SPEC.
@@ -58,6 +71,7 @@ export const EndpointChangeQuery = object("Query parameters of changes.", {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50, description: "Changes to answer with." })),
   cursor: Type.Optional(cursor("`nextCursor` of the part before.")),
 });
+export type EndpointChangeQuery = Query<typeof EndpointChangeQuery>;
 
 export const changeSchemas = {
   EndpointChange,

@@ -15,6 +15,7 @@ export const HourOfDeliveries = object(
     waiting: count("Without an attempt so far."),
     failing: count("Failed so far, and attempted again."),
     parked: count("Unfinished, and the endpoint is disabled."),
+    parkedFailing: count("Those of `parked` whose latest attempt failed."),
     exhausted: count("Failed for good."),
   },
 );

@@ -1,7 +1,19 @@
 import { type Static, Type } from "typebox";
 import { DeliveryListItem } from "./deliveries.ts";
 import { EventType, NoDeliveryReason, UndeliveredCause } from "./enums.ts";
-import { cursor, idPrefix, listOf, object, orNull, refOrNull, refTo, text, time, uuid } from "./json-schema.ts";
+import {
+  cursor,
+  idPrefix,
+  listOf,
+  object,
+  orNull,
+  type Query,
+  refOrNull,
+  refTo,
+  text,
+  time,
+  uuid,
+} from "./json-schema.ts";
 
 // All of this is additive to SPEC.
 
@@ -90,6 +102,7 @@ export const EventQuery = object("Query parameters of the list of events. All of
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: 10, description: "Events to answer with." })),
   cursor: Type.Optional(cursor("`nextCursor` of the part before.")),
 });
+export type EventQuery = Query<typeof EventQuery>;
 
 export const eventSchemas = {
   EventListItem,

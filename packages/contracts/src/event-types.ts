@@ -1,6 +1,5 @@
 import type { Schema } from "./json-schema.ts";
 
-/** A type of event in a catalogue. */
 export interface EventTypeDefinition {
   /** The kind of entity that events of the type are about, as their `entityType` names it. */
   entityType: string;

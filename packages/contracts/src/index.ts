@@ -1,13 +1,15 @@
 // Types, constants and rules. The schemas, which need TypeBox at run time, are `@herald/contracts/schemas`.
 export type { BusinessEvent, EventData, EventPayload, FieldChange } from "./business-event.ts";
 export type {
+  AllDeliveriesQuery,
   DeliveryAttemptInfo,
   DeliveryDetails,
   DeliveryListItem,
   DeliveryPage,
+  DeliveryQuery,
   WebhookDeliverySummary,
 } from "./deliveries.ts";
-export type { ChangedSettings, EndpointChange, EndpointChangePage } from "./endpoint-changes.ts";
+export type { ChangedSettings, EndpointChange, EndpointChangePage, EndpointChangeQuery } from "./endpoint-changes.ts";
 export type {
   AttemptCounts,
   EndpointDetails,
@@ -18,7 +20,14 @@ export type {
   PeriodRates,
 } from "./endpoint-overview.ts";
 export { samplePayload } from "./event-samples.ts";
-export type { EndpointDelivery, EventDetails, EventListItem, EventPage, UndeliveredEvent } from "./event-search.ts";
+export type {
+  EndpointDelivery,
+  EventDetails,
+  EventListItem,
+  EventPage,
+  EventQuery,
+  UndeliveredEvent,
+} from "./event-search.ts";
 export {
   type Catalogue,
   DEFAULT_CATALOGUE,
@@ -40,7 +49,7 @@ export {
 export type { EndpointChanged, HandOver, ManualReply, ManualRequest } from "./messages.ts";
 export type { EndpointNotice, Notice, NoticeAttempt, RejectedEvent } from "./notices.ts";
 export type { FieldProblem, Problem, ProblemCode } from "./problems.ts";
-export type { Resend, ResendPage, ResendPreview, StartResendRequest } from "./resends.ts";
+export type { Resend, ResendPage, ResendPreview, ResendQuery, StartResendRequest } from "./resends.ts";
 export {
   DEFAULT_API_LIMITS,
   ID_PREFIX,

@@ -61,6 +61,9 @@ export function orNull<Inner extends TSchema>(inner: Inner): TUnsafe<Static<Inne
   return Type.Unsafe({ ...schema, type: [schema.type, "null"], ...(values && { enum: [...values, null] }) });
 }
 
+/** Query parameters of a list, validated: the validator fills in the default of `limit`. */
+export type Query<Parameters extends TSchema> = Static<Parameters> & { limit: number };
+
 /** Refers to a component of the OpenAPI document, given as `{ Name }`: the constant's name is the component's. */
 export function refTo<Component extends TSchema>(
   component: Record<string, Component>,

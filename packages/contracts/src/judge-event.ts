@@ -6,7 +6,6 @@ import { isOrganizationId, isTime, isUuid, MAX_EVENT_BYTES, ORGANIZATION_ID_RULE
 // it leaves. It loads nothing, so that it also runs where TypeBox's modules can't be loaded. A test holds it
 // against `businessEventSchema`.
 
-/** One thing for which an event is rejected. */
 export interface EventFault {
   /** The path of the faulty value, as in `["data", "changes", "Status", "newValue"]`; empty for the event itself. */
   path: readonly string[];

@@ -61,11 +61,11 @@ function noticeOf<const Kind extends NoticeType, Properties extends TProperties>
 
 const eventRejected = noticeOf(
   "event.rejected",
-  "Herald did not take an event. The notice is for the developers of its emitter, and has nothing of the event's data. It comes at least once; a repetition may have another id.",
+  "Herald did not take an event; each publisher reports an hour's first one of an organization, type and cause. The notice is for the developers of its emitter, and has nothing of the event's data. It comes at least once; a repetition may have another id.",
   {
     ...head,
     organizationId: orNull(text("The event's organization; null if that can't be read.", { minLength: 1 })),
-    eventId: orNull(uuid("The event, or the first one of several; null if that can't be read.")),
+    eventId: orNull(uuid("The event; null if that can't be read.")),
     eventType: orNull(
       text("The event's type, as its emitter wrote it; null if that can't be read.", {
         minLength: 1,
@@ -73,10 +73,6 @@ const eventRejected = noticeOf(
       }),
     ),
     cause: UndeliveredCause,
-    events: count(
-      "The number of events of this notice: those of one organization, type and reason that came within about a second. If the cause is `unknown_type` or `too_old`, each publisher reports only the first ones of an hour.",
-      { minimum: 1 },
-    ),
   },
 );
 
@@ -140,7 +136,6 @@ export const noticeSchema = Type.Union(
 
 export type NoticeAttempt = Static<typeof noticeAttempt>;
 export type Notice = Static<typeof noticeSchema>;
-/** A notice about an endpoint. */
 export type EndpointNotice = Exclude<Notice, { type: "event.rejected" }>;
 /** A notice about an event that broke the contract, for the developers of its emitter. */
 export type RejectedEvent = Static<typeof eventRejected>;

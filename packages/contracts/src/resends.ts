@@ -9,6 +9,7 @@ import {
   listOf,
   object,
   orNull,
+  type Query,
   refOrNull,
   refTo,
   text,
@@ -75,6 +76,7 @@ export const ResendQuery = object("Query parameters of an endpoint's resends.", 
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: 10, description: "Resends to answer with." })),
   cursor: Type.Optional(cursor("`nextCursor` of the part before.")),
 });
+export type ResendQuery = Query<typeof ResendQuery>;
 
 export const resendSchemas = {
   Resend,

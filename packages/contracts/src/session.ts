@@ -55,6 +55,8 @@ export interface PageProduct {
   accent: string | null;
   /** Whether `logo`, beside the page, is the product's. */
   hasLogo: boolean;
+  /** Where a person signs out of the product; null if that is nowhere. */
+  signOutUrl: string | null;
 }
 
 export const sessionSchemas = {

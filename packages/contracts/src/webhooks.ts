@@ -36,8 +36,8 @@ export const SaveWebhookResponse = object("The endpoint as it is now.", {
   endpoint: refTo({ WebhookEndpointSummary }),
   signingSecret: orNull(
     text(
-      "The signing secret, if this request made one; it is shown this once. Null if the secret was kept, and if an " +
-        "idempotency key brings an answer again.",
+      "The signing secret, if this request made one; it is shown this once. Null if the secret was kept, and if the " +
+        "request repeats an earlier one with its idempotency key.",
       { examples: ["ZA2fV388tAOL2LlVIf68kfP0wgx+i5DOkQV1lldQ5G0="] },
     ),
   ),
@@ -113,7 +113,9 @@ export function saveSchemas(limits: ApiLimits) {
     CreateWebhookRequest: object("A new endpoint.", {
       ...settings,
       headers: ownHeaders<string>("string", ""),
-      version: Type.Optional(Type.Null({ description: "Null, or left out." })),
+      version: Type.Optional(
+        Type.Null({ description: "Null, or left out: a new endpoint has no version yet, and any text is refused." }),
+      ),
     }),
     EditWebhookRequest: object("All settings of an endpoint, changed or not.", {
       ...settings,
@@ -143,7 +145,6 @@ type Edit = Static<Requests["EditWebhookRequest"]>;
 export type SaveWebhookRequest = Omit<Edit, "version"> & { version?: Create["version"] | Edit["version"] };
 /** Body of a check. Additive to SPEC. */
 export type CheckWebhookRequest = Static<Requests["CheckWebhookRequest"]>;
-/** Body of a manual delivery. */
 export type DeliverRequest = Static<Requests["DeliverRequest"]>;
 
 export const webhookSchemas = {

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { BusinessEvent, EventType } from "@herald/contracts";
 
-/** A business event as a product service emits it. */
 export type EmittedEvent = BusinessEvent;
 
 /** The fields of an event that its author has to give; `newEvent` can fill in the rest. */

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { type EventFault, eventFaults, MAX_EVENT_BYTES } from "@herald/contracts";
 import type { EmittedEvent } from "./emitted-event.ts";
 
-/** One thing that is wrong with an event. */
 export interface EventProblem {
   /** Where, as in `entityId` or `data.changes.Status.newValue`. */
   field: string;

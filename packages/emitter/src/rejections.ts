@@ -23,7 +23,6 @@ export interface RejectionOptions {
   prefetch?: number;
 }
 
-/** A listener for rejections. */
 export interface Rejections {
   /** Whether rejections arrive now. */
   isReady(): boolean;

@@ -128,7 +128,7 @@ test("an event is emitted when its transaction commits, and not when it is rolle
 
 test("an event in the outbox keeps its trace context", async () => {
   const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-  await outbox.add(pool, anEvent(), { traceparent });
+  await within((client) => outbox.add(client, anEvent(), { traceparent }));
   start();
   await waitUntilSent();
   const message = await channel.get(queue, { noAck: true });
@@ -454,7 +454,7 @@ test("an outbox may have another name, a schema and events of type json, and a m
   await pool.query(outboxTable(table));
   await pool.query(`alter table "${schema}"."Outbox" alter event type json using event::json`);
   const event = anEvent();
-  await createOutbox({ table }).add(pool, event);
+  await within((client) => createOutbox({ table }).add(client, event));
   const failures: string[] = [];
   start({ table: `${schema}.Missing`, onFailure: ({ message }) => failures.push(message) });
   start({ table });

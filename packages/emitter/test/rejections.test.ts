@@ -28,7 +28,6 @@ const rejection = (reason = "/entityId must be a UUID"): RejectedEvent => ({
   eventType: "RiskCreated",
   cause: "rejected",
   reason,
-  events: 1,
 });
 
 /** Publishes as Herald does. Over a connection of its own, since a test may end the others. */

@@ -22,7 +22,6 @@ export function httpUrl(name: string, text: string, secret: string | null): URL 
   return url;
 }
 
-/** The URL of the receiver that is tried. */
 export function receiverUrl(text: string, allowHttp: boolean): URL {
   return httpUrl("--url", text, allowHttp ? null : "signed payloads. --allow-http permits it");
 }

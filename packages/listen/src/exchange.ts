@@ -4,7 +4,6 @@ import { request as httpsRequest } from "node:https";
 /** The largest event that Herald takes, and so the largest body that it sends. */
 export const LARGEST_EVENT_BYTES = 256 * 1024;
 
-/** A request that is ready to be sent. */
 export interface OutgoingRequest {
   method: string;
   /** Names and values alternately, without `Host`. They are sent unchanged, repeated ones too. */
@@ -20,7 +19,6 @@ export function pairsOf(headers: readonly string[]): [name: string, value: strin
   ]);
 }
 
-/** The receiver's answer, read to its end. */
 export interface ReceiverAnswer {
   status: number;
   /** Names and values alternately, as received. */

@@ -1,4 +1,4 @@
-import { type HeadersInput, type Verified, verify } from "./verify.ts";
+import { areSecrets, type HeadersInput, type Secrets, type Verified, verify } from "./verify.ts";
 
 /** A verified request on its way to the application. */
 export interface Webhook extends Verified {
@@ -10,9 +10,10 @@ export interface Webhook extends Verified {
 export interface WebhookOptions<Request> {
   /**
    * The endpoint's signing secret, or several; or a function that finds them by request, so that one route serves many
-   * endpoints. Null means that there is no such endpoint, and is answered with 404.
+   * endpoints. Null means that there is no such endpoint, and is answered with 404. Undefined is what an unset variable
+   * of the environment gives: the adapter throws when the route is made.
    */
-  secret: Secrets | ((request: Request) => Secrets | null | Promise<Secrets | null>);
+  secret: Secrets | undefined | ((request: Request) => Secrets | null | Promise<Secrets | null>);
   /**
    * Stores the event, or puts it into a durable queue. Once it has returned and its promise has resolved, the sender gets 204 (SPEC 4.4.5). If it
    * throws or rejects, the framework answers with its error status, and the sender tries again. The sender waits 15 s by default, so long work must
@@ -26,8 +27,6 @@ export interface WebhookOptions<Request> {
   now?: () => Date;
 }
 
-export type Secrets = string | readonly string[];
-
 /** The answer to the sender. Herald keeps its first KiB, which the endpoint's admins can read. */
 export interface Answer {
   status: number;
@@ -36,6 +35,26 @@ export interface Answer {
 }
 
 export const DEFAULT_BODY_LIMIT_BYTES = 256 * 1024;
+
+/**
+ * Checks what can be known before the first request.
+ *
+ * @throws TypeError if the secret is missing or empty: the program does not start
+ */
+export function checkOptions<Request>({ secret }: WebhookOptions<Request>, adapter: string): void {
+  if (typeof secret === "function" || areSecrets(secret)) return;
+  throw new TypeError(
+    `${adapter} has no signing secret: it is undefined or empty. Set the variable that it is read from to the secret that Herald showed`,
+  );
+}
+
+/** Something has read the body and not kept its exact bytes. The fix is in the application's set-up, not in the request. */
+export class RawBodyLostError extends Error {
+  override name = "RawBodyLostError";
+  constructor(remedy: string) {
+    super(`the request body was read before its signature could be verified. ${remedy}`);
+  }
+}
 
 /** Verifies one request and hands it to the application. @throws what `receive` or `secret` throws */
 export async function accept<Request>(
@@ -47,7 +66,7 @@ export async function accept<Request>(
   const secret = typeof options.secret === "function" ? await options.secret(request) : options.secret;
   if (secret === null) return refusal(404, "unknown_endpoint", "no endpoint is configured here");
   const { toleranceSeconds = 300, headerPrefix = "X-Service", now = () => new Date() } = options;
-  const verdict = verify({ secret, headers, body, now: now(), toleranceSeconds, headerPrefix });
+  const verdict = verify({ secret: secret ?? [], headers, body, now: now(), toleranceSeconds, headerPrefix });
   if (!verdict.ok) return refusal(401, verdict.reason, verdict.message);
   await options.receive({ ...verdict, body }, request);
   return { status: 204, json: null };

@@ -21,7 +21,6 @@ export interface EventOf<Type extends EventType> {
   occurredAtUtc: string;
   /** The kind of entity, e.g. `WorkItem`. */
   entityType: string;
-  /** The entity. */
   entityId: string;
   /** Event-specific details; not a snapshot of the entity. */
   data: {

@@ -1,20 +1,31 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Answer, accept, bodyTooLarge, DEFAULT_BODY_LIMIT_BYTES, type WebhookOptions } from "./accept.ts";
+import {
+  type Answer,
+  accept,
+  bodyTooLarge,
+  checkOptions,
+  DEFAULT_BODY_LIMIT_BYTES,
+  RawBodyLostError,
+  type WebhookOptions,
+} from "./accept.ts";
 
 /**
- * A handler for `app.post(path, expressWebhook({ secret, receive }))`, express 4 and 5. Put it before `express.json()`.
- * Errors of `receive` go to `next`.
+ * A handler for `app.post(path, expressWebhook({ secret, receive }))`, express 4 and 5, NestJS, and what else has Node's
+ * requests and a `next`. Put it before `express.json()`. Errors of `receive` go to `next`.
+ *
+ * @throws TypeError if the secret is missing or empty
  */
 export function expressWebhook<Request extends IncomingMessage = IncomingMessage>(options: WebhookOptions<Request>) {
+  checkOptions(options, "expressWebhook");
   const { bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES } = options;
-  return async (request: Request, response: ServerResponse, next: (error: unknown) => void): Promise<void> => {
+  return async (request: Request, response: ServerResponse, next: (error: Error) => void): Promise<void> => {
     try {
       const body = await readRawBody(request, bodyLimitBytes);
       const answer =
         body === null ? bodyTooLarge(bodyLimitBytes) : await accept(options, request, request.headersDistinct, body);
       send(response, answer);
     } catch (error) {
-      next(error);
+      next(error as Error);
     }
   };
 }
@@ -25,16 +36,10 @@ function send(response: ServerResponse, { status, json }: Answer): void {
   response.end(json ? JSON.stringify(json) : undefined);
 }
 
-/** The body's exact bytes are lost. The fix is in the application's set-up, not in the request. */
-class RawBodyLostError extends Error {
-  override name = "RawBodyLostError";
-  constructor() {
-    super(
-      "the request body was parsed before its signature could be verified: register the webhook route before " +
-        "express.json() and the like, or let express.raw({ type: '*/*' }) read this route",
-    );
-  }
-}
+const REMEDY =
+  "Express: register the route before express.json(), or let express.raw({ type: '*/*' }) read it. " +
+  "NestJS: app.use(path, expressWebhook(...)) in main.ts, or, for bodies below 100 kB, NestFactory.create(AppModule, { rawBody: true }). " +
+  "Next.js, in pages/api: export const config = { api: { bodyParser: false } }";
 
 /**
  * The body's exact bytes, or null if there are more than `limitBytes` of them. What a parser in front has kept as
@@ -49,7 +54,7 @@ async function readRawBody(
   for (const kept of [request.rawBody, request.body]) {
     if (kept instanceof Uint8Array) return kept.byteLength <= limitBytes ? kept : null;
   }
-  if (request.readableDidRead) throw new RawBodyLostError();
+  if (request.readableDidRead) throw new RawBodyLostError(REMEDY);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { accept, DEFAULT_BODY_LIMIT_BYTES, type WebhookOptions } from "./accept.ts";
+import { accept, checkOptions, DEFAULT_BODY_LIMIT_BYTES, type WebhookOptions } from "./accept.ts";
 
 /** The part of a fastify instance that the plugin uses. */
 interface Fastify {
@@ -30,11 +30,14 @@ interface FastifyReply {
  * A plugin that adds one route: `app.register(fastifyWebhook, { path: "/hooks", secret, receive })`, fastify 4 and 5.
  * It reads the raw body for its own route only; the application's other parsers stay as they are. Errors of `receive`
  * go to fastify's error handler.
+ *
+ * @throws TypeError if the secret is missing or empty, which ends fastify's start
  */
 export async function fastifyWebhook(
   fastify: Fastify,
   options: WebhookOptions<IncomingMessage> & { path: string },
 ): Promise<void> {
+  checkOptions(options, "fastifyWebhook");
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   const route = { bodyLimit: options.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES };

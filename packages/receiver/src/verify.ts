@@ -2,9 +2,11 @@ import { timingSafeEqual } from "node:crypto";
 import { readPayload } from "./read-event.ts";
 import { digest, parseTimestamp } from "./sign.ts";
 
+export type Secrets = string | readonly string[];
+
 export interface VerifyInput {
   /** The endpoint's signing secret as it was shown, or several: a signature by any of them is accepted. */
-  secret: string | readonly string[];
+  secret: Secrets;
   headers: HeadersInput;
   /** The request body's bytes exactly as they arrived: not parsed, not decoded, not reserialized. */
   body: Uint8Array;
@@ -55,15 +57,16 @@ export type Verdict = Verified | Rejected;
 
 /**
  * Decides whether a request came from the sender and arrived unchanged and in time (SPEC 4.4.3). It reads no clock
- * other than `now`, keeps nothing, and does not notice replays: see `deduplicator` for that.
+ * other than `now`, keeps nothing, and does not notice replays: the event's id shows them.
  *
  * @throws TypeError if the caller's own arguments are wrong (a parsed body, an empty secret), never for what a
  * request holds
  */
 export function verify(input: VerifyInput): Verdict {
   const { headers, body, now = new Date(), toleranceSeconds = 300, headerPrefix = "X-Service" } = input;
-  const secrets = typeof input.secret === "string" ? [input.secret] : input.secret;
-  checkArguments(secrets, body, now, toleranceSeconds);
+  const { secret } = input;
+  if (!areSecrets(secret)) throw new TypeError("verify: give at least one signing secret, none of them empty");
+  checkArguments(body, now, toleranceSeconds);
 
   const signed = readSignature(headers, headerPrefix);
   if ("ok" in signed) return signed;
@@ -76,7 +79,7 @@ export function verify(input: VerifyInput): Verdict {
       `${off}, and ${toleranceSeconds} s are tolerated: check this machine's clock`,
     );
   }
-  if (!signedByAny(secrets, signed, body)) {
+  if (!signedByAny([secret].flat(), signed, body)) {
     return rejected(
       "signature_mismatch",
       "the signature fits no known secret: compare the secret, and see that the body's raw bytes are what is verified",
@@ -127,11 +130,13 @@ function rejected(reason: RejectionReason, message: string): Rejected {
   return { ok: false, reason, message };
 }
 
-function checkArguments(secrets: readonly string[], body: Uint8Array, now: Date, toleranceSeconds: number): void {
-  // An empty key would let anyone sign.
-  if (secrets.length === 0 || secrets.some((secret) => typeof secret !== "string" || secret === "")) {
-    throw new TypeError("verify: give at least one signing secret, none of them empty");
-  }
+/** Whether there is a secret, and none is empty: with an empty key anyone could sign. */
+export function areSecrets(given: Secrets | undefined): given is Secrets {
+  const secrets: unknown[] = [given ?? []].flat();
+  return secrets.length > 0 && secrets.every((secret) => typeof secret === "string" && secret !== "");
+}
+
+function checkArguments(body: Uint8Array, now: Date, toleranceSeconds: number): void {
   if (!(body instanceof Uint8Array)) {
     throw new TypeError(
       "verify: body must be the raw bytes of the request (Buffer or Uint8Array), taken before parsing",

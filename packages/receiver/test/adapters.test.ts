@@ -1,9 +1,32 @@
-import { createServer, request as httpRequest, type RequestListener, type Server } from "node:http";
+import "reflect-metadata";
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, describe, expect, test } from "@jest/globals";
+import {
+  Body,
+  Controller,
+  HttpCode,
+  type INestApplication,
+  Module,
+  type NestApplicationOptions,
+  Next,
+  Post,
+  Req,
+  Res,
+} from "@nestjs/common";
+import { NestFactory } from "@nestjs/core";
 import express from "express";
 import Fastify from "fastify";
+import { Hono } from "hono";
+import Koa from "koa";
 import { expressWebhook } from "../src/express.ts";
 import { fastifyWebhook } from "../src/fastify.ts";
 import { fetchWebhook } from "../src/fetch.ts";
@@ -14,43 +37,92 @@ const now = new Date("2025-11-20T15:00:00Z");
 /** Bytes that a parser would not give back: the spaces and the escapes are part of what is signed. */
 const body = Buffer.from('{ "type": "RiskCreated",  "id": "5f0c9a52-3d51-4f0e-8a35-0d9f7c1be111", "x": "\\u00e9" }\n');
 
-type Options = Pick<WebhookOptions<unknown>, "secret" | "receive" | "bodyLimitBytes">;
-/** A framework's server with the adapter on /hooks and a parser of JSON for the rest of the application. */
+type Options = WebhookOptions<unknown>;
+/** A framework's server with the adapter on /hooks; if it has parsers, with one of JSON for the rest of the application. */
 type Framework = (options: Options) => Promise<Server>;
 
-const frameworks: [string, Framework][] = [
-  [
-    "express",
-    async (options) => {
-      const app = express();
-      app.set("env", "test");
-      app.post("/hooks", expressWebhook({ ...options, now: () => now }));
-      app.use(express.json());
-      app.post("/json", (request, response) => void response.json(request.body));
-      return listen(app);
-    },
-  ],
-  [
-    "fastify",
-    async (options) => {
-      const app = Fastify();
-      app.register(fastifyWebhook, { path: "/hooks", ...options, now: () => now });
-      app.post("/json", async (request) => request.body);
-      await app.listen({ host: "127.0.0.1", port: 0 });
-      open.push(app.server);
-      return app.server;
-    },
-  ],
-  [
-    "fetch",
-    async (options) => {
-      const handler = fetchWebhook({ ...options, now: () => now });
-      return listen((incoming, response) => void throughFetch(handler, incoming, response));
-    },
-  ],
-];
+const frameworks: Record<string, Framework> = {
+  Express: async (options) => {
+    const app = express();
+    app.set("env", "test");
+    app.post("/hooks", expressWebhook(options));
+    app.use(express.json());
+    app.post("/json", (request, response) => void response.json(request.body));
+    return listen(app);
+  },
+  NestJS: async (options) => {
+    const app = await nest({}, () => undefined);
+    app.use("/hooks", expressWebhook(options));
+    return nestServer(app);
+  },
+  Fastify: async (options) => {
+    const app = Fastify();
+    app.register(fastifyWebhook, { path: "/hooks", ...options });
+    app.post("/json", async (request) => request.body);
+    await app.listen({ host: "127.0.0.1", port: 0 });
+    open.push(app.server);
+    return app.server;
+  },
+  Koa: async (options) => {
+    const app = new Koa();
+    app.silent = true;
+    const webhook = expressWebhook(options);
+    app.use(async (ctx) => {
+      if (ctx.path !== "/hooks") return;
+      ctx.respond = false;
+      await webhook(ctx.req, ctx.res, ctx.onerror);
+    });
+    return listen(app.callback());
+  },
+  Hono: async (options) => {
+    const app = new Hono();
+    const webhook = fetchWebhook(options);
+    app.post("/hooks", (c) => webhook(c.req.raw));
+    app.onError((_error, c) => c.text("Internal Server Error", 500));
+    return listen((incoming, response) => void throughFetch(async (request) => app.fetch(request), incoming, response));
+  },
+  "Next.js": async (options) => {
+    const POST = fetchWebhook(options);
+    return listen((incoming, response) => void throughFetch(POST, incoming, response));
+  },
+};
+
+type Handle = (request: IncomingMessage, response: ServerResponse, next: (error: unknown) => void) => unknown;
+
+/** An application of NestJS with a controller at /hooks, and another one for JSON. Its decorators are called as functions. */
+async function nest(options: NestApplicationOptions, hooks: Handle): Promise<INestApplication> {
+  class Routes {
+    hooks(request: IncomingMessage, response: ServerResponse, next: (error: unknown) => void) {
+      return hooks(request, response, next);
+    }
+    json(body: unknown) {
+      return body;
+    }
+  }
+  const decorated = (method: keyof Routes, arrangement: MethodDecorator, parameters: ParameterDecorator[]) => {
+    arrangement(Routes.prototype, method, Object.getOwnPropertyDescriptor(Routes.prototype, method) ?? {});
+    parameters.forEach((parameter, index) => {
+      parameter(Routes.prototype, method, index);
+    });
+  };
+  decorated("hooks", Post("hooks"), [Req(), Res(), Next()]);
+  decorated("json", Post("json"), [Body()]);
+  HttpCode(200)(Routes.prototype, "json", Object.getOwnPropertyDescriptor(Routes.prototype, "json") ?? {});
+  Controller()(Routes);
+  class AppModule {}
+  Module({ controllers: [Routes] })(AppModule);
+  return await NestFactory.create(AppModule, { logger: false, ...options });
+}
+
+async function nestServer(app: INestApplication): Promise<Server> {
+  await app.listen(0, "127.0.0.1");
+  const server = app.getHttpServer() as Server;
+  open.push(server);
+  return server;
+}
 
 const open: Server[] = [];
+
 afterEach(async () => {
   for (const server of open.splice(0)) {
     await new Promise((resolve) => {
@@ -60,10 +132,15 @@ afterEach(async () => {
   }
 });
 
-describe.each(frameworks)("%s", (name, framework) => {
+describe.each(Object.entries(frameworks))("%s", (name, framework) => {
   async function start(options: Partial<Options> = {}) {
     const received: Webhook[] = [];
-    const server = await framework({ secret, receive: (webhook) => void received.push(webhook), ...options });
+    const server = await framework({
+      secret,
+      receive: (webhook) => void received.push(webhook),
+      now: () => now,
+      ...options,
+    });
     return { server, received };
   }
 
@@ -131,7 +208,16 @@ describe.each(frameworks)("%s", (name, framework) => {
     expect((await post(server, body, { "Content-Type": "text/plain" })).status).toBe(204);
   });
 
-  if (name !== "fetch") {
+  test.each([undefined, "", [], [secret, ""]])(
+    `${name} does not start with %j for a secret, and says so`,
+    async (none) => {
+      await expect(start({ secret: none })).rejects.toThrow(
+        /^(express|fastify|fetch)Webhook has no signing secret: it is undefined or empty\. Set the variable/,
+      );
+    },
+  );
+
+  if (["Express", "NestJS", "Fastify"].includes(name)) {
     test(`${name} leaves the application's other routes their parsers`, async () => {
       const { server } = await start();
       const answer = await post(server, Buffer.from('{ "a": 1 }'), {}, "/json");
@@ -140,41 +226,76 @@ describe.each(frameworks)("%s", (name, framework) => {
   }
 });
 
-describe("express behind a parser", () => {
-  test("express behind a parser says what to do if the raw bytes are lost", async () => {
-    const app = express();
-    app.use(express.json());
-    app.post("/hooks", expressWebhook({ secret, receive: () => {} }));
-    app.use(((error, _request, response, _next) => {
-      response.status(500).send((error as Error).message);
-    }) satisfies express.ErrorRequestHandler);
-    const server = await listen(app);
-    const answer = await post(server, body);
-    expect(answer).toEqual({ status: 500, text: expect.stringContaining("before express.json()") });
+describe("a body that the framework has read before", () => {
+  const options: Options = { secret, receive: () => {}, now: () => now };
+
+  test.each<[string, string, () => Promise<Server>]>([
+    [
+      "Express behind express.json()",
+      "register the route before express.json()",
+      async () => {
+        const app = express();
+        app.use(express.json());
+        app.post("/hooks", expressWebhook(options));
+        app.use(((error, _request, response, _next) => {
+          response.status(500).send((error as Error).message);
+        }) satisfies express.ErrorRequestHandler);
+        return listen(app);
+      },
+    ],
+    [
+      "NestJS, in a controller without rawBody",
+      "NestJS: app.use(path, expressWebhook(...)) in main.ts",
+      async () => {
+        const webhook = expressWebhook(options);
+        const failed = (response: ServerResponse) => (error: unknown) =>
+          response.writeHead(500).end((error as Error).message);
+        return nestServer(await nest({}, (request, response) => webhook(request, response, failed(response))));
+      },
+    ],
+    [
+      "Hono after c.req.json()",
+      "c.req.raw before c.req.json()",
+      async () => {
+        const app = new Hono();
+        const webhook = fetchWebhook(options);
+        app.post("/hooks", async (c) => {
+          await c.req.json();
+          return webhook(c.req.raw);
+        });
+        app.onError((error, c) => c.text(error.message, 500));
+        return listen(
+          (incoming, response) => void throughFetch(async (request) => app.fetch(request), incoming, response),
+        );
+      },
+    ],
+  ])("%s says what to do", async (_name, remedy, start) => {
+    expect(await post(await start(), body)).toEqual({ status: 500, text: expect.stringContaining(remedy) });
   });
 
-  test("express behind a parser takes the bytes that express.raw() kept", async () => {
+  test("the bytes that express.raw() or NestJS has kept are taken", async () => {
     const app = express();
     app.use(express.raw({ type: "*/*" }));
-    app.post("/hooks", expressWebhook({ secret, receive: () => {}, now: () => now }));
-    const server = await listen(app);
-    expect((await post(server, body)).status).toBe(204);
+    app.post("/hooks", expressWebhook(options));
+    expect((await post(await listen(app), body)).status).toBe(204);
+    const kept = await nestServer(await nest({ rawBody: true }, expressWebhook(options)));
+    expect((await post(kept, body)).status).toBe(204);
   });
+});
 
-  test("express behind a parser finds the secret by the route's parameter", async () => {
-    const app = express();
-    app.post(
-      "/hooks/:endpoint",
-      expressWebhook<express.Request>({
-        secret: async ({ params }) => (params.endpoint === "orders" ? secret : null),
-        receive: () => {},
-        now: () => now,
-      }),
-    );
-    const server = await listen(app);
-    expect((await post(server, body, {}, "/hooks/orders")).status).toBe(204);
-    expect((await post(server, body, {}, "/hooks/others")).status).toBe(404);
-  });
+test("a secret is found by the route's parameter", async () => {
+  const app = express();
+  app.post(
+    "/hooks/:endpoint",
+    expressWebhook<express.Request>({
+      secret: async ({ params }) => (params.endpoint === "orders" ? secret : null),
+      receive: () => {},
+      now: () => now,
+    }),
+  );
+  const server = await listen(app);
+  expect((await post(server, body, {}, "/hooks/orders")).status).toBe(204);
+  expect((await post(server, body, {}, "/hooks/others")).status).toBe(404);
 });
 
 test("fetch answers 405 to what is no POST", async () => {

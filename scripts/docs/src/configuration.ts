@@ -79,12 +79,11 @@ every problem at once and exits 78. An empty variable counts as absent. \`.env.e
 A secret can also come from a file: \`DATABASE_URL_FILE=/run/secrets/database-url\` instead of \`DATABASE_URL\`. This holds for every
 setting that is marked as a secret below, and for \`SECRET_SEALING_KEY\`. No log and no error shows a secret.
 
-With \`HERALD_ENV=production\`, which is the default, a program does not start with unsafe settings: signing keys over http, missing or guessable secrets and
-passwords, tokens without issuer and audience, sign-in links, private networks that are too wide or
-contain the machine itself, a page without TLS or in frames of any site, and PostgreSQL, RabbitMQ, or the login of a proxy, on another machine without checked TLS unless \`ALLOW_PLAINTEXT\` allows it. \`herald doctor\` finds the same.
+With \`HERALD_ENV=production\`, which is the default, a program does not start with unsafe settings: signing keys over http, guessable secrets and
+passwords, sign-in links, a page without TLS, and PostgreSQL, RabbitMQ, or the login of a proxy, on another machine without checked TLS unless \`ALLOW_PLAINTEXT\` allows it. \`herald doctor\` finds the same.
 
-Besides the required settings, the management API needs \`PUBLIC_ORIGIN\` in production, and a key that verifies tokens: \`AUTH_JWKS_URL\` or \`AUTH_PUBLIC_KEY\`, with
-\`AUTH_ISSUER\` and \`AUTH_AUDIENCE\`; or \`AUTH_JWT_SECRET\`, for development.
+Besides the required settings, the management API needs \`PUBLIC_ORIGIN\` in production, and, with \`AUTH_ISSUER\` and \`AUTH_AUDIENCE\`, a key that verifies tokens:
+\`AUTH_JWKS_URL\`, \`AUTH_PUBLIC_KEY\`, or for development \`AUTH_JWT_SECRET\`.
 
 A setting that is marked **alike** must have the same value in all processes that read it. They compare their values, and report a difference in the log, by \`herald_settings_differ\`
 and the alert \`HeraldProcessesDiffer\`; so does \`herald doctor\`. Of files of certificate

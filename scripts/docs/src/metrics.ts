@@ -81,20 +81,7 @@ ${rows.join("\n")}
 
 const HEAD = `# Metrics
 
-Each service, and \`herald relay\`, answers \`/metrics\` on \`OPERATIONS_PORT\` (9464) in Prometheus's text format. Every series has the label \`service\`.
-No label has values that grow with customers, events or receivers: logs name endpoints and organizations, metrics never do.
-
-- The publisher's gauges (\`herald_deliveries_unfinished\`, \`herald_oldest_due_delivery_age_seconds\`, \`herald_endpoints\`, \`herald_shards\`, \`herald_dispatchers\`, \`herald_queue_*\`, ...)
-  are figures of the whole Herald. The publisher reads them from PostgreSQL and RabbitMQ at each scrape. Each publisher exports the same
-  figures: take their \`max\`, never their \`sum\`. A figure that can't be read is absent. \`/metrics\` answers within two seconds, whatever a
-  server does: in the place of a figure that is late it shows the one before, for a minute.
-- Every other metric belongs to one process. Take its \`sum\`, and for a counter the \`rate\` first.
-- Each service also exports prom-client's figures of the process: \`process_*\` and \`nodejs_*\` (CPU, memory, event loop, garbage
-  collection).
-- \`herald serve\` exports the metrics of all three services, each with the label of its service, and the figures of the process once, with \`service="serve"\`.
-
-Alerts speak of one Herald, which is a \`namespace\`, a label that a scrape in Kubernetes adds, and a \`job\`: have all processes of a Herald in one job, and each Herald in another one.
-The dashboard groups by \`namespace\`: if several Heralds outside Kubernetes share a Prometheus, add it in the scrape configuration.
-
-\`pnpm run docs\` writes this table from the services' metrics.
+Each service, and \`herald relay\`, answers \`/metrics\` on \`OPERATIONS_PORT\` (9464), each series with the label \`service\`, and prom-client's \`process_*\` and \`nodejs_*\` beside these.
+Take the \`max\` of gauges that publishers alone export: they are figures of all of Herald, and absent if they can't be read. Take the \`sum\` of all others. Have all processes of a Herald in
+one \`job\`, and each Herald in another one, or in a \`namespace\` of its own.
 `;

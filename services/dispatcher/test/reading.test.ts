@@ -61,7 +61,9 @@ describe("reading a backlog", () => {
     const [ended = "", waiting = ""] = await insertDeliveries(endpoint, 2);
     await prisma.delivery.update({ where: { id: ended }, data: { state: "succeeded" } });
     const orphan = randomUUID();
-    await prisma.due.create({ data: { deliveryId: orphan, endpointId: endpoint.id, dueAt: at(9) } });
+    await prisma.due.create({
+      data: { shard: shardOf(endpoint.id), deliveryId: orphan, endpointId: endpoint.id, dueAt: at(9) },
+    });
     const deliveries = await describeDeliveries(queries, await readDue(queries, [demand(endpoint.id)]));
     expect(deliveries.map(({ deliveryId }) => deliveryId)).toEqual([waiting]);
     expect((await prisma.due.findMany()).map(({ deliveryId }) => deliveryId)).toEqual([waiting]);

@@ -15,7 +15,6 @@ import { createHandlers, type HandlerParts, idSource } from "./handlers.ts";
 import { errorHandler } from "./http/error-handler.ts";
 import { compressReads, dateHeader, observe, securityHeaders } from "./http/middleware.ts";
 import { apiRouter } from "./http/router.ts";
-import { createAnswerOnce } from "./idempotency/answer-once.ts";
 import { connectionLimits } from "./limits/connection-limits.ts";
 import { rateLimits } from "./limits/rate-limits.ts";
 import { openApiDocument } from "./openapi/document.ts";
@@ -35,6 +34,9 @@ export interface AppParts extends Omit<HandlerParts, "catalogue" | "secrets" | "
   pageFolder?: string | undefined;
 }
 
+/** A path that may be meant without the slash at its end, made of segments that can't turn into another host. */
+const A_SLASH_TOO_MANY = /^(\/[\w.~-]+)+\/$/;
+
 /**
  * The HTTP API as an express app, without a port.
  *
@@ -48,7 +50,6 @@ export function createApp(parts: AppParts): Express {
   const limits = limitsOf(config);
   const connections = connectionLimits(config.DATABASE_POOL_SIZE);
   const verifyToken = tokenVerifier(config, clock, log);
-  const newId = idSource(clock);
 
   const app = express();
   app.disable("x-powered-by");
@@ -85,10 +86,9 @@ export function createApp(parts: AppParts): Express {
         requestAttempt,
         tellOwner,
         writeLimiter: connections.writes,
-        newId,
+        newId: idSource(clock),
         clock,
       }),
-      answerOnce: createAnswerOnce({ queries: database.queries, clock, newId }),
       limits,
     }),
   );
@@ -105,8 +105,10 @@ export function createApp(parts: AppParts): Express {
     schemaRoutes(catalogue),
     administrationRoutes(config, verifyToken, pageFolder),
   );
-  app.use(() => {
-    throw new ProblemError("route_not_found");
+  app.use((request, response) => {
+    if (!A_SLASH_TOO_MANY.test(request.path)) throw new ProblemError("route_not_found");
+    const [path = "", query = ""] = request.originalUrl.split(/(?=\?)/);
+    response.redirect(308, path.slice(0, -1) + query);
   });
   app.use(errorHandler({ log, signInUrl: config.SIGN_IN_URL }));
   return app;

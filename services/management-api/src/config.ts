@@ -9,6 +9,7 @@ import { eventTypeSettings } from "@herald/common/config/event-types";
 import { type Environment, readConfig } from "@herald/common/config/read-config";
 import type { Config, Settings } from "@herald/common/config/settings";
 import { type ApiLimits, DEFAULT_API_LIMITS } from "@herald/contracts";
+import { originOf } from "./authentication/credentials.ts";
 import { authenticationSettings, problemsOfAuthentication } from "./authentication/settings.ts";
 
 const ownSettings = {
@@ -97,7 +98,6 @@ export function manualTimeoutMs({ ATTEMPT_TIMEOUT_SECONDS }: ManagementApiConfig
   return ATTEMPT_TIMEOUT_SECONDS * 1_000 + MANUAL_WAY_MS;
 }
 
-/** The management API's settings. */
 export const managementApiSettings = {
   ...serviceSettings,
   ...sealingSettings,
@@ -123,6 +123,8 @@ export function problemsOfManagementApi(config: ManagementApiConfig): string[] {
 /** Without a public origin only the host of a request's origin can be compared, so a page of the same host over http would pass. */
 function problemsOfPage({ HERALD_ENV, PUBLIC_ORIGIN, PAGE_LOGO_FILE: logo }: ManagementApiConfig): string[] {
   if (logo !== undefined && !existsSync(logo)) return [`PAGE_LOGO_FILE names a file that is not there: ${logo}`];
+  if (PUBLIC_ORIGIN !== undefined && originOf(PUBLIC_ORIGIN) === null)
+    return ["PUBLIC_ORIGIN has no host that can be read."];
   if (HERALD_ENV !== "production" || PUBLIC_ORIGIN !== undefined) return [];
   return [
     "PUBLIC_ORIGIN is missing: without it, a page that came over http could use an admin's session. " +

@@ -1,46 +1,38 @@
 import type { Database } from "@herald/common/database/open-database";
+import type { Queries } from "@herald/common/database/queries";
+import type { Author } from "@herald/common/database/update-endpoint";
 import { toDeliverySummary } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { SecretSealer } from "@herald/common/security/secret-box";
 import type {
+  AllDeliveriesQuery,
   Catalogue,
   DeleteWebhookRequest,
   DeliverRequest,
+  DeliveryQuery,
+  EndpointChangeQuery,
+  EventQuery,
+  ResendQuery,
   SaveWebhookRequest,
   StartResendRequest,
 } from "@herald/contracts";
 import { v7 } from "uuid";
 import { sessionOf } from "./authentication/access.ts";
 import type { ManagementApiConfig } from "./config.ts";
-import { deliverManually, type RequestAttempt } from "./deliveries/deliver-manually.ts";
-import {
-  type AllHistoryFilter,
-  type HistoryFilter,
-  listAllDeliveries,
-  listDeliveries,
-  readDelivery,
-} from "./deliveries/history.ts";
-import { authorOf, type ChangeFilter, listAllChanges, listChanges } from "./endpoints/changes.ts";
+import { deliverManually, type RequestAttempt, readDelivered } from "./deliveries/deliver-manually.ts";
+import { listAllDeliveries, listDeliveries, readDelivery } from "./deliveries/history.ts";
+import { authorOf, listAllChanges, listChanges } from "./endpoints/changes.ts";
 import { type EndpointKey, toEndpointSummary } from "./endpoints/find-endpoint.ts";
 import { listOverviews, readDetails } from "./endpoints/overview.ts";
 import { readRates } from "./endpoints/rates.ts";
-import { createEndpoint, deleteEndpoint, editEndpoint, readCreated, wasDeleted } from "./endpoints/save-endpoint.ts";
+import { createEndpoint, deleteEndpoint, editEndpoint, readSaved } from "./endpoints/save-endpoint.ts";
 import type { TellOwner } from "./endpoints/tell-owner.ts";
 import { eventTypesOf } from "./events/event-requests.ts";
-import { type EventFilter, findEvents, readEvent } from "./events/find-events.ts";
-import type { Target } from "./idempotency/answer-once.ts";
+import { findEvents, readEvent } from "./events/find-events.ts";
 import type { KeyedLimiter } from "./limits/keyed-limiter.ts";
 import type { ApiRequest, Handlers } from "./request.ts";
-import {
-  endResend,
-  findResend,
-  listResends,
-  type ResendsFilter,
-  readPreview,
-  readResend,
-  startResend,
-} from "./resends/resends.ts";
-import { deliverySummary } from "./sql/delivery-details.ts";
+import { endResend, listResends, readPreview, readResend, startResend } from "./resends/resends.ts";
+import { changeByRequest } from "./sql/endpoint-changes.ts";
 import { listEndpoints } from "./sql/list-endpoints.ts";
 
 export interface HandlerParts {
@@ -52,7 +44,6 @@ export interface HandlerParts {
   tellOwner: TellOwner;
   /** Limits the writes of each organization. A manual delivery holds a place for its insert, and not while it waits for the receiver. */
   writeLimiter: KeyedLimiter;
-  /** Ids of what requests make. */
   newId: () => string;
   clock: Clock;
 }
@@ -60,7 +51,6 @@ export interface HandlerParts {
 /** None of the reads takes PostgreSQL so long, unless it is overloaded: then each that it gives up leaves more for the rest. */
 const READ_TIMEOUT_MS = 5_000;
 
-/** The handler of every operation. */
 export function createHandlers(needed: HandlerParts): Handlers {
   const { config, catalogue, database, secrets, requestAttempt, tellOwner, writeLimiter, newId, clock } = needed;
   const parts = {
@@ -79,59 +69,89 @@ export function createHandlers(needed: HandlerParts): Handlers {
   const reading = { ...parts, queries: database.readsWithin(READ_TIMEOUT_MS) };
   const eventTypes = eventTypesOf(catalogue);
   const headers = { headerPrefix: config.HEADER_PREFIX, standardWebhooks: config.STANDARD_WEBHOOKS };
-  const making = (target: Target | undefined) => (target ? { ...parts, newId: () => target.id } : parts);
+  const once = (request: ApiRequest, steps: Steps) => doOnce(parts.queries, request, steps);
   return {
     async listWebhooks({ organizationId }) {
       const rows = await listEndpoints(reading.queries, { organizationId, now: clock.now() });
       return rows.map((row) => toEndpointSummary(row, row.deliveries.map(toDeliverySummary)));
     },
-    async createWebhook({ organizationId, body, target, caller }: ApiRequest<SaveWebhookRequest>) {
-      const key = target?.mayExist && { id: target.id, organizationId };
-      const created = key ? await readCreated(parts, key) : null;
-      if (created) return created;
-      const makes = key && (await wasDeleted(parts, key)) ? parts : making(target);
-      return await createEndpoint(makes, organizationId, body, authorOf(caller));
-    },
+    createWebhook: (request: ApiRequest<SaveWebhookRequest>) =>
+      once(request, {
+        work: (author) => createEndpoint(parts, request.organizationId, request.body, author),
+        again: ({ endpointId: id }) => readSaved(parts, { id, organizationId: request.organizationId }),
+      }),
     listOverviews: ({ organizationId }) => listOverviews(reading, organizationId),
     checkWebhook: async ({ badFields }) => ({ errors: badFields }),
     readWebhook: (request) => readDetails(reading, keyOf(request)),
     readRates: (request) => readRates(reading, keyOf(request)),
     editWebhook: (request: ApiRequest<SaveWebhookRequest>) =>
-      editEndpoint(parts, keyOf(request), request.body, authorOf(request.caller)),
+      once(request, {
+        work: (author) => editEndpoint(parts, keyOf(request), request.body, author),
+        again: () => readSaved(parts, keyOf(request)),
+      }),
     deleteWebhook: (request: ApiRequest<DeleteWebhookRequest>) =>
-      deleteEndpoint(parts, keyOf(request), request.body.version, authorOf(request.caller)),
-    async deliverManually(request: ApiRequest<DeliverRequest>) {
-      const { body, target, caller, organizationId, traceparent } = request;
-      const made = target?.mayExist ? await deliverySummary(parts.queries, { id: target.id, organizationId }) : null;
-      return made
-        ? toDeliverySummary(made)
-        : await deliverManually(making(target), keyOf(request), body, { author: authorOf(caller), traceparent });
-    },
-    listDeliveries: (request: ApiRequest<unknown, HistoryFilter>) =>
+      once(request, {
+        work: (author) => deleteEndpoint(parts, keyOf(request), request.body.version, author),
+        again: async () => {},
+      }),
+    deliverManually: (request: ApiRequest<DeliverRequest>) =>
+      once(request, {
+        work: (author) =>
+          deliverManually(parts, keyOf(request), request.body, { author, traceparent: request.traceparent }),
+        again: ({ id }) => readDelivered(parts.queries, { id, organizationId: request.organizationId }),
+      }),
+    listDeliveries: (request: ApiRequest<unknown, DeliveryQuery>) =>
       listDeliveries(reading, keyOf(request), request.query),
-    listAllDeliveries: ({ organizationId, query }: ApiRequest<unknown, AllHistoryFilter>) =>
+    listAllDeliveries: ({ organizationId, query }: ApiRequest<unknown, AllDeliveriesQuery>) =>
       listAllDeliveries(reading, organizationId, query),
     readDelivery: (request) => readDelivery(reading, keyOf(request), request.params.deliveryId ?? "", headers),
-    listResends: (request: ApiRequest<unknown, ResendsFilter>) => listResends(reading, keyOf(request), request.query),
+    listResends: (request: ApiRequest<unknown, ResendQuery>) => listResends(reading, keyOf(request), request.query),
     previewResend: (request: ApiRequest<unknown, StartResendRequest>) =>
       readPreview(reading, keyOf(request), request.query),
-    async startResend(request: ApiRequest<StartResendRequest>) {
-      const { body, target, caller } = request;
-      const key = keyOf(request);
-      const made = target?.mayExist ? await findResend(reading.queries, key, target.id) : null;
-      return made ?? (await startResend({ ...making(target), queries: reading.queries }, key, body, authorOf(caller)));
-    },
+    startResend: (request: ApiRequest<StartResendRequest>) =>
+      once(request, {
+        work: (author) => startResend(reading, keyOf(request), request.body, author),
+        again: ({ id }) => readResend(reading, keyOf(request), id),
+      }),
     readResend: (request) => readResend(reading, keyOf(request), request.params.resendId ?? ""),
     stopResend: (request) => endResend(parts, keyOf(request), request.params.resendId ?? "", authorOf(request.caller)),
-    listChanges: (request: ApiRequest<unknown, ChangeFilter>) => listChanges(reading, keyOf(request), request.query),
-    listAllChanges: ({ organizationId, query }: ApiRequest<unknown, ChangeFilter>) =>
+    listChanges: (request: ApiRequest<unknown, EndpointChangeQuery>) =>
+      listChanges(reading, keyOf(request), request.query),
+    listAllChanges: ({ organizationId, query }: ApiRequest<unknown, EndpointChangeQuery>) =>
       listAllChanges(reading, organizationId, query),
-    findEvents: ({ organizationId, query }: ApiRequest<unknown, EventFilter>) =>
+    findEvents: ({ organizationId, query }: ApiRequest<unknown, EventQuery>) =>
       findEvents(reading, organizationId, query),
     readEvent: ({ organizationId, params }) => readEvent(reading, organizationId, params.key ?? ""),
     readSession: async ({ caller }) => sessionOf(caller, config),
     listEventTypes: async () => eventTypes,
   };
+}
+
+interface Steps {
+  work(author: Author): Promise<unknown>;
+  /** Reads what has become of the change that an earlier request with the same idempotency key made. */
+  again(change: { id: string; endpointId: string }): Promise<unknown>;
+}
+
+/**
+ * Does a request's work. If it has an idempotency key, the work's statement stores the request's hash in the trail, which takes it once: a
+ * repetition is not done, and is answered with what there is now. Of two at once the second waits for the first one's transaction,
+ * and then fails: by its hash, or since it finds what the first one made, as a new version.
+ */
+async function doOnce(queries: Queries, request: ApiRequest, { work, again }: Steps): Promise<unknown> {
+  const { organizationId, requestHash, caller } = request;
+  const author = authorOf(caller, requestHash);
+  if (requestHash === null) return await work(author);
+  const earlier = () => changeByRequest(queries, { organizationId, requestHash });
+  const made = await earlier();
+  if (made !== null) return await again(made);
+  try {
+    return await work(author);
+  } catch (error) {
+    const change = await earlier().catch(() => null);
+    if (change === null) throw error;
+    return await again(change);
+  }
 }
 
 function keyOf({ params, organizationId }: ApiRequest): EndpointKey {

@@ -18,7 +18,6 @@ export interface Operation {
   body?: SchemaName;
   /** The handler reports fields that break the body's schema; the request isn't refused for them. */
   reportsBadFields?: true;
-  /** The schema of the query parameters. */
   query?: SchemaName;
   /** The allowance that a request uses up; null if nothing is counted. */
   rate: Allowance | null;
@@ -62,7 +61,7 @@ export const operations = {
     body: "CreateWebhookRequest",
     success: { status: 200, description: "The new endpoint and its secret.", schema: "SaveWebhookResponse" },
     takesIdempotencyKey: true,
-    problems: ["endpoint_limit_reached"],
+    problems: ["endpoint_limit_reached", "webhook_not_found"],
   },
   listOverviews: {
     method: "get",
@@ -131,6 +130,7 @@ export const operations = {
       "Erases the endpoint, its subscriptions and its delivery history. An attempt under way may still reach the receiver.",
     body: "DeleteWebhookRequest",
     success: { status: 204, description: "The endpoint and its history are gone." },
+    takesIdempotencyKey: true,
     problems: ["version_conflict"],
   },
   deliverManually: {
@@ -323,7 +323,6 @@ export function notFound(parameter: string): ProblemCode {
   return NOT_FOUND[parameter] ?? "webhook_not_found";
 }
 
-/** The names of a path's parameters, in their order. */
 export function parametersOf({ path }: Pick<Operation, "path">): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
 }

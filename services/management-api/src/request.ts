@@ -1,6 +1,5 @@
 import type { FieldProblem } from "@herald/contracts";
 import type { Caller } from "./authentication/caller.ts";
-import type { Target } from "./idempotency/answer-once.ts";
 import type { OperationId } from "./operations.ts";
 
 /** A request that has been authenticated, allowed, and validated. */
@@ -8,7 +7,6 @@ export interface ApiRequest<Body = unknown, Query = unknown> {
   caller: Caller;
   /** The caller's organization; "" if the operation takes callers without one. */
   organizationId: string;
-  /** The parameters of the path, by name. */
   params: Readonly<Record<string, string>>;
   query: Query;
   body: Body;
@@ -16,8 +14,8 @@ export interface ApiRequest<Body = unknown, Query = unknown> {
   badFields: FieldProblem[];
   /** The trace context of what the request causes: of its span, or as the caller gave it; undefined if there is none. */
   traceparent: string | undefined;
-  /** The id of what the request makes; absent if it has no idempotency key. */
-  target?: Target;
+  /** With an idempotency key, what the trail knows the request by. */
+  requestHash: Buffer<ArrayBuffer> | null;
 }
 
 /** Does an operation. Returns the body of its success response, and throws ProblemError for every other response. */

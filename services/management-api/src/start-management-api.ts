@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Environment } from "@herald/common/config/read-config";
-import { repeat } from "@herald/common/runtime/repeat";
 import { memoryBounds } from "@herald/common/service/memory";
 import { openProcess, type StartOptions } from "@herald/common/service/open-process";
 import { factsOf } from "@herald/common/service/processes";
@@ -10,13 +9,10 @@ import { type ManagementApiTuning, managementApiSettings, manualTimeoutMs, readM
 import { attemptRequester } from "./deliveries/deliver-manually.ts";
 import { ownerTeller } from "./endpoints/tell-owner.ts";
 import { startServer } from "./http/server.ts";
-import { forgetKeys } from "./idempotency/answer-once.ts";
 
 /** How long a stop waits for the requests under way, and then for the requests that waited for the broker: 20 s in all. */
 const ANSWER_TIMEOUT_MS = 15_000;
 const LAST_ANSWERS_MS = 2_000;
-
-const FORGET_INTERVAL_MS = 60_000;
 
 /** Starts the management API: HTTP in front, PostgreSQL behind it, and the broker to ask dispatchers over. */
 export async function startManagementApi(
@@ -52,10 +48,6 @@ export async function startManagementApi(
   });
   const server = await startServer(app, { host: config.HTTP_HOST, port: config.PORT, maxConnections: clients });
   isListening = true;
-  const forgetting = repeat((signal) => forgetKeys({ queries, clock }, signal), {
-    intervalMs: FORGET_INTERVAL_MS,
-    onFailure: (error) => log.warn("old idempotency keys can't be erased; the next pass tries again", { error }),
-  });
   log.info("listening", { port: server.port, operationsPort: service.operationsPort, basePath: config.BASE_PATH });
 
   return {
@@ -64,13 +56,11 @@ export async function startManagementApi(
     port: server.port,
     async stop() {
       const answered = server.close();
-      const forgotten = forgetting.stop();
       // A request that still waits for a manual delivery's first attempt is answered when the broker closes.
       await Promise.race([answered, sleep(ANSWER_TIMEOUT_MS, undefined, { ref: false })]);
       await broker.close();
       await Promise.race([answered, sleep(LAST_ANSWERS_MS, undefined, { ref: false })]);
       server.end();
-      await forgotten;
       await service.close();
     },
   };

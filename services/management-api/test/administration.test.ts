@@ -73,8 +73,8 @@ describe("the admin page", () => {
     },
   );
 
-  test("/administration redirects to the admin page", async () => {
-    const response = await request("/administration");
+  test.each(["", "/", "/administration", "/administration/"])("%j redirects to the admin page", async (path) => {
+    const response = await request(path);
     expect([response.status, response.headers.get("location")]).toEqual([302, `${BASE}/administration/integrations`]);
   });
 });
@@ -172,7 +172,7 @@ describe("without a built page", () => {
   const plain = useApi({
     pageFolder: join(folder, "nothing"),
     settings: {
-      PUBLIC_ORIGIN: "https://herald.example.com",
+      PUBLIC_ORIGIN: "https://Herald.example.com:443",
       SIGN_IN_URL: "https://login.example.com/start",
     },
   });
@@ -203,9 +203,10 @@ describe("without a built page", () => {
     }
   });
 
-  test("if a public origin is set, only that Origin matches", async () => {
+  test("if a public origin is set, only that Origin matches, and the log has the two that differ", async () => {
     expect(await call("POST", { Origin: "https://herald.example.com" }, plain.origin)).toEqual([200, undefined]);
     expect(await call("POST", { Origin: plain.origin }, plain.origin)).toEqual([403, "origin_mismatch"]);
+    expect(plain.logged.at(-1)).toContain(`comes from ${plain.origin}, and Herald expects https://herald.example.com`);
   });
 
   test("a 401 says where to sign in", async () => {
@@ -224,6 +225,7 @@ describe("the admin page as a part of the product", () => {
       PAGE_PRODUCT_NAME: `Pro<ject> "&' $&`,
       PAGE_ACCENT_COLOR: "#1a73e8",
       PAGE_LOGO_FILE: logo,
+      SIGN_OUT_URL: "https://login.example.com/end",
     },
   });
   const page = () => fetch(`${own.origin}/administration/integrations`);
@@ -247,6 +249,7 @@ describe("the admin page as a part of the product", () => {
       name: `Pro<ject> "&' $&`,
       accent: "#1a73e8",
       hasLogo: true,
+      signOutUrl: "https://login.example.com/end",
     });
     expect(text).not.toContain("<ject>");
   });

@@ -11,7 +11,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { openApiDocument } from "../src/openapi/document.ts";
 import { published } from "../src/openapi/published.ts";
 import { codesOf } from "../src/openapi/responses.ts";
-import { catalogue, problemKinds, problemType } from "../src/problems/catalogue.ts";
+import { catalogue, problemKinds } from "../src/problems/catalogue.ts";
 import { settings, token, useApi } from "./support/use-api.ts";
 
 const DOCS = fileURLToPath(new URL("../../../docs/api/", import.meta.url));
@@ -89,9 +89,7 @@ describe("the catalogue", () => {
 
   test.each(problemKinds)("%s is in OpenAPI, in the documentation, and thrown somewhere", (code, kind) => {
     if (!withoutOperation.includes(code)) expect(described).toContain(code);
-    expect(read("errors.md")).toContain(
-      `## \`${code}\`\n\n**${kind.status}** · ${kind.title} · \`${problemType(code)}\``,
-    );
+    expect(read("errors.md")).toContain(`\n| \`${code}\` | ${kind.status} | ${kind.when} |`);
     const users = readdirSync(SOURCES, { recursive: true, encoding: "utf8" })
       .filter((file) => file.endsWith(".ts") && !file.endsWith("catalogue.ts") && !file.includes("openapi"))
       .filter((file) => readFileSync(join(SOURCES, file), "utf8").includes(`"${code}"`));

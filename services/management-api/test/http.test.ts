@@ -50,13 +50,20 @@ describe("bodies", () => {
     expect(status).toBe(415);
   });
 
-  test.each(["", "{", "{'a':1}", '{"a":1}}', "\ufeff{}", "undefined", '{"a":\u0000}'])(
-    "the body %j is a 400",
-    async (text) => {
-      const { status, body } = await post("application/json", text);
-      expect([status, body.code]).toEqual([400, "malformed_json"]);
-    },
-  );
+  test.each([
+    ["", "The body is missing."],
+    ["{", "at position 1 (line 1 column 2)"],
+    ["{'a':1}", "at position 1 (line 1 column 2)"],
+    ['{"a":1}}', "at position 7 (line 1 column 8)"],
+    ['{\n "a": 1,\n}', "at position 11 (line 3 column 1)"],
+    ["\ufeff{}", "it ends too early, or isn't JSON at all"],
+    ["undefined", "it ends too early, or isn't JSON at all"],
+    ['{"a":\u0000}', "it ends too early, or isn't JSON at all"],
+  ])("the body %j is a 400, which says where the fault is", async (text, place) => {
+    const { status, body } = await post("application/json", text);
+    expect([status, body.code]).toEqual([400, "malformed_json"]);
+    expect(body.detail).toContain(place);
+  });
 
   test("broken UTF-8 is a 400, and isn't silently replaced", async () => {
     const bytes = Buffer.concat([
@@ -107,7 +114,6 @@ describe("what isn't there", () => {
   test("an unknown path is a 404 problem", async () => {
     const client = await api.as({});
     expect((await client.get("/nothing").expect(404)).body.code).toBe("route_not_found");
-    expect((await client.get("/webhooks/").expect(404)).body.code).toBe("route_not_found");
     expect((await client.get("/%ff").expect(404)).body.code).toBe("route_not_found");
   });
 
@@ -129,6 +135,24 @@ describe("what isn't there", () => {
     expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
     expect((await fetch(api.origin + path, { method: "HEAD" })).status).toBe(200);
   });
+
+  test.each([
+    ["/webhooks/", "/webhooks"],
+    ["/event-types/?a=b", "/event-types?a=b"],
+  ])("%s is sent on to the path without the slash at its end, also by a change", async (path, without) => {
+    for (const method of ["GET", "PUT"]) {
+      const response = await fetch(api.origin + API_PREFIX + path, { method, redirect: "manual" });
+      expect([response.status, response.headers.get("location")]).toEqual([308, API_PREFIX + without]);
+    }
+  });
+
+  test.each(["//evil.example/", "/\\evil.example/", "/%5Cevil.example/", "/%2Fevil.example/", "/a//b/"])(
+    "%s is sent on to nowhere",
+    async (path) => {
+      const [answer] = await sendRaw(api.origin, head(`GET ${path} HTTP/1.1`, "Connection: close"));
+      expect(answer?.status).toBe(404);
+    },
+  );
 
   test.each([
     `${API_PREFIX.toUpperCase()}/webhooks`,

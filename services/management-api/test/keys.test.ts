@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ConfigError } from "@herald/common/config/read-config";
 import { machineClock } from "@herald/common/runtime/clock";
+import type { ProblemCode } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
@@ -141,6 +142,17 @@ describe("§5.1 keys of an identity provider", () => {
     expect(server.requests).toBe(1);
   });
 
+  test.each<[string, JWK, ProblemCode]>([
+    ["without its numbers", { kty: "EC", crv: "P-256", x5c: ["MII="] }, "key_server_unavailable"],
+    ["with numbers that are none", { kty: "RSA", n: "?", e: "?" }, "token_invalid"],
+    ["on an unknown curve", { kty: "EC", crv: "P-257", x: "AA", y: "AA" }, "token_invalid"],
+  ])("a published key %s is no failure of ours, however often it is tried", async (_title, jwk, code) => {
+    const key = await makeKey("a", jwk.kty === "RSA" ? "RS256" : "ES256");
+    server.keys = [{ ...jwk, kid: "a", alg: key.alg }];
+    const verify = verifier();
+    for (let call = 0; call < 3; call++) await expect(verify(await sign(key))).rejects.toMatchObject({ code });
+  });
+
   test("while the key server is away, the known keys are still used", async () => {
     const [known, unknown] = [await makeKey("known"), await makeKey("unknown")];
     server.keys = [known.jwk];
@@ -217,7 +229,7 @@ describe("settings", () => {
     expect(refused({ AUTH_JWKS_URL: "https://x.example", AUTH_JWT_SECRET: "x".repeat(32) })).toMatch(/only one/);
   });
 
-  test("a configuration with an identity provider's keys must name issuer and audience", () => {
+  test("a configuration must name issuer and audience", () => {
     expect(refused({ AUTH_JWKS_URL: "https://x.example", AUTH_ISSUER: "", AUTH_AUDIENCE: "" })).toMatch(
       /AUTH_ISSUER[\s\S]*AUTH_AUDIENCE/,
     );

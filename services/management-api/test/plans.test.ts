@@ -2,7 +2,9 @@ import { deliveryId, firstIdAt, timeOf } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import { deliveriesAtEndpoints, findDelivery } from "@herald/common/history/sql/delivery-columns";
 import { eventKeys, readEvents, undeliveredEvents } from "@herald/common/history/sql/events";
+import { failedAttempts } from "@herald/common/history/sql/failed-attempts";
 import { type Statistics, type StoredHistory, storeHistory } from "@herald/dev/harness/history";
+import { MOST_LOCKS, MOST_LOCKS_OF_ALL, makeDays, mostLocks } from "@herald/dev/harness/locks";
 import { expectWalks, pagesRead, tablesRead } from "@herald/dev/harness/plans";
 import { insertDelivery, insertEndpoint, insertResend } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
@@ -11,7 +13,7 @@ import { MAX_SCANNED, MAX_SCANNED_OF_ALL } from "../src/deliveries/history.ts";
 import { MAX_EVENTS, ofAll, ofOne } from "../src/endpoints/overview.ts";
 import { deliveryDetails, deliverySummary, recentDeliveries } from "../src/sql/delivery-details.ts";
 import { deliveryHistory, type HistoryQuery } from "../src/sql/delivery-history.ts";
-import { endpointRates, failedAttempts, missedEvents } from "../src/sql/endpoint-details.ts";
+import { endpointRates, missedEvents } from "../src/sql/endpoint-details.ts";
 import { endpointOverviews } from "../src/sql/endpoint-overviews.ts";
 import { listEndpoints } from "../src/sql/list-endpoints.ts";
 import { previewResend } from "../src/sql/preview-resend.ts";
@@ -194,7 +196,7 @@ describe("reads of an endpoint with 12,000 deliveries today", () => {
     const { id } = await insertEndpoint(prisma, { organizationId });
     await storeMany(prisma, { id, organizationId }, 12_000);
     await prisma.$executeRaw`
-      insert into due (endpoint_id, due_at, delivery_id) select endpoint_id, now(), id from delivery where endpoint_id = ${id}::uuid`;
+      insert into due (shard, endpoint_id, due_at, delivery_id) select shard_of(endpoint_id), endpoint_id, now(), id from delivery where endpoint_id = ${id}::uuid`;
     for (const table of ["delivery", "due"]) await prisma.$executeRawUnsafe(`vacuum analyze ${table}`);
     stored = { organizationId, endpointIds: [id], deliveryIds: [] };
   });
@@ -353,5 +355,43 @@ describe("with a partition for each day", () => {
     for (const table of ["delivery", "business_event"]) {
       expect((await daysRead(table, missed)).filter((day) => day < daysAgo(7))).toEqual([]);
     }
+  });
+});
+
+describe("with 40 days of history", () => {
+  const days = useDatabase({ statementTimeoutMs: 170_000, partitioned: false });
+  let stored: StoredHistory;
+  beforeAll(async () => {
+    await makeDays(days.database.queries);
+    stored = await storeHistory(days.database.prisma, "of a backlog");
+  });
+
+  const ofIds = { details, summary, failures, among, allAmong, byDeliveryId, body, fates };
+  const lists = {
+    list,
+    recent,
+    overview: overview(true),
+    overviewOfOne: overview(false),
+    history,
+    allNewest,
+    allFailing,
+  };
+  const searches = {
+    byEventId,
+    byIdPrefix,
+    newestEvents,
+    eventsOfType,
+    byEntityId,
+    byEntityIdOn,
+    missed,
+    preview,
+    resends,
+  };
+
+  test.each([
+    ...Object.entries(ofIds).map((row) => [...row, MOST_LOCKS] as const),
+    ...Object.entries({ ...lists, ...searches }).map((row) => [...row, MOST_LOCKS_OF_ALL] as const),
+  ])("%s holds a bounded number of locks", async (_name, call, most) => {
+    expect(await mostLocks(days, (queries) => call(queries, stored))).toBeLessThanOrEqual(most);
   });
 });

@@ -49,7 +49,6 @@ test("in production settings that are not safe end the start with 78, all of the
     AUTH_JWT_SECRET: "hunter2".repeat(5),
     AUTH_JWKS_URL: "http://login.example.com/jwks",
     PUBLIC_ORIGIN: "http://herald.example.com",
-    ALLOWED_PRIVATE_NETWORKS: "0.0.0.0/0",
   };
   const { ended, printed } = await run(unsafe);
   expect(ended).toEqual([78, null]);

@@ -157,19 +157,6 @@ describe("starting a resend", () => {
     const { body } = await start(filter).expect(400);
     expect(body).toMatchObject({ code: "invalid_request", errors: [{ pointer }] });
   });
-
-  test("a request that comes again with its idempotency key starts one resend, even if its answer was lost", async () => {
-    await giveUp(1);
-    const again = () => start().set("Idempotency-Key", "once");
-    const { body } = await again().expect(200);
-    expect((await again().expect(200)).body).toEqual(body);
-    await api.prisma.idempotencyKey.updateMany({
-      where: { organizationId },
-      data: { answer: null, lockedUntil: new Date(0) },
-    });
-    expect((await again().expect(200)).body).toEqual(body);
-    expect(await count()).toBe(1);
-  });
 });
 
 describe("a resend under way", () => {

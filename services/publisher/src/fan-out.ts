@@ -25,7 +25,7 @@ export type FanOutOutcome =
   | { kind: "stored" }
   /** The event has more endpoints than the page: the next page begins after this one. */
   | { kind: "unfinished"; afterEndpointId: string }
-  /** PostgreSQL refuses the event, though it keeps the contract. */
+  /** The event keeps the contract, and PostgreSQL can't store it. */
   | { kind: "unstorable"; reason: string }
   /** PostgreSQL can't store the event in time, even alone: it must be fanned out later, alone. */
   | { kind: "too much"; error: unknown };
@@ -81,7 +81,6 @@ export function createFanOut(
   }
 
   return {
-    /** Fans out a page of each event. */
     async together(items: readonly FanOutItem[]): Promise<FanOutResult> {
       const maxEndpoints = Math.max(1, Math.floor(MAX_DELIVERIES / items.length));
       const pages = items.map((item) => pageOf(item, maxEndpoints));

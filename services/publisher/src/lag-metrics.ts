@@ -68,12 +68,6 @@ export function exportLag(
     "state",
   );
   ofLag(
-    "herald_dispatchers",
-    "Dispatchers that are alive, by whether they can make attempts.",
-    ({ dispatchersAble, dispatchersUnable }) => ({ able: dispatchersAble, unable: dispatchersUnable }),
-    "state",
-  );
-  ofLag(
     "herald_notices_waiting",
     "Notices that the broker has not confirmed ten seconds after they were made.",
     (lag) => lag.notices,
@@ -110,29 +104,22 @@ export function exportLag(
     return time === null ? 0 : Math.max(0, (clock.now().getTime() - time.getTime()) / 1_000);
   }
 
-  const depthsOf = (queues: readonly string[]) => Promise.all(queues.map((queue) => inspector.depthOf(queue)));
+  const messagesIn = async (queues: readonly string[]) =>
+    (await Promise.all(queues.map((queue) => inspector.depthOf(queue)))).reduce(
+      (sum, { messages }) => sum + messages,
+      0,
+    );
   // The inbox queues are one figure: single buckets only show single organizations. What waits for dispatchers is in PostgreSQL too.
   const ofQueues = figures(of, async () =>
     inspector.isOpen()
       ? {
-          inbox: await depthsOf([...names.inboxQueues, ...names.behindQueues]),
-          "dead-letters": await depthsOf([names.deadLetterQueue]),
-          rejected: await depthsOf([names.rejectedQueue]),
+          inbox: await messagesIn([...names.inboxQueues, ...names.behindQueues]),
+          "dead-letters": await messagesIn([names.deadLetterQueue]),
+          rejected: await messagesIn([names.rejectedQueue]),
         }
       : undefined,
   );
-  ofQueues(
-    "herald_queue_messages",
-    "Messages that wait in a queue for a consumer.",
-    (queues) => mapValues(queues, (depths) => depths.reduce((sum, { messages }) => sum + messages, 0)),
-    "queue",
-  );
-  ofQueues(
-    "herald_queue_consumers",
-    "Consumers of a queue; the fewest of an inbox queue.",
-    (queues) => mapValues(queues, (depths) => Math.min(...depths.map(({ consumers }) => consumers))),
-    "queue",
-  );
+  ofQueues("herald_queue_messages", "Messages that wait in a queue for a consumer.", (queues) => queues, "queue");
 }
 
 /** Figures of this process: the broker does not count the messages that a process holds. */
@@ -157,10 +144,6 @@ export function exportHeldEvents(registry: Registry, consumer: () => EventsConsu
     "For how long this process has not read its connection for events, since it holds as many bytes as it may; after 15 s all go back to the broker.",
     (events) => events.restingMs() / 1_000,
   );
-}
-
-function mapValues<In>(values: Record<string, In>, of: (value: In) => number): Record<string, number> {
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, of(value)]));
 }
 
 type ExportFigure<Reading> = (

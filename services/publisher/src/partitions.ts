@@ -48,7 +48,6 @@ export function dayOf(time: Date): string {
   return time.toISOString().slice(0, 10);
 }
 
-/** The time at which a day begins. */
 export function startOf(day: string): Date {
   return new Date(`${day}T00:00:00.000Z`);
 }

@@ -12,7 +12,6 @@ import type { TaskParts } from "./task.ts";
 
 interface Parts extends TaskParts {
   publisher: Publisher;
-  /** The notices' exchange. */
   exchange: string;
 }
 

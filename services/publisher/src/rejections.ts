@@ -10,11 +10,6 @@ export interface Rejection {
   reason: string;
 }
 
-/** Rejections that one notice reports: its fields are those of the first event. */
-export interface RejectedGroup extends Rejection {
-  events: number;
-}
-
 const MAX_REASON = 300;
 const MAX_TYPE = 128;
 
@@ -28,32 +23,6 @@ export function rejectionOf(content: Uint8Array, cause: UndeliveredCause, reason
     eventType: isType(type) ? shown(type) : null,
     reason: shown(reason),
   };
-}
-
-/** Groups and counts rejections by organization, type and reason; beyond `maxNamed` groups, all further ones are one group without a name. */
-export function groupRejections(rejections: readonly Rejection[], maxNamed: number): RejectedGroup[] {
-  const groups = new Map<string, RejectedGroup>();
-  for (const rejection of rejections) {
-    const isNamed = groups.has(keyOf(rejection)) || groups.size < maxNamed;
-    const counted = isNamed ? rejection : OTHERS;
-    const key = keyOf(counted);
-    const group = groups.get(key);
-    if (group) group.events++;
-    else groups.set(key, { ...counted, events: 1 });
-  }
-  return [...groups.values()];
-}
-
-const OTHERS: Rejection = {
-  cause: "rejected",
-  organizationId: null,
-  eventId: null,
-  eventType: null,
-  reason: "events were rejected for more reasons than are listed one by one; the queue of rejected events has each",
-};
-
-export function keyOf({ organizationId, eventType, reason }: Omit<Rejection, "eventId" | "cause">): string {
-  return JSON.stringify([organizationId, eventType, reason]);
 }
 
 function fieldsOf(content: Uint8Array): Record<string, unknown> {
@@ -82,54 +51,37 @@ function shown(reason: string): string {
 
 const HOUR_MS = 3_600_000;
 
-/** Rows of events that are not taken that a publisher writes in an hour: for one organization, and for all. */
+/** Events that are not taken, and that a publisher writes down in an hour: of one organization, and of all. */
 export const KEPT_OF_ORGANIZATION = 200;
 export const KEPT_OF_ALL = 10_000;
-/** Organizations and types that get a notice in an hour. */
-const MAX_NOTICES = 1_000;
 
 /**
- * Bounds what a publisher writes, and notifies of, in an hour. An emitter that misspells a type does so in all its events, and some emitters send
- * everything and leave the choice to Herald.
+ * Bounds what a publisher writes in an hour. An emitter that misspells a type does so in all its events, some emitters send everything and leave the
+ * choice to Herald, and a message that breaks the contract may name any organization.
  */
 export function hourly() {
   let hour = -1;
-  let kept = new Map<string, number>();
+  let kept = new Map<string | null, number>();
   let keptOfAll = 0;
-  let notified = new Set<string>();
-
-  function turnTo(now: Date): void {
-    const current = Math.floor(now.getTime() / HOUR_MS);
-    if (current === hour) return;
-    hour = current;
-    kept = new Map();
-    keptOfAll = 0;
-    notified = new Set();
-  }
+  let kinds = new Set<string>();
 
   return {
-    /** Whether an event is written down: the search can find it, and the hour's rows are not used up. */
-    mayKeep({ organizationId, eventId }: Rejection, now: Date): boolean {
-      turnTo(now);
-      if (organizationId === null || eventId === null || keptOfAll >= KEPT_OF_ALL) return false;
-      return (kept.get(organizationId) ?? 0) < KEPT_OF_ORGANIZATION;
+    mayKeep({ organizationId }: Rejection, now: Date): boolean {
+      const current = Math.floor(now.getTime() / HOUR_MS);
+      if (current !== hour) {
+        hour = current;
+        kept = new Map();
+        keptOfAll = 0;
+        kinds = new Set();
+      }
+      return keptOfAll < KEPT_OF_ALL && (kept.get(organizationId) ?? 0) < KEPT_OF_ORGANIZATION;
     },
-    /** @param events 1, or -1 if it could not be written after all */
-    hasKept({ organizationId }: Rejection, events: 1 | -1 = 1): void {
-      kept.set(organizationId ?? "", (kept.get(organizationId ?? "") ?? 0) + events);
-      keptOfAll += events;
-    },
-    /** Whether an event gets a notice: it is the hour's first one of its organization, type and cause. */
-    mayNotify(rejection: Rejection, now: Date): boolean {
-      turnTo(now);
-      return notified.size < MAX_NOTICES && !notified.has(noticeKeyOf(rejection));
-    },
-    hasNotified(rejection: Rejection): void {
-      notified.add(noticeKeyOf(rejection));
+    /** @returns whether it is the hour's first one of its organization, type and cause */
+    keep({ organizationId, eventType, cause }: Rejection): boolean {
+      kept.set(organizationId, (kept.get(organizationId) ?? 0) + 1);
+      keptOfAll += 1;
+      const known = kinds.size;
+      return kinds.add(JSON.stringify([organizationId, eventType, cause])).size > known;
     },
   };
-}
-
-function noticeKeyOf({ organizationId, eventType, cause }: Rejection): string {
-  return JSON.stringify([organizationId, eventType, cause]);
 }

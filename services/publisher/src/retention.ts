@@ -76,7 +76,6 @@ export async function eraseOld(
     }
   }
 
-  /** Erases rows outside the history, the oldest first. */
   async function eraseOldest(
     kind: Exclude<keyof Erased, "partition">,
     table: Parameters<typeof eraseRows>[1],

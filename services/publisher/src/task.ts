@@ -8,7 +8,6 @@ import type { ForOwners } from "./hand-over.ts";
 import type { PublisherMetrics, TASKS } from "./metrics.ts";
 import { giveBack, type PageBounds, type Work, type WorkPage } from "./sql/work.ts";
 
-/** The parts that all tasks use. */
 export interface TaskParts {
   queries: Queries;
   clock: Clock;
@@ -16,7 +15,6 @@ export interface TaskParts {
   log: Log;
 }
 
-/** Parts of a task that makes deliveries. */
 export interface MakingParts extends TaskParts {
   handOver: (made: ForOwners) => void;
 }
@@ -41,7 +39,6 @@ export async function resting<T>(step: () => Promise<T>, signal: AbortSignal): P
 }
 
 export interface TurnOptions {
-  /** Rows that a page may have. */
   pageSize: number;
   /** The lease of the work, in milliseconds: longer than a statement may take. The work of a process that died is taken again after it. */
   leaseMs: number;

@@ -252,7 +252,6 @@ const rejected = {
   eventType: "RiskCreated",
   cause: "rejected",
   reason: "/entityId must be a UUID",
-  events: 1,
 };
 const ofNoEndpoint = { endpointId: null, endpointName: null, endpointUrl: null };
 

@@ -1,5 +1,6 @@
 import type { Prisma } from "@herald/common/database/generated/client";
 import { firstIdAt } from "@herald/common/database/ids";
+import { shardOf } from "@herald/common/database/shards";
 import { Registry } from "@herald/common/telemetry/metrics";
 import { eventually } from "@herald/dev/harness/eventually";
 import { pagesRead } from "@herald/dev/harness/plans";
@@ -199,7 +200,7 @@ describe("unfinished deliveries", () => {
   test("a due row whose delivery is gone, since a pass missed it, is ended and counted by the next pass", async () => {
     const endpoint = await insertEndpoint(db.database.prisma);
     await db.database.prisma.due.create({
-      data: { deliveryId: idAt(daysAgo(40)), endpointId: endpoint.id, dueAt: NOW },
+      data: { shard: shardOf(endpoint.id), deliveryId: idAt(daysAgo(40)), endpointId: endpoint.id, dueAt: NOW },
     });
     expect(await run()).toEqual({ ...NOTHING, expired: 1 });
     expect(await dueLeft()).toBe(0);
@@ -288,8 +289,8 @@ describe("unfinished deliveries", () => {
         from generate_series(1, 20000) as number
         returning id
       )
-      insert into due (delivery_id, endpoint_id, due_at)
-      select id, ${endpoint.id}::uuid, ${daysAgo(40)}::timestamptz + row_number() over () * interval '1 second' from stored`;
+      insert into due (shard, delivery_id, endpoint_id, due_at)
+      select shard_of(${endpoint.id}::uuid), id, ${endpoint.id}::uuid, ${daysAgo(40)}::timestamptz + row_number() over () * interval '1 second' from stored`;
     await db.database.prisma.$executeRawUnsafe("analyze delivery, due");
     const page = { after: null, endedBefore: daysAgo(30), pageSize: 100 };
     // Some pages for each row that ends; the tables have some thousand.

@@ -46,6 +46,14 @@ export class ApiUnreachable extends Error {
   }
 }
 
+/** Something in front of the API answered in its place: a proxy that signs people in, with its redirect or its page. */
+export class AnsweredByAnother extends Error {
+  constructor() {
+    super("Something in front of it answered in its place. Your sign-in may have ended: load the page again.");
+    this.name = "AnsweredByAnother";
+  }
+}
+
 /** A gateway in front of the API answers with these when the API doesn't answer. */
 const gatewayStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
 
@@ -101,7 +109,7 @@ export function assertAbout({ organizationId }: SessionInfo): void {
  * Calls a management route; the browser adds the session's cookie.
  * @param path below `/api/organization/integration-operations`, with its leading slash.
  * @returns the parsed answer; undefined if there is none (204).
- * @throws {ApiProblem} the API said no. {ApiUnreachable} nothing answered. An AbortError if `signal` asked for it.
+ * @throws {ApiProblem} the API said no. {ApiUnreachable} nothing answered. {AnsweredByAnother} not the API answered. An AbortError if `signal` asked for it.
  */
 export async function call<T>(path: string, { method = "GET", body, signal, keys }: Call = {}): Promise<T> {
   const text = body === undefined ? null : JSON.stringify(body);
@@ -123,7 +131,7 @@ export async function call<T>(path: string, { method = "GET", body, signal, keys
       body: text,
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
       credentials: "same-origin",
-      redirect: "error",
+      redirect: "manual",
       cache: "no-store",
     });
     const answer = await read<T>(response);
@@ -139,7 +147,20 @@ export async function call<T>(path: string, { method = "GET", body, signal, keys
   }
 }
 
+/** Ends the page's session, and goes where the product ends its own. That one counts, so a failure here stops nothing. */
+export async function signOut(url: string): Promise<void> {
+  const session = document.baseURI.replace(/integrations\/$/, "session");
+  await fetch(session, { method: "DELETE", credentials: "same-origin" }).catch(() => {});
+  location.assign(url);
+}
+
 async function read<T>(response: Response): Promise<T> {
+  const isJson = response.headers.get("content-type")?.includes("json") ?? false;
+  // The API itself redirects nothing, and answers nothing but JSON. What was redirected has no headers to read.
+  if (response.type === "opaqueredirect" || (response.ok && response.status !== 204 && !isJson)) {
+    sessionIs("hidden");
+    throw new AnsweredByAnother();
+  }
   if (response.ok) {
     const value = response.status === 204 ? undefined : await response.json();
     answered(response.headers.get("date"));

@@ -6,8 +6,11 @@ export interface Connection {
   downSince: number | null;
   /** When the API last answered, in ms since the epoch. */
   lastAnswerAt: number | null;
-  /** It is lost after a 401, and another one if it is of another organization than this page is about. */
-  session: "alive" | "lost" | "another";
+  /**
+   * It is lost after a 401, another one if it is of another organization than this page is about, and hidden while a proxy
+   * answers in the API's place.
+   */
+  session: "alive" | "lost" | "another" | "hidden";
   signInUrl: string | null;
   /** How far the server's clock is ahead of this one, in ms. */
   clockSkewMs: number;
@@ -77,5 +80,9 @@ export function didNotAnswer(): void {
 }
 
 export function sessionIs(session: Connection["session"], signInUrl: string | null = null): void {
-  change({ session, signInUrl: session === "lost" ? (signInUrl ?? current.signInUrl) : null });
+  change({
+    session,
+    signInUrl: session === "lost" ? (signInUrl ?? current.signInUrl) : null,
+    ...(session === "hidden" && { downSince: null }),
+  });
 }

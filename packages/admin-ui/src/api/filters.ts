@@ -15,7 +15,6 @@ interface Context {
   eventTypes: readonly { name: string }[];
   /** The events of the one webhook that the list is of. */
   subscribed: readonly string[];
-  /** The values that are chosen now. */
   chosen: readonly string[];
 }
 
@@ -24,7 +23,6 @@ const LISTS = ["webhook", "never-got", "deliveries", "events"] as const;
 export type List = (typeof LISTS)[number];
 
 interface Filter {
-  /** The lists that have it. */
   lists: readonly List[];
   kind: "choices" | "select" | "text" | "day";
   label: string;
@@ -201,7 +199,6 @@ function beginningOf(period: Period, now: number): string {
   return new Date(Math.floor(from / minute) * minute).toISOString();
 }
 
-/** The filters of a resend, as the API takes them. */
 export function resendFilter(filters: Filters, now?: number): StartResendRequest {
   const { eventType, statusCode, from, to } = parametersOf(filters, now);
   return {

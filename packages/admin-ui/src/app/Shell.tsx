@@ -1,12 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
+import { signOut } from "../api/client.ts";
 import { type Connection, useConnection } from "../api/connection.ts";
 import { sessionQuery } from "../api/queries.ts";
 import { classNames } from "../common/class-names.ts";
 import { Icon } from "../common/display/Icon.tsx";
 import { Notice } from "../common/feedback/Notice.tsx";
-import { Button, RefetchButton } from "../common/form/Button.tsx";
+import { Button, RefetchButton, ReloadButton } from "../common/form/Button.tsx";
 import controls from "../common/form/form.module.css";
 import { usePlace } from "../common/page/Page.tsx";
 import { product } from "../common/product.ts";
@@ -31,6 +32,11 @@ export function Shell({ children }: { children: ReactNode }) {
         <Who />
         <div className={css.tools}>
           <SearchBox />
+          {product.signOutUrl === null ? null : (
+            <Button kind="quiet" onClick={() => void signOut(product.signOutUrl ?? "")}>
+              Sign out
+            </Button>
+          )}
           <ThemeMenu />
         </div>
       </header>
@@ -172,9 +178,27 @@ function Words({ connection }: { connection: Connection }) {
         tone="care"
         icon="lock"
         title="You are signed in for another organization now."
-        actions={<Button onClick={() => location.reload()}>Load its page</Button>}
+        actions={<ReloadButton>Load its page</ReloadButton>}
       >
         <p>This page is about the one before. To save something here, sign in for that one again in another tab.</p>
+      </Notice>
+    );
+  }
+  if (session === "hidden") {
+    return (
+      <Notice
+        tone="care"
+        icon="lock"
+        title={`Something in front of ${product.name} answers in its place.`}
+        actions={<ReloadButton />}
+      >
+        <p>
+          Your sign-in may have ended. Load the page again; or, to keep what you have typed,{" "}
+          <a href={location.href} target="_blank" rel="noreferrer">
+            sign in in a new tab
+          </a>
+          , then carry on here.
+        </p>
       </Notice>
     );
   }

@@ -1,6 +1,6 @@
 import type { PageProduct } from "@herald/contracts";
 
-const OWN: PageProduct = { name: "Herald", accent: null, hasLogo: false };
+const OWN: PageProduct = { name: "Herald", accent: null, hasLogo: false, signOutUrl: null };
 
 /** The product that the server wrote into the page. Vite's server writes none, and unit tests have no page: then it is Herald. */
 function readProduct(): PageProduct {

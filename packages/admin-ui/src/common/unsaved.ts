@@ -1,7 +1,6 @@
 import { useEffect, useState } from "react";
 import type { Keys } from "../api/client.ts";
 
-/** What forms hold that is not saved, by their names. */
 export const unsaved = new Map<string, unknown>();
 
 globalThis.window?.addEventListener("beforeunload", (event) => {

@@ -64,13 +64,13 @@ test("events are listed newest first, what was not taken among them, and lead to
   const fates = page
     .locator("[data-event]")
     .nth(1)
-    .getByText(/^1 (succeeded|exhausted)$/);
-  expect((await fates.allTextContents()).sort()).toEqual(["1 exhausted", "1 succeeded"]);
+    .getByText(/^1 (succeeded|given up)$/);
+  expect((await fates.allTextContents()).sort()).toEqual(["1 given up", "1 succeeded"]);
   await links.first().click();
   await page.getByText("there is no type of this exact name").waitFor();
   await page.goBack();
   await links.nth(1).click();
-  await page.getByRole("listitem").filter({ hasText: "Radar" }).getByText("Exhausted").waitFor();
+  await page.getByRole("listitem").filter({ hasText: "Radar" }).getByText("Given up").waitFor();
 });
 
 test("deliveries to all webhooks name their webhook, are narrowed in the address, and open at their webhook", async () => {
@@ -79,7 +79,7 @@ test("deliveries to all webhooks name their webhook, are narrowed in the address
   await links.nth(3).waitFor();
   const names = await links.evaluateAll((all) => all.map((link) => link.getAttribute("aria-label") ?? ""));
   expect(new Set(names).size).toBe(4);
-  expect(names).toContain("Exhausted, RiskCreated, entity 4711beef…0002, event c81d2320…2222, to Radar");
+  expect(names).toContain("Given up, RiskCreated, entity 4711beef…0002, event c81d2320…2222, to Radar");
   expect(names[0]).toMatch(/^Succeeded, RiskCreated, manual delivery [0-9a-f]{8}…[0-9a-f]{4}, to Radar$/);
   await page.getByLabel("Webhook", { exact: true }).selectOption("Billing");
   await links.nth(2).waitFor({ state: "detached" });

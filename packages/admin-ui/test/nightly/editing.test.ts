@@ -7,9 +7,10 @@ import { useTestEnvironment } from "../support/test-environment.ts";
 
 const environment = useTestEnvironment();
 
-async function webhook(name = "Billing mirror") {
+async function webhook(settings: { name?: string; headers?: Record<string, string> } = {}) {
   const { endpoint } = await environment.api.create({
-    name,
+    name: "Billing mirror",
+    ...settings,
     url: `${environment.receiver.url}/hooks`,
     events: ["WorkItemCompleted"],
   });
@@ -199,6 +200,42 @@ test("§4.1.5 deleting takes the webhook's name and says that the history goes",
   await button.click();
   await page.getByText("No webhooks yet").waitFor();
   expect(await environment.api.list()).toHaveLength(0);
+});
+
+test("a URL of another server says at once that no stored value is kept, at the value", async () => {
+  const { id } = await webhook({ headers: { Authorization: "Bearer one" } });
+  const page = await environment.signIn(`/webhooks/${id}/settings`);
+  const value = page.getByLabel("Value of header 1");
+  const url = page.getByLabel("Endpoint URL");
+  const before = await url.inputValue();
+  await url.fill("https://other.example/x");
+  await page.getByText("no stored value is kept: give each again").waitFor();
+  expect(await value.getAttribute("placeholder")).not.toContain("kept");
+  await page.getByRole("button", { name: "Save webhook" }).click();
+  await page.getByText("It was not saved.").waitFor();
+  await eventually(async () => expect(await value.evaluate((field) => field === document.activeElement)).toBe(true));
+  expect(await page.getByLabel("Name of header 1").getAttribute("aria-invalid")).toBe(null);
+  await value.fill("Bearer two");
+  await page.getByText("no stored value is kept").waitFor({ state: "hidden" });
+  await url.fill(`${before}/another/path`);
+  await value.fill("");
+  expect(await value.getAttribute("placeholder")).toContain("kept");
+});
+
+test.each([
+  ["the name", "Name", "Mine"],
+  ["the value too", "Value of header 1", "Bearer mine"],
+])("a colleague's new value of an own header is named when one edits %s", async (_what, field, typed) => {
+  const { id } = await webhook({ headers: { Authorization: "Bearer one" } });
+  const page = await environment.signIn(`/webhooks/${id}/settings`);
+  await page.getByLabel(field, { exact: true }).fill(typed);
+  await environment.api.edit(id, { headers: { Authorization: "Bearer two" } });
+  await page.getByRole("button", { name: "Save webhook" }).click();
+  await page.getByText("The webhook was changed while you edited it.").waitFor();
+  await page.getByRole("alert").getByText("is now Authorization (new value)").waitFor();
+  expect(await page.getByRole("button", { name: "Take “Authorization (new value)” instead" }).count()).toBe(
+    field === "Name" ? 0 : 1,
+  );
 });
 
 test("own headers are added, kept, replaced, renamed and removed, and no value is on the page once it is saved", async () => {

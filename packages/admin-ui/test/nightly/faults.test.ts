@@ -279,6 +279,40 @@ describe("a network that is cut once", () => {
   );
 });
 
+describe("a proxy that signs people in, when its session has ended", () => {
+  const answers: [string, Parameters<Route["fulfill"]>[0]][] = [
+    ["a redirect to another site", { status: 302, headers: { location: "https://login.example/start" } }],
+    ["a redirect to a page of its own", { status: 303, headers: { location: "/oauth2/sign_in" } }],
+    ["its page and 200", { status: 200, contentType: "text/html", body: "<form>Sign in</form>" }],
+    ["an empty answer and 200", { status: 200, body: "" }],
+  ];
+
+  test.each(answers)("if it answers %s, the page says so, and loads again", async (_what, answer) => {
+    await webhook();
+    const page = await environment.signIn("/webhooks/new");
+    await page.getByLabel("Name").fill("Typed before");
+    await page.getByLabel("Endpoint URL").fill(environment.receiver.url);
+    await page.getByRole("checkbox", { name: "RiskCreated" }).check();
+    await page.route("**/api/**", (route) => route.fulfill(answer));
+    await page.getByRole("button", { name: "Save webhook" }).click();
+    await page.getByText("Something in front of Herald answers in its place.").waitFor();
+    expect(await page.getByText("can't be reached").count()).toBe(0);
+    // Signed in again in another tab.
+    await page.unroute("**/api/**");
+    await page.getByText("Something in front of Herald answers in its place.").waitFor({ state: "hidden" });
+    expect(await page.getByLabel("Name").inputValue()).toBe("Typed before");
+
+    await page.getByRole("link", { name: "Cancel" }).click();
+    await page.route("**/api/**", (route) => route.fulfill(answer));
+    await page.goto(environment.pageUrl);
+    await heading(page, "Could not load your session").waitFor();
+    await page.unroute("**/api/**");
+    await page.getByRole("button", { name: "Load the page again" }).click();
+    await page.getByRole("link", { name: "Billing mirror" }).waitFor();
+    environment.takeProblems();
+  });
+});
+
 test("if another tab signs in for another organization, nothing is saved or shown of it, and the page says so", async () => {
   const { endpoint } = await webhook();
   const page = await environment.signIn("/webhooks/new");

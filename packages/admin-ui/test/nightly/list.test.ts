@@ -25,7 +25,7 @@ test("§2.1/fields a row says name, URL, status in words, events, failures as n 
   await row("Chat bridge").getByText("Disabled after five failures").waitFor();
   await row("Chat bridge").getByText("https://bridge.lumenchat.example/in/T02AB/herald").waitFor();
   await row("Chat bridge").getByText("5 of 5").waitFor();
-  await row("Chat bridge").getByText("Parked", { exact: true }).waitFor();
+  await row("Chat bridge").getByText("On hold", { exact: true }).waitFor();
   await row("Risk radar").getByText("Paused", { exact: true }).waitFor();
   await row("Timesheet export").getByText("Active, failing").waitFor();
   await row("Timesheet export").getByText("3 of 5").waitFor();

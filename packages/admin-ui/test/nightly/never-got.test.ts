@@ -51,7 +51,7 @@ test("§3.2 what a receiver never got is counted, sent again from the page byte 
   const sent = bodies(60);
   const id = await webhookWith(sent);
   const page = await environment.signIn(`/webhooks/${id}`);
-  await page.getByRole("link", { name: "Never got" }).click();
+  await page.getByRole("link", { name: "Missed" }).click();
   await page.getByText("60 deliveries were given up").waitFor();
   await page.getByRole("button", { name: "Send again…" }).click();
   const dialog = page.getByRole("dialog", { name: "Send 60 deliveries again?" });
@@ -61,7 +61,7 @@ test("§3.2 what a receiver never got is counted, sent again from the page byte 
   await untilFinished(id);
   await sentAgain(page).getByText("60 of 60 sent: 60 succeeded.").waitFor();
   await sentAgain(page).getByText("Finished").waitFor();
-  await page.getByText("Nothing was given up").waitFor();
+  await page.getByText("Nothing was missed").waitFor();
   const requests = await environment.receiver.received(60);
   expect(requests.map(({ body }) => body.toString()).sort()).toEqual([...sent].sort());
 

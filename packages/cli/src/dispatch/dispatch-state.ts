@@ -3,7 +3,6 @@ import type { Queries, Reads } from "@herald/common/database/queries";
 import { oneRow } from "../connections.ts";
 import { plural } from "../output.ts";
 
-/** A dispatcher that is alive. */
 export interface LivingDispatcher {
   id: string;
   /** Where it runs: host and process id; "" until it has said so. */

@@ -4,11 +4,10 @@ import { isProbe, type Names, PROBE } from "@herald/common/broker/topology";
 import type { ServiceName } from "@herald/common/database/rights";
 import { reasonOf } from "@herald/common/security/connection-fault";
 import type { ChannelModel, ConfirmChannel, Options } from "amqplib";
-import type { BrokerAddress } from "../connections.ts";
+import { type BrokerAddress, depthOf } from "../connections.ts";
 import { plural } from "../output.ts";
 import { ANSWER_MS, type Check, type Finding, fault, ok } from "./finding.ts";
 
-/** The broker as checks find it. */
 export interface BrokerSubject extends Pick<BrokerAddress, "namespace"> {
   connection: ChannelModel;
   names: Names;
@@ -238,9 +237,22 @@ export const inbox: Check<BrokerSubject> = {
         if (![NOT_FOUND, ACCESS_REFUSED].includes(replyCodeOf(error) ?? 0)) throw error;
       }
     }
-    return findings;
+    return findings.length > 0 ? findings : await messages(subject).catch(() => []);
   },
 };
+
+/** Says how many messages wait. @throws if the user may not look at a queue */
+async function messages({ connection, names }: BrokerSubject): Promise<Finding> {
+  const [events, dead, rejected] = await Promise.all(
+    [[...names.inboxQueues, ...names.behindQueues], [names.deadLetterQueue], [names.rejectedQueue]].map(
+      async (queues) => {
+        const depths = await Promise.all(queues.map((queue) => depthOf(connection, queue)));
+        return depths.reduce((sum, { messages }) => sum + (messages ?? 0), 0);
+      },
+    ),
+  );
+  return ok(`Messages: ${events} to be stored, ${dead} set aside, ${rejected} rejected.`);
+}
 
 /** Whether a message reaches an inbox queue by its bucket's key. */
 function reaches({ connection, names }: BrokerSubject, queue: string, isConsumed: boolean): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { userOf, virtualHostOf } from "@herald/amqp";
 import { names } from "@herald/common/broker/topology";
 import { readCatalogue } from "@herald/common/config/event-types";
 import { ConfigError, readSetting } from "@herald/common/config/read-config";
@@ -5,7 +6,7 @@ import { addressOf, openSession, preparesStatements } from "@herald/common/datab
 import type { ServiceName } from "@herald/common/database/rights";
 import { machineClock as ownClock } from "@herald/common/runtime/clock";
 import { addressRules } from "@herald/common/security/address-guard";
-import { BROKER, POSTGRES, virtualHostOf } from "@herald/common/security/connection-fault";
+import { BROKER, POSTGRES } from "@herald/common/security/connection-fault";
 import { createNameResolver } from "@herald/common/security/name-resolver";
 import { secretBox } from "@herald/common/security/secret-box";
 import { authoritiesOf } from "@herald/common/security/tls-files";
@@ -20,9 +21,11 @@ import { locks } from "./locks.ts";
 import { egressProxy, jwks, nameServers } from "./outside.ts";
 import {
   clocks,
+  collation,
   commit,
   type DatabaseSubject,
   dispatching,
+  locksRoom,
   partitions,
   server,
   sessionSettings,
@@ -31,6 +34,7 @@ import {
 import { rights } from "./rights.ts";
 import { schema } from "./schema.ts";
 import { factsOfEnvironment, misspelt, readAll, readSome, unwise } from "./settings.ts";
+import { waiting } from "./waiting.ts";
 
 interface DiagnosisOptions {
   service: ServiceName | undefined;
@@ -77,8 +81,12 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
   });
   const database = read(() => {
     const address = databaseAddress({ environment });
-    const { DATABASE_TIMEOUT_SECONDS: seconds } = readSome(environment, "DATABASE_TIMEOUT_SECONDS");
-    return { ...address, statementTimeoutMs: seconds * 1_000 };
+    const { DATABASE_TIMEOUT_SECONDS: seconds, ENDPOINT_CONCURRENCY: endpointConcurrency } = readSome(
+      environment,
+      "DATABASE_TIMEOUT_SECONDS",
+      "ENDPOINT_CONCURRENCY",
+    );
+    return { ...address, statementTimeoutMs: seconds * 1_000, endpointConcurrency };
   });
   const broker = read(() => brokerAddress({ environment }));
   const jwksUrl = read(() => readSome(environment, "AUTH_JWKS_URL").AUTH_JWKS_URL);
@@ -127,10 +135,13 @@ const OF_POSTGRES = [
   commit,
   clocks,
   rights,
+  collation,
   schema,
   partitions,
+  locksRoom,
   settingsAlike,
   dispatching,
+  waiting,
   keyRing,
 ];
 
@@ -166,14 +177,13 @@ async function diagnoseBroker(
   if ("status" in connection) return [{ check, ...connection }];
   try {
     if (await isBlocked(connection)) return [{ check, ...BLOCKED }];
-    const user = decodeURIComponent(new URL(url).username);
     const subject = {
       ...given,
       connection,
       names: names(namespace),
       namespace,
       vhost: virtualHostOf(url),
-      user,
+      user: userOf(url),
     };
     const found = await runChecks([probe, inbox], subject, onCheck);
     return [{ check, ...brokerFinding(greetingOf(connection)) }, ...found];

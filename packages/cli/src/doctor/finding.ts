@@ -15,7 +15,6 @@ export interface Finding {
   remedy: string | null;
 }
 
-/** A finding, and the check that made it. */
 export interface NamedFinding extends Finding {
   check: string;
 }
@@ -33,7 +32,6 @@ export function warningsOf(all: readonly (readonly [isSo: boolean, what: string,
   return all.flatMap(([isSo, what, remedy]) => (isSo ? [warning(what, remedy)] : []));
 }
 
-/** Why the server at `url` takes no connection, and what to do. */
 export function refusal(error: unknown, server: Server, url: string): Finding {
   const { what, remedy } = explain(error, server, url);
   return fault(what, remedy);
@@ -41,7 +39,6 @@ export function refusal(error: unknown, server: Server, url: string): Finding {
 
 /** Looks at one thing, and leaves nothing changed. */
 export interface Check<Subject> {
-  /** The name of the check in the report. */
   name: string;
   /** @returns nothing if nothing is wrong */
   examine(subject: Subject): Promise<Finding | Finding[]>;

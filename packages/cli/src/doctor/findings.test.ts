@@ -4,13 +4,31 @@ import pg from "pg";
 import { brokerFinding, probeFinding } from "./broker.ts";
 import { type Finding, report } from "./finding.ts";
 import { keysFinding } from "./outside.ts";
-import { commit, type DatabaseSubject, partitions, server } from "./postgres.ts";
+import { commit, type DatabaseSubject, locksRoom, partitions, server } from "./postgres.ts";
 import { nameOf, rightsOf } from "./rights.ts";
 
 // Here is what no test can make on every machine: other versions, other clocks, servers that fall silent. The rest is in test/doctor.
 
 const error = (given: object) => Object.assign(new Error(), given);
-const right = { number: 180_004, text: "18.4", isStandby: false, encoding: "UTF8" };
+const right = {
+  ...{
+    version: 180_004,
+    versionText: "18.4",
+    isStandby: false,
+    encoding: "UTF8",
+    schema: "public",
+    searchPath: "public",
+  },
+  ...{
+    searchPathSource: "database",
+    user: "app",
+    database: "herald",
+    databaseOwner: "admin",
+    mayUse: true,
+    mayCreate: false,
+  },
+  ...{ owner: "owner", isOwner: false, otherSchema: null },
+};
 const given = { facts: {} };
 /** A check's finding by the one row that PostgreSQL answers. */
 const judged = <Row>(check: { judge(rows: Row[], subject: typeof given): Finding | Finding[] }, row: Row) =>
@@ -23,7 +41,7 @@ test.each<[string, Finding | undefined, RegExp]>([
   ["PostgreSQL 18", judged(server, right), /^ok: PostgreSQL 18\.4/],
   [
     "PostgreSQL 14",
-    judged(server, { ...right, number: 140_012, text: "14.12" }),
+    judged(server, { ...right, version: 140_012, versionText: "14.12" }),
     /^fault: .*14\.12; Herald needs 15 or newer\. Upgrade/,
   ],
   ["a standby", judged(server, { ...right, isStandby: true }), /^fault: It is a standby.*at the primary/],
@@ -31,6 +49,12 @@ test.each<[string, Finding | undefined, RegExp]>([
   ["no day ahead", judged(partitions, { all: 2, ahead: 0, gaps: [] }), /^fault: No day ahead.*make_partitions/],
   ["one day ahead", judged(partitions, { all: 2, ahead: 1, gaps: [] }), /^warning: Only 1 day ahead has/],
   ["four days ahead", judged(partitions, { all: 5, ahead: 4, gaps: [] }), /^nothing/],
+  ["room for locks", judged(locksRoom, { room: 6_400, connections: 100, partitions: 53 }), /^nothing/],
+  [
+    "little room for locks",
+    judged(locksRoom, { room: 1_280, connections: 20, partitions: 40 }),
+    /^warning: .* room for 1280 locks\. .* all 40 partitions takes up to 440, .* max_locks_per_transaction = 220`/,
+  ],
   ["RabbitMQ 4", brokerFinding({ product: "RabbitMQ", version: "4.1.0-rc.2" }), /^ok: RabbitMQ 4\.1\.0-rc\.2/],
   [
     "RabbitMQ 3.9",

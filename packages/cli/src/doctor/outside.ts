@@ -65,11 +65,10 @@ interface WayOut {
   proxy: ReturnType<typeof createEgressProxy> | undefined;
 }
 
-/** That there is no such name is an answer. */
+/** Errors that still prove that a name server answered. */
 const ANSWERS = ["ENOTFOUND", "ENODATA"];
 const NAMES_TIMEOUT_MS = 2_000;
 
-/** Asks each name server of dispatchers. */
 export const nameServers: Check<WayOut> = {
   name: "name servers",
   async examine({ servers = getServers() }) {

@@ -1,9 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { OLDEST_POSTGRES, type Session } from "@herald/common/database/client";
+import type { Session } from "@herald/common/database/client";
 import { databaseDefaults } from "@herald/common/database/database-defaults";
+import {
+  DATABASE_INFO,
+  type DatabaseInfo,
+  encodingFault,
+  placeFault,
+  resetOf,
+  versionFault,
+} from "@herald/common/database/database-info";
 import { sqlStateOf } from "@herald/common/database/errors";
-import { daysAhead, PARTITIONS_OF_HISTORY } from "@herald/common/database/partitions";
+import { daysAhead, LOCKS_A_PARTITION, PARTITIONS_OF_HISTORY } from "@herald/common/database/partitions";
 import type { ServiceName } from "@herald/common/database/rights";
 import { DISPATCHING, type Dispatching, SHARDS } from "@herald/common/database/shards";
 import type { Clock } from "@herald/common/runtime/clock";
@@ -25,6 +33,8 @@ export interface DatabaseSubject {
   preparesStatements: boolean;
   /** DATABASE_TIMEOUT_SECONDS, in milliseconds. */
   statementTimeoutMs: number;
+  /** ENDPOINT_CONCURRENCY */
+  endpointConcurrency: number;
   /** The service that the database's user belongs to; undefined for one user of all services. */
   service: ServiceName | undefined;
   machineClock: Clock;
@@ -47,39 +57,41 @@ function asked<Row>(name: string, sql: string, judge: Asked<Row>["judge"]): Aske
   };
 }
 
-/** `number` is as `server_version_num` has it: 180004 for 18.4. */
-export const server = asked<{ number: number; text: string; isStandby: boolean; encoding: string }>(
+export const server = asked<DatabaseInfo & { isStandby: boolean }>(
   "PostgreSQL",
-  `select current_setting('server_version_num')::int as number, current_setting('server_version') as text,
-     pg_is_in_recovery() as "isStandby", current_setting('server_encoding') as encoding`,
-  ([{ number, text, isStandby, encoding } = { number: 0, text: "", isStandby: false, encoding: "" }]) => {
-    if (number < OLDEST_POSTGRES * 10_000) {
-      return fault(
-        `It is PostgreSQL ${text}; Herald needs ${OLDEST_POSTGRES} or newer.`,
-        "Upgrade the server, or point DATABASE_URL at a newer one.",
-      );
-    }
-    if (isStandby) {
-      return fault(
-        "It is a standby, which takes no writes.",
-        "Point DATABASE_URL at the primary, by a name that follows it when it fails over.",
-      );
-    }
-    if (encoding !== "UTF8") {
-      return fault(
-        `Its encoding is ${encoding}, which can't hold every text of an event.`,
-        "Make a new database with encoding UTF8, and migrate that.",
-      );
-    }
-    return ok(`PostgreSQL ${text}, in UTF8.`);
-  },
+  `select info.*, pg_is_in_recovery() as "isStandby" from (${DATABASE_INFO}) as info`,
+  (rows) =>
+    rows.flatMap((info) => {
+      const faults = [versionFault(info), encodingFault(info), placeFault(info)].filter((each) => each !== undefined);
+      if (info.isStandby) {
+        faults.unshift({
+          what: "It is a standby, which takes no writes.",
+          remedy: "Point DATABASE_URL at the primary, by a name that follows it when it fails over.",
+        });
+      }
+      if (faults.length > 0) return faults.map(({ what, remedy }) => fault(what, remedy));
+      return [ok(`PostgreSQL ${info.versionText}, in UTF8.`)];
+    }),
+);
+
+export const collation = asked<{ before: string; now: string; database: string }>(
+  "collation",
+  `select datcollversion as before, pg_database_collation_actual_version(oid) as now, quote_ident(datname) as database
+   from pg_database
+   where datname = current_database() and datcollversion <> pg_database_collation_actual_version(oid)`,
+  (rows) =>
+    rows.map(({ before, now, database }) =>
+      warning(
+        `An upgrade of the operating system may have changed the order of text (collation version ${before}, now ${now}). Herald's keys do not depend on it.`,
+        `If other tables are in this database, have the indexes of their texts written again (reindex). Then, as its owner: \`alter database ${database} refresh collation version\``,
+      ),
+    ),
 );
 
 const LOSES = "a power cut loses events that Herald has acknowledged";
 
 /** The right values of a session's settings, as a pattern; and the effect of another value. */
 const SESSION_SETTINGS: Readonly<Record<string, readonly [RegExp, string]>> = {
-  search_path: [/^public$/, "Herald's tables, which are in public, are not found"],
   default_transaction_read_only: [/^off$/, "nothing can be written"],
   default_transaction_isolation: [/^read committed$/, "statements fail that meet each other"],
   lock_timeout: [/^0$/, "statements fail that wait for a lock"],
@@ -102,27 +114,14 @@ interface SessionSetting extends Record<"name" | "setting" | "source" | "user" |
   hasTables: boolean;
 }
 
-/** The statement that takes a setting back where it comes from. */
-function resetOf({ name, source, user, database }: SessionSetting): string {
-  const places: Readonly<Record<string, string>> = {
-    user: `alter role ${user} reset ${name}`,
-    "database user": `alter role ${user} in database ${database} reset ${name}`,
-    database: `alter database ${database} reset ${name}`,
-    global: `alter role all reset ${name}`,
-  };
-  const place = places[source];
-  if (place) return `\`${place}\``;
-  return `If ALTER SYSTEM set it, \`alter system reset ${name}\` and \`select pg_reload_conf()\`. Otherwise correct it in postgresql.conf.`;
-}
-
 export const sessionSettings: Check<DatabaseSubject> = {
   name: "sessions' settings",
   async examine({ session, statementTimeoutMs, preparesStatements }) {
-    const defaults = databaseDefaults({ statementTimeoutMs, preparesStatements });
-    // A path may be written in many ways: what counts is the first schema of it that is there. A database without tables gets its
-    // defaults with them.
+    // A path may be written in many ways: what counts is where it leads, which the check of the server says.
+    const { search_path: _, ...defaults } = databaseDefaults({ statementTimeoutMs, preparesStatements });
+    // A database without tables gets its defaults with them.
     const found = await session.query<SessionSetting>(
-      `select name, case name when 'search_path' then coalesce(current_schema(), setting) else setting end as setting, source,
+      `select name, setting, source,
          quote_ident(current_user) as user, quote_ident(current_database()) as database,
          to_regclass('public.due') is not null as "hasTables"
        from pg_settings where name = any($1::text[])`,
@@ -131,11 +130,12 @@ export const sessionSettings: Check<DatabaseSubject> = {
     return found.flatMap((each) => {
       const { name, setting, source, hasTables } = each;
       const [right, otherwise] = SESSION_SETTINGS[name] ?? [];
-      if (right && !right.test(setting)) return [fault(`${name} is ${setting}: ${otherwise}.`, resetOf(each))];
+      if (right && !right.test(setting))
+        return [fault(`${name} is ${setting}: ${otherwise}.`, resetOf(name, each.source, each))];
       const wanted = (hasTables && defaults[name as keyof typeof defaults]) || setting;
       if (wanted === setting) return [];
       const what = `${name} is ${setting} and not ${wanted}, so statements take longer, end too early, or have no limit.`;
-      return [warning(what, source.includes("user") ? resetOf(each) : MIGRATE)];
+      return [warning(what, source.includes("user") ? resetOf(name, source, each) : MIGRATE)];
     });
   },
 };
@@ -185,7 +185,6 @@ async function write(session: Session): Promise<void> {
   await session.query("commit");
 }
 
-/** Finds out why a commit hangs, and cancels it. */
 async function hanging(session: Session, pid: number | undefined): Promise<Finding | Finding[]> {
   const held = await locks.examine({ session });
   const [found] = await session.query<{ wait: string | null }>(
@@ -260,6 +259,29 @@ export const partitions = asked<{ all: number; ahead: number; gaps: { partition:
       findings.push(warning(`Only ${plural(ahead, "day")} ahead ${ahead === 1 ? "has" : "have"} partitions.`, remedy));
     return findings;
   },
+);
+
+/** As many statements that read the whole history may run at once. */
+const AT_ONCE = 10;
+
+export const locksRoom = asked<{ room: number; connections: number; partitions: number }>(
+  "room for locks",
+  `select current_setting('max_locks_per_transaction')::int
+       * (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int) as room,
+     current_setting('max_connections')::int as connections, count(*)::int as partitions
+   from ${PARTITIONS_OF_HISTORY} as partition`,
+  (rows) =>
+    rows.flatMap(({ room, connections, partitions }) => {
+      const most = partitions * LOCKS_A_PARTITION;
+      if (room >= most * AT_ONCE) return [];
+      const wanted = Math.ceil((most * AT_ONCE) / connections);
+      return [
+        warning(
+          `PostgreSQL has room for ${room} locks. A search over all ${partitions} partitions takes up to ${most}, so that few run at once.`,
+          `\`alter system set max_locks_per_transaction = ${wanted}\`, and restart PostgreSQL.`,
+        ),
+      ];
+    }),
 );
 
 const OF_KEYS =

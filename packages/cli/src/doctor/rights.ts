@@ -51,7 +51,7 @@ export const rights: Check<DatabaseSubject> = {
       ],
       [
         !seesOthers && (service ?? "publisher") === "publisher",
-        `${user} can't see the transactions of others, so herald_oldest_transaction_age_seconds and herald lag tell too little.`,
+        `${user} can't see the transactions of others, so herald_oldest_transaction_age_seconds tells too little.`,
         `As an administrator: \`grant pg_read_all_stats to ${user}\``,
       ],
     ]);

@@ -1,5 +1,6 @@
 import { appliedMigrations, migrationsFault } from "@herald/common/database/applied-migrations";
 import type { Session } from "@herald/common/database/client";
+import { DATABASE_INFO, type DatabaseInfo, placeFault } from "@herald/common/database/database-info";
 import { type Migration, migrationsFolder, readMigrations } from "@herald/common/database/migrations-folder";
 import { plural } from "../output.ts";
 import { type Check, type Finding, fault, ok, skipped } from "./finding.ts";
@@ -8,9 +9,9 @@ import type { DatabaseSubject } from "./postgres.ts";
 export const schema: Check<DatabaseSubject> = {
   name: "schema",
   async examine({ session }) {
-    const [path] = await session.query<{ first: string | null }>("select current_schema() as first");
+    const [info] = await session.query<DatabaseInfo>(DATABASE_INFO);
     // PostgreSQL names what it does not find by itself otherwise.
-    if (path?.first !== "public") return skipped("The user's search_path leads elsewhere.");
+    if (info && placeFault(info)) return skipped("The tables are not found.");
     const applied = await appliedMigrations({
       $queryRaw: async <T>([sql = ""]: readonly string[]) => (await session.read(sql)) as T,
     });
@@ -64,6 +65,16 @@ async function changesOf(session: Session, migrations: readonly Migration[]): Pr
      select 'The trigger ' || tgname || ' on ' || relname || ' is not Herald''s.', format('\`drop trigger %I on %I\`', tgname, relname)
      from pg_trigger join herald on herald.oid = tgrelid where not tgisinternal and tgparentid = 0 and strpos($4, tgname) = 0
      union all
+     select 'The publication ' || pubname || ' lets no row of ' || relname || ' be changed or deleted, since the rows'' identity is not published.',
+       format('\`alter table %I replica identity default\`', relname)
+     from herald
+     join pg_publication_tables as published on schemaname = 'public' and tablename in (relname, regexp_replace(relname, '_[0-9]{8}$', ''))
+     join pg_publication using (pubname)
+     where relkind = 'r' and relreplident <> 'f' and (pubupdate or pubdelete) and not exists (
+       select from pg_index
+       where indrelid = herald.oid and case relreplident when 'd' then indisprimary when 'i' then indisreplident end
+     )
+     union all
      select 'The constraint ' || conname || ' on ' || relname || ' is not Herald''s.', format('\`alter table %I drop constraint %I\`', relname, conname)
      from pg_constraint join herald on herald.oid = conrelid
      where contype in ('c', 'f', 'x') and coninhcount = 0 and strpos($4, conname) = 0
@@ -86,7 +97,7 @@ async function changesOf(session: Session, migrations: readonly Migration[]): Pr
      select 'The function ' || proname || ' may be given tables that are not Herald''s, with the rights of its owner.',
        format('\`alter function %s set search_path = ${SEARCH_PATH}\`', pg_proc.oid::regprocedure)
      from pg_proc join written on name = proname
-     where pronamespace = to_regnamespace('public') and prosecdef and not coalesce('search_path=${SEARCH_PATH}' = any(proconfig), false)`,
+     where pronamespace = to_regnamespace('public') and prosecdef and not coalesce('search_path=${SEARCH_PATH}' = any(replace(proconfig::text, '\\"', '')::text[]), false)`,
     [tables, JSON.stringify(indexes), JSON.stringify(functions), text],
   );
   const most = found

@@ -22,7 +22,6 @@ export const outboxSettings = {
   },
 } as const satisfies Settings;
 
-/** The settings of `herald relay`. */
 export const relaySettings = {
   ...safetySettings,
   ...outboxSettings,

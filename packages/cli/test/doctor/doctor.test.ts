@@ -74,7 +74,6 @@ test("the doctor finds what the services refuse in production, and still checks 
     settings: {
       HERALD_ENV: "production",
       PUBLIC_ORIGIN: "http://herald.example.com",
-      PAGE_FRAME_ANCESTORS: "http://app.example.com",
       AUTH_JWT_SECRET: "short",
       AUTH_JWKS_URL: "",
     },
@@ -85,9 +84,6 @@ test("the doctor finds what the services refuse in production, and still checks 
     ["settings", "AMQP_URL is not safe with HERALD_ENV=production"],
     ["settings", "AUTH_JWT_SECRET is not safe with HERALD_ENV=production"],
     ["settings", "PUBLIC_ORIGIN is not safe with HERALD_ENV=production"],
-    ["settings", "PAGE_FRAME_ANCESTORS is not safe with HERALD_ENV=production"],
-    // Its receivers are on this machine.
-    ["settings", "ALLOWED_PRIVATE_NETWORKS is not safe with HERALD_ENV=production"],
   ]);
 });
 

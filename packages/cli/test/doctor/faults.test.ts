@@ -1,59 +1,22 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
-import { declareTopology } from "@herald/common/broker/topology";
 import { Client, openSession } from "@herald/common/database/client";
 import { migrationsFolder, readMigrations } from "@herald/common/database/migrations-folder";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox, secretSealer } from "@herald/common/security/secret-box";
 import { eventually } from "@herald/dev/harness/eventually";
-import { askForRabbitmqServer, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
-import { projectFolder } from "@herald/dev/stack/folders";
-import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
+import { STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type Channel, connect } from "amqplib";
-import type { NamedFinding } from "../../src/doctor/finding.ts";
 import { callHerald } from "../run-herald.ts";
-import { type Change, useRightSetUp } from "./right-set-up.ts";
+import { type Change, commandsOf, inWords, only, useRightSetUp } from "./right-set-up.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "herald-doctor-broker-"));
+const folder = mkdtempSync(join(tmpdir(), "herald-doctor-"));
 const badTypes = join(folder, "types.json");
 writeFileSync(badTypes, JSON.stringify({ paid: { entityType: "Invoice", emittedWhen: "an invoice is paid" } }));
-/** A node whose users, limits and policies a test may change. */
-let node: RabbitmqNode;
-let starting: Promise<RabbitmqNode>;
-// It starts while the set-up does.
-beforeAll(() => {
-  starting = askForRabbitmqServer().then(({ executable }) =>
-    startRabbitmqNode(executable, { folder, pidFolder: join(folder, "pids"), disposable: true }),
-  );
-});
-const { broker, postgres, caFile, sealingKeys, settings, answerKeys, complaints, onBroker } = useRightSetUp();
-beforeAll(async () => {
-  node = await starting;
-}, STACK_TIMEOUT_MS);
-afterAll(async () => {
-  await node?.stop();
-  rmSync(folder, { recursive: true, force: true });
-}, STACK_TIMEOUT_MS);
-
-const changedUrl = (url: string, change: Partial<URL>) => Object.assign(new URL(url), change).href;
-
-/** A finding as one text: how bad, by which check, what is so, and the remedy. */
-const inWords = ({ status, check, what, remedy }: NamedFinding) => `${status}, ${check}: ${what} -> ${remedy}`;
-const only = (words: RegExp) => [expect.stringMatching(words)];
-
-/** The doctor's findings about one of the servers, while the other one is away. The name server of these tests may be slow; RabbitMQ has no part in that. */
-async function complaintsOf(server: "PostgreSQL" | "RabbitMQ", { settings, ...change }: Change = {}) {
-  const away =
-    server === "PostgreSQL"
-      ? { AMQP_URL: "amqp://herald:do-not-show@127.0.0.1:1" }
-      : { DATABASE_URL: "postgres://herald:do-not-show@127.0.0.1:1/herald" };
-  const found = await complaints({ ...change, settings: { ...away, ...settings } });
-  const isOfOthers = ({ check, what }: NamedFinding) =>
-    /127\.0\.0\.1:1\b/.test(what) || (server === "RabbitMQ" && check === "name servers");
-  return found.filter((each) => each.check === server || !isOfOthers(each)).map(inWords);
-}
+const { broker, postgres, caFile, sealingKeys, settings, answerKeys, complaints, complaintsOf, onBroker } =
+  useRightSetUp();
+afterAll(() => rmSync(folder, { recursive: true }));
 
 test.each<[string, string, RegExp]>([
   ["RETRY_DELAYS_SECONDS", "60,abc", /^fault, settings: RETRY_DELAYS_SECONDS must match pattern.* -> .*do not start/],
@@ -93,10 +56,6 @@ test("the doctor finds that a service lacks a setting that it needs", async () =
     what: expect.stringMatching(/^SECRET_KEYS is missing/),
   });
 });
-
-/** The commands of a remedy, which stand in backticks. */
-const commandsOf = (finding: string) =>
-  [...(finding.split(" -> ")[1] ?? "").matchAll(/`([^`]+)`/g)].map(([, command = ""]) => command);
 
 const INDEX = "resend_endpoint_id_id_idx";
 const OF_PARTITIONS = "delivery_endpoint_id_id_idx";
@@ -254,7 +213,11 @@ const ROUNDS: DatabaseFault[][] = [
     ],
   ],
   [
-    ofRole("search_path = pg_catalog", "fault", /search_path is pg_catalog: Herald's tables/),
+    [
+      "search_path that leads elsewhere",
+      "alter role herald_app set search_path = pg_catalog",
+      /^fault, PostgreSQL: search_path is pg_catalog, which leads to pg_catalog: .* -> `alter role herald_app reset search_path`/,
+    ],
     [
       "a right on a function that lacks",
       "revoke execute on function make_partitions(date, date) from herald_app",
@@ -302,7 +265,15 @@ const ROUNDS: DatabaseFault[][] = [
       "update _prisma_migrations set finished_at = now()",
     ],
   ],
-  [ofSearchPath("''")],
+  [
+    ofSearchPath("''"),
+    [
+      "a publication of a table whose rows it can't name",
+      "create publication warehouse for all tables; alter table notice replica identity nothing",
+      /^fault, schema: The publication warehouse lets no row of notice be .* -> .*`alter table notice replica identity default`/,
+      "drop publication warehouse",
+    ],
+  ],
   [
     [
       "a standby that does not answer",
@@ -448,7 +419,7 @@ test.each<[string, () => string | Promise<string>, RegExp]>([
   [
     "the database has another encoding",
     () => databaseWith("latin", "encoding 'LATIN1' locale 'C' template template0"),
-    /^fault, PostgreSQL: .*encoding is LATIN1.* -> .*encoding UTF8/,
+    /^fault, PostgreSQL: .*encoding is LATIN1.* -> .*encoding 'UTF8'/,
   ],
   [
     "the user owns the tables",
@@ -568,222 +539,3 @@ test("the doctor counts the secrets that no key opens", async () => {
     only(/^fault, key ring: .*2 of 3 secrets.*key "lost".* -> .*Put the missing key back/),
   );
 });
-
-const [configure = "", write = "", read = ""] = rightsOf("herald");
-
-interface VirtualHost {
-  rights?: [configure: string, write: string, read: string];
-  policy?: object;
-  limits?: object;
-  /** Makes queues and bindings in it. */
-  make?: (channel: Channel) => Promise<unknown>;
-}
-
-const inProbe = (what: RegExp, remedy: RegExp) =>
-  new RegExp(`^fault, rights and policies: .*${what.source}.* -> .*${remedy.source}`);
-
-/** A fault of a virtual host of the row's own, and the doctor's words. */
-const BROKER_FAULTS: [name: string, done: VirtualHost, words: RegExp][] = [
-  [
-    "no-configure",
-    { rights: ["^$", write, read] },
-    inProbe(/lacks the right to configure/, /rabbitmqctl set_permissions/),
-  ],
-  [
-    "no-write",
-    { rights: [configure, "^herald\\.", read] },
-    inProbe(/lacks the right to write to the default exchange/, /set_permissions/),
-  ],
-  [
-    "no-read",
-    { rights: [configure, write, "^amq\\.rabbitmq"] },
-    inProbe(/lacks the right to read,/, /set_permissions/),
-  ],
-  [
-    "write-nothing",
-    { rights: [configure, "^$", read] },
-    inProbe(/lacks the right to write to the default exchange/, /set_permissions/),
-  ],
-  [
-    "message-ttl",
-    { policy: { "message-ttl": 100 } },
-    inProbe(/policy loses messages: of 503 .* 0 were there/, /list_policies.*message-ttl/),
-  ],
-  [
-    "max-length",
-    { policy: { "max-length": 400 } },
-    inProbe(/policy loses messages: of 503 .* 400 were there/, /max-length/),
-  ],
-  [
-    "reject-publish",
-    { policy: { "max-length": 1, overflow: "reject-publish" } },
-    inProbe(/policy loses messages: the broker refused one/, /list_policies/),
-  ],
-  [
-    "max-queues",
-    { limits: { "max-queues": 0 } },
-    inProbe(/virtual host max-queues may have no more queues/, /clear_vhost_limits.*max-queues/),
-  ],
-  [
-    "max-connections",
-    { limits: { "max-connections": 0 } },
-    /^fault, RabbitMQ: .*or a limit of connections is reached.* -> .*list_vhost_limits --vhost max-connections/,
-  ],
-  [
-    "unbound",
-    {
-      make: async (channel) => {
-        await declareTopology(channel, "herald");
-        await channel.unbindQueue("herald.events.inbox.3", "herald.events.inbox", "*.3.#");
-      },
-    },
-    /^fault, inbox: No event reaches the queue herald\.events\.inbox\.3: .* -> Restart the publishers/,
-  ],
-  [
-    "no-exchange",
-    {
-      make: async (channel) => {
-        await declareTopology(channel, "herald");
-        await channel.deleteExchange("herald.events");
-      },
-    },
-    /^fault, inbox: .*the exchange herald\.events is missing.* -> Restart the publishers/,
-  ],
-];
-
-/** Its names are not those that the rights of the virtual host without a fault are for. */
-const MISSPELT = [
-  "a misspelt namespace, as a right that lacks",
-  inProbe(/begins with "harald\."/, /set_permissions/),
-] as const;
-
-const SERVICE_FAULTS = [
-  ["management-api", /may not write to herald\.requests/],
-  ["publisher", /may not write to herald\.dispatch/],
-  ["dispatcher", /may not write to the default exchange/],
-] as const;
-
-/** The user "weak" has the rights of Herald's in each virtual host, unless a row says otherwise. */
-function definitions(): object {
-  const ofServices = { vhost: "of-services", done: { rights: [configure, "^$", read] } as VirtualHost };
-  const vhosts = [...BROKER_FAULTS.map(([vhost, done]) => ({ vhost, done })), ofServices];
-  return {
-    users: [{ name: "weak", password: "do-not-show", tags: "" }],
-    vhosts: ["right", ...vhosts.map(({ vhost }) => vhost)].map((name) => ({ name })),
-    permissions: [{ vhost: "right", done: {} as VirtualHost }, ...vhosts].flatMap(({ vhost, done }) => [
-      permission("weak", vhost, done.rights ?? [configure, write, read]),
-      permission("guest", vhost, [".*", ".*", ".*"]),
-    ]),
-    policies: vhosts.flatMap(({ vhost, done: { policy } }) =>
-      policy ? [{ vhost, name: "all", pattern: "^herald\\.", "apply-to": "all", priority: 0, definition: policy }] : [],
-    ),
-    parameters: vhosts.flatMap(({ vhost, done: { limits } }) =>
-      limits ? [{ vhost, component: "vhost-limits", name: "limits", value: limits }] : [],
-    ),
-  };
-}
-
-function permission(user: string, vhost: string, [configure, write, read]: NonNullable<VirtualHost["rights"]>): object {
-  return { user, vhost, configure, write, read };
-}
-
-describe("of a broker", () => {
-  const urlOf = (vhost: string) =>
-    changedUrl(node.url, { username: "weak", password: "do-not-show", pathname: `/${vhost}` });
-  /** By the row's name. The rows share no virtual host, so the doctor looks at several at once. */
-  const found = new Map<string, string[]>();
-  /** The findings when the commands of the remedies have been run. */
-  const left = new Map<string, string[]>();
-
-  async function look(name: string, vhost: string, namespace = "herald"): Promise<void> {
-    const settings = { AMQP_URL: urlOf(vhost), BROKER_NAMESPACE: namespace };
-    const complain = () => complaintsOf("RabbitMQ", { settings });
-    const said = await complain();
-    found.set(name, said);
-    const commands = said.flatMap(commandsOf).filter(() => namespace === "herald");
-    for (const command of commands) {
-      const [, ...args] = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
-      await node.control(args);
-    }
-    if (commands.length > 0) left.set(name, await complain());
-  }
-
-  async function lookAs(service: string): Promise<void> {
-    const settings = { AMQP_URL: urlOf("of-services"), BROKER_NAMESPACE: "herald" };
-    found.set(service, (await complaints({ settings, args: ["--service", service] })).map(inWords));
-  }
-
-  beforeAll(async () => {
-    const file = join(folder, "definitions.json");
-    writeFileSync(file, JSON.stringify(definitions()));
-    await node.control(["import_definitions", file]);
-    const makes = BROKER_FAULTS.map(([vhost, { make }]) => ({ vhost, make }));
-    makes.push({ vhost: "of-services", make: (channel) => declareTopology(channel, "herald") });
-    for (const { vhost, make } of makes) {
-      if (make === undefined) continue;
-      const connection = await connect(changedUrl(node.url, { pathname: `/${vhost}` }));
-      await make(await connection.createChannel());
-      await connection.close();
-    }
-    const looks = [["right"], ...BROKER_FAULTS];
-    await Promise.all([
-      ...Array.from({ length: 3 }, async () => {
-        for (let next = looks.shift(); next; next = looks.shift()) await look(next[0] as string, next[0] as string);
-      }),
-      (async () => {
-        await look(MISSPELT[0], "right", "harald");
-        for (const [service] of SERVICE_FAULTS) await lookAs(service);
-      })(),
-    ]);
-  }, STACK_TIMEOUT_MS);
-
-  test("the doctor finds nothing wrong with a broker that has RabbitMQ's own limits", () => {
-    expect(found.get("right")).toEqual([]);
-  });
-
-  test.each([...BROKER_FAULTS.map(([name, , words]) => [name, words] as const), MISSPELT])(
-    "the doctor finds in RabbitMQ: %s",
-    (name, words) => {
-      expect(found.get(name)).toEqual(only(words));
-    },
-  );
-
-  test("the doctor finds nothing when the commands of its remedies have been run", () => {
-    expect([...left].filter(([, complaints]) => complaints.length > 0)).toEqual([]);
-    expect([...left.keys()].sort()).toEqual(["max-queues", "no-configure", "no-read", "no-write", "write-nothing"]);
-  });
-
-  test.each(SERVICE_FAULTS)("the doctor finds what the broker user of a %s lacks", (service, lacked) => {
-    expect(found.get(service)).toContainEqual(only(inProbe(lacked, /definitions\.json/))[0]);
-  });
-
-  test("the doctor finds that the broker takes no messages, and a command that sends some says so and ends", async () => {
-    const connection = await connect(node.url);
-    const channel = await connection.createConfirmChannel();
-    await declareTopology(channel, "alarmed");
-    channel.sendToQueue("alarmed.events.rejected", Buffer.from("{}"));
-    await channel.waitForConfirms();
-    await connection.close();
-    await node.control(["set_vm_memory_high_watermark", "absolute", "1MB"]);
-    const settings = { AMQP_URL: node.url, BROKER_NAMESPACE: "alarmed" };
-    // It looks at its memory now and then.
-    await eventually(async () =>
-      expect(await complaintsOf("RabbitMQ", { settings })).toEqual(
-        only(/^fault, RabbitMQ: .*memory or disk alarm.* -> .*rabbitmq-diagnostics alarms/),
-      ),
-    );
-    const { code, stderr } = await callHerald(["rejected", "replay", "--all"], { ...settings });
-    expect([code, stderr]).toEqual([1, expect.stringContaining("RabbitMQ takes no messages")]);
-  });
-});
-
-/** The rights that deploy/rabbitmq gives a user: to configure, to write and to read. */
-function rightsOf(user: string): string[] {
-  const text = readFileSync(join(projectFolder(), "deploy", "rabbitmq", "definitions.json"), "utf8");
-  const { permissions } = JSON.parse(text) as {
-    permissions: { user: string; configure: string; write: string; read: string }[];
-  };
-  return permissions
-    .filter((each) => each.user === user)
-    .flatMap(({ configure, write, read }) => [configure, write, read]);
-}

@@ -26,6 +26,14 @@ export interface Change {
   aheadMs?: number;
 }
 
+/** A finding as one text: how bad, by which check, what is so, and the remedy. */
+export const inWords = ({ status, check, what, remedy }: NamedFinding) => `${status}, ${check}: ${what} -> ${remedy}`;
+export const only = (words: RegExp): unknown[] => [expect.stringMatching(words)];
+
+/** The commands of a remedy, which stand in backticks. */
+export const commandsOf = (finding: string) =>
+  [...(finding.split(" -> ")[1] ?? "").matchAll(/`([^`]+)`/g)].map(([, command = ""]) => command);
+
 /** A set-up with nothing wrong. Call it at the top of the file; what it returns may be used in hooks and tests. */
 export function useRightSetUp() {
   const postgres = useOwnPostgres();
@@ -103,6 +111,18 @@ export function useRightSetUp() {
     return found;
   }
 
+  /** The doctor's findings about one of the servers, while the other one is away. The name server of these tests may be slow; RabbitMQ has no part in that. */
+  async function complaintsOf(server: "PostgreSQL" | "RabbitMQ", { settings, ...change }: Change = {}) {
+    const away =
+      server === "PostgreSQL"
+        ? { AMQP_URL: "amqp://herald:do-not-show@127.0.0.1:1" }
+        : { DATABASE_URL: "postgres://herald:do-not-show@127.0.0.1:1/herald" };
+    const found = await complaints({ ...change, settings: { ...away, ...settings } });
+    const isOfOthers = ({ check, what }: NamedFinding) =>
+      /127\.0\.0\.1:1\b/.test(what) || (server === "RabbitMQ" && check === "name servers");
+    return found.filter((each) => each.check === server || !isOfOthers(each)).map(inWords);
+  }
+
   return {
     postgres,
     broker,
@@ -114,6 +134,7 @@ export function useRightSetUp() {
       keys = text;
     },
     complaints,
+    complaintsOf,
     onBroker,
   };
 }

@@ -119,7 +119,6 @@ async function declareEvents(channel: Channel, own: Names): Promise<void> {
   await channel.bindExchange(floodsExchange, eventsExchange, "");
 }
 
-/** The queue of a dispatcher, by the id of its process. */
 export function ownerQueueOf(namespace: string, ownerId: string): string {
   return `${namespace}.dispatch.${ownerId}`;
 }

@@ -68,7 +68,6 @@ const telemetrySettings = {
   },
 } as const satisfies Settings;
 
-/** The settings that every service needs. */
 export const serviceSettings = {
   ...safetySettings,
   ...memorySettings,
@@ -147,7 +146,6 @@ export const sealingSettings = {
   },
 } as const satisfies Settings;
 
-/** The setting for opening the signing secrets that the database holds. */
 export const secretSettings = {
   SECRET_KEYS: {
     type: "string",

@@ -6,7 +6,6 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { readSetting } from "./read-config.ts";
 import type { Settings } from "./settings.ts";
 
-/** The setting for the types of events. */
 export const eventTypeSettings = {
   EVENT_TYPES_FILE: {
     type: "string",

@@ -20,7 +20,6 @@ export class ConfigError extends Error {
   }
 }
 
-/** Environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**

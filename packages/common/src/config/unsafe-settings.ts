@@ -1,5 +1,5 @@
+import { unescape as decoded } from "node:querystring";
 import pg from "pg";
-import { contains, isWiderThanAnyPrivate, type Networks, overlap, parseNetworks } from "../security/networks.ts";
 
 /** Settings by their names, as far as a program reads them. */
 export type SettingValues = Readonly<Record<string, unknown>>;
@@ -25,12 +25,6 @@ const USUAL_PASSWORDS: ReadonlySet<string> = new Set(
     .flatMap((word) => [word, `${word}1`, `${word}123`]),
 );
 
-/** Addresses without receivers: the machine itself, its link, and the clouds' endpoints that give machines their credentials. */
-const OF_THE_MACHINE: Networks = parseNetworks(
-  "its own",
-  "0.0.0.0/8,127.0.0.0/8,169.254.0.0/16,::/127,fe80::/10,100.100.100.200,168.63.129.16,192.0.0.192,fd00:ec2::/32,fd20:ce::254",
-);
-
 const IN_PLAINTEXT = "what it carries can be read and changed on the way.";
 const OWN_NETWORK = "where the network is yours alone.";
 
@@ -44,39 +38,24 @@ const guessable: Check = [
   "its password is {}. Give the user a random one.",
 ];
 
-const withoutPassword: Check = [
-  (url) => {
-    const server = remotePostgres(url);
-    return server !== undefined && server.login.password === "" && !server.hasClientKey;
-  },
-  "it has no password, so anyone who reaches the server gets in. Give the user a random one, or a certificate (sslcert and sslkey).",
-];
-
 const isPlainPostgres = (url: string, settings: SettingValues) =>
   remotePostgres(url)?.isChecked === false && !isAllowedPlaintext("postgres", settings);
 
 /** The values that production refuses, by the setting that an operator would change. */
 const CHECKS: readonly (readonly [setting: string, ...Check])[] = [
   ["DATABASE_URL", ...guessable],
-  ["DATABASE_URL", ...withoutPassword],
   [
     "DATABASE_URL",
     (url, settings) => !settings.DATABASE_CA_FILE && isPlainPostgres(url, settings),
     `${IN_PLAINTEXT} Add sslmode=verify-full to it, or set DATABASE_CA_FILE, or write ALLOW_PLAINTEXT=postgres ${OWN_NETWORK}`,
   ],
   ["OUTBOX_DATABASE_URL", ...guessable],
-  ["OUTBOX_DATABASE_URL", ...withoutPassword],
   [
     "OUTBOX_DATABASE_URL",
     isPlainPostgres,
     `${IN_PLAINTEXT} Add sslmode=verify-full to it, or write ALLOW_PLAINTEXT=postgres ${OWN_NETWORK}`,
   ],
   ["AMQP_URL", ...guessable],
-  [
-    "AMQP_URL",
-    (text) => urlOf(text)?.username === "" && urlOf(text)?.password === "",
-    "without a user in it, RabbitMQ is asked as guest, whose password everybody knows. Name a user of Herald's own.",
-  ],
   [
     "AMQP_URL",
     (text, settings) => {
@@ -105,11 +84,6 @@ const CHECKS: readonly (readonly [setting: string, ...Check])[] = [
     "it is short, or not random. Make one with openssl rand -base64 32, or use AUTH_JWKS_URL of your identity provider.",
   ],
   [
-    "AUTH_JWT_SECRET",
-    (_secret, settings) => ["AUTH_ISSUER", "AUTH_AUDIENCE"].filter((name) => !settings[name]).join(" and "),
-    "tokens that were made with it for other applications would be accepted. Set {}.",
-  ],
-  [
     "AUTH_JWKS_URL",
     isPlainHttp,
     "an attacker on the way can put keys of their own into the answer, and sign tokens for every organization. Write https://.",
@@ -119,32 +93,10 @@ const CHECKS: readonly (readonly [setting: string, ...Check])[] = [
     isPlainHttp,
     "an attacker on the way can read the admins' tokens and change the page. Put TLS in front, and write https://.",
   ],
-  [
-    "PAGE_FRAME_ANCESTORS",
-    (text) =>
-      text
-        .split(" ")
-        .filter((each) => each.includes("*") || isPlainHttp(each))
-        .join(", "),
-    "any page of {}, or an attacker on the way to it, could show the admin page in a frame and lead an admin's clicks. Name origins with https:// and without *.",
-  ],
-  [
-    "ALLOWED_PRIVATE_NETWORKS",
-    (text) => shown(networksOf(text).filter(isWiderThanAnyPrivate)),
-    "{} opens far more than a private network, as the inside of your cloud. Name the networks that receivers are in.",
-  ],
-  [
-    "ALLOWED_PRIVATE_NETWORKS",
-    ofTheMachine,
-    "{} opens the dispatcher's own machine, or where a cloud hands out its credentials. Name the networks that receivers are in, or deny those within them by DENIED_NETWORKS.",
-  ],
 ];
 
 /** Every setting that is checked, or that the check of another setting reads. */
-export const JUDGED_SETTINGS: readonly string[] = [
-  ...new Set(CHECKS.map(([setting]) => setting)),
-  ...["DATABASE_CA_FILE", "AUTH_ISSUER", "AUTH_AUDIENCE", "DENIED_NETWORKS"],
-];
+export const JUDGED_SETTINGS: readonly string[] = [...new Set(CHECKS.map(([setting]) => setting)), "DATABASE_CA_FILE"];
 
 /**
  * A sentence for each of these settings that production must not run with: it names the setting and says what to do. Values that can't be
@@ -172,7 +124,6 @@ function postgresOf(text: string) {
       login: { user: user ?? "", password: password ?? "" },
       /** Whether pg checks that it is this server. */
       isChecked: options === true || (tls !== undefined && tls.rejectUnauthorized !== false),
-      hasClientKey: tls?.key !== undefined,
     };
   } catch {
     return undefined;
@@ -190,15 +141,11 @@ function loginOf(text: string): { user: string; password: string } {
   const none = { user: "", password: "" };
   if (/^postgres(ql)?:/i.test(text)) return postgresOf(text)?.login ?? none;
   const url = urlOf(text);
-  return url ? { user: decoded(url.username), password: decoded(url.password) } : none;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  if (url === undefined) return none;
+  const { protocol, username, password } = url;
+  // RabbitMQ is asked as this user if the URL has none.
+  if (protocol.startsWith("amqp") && `${username}${password}` === "") return { user: "guest", password: "guest" };
+  return { user: decoded(username), password: decoded(password) };
 }
 
 function trivialKeys(ring: string): string {
@@ -215,30 +162,6 @@ function isWeakSecret(secret: string): boolean {
   const bytes = /^([0-9a-f]{2})+$/i.test(secret) ? Buffer.from(secret, "hex") : Buffer.from(secret);
   return bytes.length < SECRET_BYTES || isTrivial(bytes);
 }
-
-/** The networks in which {@link OF_THE_MACHINE} is, unless a network that is denied is as narrow and holds it. */
-function ofTheMachine(text: string, { DENIED_NETWORKS }: SettingValues): string {
-  const denied = networksOf(DENIED_NETWORKS);
-  const isDenied = ([first, bits]: Networks[number]) =>
-    contains(
-      denied.filter(([, deniedBits]) => deniedBits <= bits),
-      first,
-    );
-  const opens = (network: Networks[number]) =>
-    OF_THE_MACHINE.some((own) => overlap(network, own) && !isDenied(own) && !isDenied(network));
-  return shown(networksOf(text).filter((network) => !isWiderThanAnyPrivate(network) && opens(network)));
-}
-
-/** None if the text can't be read. */
-function networksOf(text: unknown): Networks {
-  try {
-    return typeof text === "string" ? parseNetworks("networks", text) : [];
-  } catch {
-    return [];
-  }
-}
-
-const shown = (networks: Networks) => networks.map(([network, bits]) => `${network}/${bits}`).join(", ");
 
 function isTrivial(bytes: Uint8Array): boolean {
   return new Set(bytes).size < DISTINCT_BYTES;

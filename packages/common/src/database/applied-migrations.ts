@@ -1,10 +1,11 @@
 import { ConfigError } from "../config/read-config.ts";
 import type { Explanation } from "../security/connection-fault.ts";
+import { DATABASE_INFO, type DatabaseInfo, placeFault } from "./database-info.ts";
 import { sqlStateOf } from "./errors.ts";
+import { Prisma } from "./generated/client.ts";
 import { type Migration, migrationsFolder, readMigrations } from "./migrations-folder.ts";
 import type { Reads } from "./queries.ts";
 
-/** A row of `_prisma_migrations`. */
 export interface AppliedMigration {
   name: string;
   checksum: string;
@@ -45,15 +46,20 @@ const UNDEFINED_TABLE = "42P01";
 export async function appliedMigrations(reads: Reads): Promise<AppliedMigration[]> {
   const read = reads.$queryRaw<AppliedMigration[]>`
     select migration_name as name, checksum, finished_at is not null as finished
-    from _prisma_migrations where rolled_back_at is null`;
+    from public._prisma_migrations where rolled_back_at is null`;
   return await read.catch((error: unknown) => {
     if (sqlStateOf(error) === UNDEFINED_TABLE) return [];
     throw error;
   });
 }
 
-/** @throws ConfigError if the database's tables are not those of this Herald */
+/** @throws ConfigError if the database's tables are not those of this Herald, or its statements would not find them */
 export async function assertMigrated(reads: Reads): Promise<void> {
-  const fault = migrationsFault(readMigrations(migrationsFolder()), await appliedMigrations(reads));
+  const [info] = await reads.$queryRaw<DatabaseInfo[]>`${Prisma.raw(DATABASE_INFO)}`;
+  if (info) assertNone(placeFault(info));
+  assertNone(migrationsFault(readMigrations(migrationsFolder()), await appliedMigrations(reads)));
+}
+
+function assertNone(fault: Explanation | undefined): void {
   if (fault) throw new ConfigError([`${fault.what} ${fault.remedy}`]);
 }

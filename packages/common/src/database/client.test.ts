@@ -5,7 +5,7 @@ import { rootCertificates } from "node:tls";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { ConfigError } from "../config/read-config.ts";
 import { TlsFiles } from "../security/tls-files.ts";
-import { addressOf, assertSupported, preparesStatements } from "./client.ts";
+import { addressOf, preparesStatements } from "./client.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "herald-address-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -70,10 +70,4 @@ describe("how PostgreSQL is reached", () => {
       expect(reading).not.toThrow(/do-not-show/);
     },
   );
-});
-
-test("a server that is too old is refused, with its version and the reason; the oldest supported one and newer ones pass", () => {
-  expect(() => assertSupported(140_020, "14.20")).toThrow(/PostgreSQL 14\.20; Herald needs 15 or newer/);
-  assertSupported(150_000, "15.0");
-  assertSupported(190_001, "19.1");
 });

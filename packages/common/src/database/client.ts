@@ -3,6 +3,7 @@ import pg from "pg";
 import { ConfigError } from "../config/read-config.ts";
 import { explain, isTlsFault, NO_TLS_CODE, POSTGRES } from "../security/connection-fault.ts";
 import { type NamedFile, TlsFiles } from "../security/tls-files.ts";
+import { serverUrl } from "./server-url.ts";
 
 /**
  * Settings that change how values are written. A role or a database may have others, which pg can't read: it makes null of a time that is
@@ -106,13 +107,14 @@ const PARAMETERS = ["sslmode", "uselibpqcompat", "ssl", "sslnegotiation", ...Obj
  * checked against them.
  *
  * @param urlSetting the setting of the URL
- * @throws ConfigError if a file can't be used, or the URL says something else about TLS than `caFile` does
+ * @throws ConfigError if the URL or a file can't be used, or the URL says something else about TLS than `caFile` does
  */
 export function addressOf(
-  url: string,
+  text: string,
   caFile?: string,
   { log, urlSetting = "DATABASE_URL" }: { log?: TlsFiles["log"]; urlSetting?: string } = {},
 ): Address {
+  const url = serverUrl(text, { hasCaFile: caFile !== undefined, setting: urlSetting });
   const address = URL.parse(url);
   const parameters = address?.searchParams ?? new URLSearchParams();
   let named = Object.entries(FILES).flatMap(([name, use]): NamedFile[] => {
@@ -155,26 +157,11 @@ export function preparesStatements(url: string): boolean {
   return !URL.canParse(url) || new URL(url).searchParams.get("pgbouncer") !== "true";
 }
 
-/** The oldest version that the tests run on. */
-export const OLDEST_POSTGRES = 15;
-
-/**
- * @param versionNumber as `server_version_num` has it: 180004 for 18.4
- * @throws where the server is too old, saying what to do
- */
-export function assertSupported(versionNumber: number, versionText: string): void {
-  if (versionNumber >= OLDEST_POSTGRES * 10_000) return;
-  throw new Error(
-    `The database server is PostgreSQL ${versionText}; Herald needs ${OLDEST_POSTGRES} or newer. ` +
-      "Upgrade the server, or point DATABASE_URL at a newer one.",
-  );
-}
-
 /** One connection to PostgreSQL, of no pool of this process. */
 export interface Session {
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   /** Reads tables of Herald: PostgreSQL ends the statement soon (57014), and sooner if it waits for a lock (55P03). */
-  read<Row>(text: string): Promise<Row[]>;
+  read<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
@@ -205,10 +192,10 @@ export async function openSession(
   }
   return {
     query,
-    async read<Row>(text: string) {
+    async read<Row>(text: string, values: readonly unknown[] = []) {
       // Without values the text may be several statements.
       await client.query(BEGIN_READ);
-      return await query<Row>(text).finally(() => client.query("rollback"));
+      return await query<Row>(text, values).finally(() => client.query("rollback"));
     },
     close: () => client.end(),
   };

@@ -20,6 +20,8 @@ export function databaseDefaults({
   preparesStatements,
 }: DefaultsOptions): Readonly<Record<string, string>> {
   return {
+    // Otherwise a schema with the user's name would come before the one that has the tables.
+    search_path: "public, pg_temp",
     statement_timeout: String(statementTimeoutMs),
     // On today's disks a random page costs hardly more than the next one. PostgreSQL's default of 4 makes it read whole tables
     // where a few hundred rows are wanted.
@@ -51,8 +53,11 @@ export async function applyDefaults(
   const refused: string[] = [];
   for (const { name, defaults } of rows) {
     for (const [setting, value] of Object.entries(wanted)) {
-      if (defaults.includes(`${setting}=${value}`)) continue;
-      const statement = `alter database ${client.escapeIdentifier(name)} set ${setting} = ${client.escapeLiteral(value)}`;
+      // With `quote_all_identifiers` PostgreSQL quotes the names of a list.
+      if (defaults.some((each) => each.replaceAll('"', "") === `${setting}=${value}`)) continue;
+      // A list is not one value.
+      const values = value.split(", ").map((each) => client.escapeLiteral(each));
+      const statement = `alter database ${client.escapeIdentifier(name)} set ${setting} = ${values.join(", ")}`;
       try {
         await client.query(statement);
       } catch (error) {

@@ -52,11 +52,6 @@ export function isSerializationFailure(error: unknown): boolean {
   return sqlStateOf(error) === SERIALIZATION_FAILURE;
 }
 
-/** Whether a row with the same key is there already. */
-export function isUniqueViolation(error: unknown): boolean {
-  return sqlStateOf(error) === UNIQUE_VIOLATION || (error as { code?: unknown } | null)?.code === "P2002";
-}
-
 /** Whether PostgreSQL ended a statement because its time was over. */
 export function isOutOfTime(error: unknown): boolean {
   return sqlStateOf(error) === QUERY_CANCELED;
@@ -67,7 +62,6 @@ const STATEMENT_EXISTS = "42P05";
 const QUERY_CANCELED = "57014";
 const LOCK_NOT_AVAILABLE = "55P03";
 const DEADLOCK_DETECTED = "40P01";
-const UNIQUE_VIOLATION = "23505";
 const SERIALIZATION_FAILURE = "40001";
 const READ_ONLY = "25006";
 const FOREIGN_KEY_VIOLATION = "23503";

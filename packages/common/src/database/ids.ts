@@ -37,7 +37,6 @@ export function idsFrom(prefix: string): { first: string; last: string } {
   return { first: filled("0"), last: filled("f") };
 }
 
-/** The time that an id begins with. */
 export function timeOf(id: string): Date {
   return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 }

@@ -32,9 +32,7 @@ export interface Lag extends Dispatching {
   endpointsEnabled: number;
   /** Enabled endpoints whose signing secret no dispatcher can open. */
   endpointsQuarantined: number;
-  /** Endpoints that an admin disabled. */
   endpointsPaused: number;
-  /** Endpoints that Herald disabled after consecutive failures. */
   endpointsFailed: number;
   /**
    * For how long the oldest transaction has kept dead rows from being vacuumed, in seconds; 0 if none does. A user without

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { addressOf, assertSupported, Client, preparesStatements } from "./client.ts";
+import type { Explanation } from "../security/connection-fault.ts";
+import { addressOf, Client, preparesStatements } from "./client.ts";
 import { applyDefaults, databaseDefaults } from "./database-defaults.ts";
+import { DATABASE_INFO, type DatabaseInfo, ownershipFault, unfitFault } from "./database-info.ts";
 import { type Migration, migrationsFolder, NO_TRANSACTION, readMigrations } from "./migrations-folder.ts";
 import { grantRights } from "./rights.ts";
 
@@ -23,13 +25,12 @@ const TABLE_LOCK_TIMEOUT_MS = 200;
 const TABLE_LOCK_INTERVAL_MS = 1_000;
 const LOCK_NOT_AVAILABLE = "55P03";
 
-/** Migrations lift the database's own limits, which are meant for the services' statements. */
+/** Migrations lift the database's own limits, which are meant for the services' statements, and make all in one schema, whatever the user's path is. */
 const BEGIN =
-  "begin isolation level read committed; set local statement_timeout = 0; " +
+  "begin isolation level read committed; set local statement_timeout = 0; set local search_path = public, pg_temp; " +
   `set local lock_timeout = ${TABLE_LOCK_TIMEOUT_MS}`;
 
-/** The table of applied migrations, as Prisma makes it. */
-const CREATE_TABLE = `create table if not exists _prisma_migrations (
+const CREATE_TABLE = `create table if not exists public._prisma_migrations (
   id varchar(36) primary key not null,
   checksum varchar(64) not null,
   finished_at timestamptz,
@@ -55,7 +56,7 @@ const CREATE_TABLE = `create table if not exists _prisma_migrations (
  * @param options.caFile as `openDatabase` takes it
  * @param options.statementTimeoutMs for the services' statements; migrations may take any time
  * @param options.onProgress receives texts about what is under way
- * @throws when the server is too old, when a migration fails, and when the recorded migrations are not those of the folder
+ * @throws when the server is too old or its database unfit, when the tables belong to another user, when a migration fails, and when the recorded migrations are not those of the folder
  */
 export async function migrate(
   url: string,
@@ -72,12 +73,18 @@ export async function migrate(
   const holder = openClient(url, caFile);
   await client.connect();
   try {
-    await assertPostgresVersion(client);
+    assertNone(unfitFault(await readInfo(client)));
     onProgress("waiting for another migration");
     await holder.connect();
     const assertHeld = await acquireLock(holder);
-    await client.query(CREATE_TABLE);
+    // Another migration may have made the tables meanwhile.
+    const info = await readInfo(client);
+    if (info.owner === null) {
+      assertNone(ownershipFault(info));
+      await client.query(CREATE_TABLE);
+    }
     const pending = await findPending(client, migrations);
+    if (pending.length > 0) assertNone(ownershipFault(info));
     for (const migration of pending) {
       onProgress(`applying ${migration.name}`);
       for (;;) {
@@ -116,11 +123,13 @@ function openClient(url: string, caFile: string | undefined): Client {
   });
 }
 
-async function assertPostgresVersion(client: Client): Promise<void> {
-  const { rows } = await client.query<{ number: number; text: string }>(
-    "select current_setting('server_version_num')::int as number, current_setting('server_version') as text",
-  );
-  for (const { number, text } of rows) assertSupported(number, text);
+async function readInfo(client: Client): Promise<DatabaseInfo> {
+  const { rows } = await client.query<DatabaseInfo>(DATABASE_INFO);
+  return rows[0] as DatabaseInfo;
+}
+
+function assertNone(fault: Explanation | undefined): void {
+  if (fault) throw new Error(`${fault.what} ${fault.remedy}`);
 }
 
 /**
@@ -155,7 +164,7 @@ async function acquireLock(client: Client): Promise<() => void> {
 async function findPending(client: Client, migrations: readonly Migration[]): Promise<Migration[]> {
   const { rows } = await client.query<{ name: string; checksum: string; finished: boolean; logs: string | null }>(
     `select migration_name as name, checksum, finished_at is not null as finished, logs
-     from _prisma_migrations where rolled_back_at is null`,
+     from public._prisma_migrations where rolled_back_at is null`,
   );
   for (const { name, finished, logs } of rows) {
     if (finished) continue;
@@ -179,7 +188,8 @@ async function findPending(client: Client, migrations: readonly Migration[]): Pr
 /** Applies a migration. Returns false, and has done nothing, where other transactions hold a lock that it needs. */
 async function apply(client: Client, { name, sql, checksum }: Migration): Promise<boolean> {
   const inTransaction = !sql.startsWith(NO_TRANSACTION);
-  const started = "insert into _prisma_migrations (id, checksum, migration_name) values (gen_random_uuid(), $1, $2)";
+  const started =
+    "insert into public._prisma_migrations (id, checksum, migration_name) values (gen_random_uuid(), $1, $2)";
   const ended = "where migration_name = $1 and finished_at is null and rolled_back_at is null";
   if (!inTransaction) await liftTimeout(client, name);
   try {
@@ -187,7 +197,7 @@ async function apply(client: Client, { name, sql, checksum }: Migration): Promis
     await client.query(started, [checksum, name]);
     await client.query(sql);
     await client.query(
-      `update _prisma_migrations set finished_at = clock_timestamp(), applied_steps_count = 1 ${ended}`,
+      `update public._prisma_migrations set finished_at = clock_timestamp(), applied_steps_count = 1 ${ended}`,
       [name],
     );
     if (inTransaction) await client.query("commit");
@@ -199,7 +209,7 @@ async function apply(client: Client, { name, sql, checksum }: Migration): Promis
       if (code === LOCK_NOT_AVAILABLE) return false;
       throw new Error(`Migration ${name} failed and was rolled back: ${message}`, { cause });
     }
-    await client.query(`update _prisma_migrations set logs = $2 ${ended}`, [name, message]).catch(() => {});
+    await client.query(`update public._prisma_migrations set logs = $2 ${ended}`, [name, message]).catch(() => {});
     throw new Error(`Migration ${name} failed and may have left a part of itself: ${message}`, { cause });
   }
 }
@@ -217,5 +227,5 @@ async function liftTimeout(client: Client, name: string): Promise<void> {
         "for herald migrate.",
     );
   }
-  await client.query("set statement_timeout = 0");
+  await client.query("set statement_timeout = 0; set search_path = public, pg_temp");
 }

@@ -3,7 +3,6 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** One `migration.sql`. */
 export interface Migration {
   /** The name of its folder. Migrations are applied in the order of their names. */
   name: string;

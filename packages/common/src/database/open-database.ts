@@ -50,8 +50,11 @@ const PING_MS = 1_000;
 /** When a connection that gets no answer is given up. The next ping has a new one, and a stop waits no longer for this one. */
 const PING_TIMEOUT_MS = 5_000;
 
-/** Distinct statements that a connection keeps prepared. The hot ones are a dozen; the rest is CRUD of varying shape. */
+/** Distinct statements that are prepared under a name. The hot ones are a dozen for each day of deliveries (days.ts); the rest is CRUD of varying shape. */
 const MAX_PREPARED_STATEMENTS = 200;
+
+/** PostgreSQL keeps what a connection has prepared, also for days that are over, as long as the connection lives. */
+const CONNECTION_LIFE_SECONDS = 3_600;
 
 /** The length of a statement's name, which is 128 bits of its hash. PostgreSQL takes names of 63 characters. */
 const NAME_DIGITS = 32;
@@ -80,7 +83,12 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
     application_name: options.applicationName ?? "herald",
   };
   const refusals = createRefusals();
-  const own: pg.PoolConfig & Address = { ...settings, max: options.poolSize ?? 10, onRefused: refusals.failed };
+  const own: pg.PoolConfig & Address = {
+    ...settings,
+    max: options.poolSize ?? 10,
+    maxLifetimeSeconds: CONNECTION_LIFE_SECONDS,
+    onRefused: refusals.failed,
+  };
   const pool = new pg.Pool(own);
   // Opened with the first ping, and closed when none came for ten seconds. The second connection is for the time while a commit hangs.
   const pingPool = new pg.Pool({ ...settings, max: 2, query_timeout: PING_TIMEOUT_MS });
@@ -161,8 +169,8 @@ async function readTime(pool: pg.Pool, { monotonicMs }: Clock): Promise<TimeRead
 }
 
 /**
- * Names statements by their text, so that PostgreSQL parses and plans a hot statement once per connection. Texts beyond the
- * limit stay unnamed, since a prepared statement lives as long as its connection.
+ * Names statements by their text, so that PostgreSQL parses and plans a hot statement once per connection. Beyond the limit, the text that was not
+ * used for longest loses its name; the same text gets the same one again.
  *
  * The name is the text's hash, the same in every process: where a pooler hands on connections with what others have prepared
  * there, a name can be missing or taken, and never stands for another statement.
@@ -170,11 +178,11 @@ async function readTime(pool: pg.Pool, { monotonicMs }: Clock): Promise<TimeRead
 function preparedStatementNames(): (sql: string) => string {
   const names = new Map<string, string>();
   return (sql) => {
-    const known = names.get(sql);
-    if (known !== undefined) return known;
-    if (names.size >= MAX_PREPARED_STATEMENTS) return "";
-    const name = `herald_${createHash("sha256").update(sql).digest("hex").slice(0, NAME_DIGITS)}`;
+    const name = names.get(sql) ?? `herald_${createHash("sha256").update(sql).digest("hex").slice(0, NAME_DIGITS)}`;
+    // A map has its keys in the order in which they were set.
+    names.delete(sql);
     names.set(sql, name);
+    if (names.size > MAX_PREPARED_STATEMENTS) names.delete(names.keys().next().value ?? "");
     return name;
   };
 }

@@ -19,6 +19,9 @@ export const PARTITIONS_OF_HISTORY = `(
   where inhparent = 'delivery'::regclass
 )`;
 
+/** The most locks on tables and indexes for each partition that a statement holds which can't say the days of its rows. */
+export const LOCKS_A_PARTITION = 11;
+
 /** Counts the days after a time's own day that have a partition. For use with {@link PARTITIONS_OF_HISTORY}. */
 export function daysAhead(time: string): string {
   const tomorrow = `((${time})::timestamptz at time zone 'UTC')::date + 1`;

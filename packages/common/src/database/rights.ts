@@ -38,7 +38,6 @@ export const NEEDED_RIGHTS: Readonly<Record<ServiceName, readonly string[]>> = {
     "select, insert on endpoint_change",
     "select, insert on resend",
     "update (state, stop_reason, stopped_by, ended_at, due_at) on resend",
-    "select, insert, update, delete on idempotency_key",
     "select, insert on delivery, due",
     "select on business_event, undelivered_event, attempt, shard, endpoint_hour",
     ...SAYS_FACTS,

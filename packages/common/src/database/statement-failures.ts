@@ -4,7 +4,6 @@ export type StatementFailures = ReturnType<typeof statementFailures>;
 
 /** Whether work goes on that must. */
 export interface Progress {
-  /** Does a part of the work. */
   run<T>(part: () => Promise<T>): Promise<T>;
   /** For how long no part has succeeded while some were tried, in milliseconds; 0 if none is tried. */
   stalledMs(): number;
@@ -63,7 +62,6 @@ export function statementFailures(monotonicMs = () => performance.now()) {
   }
 
   return {
-    /** Runs a statement. */
     async watch<T>(text: string, run: () => Promise<T>): Promise<T> {
       const begunMs = monotonicMs();
       try {

@@ -4,16 +4,18 @@ import { Prisma } from "./generated/client.ts";
 import { firstIdAt, noticeId } from "./ids.ts";
 import type { Queries } from "./queries.ts";
 
-/** Who changes an endpoint's settings. */
+/** Who changes an endpoint's settings, and by which request. */
 export interface Author {
   changedBy: "admin" | "operator" | "herald";
   /** The subject of an admin's token; null for other authors, and where the token has none that can be shown. */
   subject: string | null;
   name: string | null;
+  /** A hash of the request, if it has an idempotency key. The trail takes each hash once. */
+  request: Uint8Array<ArrayBuffer> | null;
 }
 
 /** The author of changes that Herald's own commands make, which operators run. */
-export const OPERATOR: Author = { changedBy: "operator", subject: null, name: null };
+export const OPERATOR: Author = { changedBy: "operator", subject: null, name: null, request: null };
 
 /** The one name of an author, where there is room for one; null if the token has none that can be shown. */
 export function nameOf({ name, subject }: Pick<Author, "name" | "subject">): string | null {
@@ -29,7 +31,6 @@ export function changeId(now: Date, revision: bigint): string {
   return `${firstIdAt(now).slice(0, 14)}0${digits.slice(0, 3)}-${digits.slice(3)}-${randomUUID().slice(24)}`;
 }
 
-/** The author of a change, as a notice shows it. */
 export function authorDetails({ changedBy, name, subject }: Author): string {
   return JSON.stringify({ author: { changedBy, name, subject } });
 }
@@ -42,7 +43,6 @@ export function settingsOf(table: "before" | "endpoint"): Prisma.Sql {
     (select jsonb_agg(header order by header) from jsonb_object_keys(${row}.headers) as header)))`;
 }
 
-/** The columns that an endpoint's summary is made of. */
 export type EndpointRow = Omit<WebhookEndpointSummary, "version" | "deliveries"> & { revision: bigint };
 
 export interface EndpointUpdate {
@@ -82,7 +82,7 @@ export function catchUpAgainAt(now: Date, { statementTimeoutMs }: { statementTim
  * - subscribed to more events: a catch-up is requested
  * - paused: the reason, the time and who did it are stored; an endpoint that Herald disabled keeps its own. What waits is left as it is
  * - resumed, or given another secret: a notice for the product is stored
- * - changed in any way: the trail has what was before and after, and which own headers got a value. An edit that changes nothing leaves no trace
+ * - changed in any way: the trail has what was before and after, and which own headers got a value. An edit that changes nothing leaves no trace, unless its request has an idempotency key
  *
  * Returns null if the organization has no such endpoint in that revision.
  *
@@ -148,12 +148,12 @@ export async function updateEndpoint(queries: Queries, update: EndpointUpdate): 
       set priority = 0, due_at = excluded.due_at, cursor = null, again_at = excluded.again_at, complete_to = null
     ), recorded as (
       insert into endpoint_change (
-        id, organization_id, endpoint_id, endpoint_name, revision, changed_at, changed_by, subject, name, before, after, secret_replaced
+        id, organization_id, endpoint_id, endpoint_name, revision, changed_at, changed_by, subject, name, request, before, after, secret_replaced
       )
-      select ${changeId(now, revision + 1n)}::uuid, organization_id, id, name, revision, ${now}::timestamptz, ${author.changedBy}::changed_by, ${author.subject}, ${author.name},
+      select ${changeId(now, revision + 1n)}::uuid, organization_id, id, name, revision, ${now}::timestamptz, ${author.changedBy}::changed_by, ${author.subject}, ${author.name}, ${author.request}::bytea,
         settings_before, settings_after, ${sealedSecret}::text is not null
       from edited
-      where settings_before <> settings_after or ${sealedSecret}::text is not null
+      where settings_before <> settings_after or ${sealedSecret}::text is not null or ${author.request}::bytea is not null
     ), noticed as (
       insert into notice
         (id, type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, details, occurred_at, publish_at)

@@ -9,7 +9,6 @@ export function entityTypeOf(head: string): string | null {
   return text === undefined ? null : (JSON.parse(text) as string);
 }
 
-/** The columns that a delivery's summary is made of. */
 export interface DeliveryRow extends Omit<WebhookDeliverySummary, "businessEventId" | "attemptedAtUtc"> {
   businessEventId: string | null;
   /** A date, or its text where the row was read as JSON. */
@@ -18,7 +17,6 @@ export interface DeliveryRow extends Omit<WebhookDeliverySummary, "businessEvent
 
 type Unchanged = "endpointId" | "endpointName" | "entityId" | "failureKind" | "durationMs" | "outcome" | "inFlight";
 
-/** The columns that a row of a history is made of. */
 export interface HistoryRow extends DeliveryRow, Pick<DeliveryListItem, Unchanged> {
   createdAt: Date;
   /** When its next attempt is due; null if none is, or it is in flight. */

@@ -45,7 +45,7 @@ export function createAddressGuard(rules: AddressRules, resolve: Resolve) {
 
   async function allowedAddresses(hostname: string): Promise<LookupAddress[]> {
     const all = isLocalhostName(hostname) ? loopback : await resolve(hostname);
-    // A name may have a link-local address besides: it leads nowhere from here, and says nothing against the others.
+    // Ignore link-local addresses: they are unreachable from here, and the others are still valid.
     const addresses = all.filter(({ address }) => !LINK_LOCAL.test(address));
     // All are judged, also those that are not tried.
     if (addresses.length === 0 || !addresses.every(({ address }) => isAllowed(address))) {

@@ -1,3 +1,5 @@
+import { virtualHostOf } from "@herald/amqp";
+
 /** A fault between this process and a server, for the person who can repair it. */
 export interface Explanation {
   what: string;
@@ -184,7 +186,7 @@ export function explain(error: unknown, server: Server, url: string): Explanatio
     url: server.urlSetting,
     ca: server.caSetting,
     host: hostOf(url),
-    vhost: virtualHostOf(url),
+    vhost: URL.canParse(url) ? virtualHostOf(url) : "/",
     reason: reasonOf(error),
     code: code ? ` (${code})` : "",
     asked,
@@ -204,9 +206,4 @@ export function reasonOf(error: unknown): string {
 /** Where a URL points, without its credentials. */
 export function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "an address that is no URL";
-}
-
-/** The virtual host of an AMQP URL, as rabbitmqctl names it. */
-export function virtualHostOf(url: string): string {
-  return (URL.canParse(url) && decodeURIComponent(new URL(url).pathname.slice(1))) || "/";
 }

@@ -13,7 +13,6 @@ export interface NameResolverOptions {
   timeoutMs?: number;
   /** How often each server is asked at most; twice if absent. */
   tries?: number;
-  /** How long an answer is kept. */
   keptMs?: number;
   /** Milliseconds from any fixed point, never going back. */
   nowMs?: () => number;
@@ -25,15 +24,15 @@ export interface NameResolverOptions {
  */
 const ANSWER_KEPT_MS = 5_000;
 const ANSWERS_KEPT = 10_000;
-/** With this value one dead server takes 6 s of an attempt's 15. */
-const TIMEOUT_MS = 2_000;
+/** An answer from far away, or from a zone whose first servers are dead, takes three seconds. One dead server takes four of an attempt's 15. */
+const TIMEOUT_MS = 4_000;
 const TRIES = 2;
 /** However many servers are silent, so long of an attempt's 15 s is the look-up's: then it is the servers that have failed. */
 const LOOKUP_MS = 10_000;
 /** How long the answer for IPv6 is waited for when that for IPv4 is there: RFC 8305's resolution delay. */
 const SECOND_ANSWER_MS = 50;
 
-/** A name server whose own question was lost, or that starts, has the answer a moment later. */
+/** A name server that has just started, or lost its own query, often answers a moment later. */
 const FAILED_ONCE = ["ESERVFAIL", "EREFUSED"];
 const AGAIN_AFTER_MS = 500;
 
@@ -99,6 +98,9 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
   const newResolver = () => resolverOf(servers, { timeout: timeoutMs, tries });
   // What is no address is refused now, and not at the first look-up.
   newResolver();
+  // Node drops the interface without a word: the server would never be reached.
+  const scoped = servers?.find((server) => server.includes("%"));
+  if (scoped) throw new Error(`${scoped} has an interface (%): a name server needs an address that goes without one`);
 
   let silence: Promise<boolean> | undefined;
   /** Whether the servers are silent. Look-ups that want to know at the same time share one question. */

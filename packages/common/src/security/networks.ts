@@ -42,22 +42,8 @@ export function parseNat64Prefixes(setting: string, text: string): Networks {
   return [...prefixes].sort(([, a], [, b]) => b - a);
 }
 
-/** True where one of the networks contains the address. */
 export function contains(networks: Networks, address: IpAddress): boolean {
   return networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
-}
-
-/** True where an address is in both. */
-export function overlap([a, aBits]: Networks[number], [b, bBits]: Networks[number]): boolean {
-  return a.kind() === b.kind() && a.match(b, Math.min(aBits, bBits));
-}
-
-/** The prefix lengths of the widest private networks that there are: 10.0.0.0/8 and fc00::/7. */
-const WIDEST_PRIVATE = { ipv4: 8, ipv6: 7 };
-
-/** True for a network that can't be a private one, since it is wider than any of those. */
-export function isWiderThanAnyPrivate([network, bits]: Networks[number]): boolean {
-  return bits < WIDEST_PRIVATE[network.kind()];
 }
 
 function parseNetwork(entry: string): [IpAddress, number] | string {

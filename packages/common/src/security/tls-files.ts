@@ -2,14 +2,14 @@ import { createHash, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
-import { ConfigError } from "../config/read-config.ts";
+import { withHeartbeat } from "@herald/amqp";
+import { ConfigError, readSetting } from "../config/read-config.ts";
 import type { Log } from "../telemetry/log.ts";
 import { isTlsFault, reasonOf } from "./connection-fault.ts";
 
 /** PEM texts, as Node's TLS takes them: authorities, and a certificate of one's own with its key. */
 export type Pem = { [Use in "ca" | "cert" | "key"]?: string };
 
-/** A file for TLS, and the setting that names it. */
 export interface NamedFile {
   use: keyof Pem;
   setting: string;
@@ -197,6 +197,7 @@ export function authoritiesOf(setting: string, file: string | undefined, log?: T
  * @throws ConfigError also if there are any, and the URL asks for no TLS
  */
 export function brokerAuthorities(url: string, file: string | undefined, log?: TlsFiles["log"]): TlsFiles | undefined {
+  readSetting("AMQP_URL", () => withHeartbeat(url));
   if (file === undefined || /^amqps:/i.test(url)) return authoritiesOf("AMQP_CA_FILE", file, log);
   throw new ConfigError([
     "AMQP_CA_FILE is set, but AMQP_URL asks for no TLS. Write amqps:// and the broker's port for TLS.",

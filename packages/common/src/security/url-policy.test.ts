@@ -16,6 +16,7 @@ const PRIVATE_NAME =
 const NOT_ABSOLUTE = "The URL must be absolute and start with https:// and a host name.";
 const PLAIN_HTTP = "The URL starts with http://, but events are sent over https:// only.";
 const INVISIBLE = "The URL contains spaces, line breaks or invisible characters: remove them.";
+const PLACEHOLDER = "The URL has a placeholder in { } or < >: put its value there.";
 const BACKSLASH = "The URL contains a backslash: write / or %5C instead.";
 const BAD_HOST = "The URL's host name is not valid.";
 const BAD_HOST_OR_PORT = "The URL's host name or port is not valid.";
@@ -86,6 +87,9 @@ describe("URLs that cannot be saved", () => {
     ["https:\\\\example.com", "url_not_https", NOT_ABSOLUTE],
     ["https://example.com\\@localhost/", "url_malformed", BACKSLASH],
     ["https://example.com/a\\b", "url_malformed", BACKSLASH],
+    ["https://example.com/{tenant}/x", "url_malformed", PLACEHOLDER],
+    ["https://{tenant}.example.com/", "url_malformed", PLACEHOLDER],
+    ["https://example.com/x?tenant=<tenant>", "url_malformed", PLACEHOLDER],
     [" https://example.com/", "url_malformed", INVISIBLE],
     ["https://example.com/ ", "url_malformed", INVISIBLE],
     ["https://example.com/a b", "url_malformed", INVISIBLE],

@@ -53,6 +53,9 @@ function problemOfText(text: string): UrlCheck | null {
     return refuse("url_not_https", "The URL must be absolute and start with https:// and a host name.");
   }
   if (text.includes("\\")) return refuse("url_malformed", "The URL contains a backslash: write / or %5C instead.");
+  if (/[{}]|<[^<>]*>/.test(text)) {
+    return refuse("url_malformed", "The URL has a placeholder in { } or < >: put its value there.");
+  }
   const authority = /^https:\/\/([^/?#]*)/i.exec(text)?.[1] ?? "";
   if (authority.includes("@")) {
     return refuse(

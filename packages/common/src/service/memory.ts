@@ -47,7 +47,6 @@ export function memoryBounds(config: Config<typeof memorySettings>, machine?: Ma
     manualDeliveries: Math.max(LEAST_MANUAL_DELIVERIES, Math.floor(inFlight / 20)),
     /** The most bytes of all bodies above 8 KiB of attempts in flight: a twelfth, since few bodies are large. The same number is a second limit, for the smaller bodies of deliveries that wait in memory. */
     bodiesBytes: Math.floor(room / 12),
-    /** Connections of clients to the management API: an eighth. */
     clients: Math.floor(room / 8 / CLIENT_BYTES),
   };
 }

@@ -48,7 +48,6 @@ export interface OpenService {
   clock: Clock;
   /** Resolves when the time is known, which is when PostgreSQL has answered for the first time: at the start, if it is there. */
   timeKnown: Promise<void>;
-  /** Undefined if no collector is configured. */
   tracing: Tracing | undefined;
   /** Where /healthz, /readyz and /metrics are. */
   operationsPort: number;

@@ -69,7 +69,6 @@ function factOf(name: string, value: unknown): Facts[string] {
   return (value ?? null) as Facts[string];
 }
 
-/** The settings that differ between these processes. */
 export function differencesOf(processes: readonly Process[]): Difference[] {
   const byName = [...processes].sort((one, other) => (calledOf(one) < calledOf(other) ? -1 : 1));
   const settings = [...new Set(byName.flatMap(({ facts }) => Object.keys(facts)))].sort();

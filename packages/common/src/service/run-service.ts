@@ -2,13 +2,22 @@ import { CONFIG_EXIT_CODE, ConfigError } from "../config/read-config.ts";
 import type { Log } from "../telemetry/log.ts";
 import { heraldVersion } from "../telemetry/metrics.ts";
 
-/** A started service. */
 export interface Service {
   log: Log;
   /** Resolves once PostgreSQL has answered and the broker has the service's queues. Before that, the service does what it can without them. */
   ready(): Promise<void>;
   /** Stops taking work, finishes what is under way, closes. */
   stop(): Promise<void>;
+}
+
+/** What `engines` of the services' package.json ask for: older ones lack functions that the services call. */
+const LEAST_NODE = "22.15";
+
+/** Says what to do if a program that was started by hand runs on an older Node; null if nothing. */
+export function nodeFault(version: string): string | null {
+  return LEAST_NODE.localeCompare(version, "en", { numeric: true }) > 0
+    ? `This is Node ${version}: install ${LEAST_NODE} or later.`
+    : null;
 }
 
 /** The most time of a stop, in milliseconds. Then the process ends with work unfinished, before the orchestrator kills it (after 30 s or more). */
@@ -55,6 +64,8 @@ export async function runService(name: string, start: () => Promise<Omit<Service
   process.on("unhandledRejection", crash);
   process.on("uncaughtException", crash);
   try {
+    const fault = nodeFault(process.versions.node);
+    if (fault) throw new ConfigError([fault]);
     service = await start();
     service.log.info("started", { version: heraldVersion(), node: process.versions.node, pid: process.pid });
     if (stopRequested) await stop(stopRequested);

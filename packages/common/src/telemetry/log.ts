@@ -96,6 +96,9 @@ const MISLEADING = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
 const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 function textOf(error: Error): string {
-  const own = error.stack ?? error.message;
+  const { stack, message, code, detail } = error as Error & { code?: unknown; detail?: unknown };
+  // PostgreSQL's reason. Of a row that it refuses (classes 22 and 23) that would be the row.
+  const reason = typeof detail === "string" && !/^2[23]/.test(String(code)) ? `\ndetail: ${detail}` : "";
+  const own = (stack ?? message) + reason;
   return error.cause instanceof Error ? `${own}\ncaused by: ${textOf(error.cause)}` : own;
 }

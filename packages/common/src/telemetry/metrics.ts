@@ -62,7 +62,6 @@ export function metricsIn(registry: Registry) {
   };
 }
 
-/** Herald's version, as in package.json. */
 export function heraldVersion(): string {
   // The same from the sources and from the build.
   const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };

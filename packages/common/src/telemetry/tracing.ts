@@ -5,7 +5,6 @@ import type { Log } from "./log.ts";
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** The content of a W3C `traceparent`. */
 export interface TraceContext {
   /** 32 hexadecimal digits. */
   traceId: string;
@@ -26,7 +25,6 @@ export function writeTraceparent({ traceId, spanId, isSampled }: TraceContext): 
   return `00-${traceId}-${spanId}-${isSampled ? "01" : "00"}`;
 }
 
-/** Whose traces are exported. */
 export interface TelemetrySource {
   /** "publisher"; shown as `herald-publisher`. */
   service: string;
@@ -66,7 +64,6 @@ export interface SpanOptions {
  */
 export type SpanAttributes = Attributes;
 
-/** How a span ended. */
 export interface SpanEnd {
   /** The span's name, if it was not known at its start. */
   name?: string | undefined;

@@ -60,6 +60,11 @@ describe("the repository's migrations", () => {
       "20261120000000_init f675fa7bd98993be",
       "20261126000000_on_arrival_from 434d351b0a98efe3",
       "20261127000000_own_headers 32d3d2ba1670e195",
+      "20261128000000_due_shard 23a6d7fb425c6f71",
+      "20261128000001_collation_of_keys 4209bd47a6716794",
+      "20261128000002_collation_of_events 44933752ce4aa3eb",
+      "20261128120000_change_request 540e7561c2f6f6f1",
+      "20261128120100_change_request_key 357f688a816925a8",
     ]);
   });
 

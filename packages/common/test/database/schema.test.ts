@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { diffSchemas } from "@herald/dev/harness/schema-engine";
 import { useDatabase } from "@herald/dev/harness/use-database";
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { deliveryId, eventKey } from "../../src/database/ids.ts";
 import { migrationsFolder } from "../../src/database/migrations-folder.ts";
@@ -11,7 +11,7 @@ const migrated = useDatabase({ partitioned: false });
 const fromSchema = useDatabase({ migrated: false });
 const schema = readFileSync(join(dirname(migrationsFolder()), "schema.prisma"), "utf8");
 
-/** Everything that a schema is made of, one line a thing, but for what Prisma's language can't say: the view and partial indexes. */
+/** Everything that a schema is made of, one line a thing, but for what Prisma's language can't say: the view, checks and partial indexes. */
 async function describeDatabase({ database: { prisma } }: typeof migrated): Promise<string[]> {
   const rows = await prisma.$queryRaw<{ line: string }[]>`
     SELECT format('column %s.%s %s %s(%s) null=%s default=%s', table_name, column_name, data_type, udt_name,
@@ -20,7 +20,7 @@ async function describeDatabase({ database: { prisma } }: typeof migrated): Prom
     WHERE table_schema = 'public' AND table_name <> 'attempt'
     UNION ALL
     SELECT format('constraint %s %s', conrelid::regclass, pg_get_constraintdef(oid))
-    FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+    FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND contype <> 'c'
     UNION ALL
     SELECT format('index %s', replace(indexdef, ' ON ONLY ', ' ON '))
     FROM pg_indexes WHERE schemaname = 'public' AND indexdef NOT LIKE '% WHERE %'
@@ -72,4 +72,31 @@ test("PostgreSQL makes the same ids as TypeScript, and they sort by time", async
     }),
     { numRuns: 100 },
   );
+});
+
+test("no upgrade of the operating system changes the order of an index: text in it is compared byte by byte", async () => {
+  const others = await db.database.prisma.$queryRaw`
+    select indexrelid::regclass::text as index, collname::text as collation
+    from pg_index join pg_class on pg_class.oid = indrelid
+    cross join unnest(indcollation) as used (oid) join pg_collation on pg_collation.oid = used.oid
+    where relnamespace = 'public'::regnamespace and collname <> 'C' and relname <> '_prisma_migrations'`;
+  expect(others).toEqual([]);
+});
+
+describe("the shard of a row of due", () => {
+  const endpointId = "0190a1b2-0000-7000-8000-0000000000aa";
+  const insert = (columns: string, values: string) =>
+    db.database.prisma.$queryRawUnsafe<{ shard: number }[]>(
+      `insert into due (endpoint_id, due_at, delivery_id${columns}) values ('${endpointId}', now(), gen_random_uuid()${values}) returning shard`,
+    );
+
+  test("the shard is filled in for a process of the previous version, which does not write it", async () => {
+    expect(await insert("", "")).toEqual([{ shard: 0xaa }]);
+    expect(await insert(", shard", ", 170")).toEqual([{ shard: 0xaa }]);
+  });
+
+  test("another endpoint's shard is refused: its owner would not look for the row", async () => {
+    await expect(insert(", shard", ", 171")).rejects.toThrow("due_shard_of_endpoint");
+    await expect(db.database.prisma.$executeRaw`update due set shard = 171`).rejects.toThrow("due_shard_of_endpoint");
+  });
 });

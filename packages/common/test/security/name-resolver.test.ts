@@ -84,7 +84,7 @@ describe("name resolver", () => {
     return resolve;
   }
 
-  test.each([600, 1_000, 1_500])(
+  test.each([600, 1_500])(
     "regression: an answer that takes %d ms is waited for, also from a server that has answered at once so far",
     async (afterMs) => {
       zone["A slow.example"] = { afterMs, addresses: [V4.address] };
@@ -94,20 +94,16 @@ describe("name resolver", () => {
     },
   );
 
-  test("regression: an answer that a server has after 3 s is waited for, also from one that has answered at once so far", async () => {
+  // c-ares takes no answer that is later than its timeout, and asks again: then it is chance whether it waits for the next one.
+  test("regression: 20 answers of 20 that take 3 s each are waited for, also from a server that has answered at once so far", async () => {
     const resolve = await usedResolver();
-    // A name server asks the distant zone once, and then answers all questions that came meanwhile.
-    let knownAtMs = Number.NaN;
-    server.answerWith((_name, kind) => {
-      if (Number.isNaN(knownAtMs)) knownAtMs = performance.now() + 3_000;
-      const addresses = kind === "A" ? [V4.address] : [];
-      return { afterMs: Math.max(0, knownAtMs - performance.now()), addresses };
-    });
-    await expect(resolve("slow.example")).resolves.toEqual([V4]);
+    server.answerWith((_name, kind) => ({ afterMs: 3_000, addresses: kind === "A" ? [V4.address] : [] }));
+    const names = Array.from({ length: 20 }, (_, index) => `slow${index}.example`);
+    expect(await Promise.all(names.map((name) => resolve(name)))).toEqual(names.map(() => [V4]));
   });
 
-  test("a server that is no address is refused at once", () => {
-    expect(() => resolver({ servers: ["dns.example"] })).toThrow("dns.example");
+  test.each(["dns.example", "fe80::1%eth0", "[fe80::1%eth0]:53"])("the server %s is refused at once", (server) => {
+    expect(() => resolver({ servers: ["127.0.0.1", server] })).toThrow(server);
   });
 
   test("a server that never answers is given up, and delays no other name", async () => {

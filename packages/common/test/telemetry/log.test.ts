@@ -98,3 +98,14 @@ test("an error's code is a field of its own beside its text, as a SQLSTATE to se
   const printed = print(`log.warn("failed", { error: Object.assign(new Error("gone"), { code: "57P01" }) });`);
   expect(JSON.parse(printed)).toMatchObject({ error: expect.stringMatching(/^Error: gone\n/), errorCode: "57P01" });
 });
+
+test.each([
+  ["42P10", true],
+  ["23514", false],
+  ["22001", false],
+])("the detail of PostgreSQL's error %s is in its text: %p, since a refused row would be it", (code, isShown) => {
+  const printed = print(
+    `log.error("refused", { error: Object.assign(new Error("no"), { code: "${code}", detail: "Failing row contains (...)" }) });`,
+  );
+  expect(JSON.parse(printed).error.includes("detail: Failing row")).toBe(isShown);
+});

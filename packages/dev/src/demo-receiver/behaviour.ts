@@ -67,7 +67,6 @@ export interface Plan {
   delayMs: number;
   /** The line that is printed for the request. */
   text: string;
-  /** The body of the answer. */
   body: string;
 }
 

@@ -11,7 +11,6 @@ export interface LogLine {
   fields: Record<string, unknown>;
 }
 
-/** The options of a client under test. */
 export interface ClientOptions {
   url: string;
   name: string;

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { localFolder } from "../stack/folders.ts";
 import { isAlive } from "../stack/lock-file.ts";
-import { sharedStackUrl, TEST_STACK_URL } from "./stack-client.ts";
+import { TEST_STACK_URL } from "./stack-client.ts";
 import { removeTestStack, startTestStack, type TestStack } from "./test-stack.ts";
 
 const RUN_FOLDER = /^test-(\d+)$/;
@@ -13,11 +13,6 @@ let stack: TestStack | undefined;
 export default async function setUp(): Promise<void> {
   const local = localFolder();
   await removeDeadRuns(local);
-  const shared = await sharedStackUrl(local);
-  if (shared !== undefined) {
-    process.env[TEST_STACK_URL] = shared;
-    return;
-  }
   stack = await startTestStack(join(local, `test-${process.pid}`));
   process.env[TEST_STACK_URL] = stack.url;
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {

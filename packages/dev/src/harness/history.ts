@@ -82,8 +82,8 @@ async function store(prisma: PrismaClient, state: "succeeded" | "pending", count
       insert into delivery_attempt (delivery_id, number, started_at, duration_ms, status_code)
       select id, 1, created_at, 5, 500 from stored where ${state} = 'succeeded'
     )
-    insert into due (endpoint_id, due_at, delivery_id)
-    select endpoint_id, created_at, id from stored where ${state} = 'pending'`;
+    insert into due (shard, endpoint_id, due_at, delivery_id)
+    select shard_of(endpoint_id), endpoint_id, created_at, id from stored where ${state} = 'pending'`;
 }
 
 async function analyze(prisma: PrismaClient): Promise<void> {

@@ -9,7 +9,6 @@ import { eventually } from "./eventually.ts";
 
 export interface ReceivedRequest {
   method: string;
-  /** Path and query. */
   path: string;
   /** Names in lower case, as Node joins them. */
   headers: IncomingHttpHeaders;
@@ -21,7 +20,6 @@ export interface ReceivedRequest {
   connection: number;
 }
 
-/** How to answer one request. */
 export type Answer =
   | {
       /** 200 by default. */

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
 import { deliveryId, eventKey, firstIdAt } from "@herald/common/database/ids";
+import { shardOf } from "@herald/common/database/shards";
 
 /** The time of the rows, unless said otherwise. */
 export const ROW_TIME = new Date("2026-03-01T12:00:00.000Z");
@@ -83,6 +84,7 @@ export async function insertDelivery(
       data: {
         deliveryId: delivery.id,
         endpointId: endpoint.id,
+        shard: shardOf(endpoint.id),
         attempts: delivery.attemptCount,
         ...due,
         dueAt,

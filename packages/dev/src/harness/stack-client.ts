@@ -1,8 +1,5 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
-import { join } from "node:path";
 import { json } from "node:stream/consumers";
-import { apartByVersion } from "../stack/postgres-programs.ts";
 import { rabbitmqVersion } from "../stack/rabbitmq-versions.ts";
 import type { PrometheusPrograms, TEST_PROGRAMS } from "../stack/test-programs.ts";
 import type { TestPostgres, TestProgram, TestRabbitmq } from "./test-stack.ts";
@@ -37,37 +34,8 @@ async function ask<Answer>(path: string): Promise<Answer> {
 }
 
 /** By node:http: fetch gives up after five minutes without headers, and keeps a connection that would look leaked. */
-export function getJson(url: string): Promise<unknown> {
+function getJson(url: string): Promise<unknown> {
   return new Promise((resolve, reject) => {
     get(url, { agent: false }, (response) => void json(response).then(resolve, reject)).on("error", reject);
   });
-}
-
-/** Where `pnpm stack` says that a test stack stays up for many runs, each version of PostgreSQL in a file of its own. */
-function sharedStackFile(local: string): string {
-  return join(local, `${apartByVersion("test-stack")}.json`);
-}
-
-/** The URL of the test stack that `pnpm stack` keeps up, undefined if there is none. */
-export async function sharedStackUrl(local: string): Promise<string | undefined> {
-  const file = sharedStackFile(local);
-  if (!existsSync(file)) return undefined;
-  try {
-    const { url } = JSON.parse(readFileSync(file, "utf8")) as { url: string };
-    await getJson(url);
-    return url;
-  } catch {
-    // A stack that was killed left this file behind.
-    rmSync(file, { force: true });
-    return undefined;
-  }
-}
-
-/** Lets test runs find a stack. */
-export function announceSharedStack(local: string, url: string): void {
-  writeFileSync(sharedStackFile(local), JSON.stringify({ url }));
-}
-
-export function withdrawSharedStack(local: string): void {
-  rmSync(sharedStackFile(local), { force: true });
 }

@@ -104,7 +104,6 @@ export interface TestBroker {
   closeConnections(): Promise<void>;
 }
 
-/** The environment of a service on a test's servers. */
 export function serviceEnvironment(
   databaseUrl: string,
   { url, namespace }: Pick<TestBroker, "url" | "namespace">,

@@ -1,28 +1,39 @@
-import { readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fillOnce, localFolder, projectFolder } from "../stack/folders.ts";
+import { findOrInstall } from "../stack/install-package.ts";
+import { findProgram, runProgram } from "../stack/programs.ts";
 
-/**
- * Preloaded (`node --import`) by a process whose machine's clock shall be wrong: `Date` is ahead by the milliseconds that the file
- * CLOCK_AHEAD_FILE holds, also when they change. The monotonic clock and the timers are not touched, as when a person sets the clock of
- * a machine; nor is what the operating system itself does by the clock, such as judging certificates.
- */
-const READ_EVERY_MS = 20;
-
-const MachineDate = Date;
-const machineNow = MachineDate.now;
-let aheadMs = 0;
-
-function read(): void {
-  try {
-    aheadMs = Number(readFileSync(process.env.CLOCK_AHEAD_FILE as string, "utf8"));
-  } catch {
-    // The program that wrote the file has ended, and this process is about to.
-  }
+/** A clock for a process: its environment, which makes the machine's clock wrong by wrong-clock.c. Needs Linux. */
+export async function wrongClock(aheadMs: number) {
+  const library = await builtLibrary();
+  const folder = mkdtempSync(join(tmpdir(), "herald-clock-"));
+  const file = join(folder, "ahead-ms");
+  /** A process has the file in its memory, so it is written in place. */
+  const set = (ms: number) =>
+    writeFileSync(file, new BigInt64Array([BigInt(ms)]), { flag: existsSync(file) ? "r+" : "w" });
+  set(aheadMs);
+  return {
+    settings: { LD_PRELOAD: library, CLOCK_AHEAD_FILE: file },
+    set,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
 }
 
-read();
-setInterval(read, READ_EVERY_MS).unref();
-MachineDate.now = () => machineNow() + aheadMs;
-globalThis.Date = new Proxy(MachineDate, {
-  construct: (target, args, newTarget) => Reflect.construct(target, args.length > 0 ? args : [target.now()], newTarget),
-  apply: (target) => new target(target.now()).toString(),
-});
+async function builtLibrary(): Promise<string> {
+  const source = join(projectFolder(), "packages", "dev", "src", "harness", "wrong-clock.c");
+  const hash = createHash("sha256").update(readFileSync(source)).digest("hex").slice(0, 12);
+  const folder = join(localFolder(), "tools", `wrong-clock-${hash}`);
+  const library = join(folder, "wrong-clock.so");
+  const isBuilt = () => existsSync(library);
+  if (isBuilt()) return library;
+  const compiler = { title: "a C compiler", apt: "gcc libc6-dev", brew: ["gcc"] };
+  const cc = await findOrInstall(compiler, "Tests of wrong clocks", () => findProgram("cc") ?? findProgram("gcc"));
+  await fillOnce(folder, isBuilt, async (draft) => {
+    const args = ["-shared", "-fPIC", "-O2", "-o", join(draft, "wrong-clock.so"), source, "-ldl"];
+    await runProgram(cc, args, { what: "Compiling wrong-clock.c" });
+  });
+  return library;
+}

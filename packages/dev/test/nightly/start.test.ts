@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -170,10 +170,6 @@ describe("pnpm start", () => {
     }
   });
 
-  test("only the owner can read files that hold secrets", () => {
-    for (const file of ["run.json", "secrets.json"]) expect(statSync(join(local, file)).mode & 0o077).toBe(0);
-  });
-
   test("the API takes the next free port if PORT is taken", () => {
     expect(Number(new URL(info.apiUrl).port)).toBeGreaterThan(takenPort);
   });
@@ -234,7 +230,7 @@ describe("pnpm start", () => {
       const { PATH } = process.env;
       return spawnSync(process.execPath, command, { env: { PATH, HERALD_LOCAL_FOLDER: local }, encoding: "utf8" });
     };
-    expect(herald("lag")).toMatchObject({ status: 0, stdout: expect.stringContaining("shards") });
+    expect(herald("doctor").stdout).toMatch(/^ok {2,}what waits/m);
     expect(herald("doctor").stdout).not.toMatch(/^fault/m);
     expect(herald("--version").stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
@@ -317,7 +313,7 @@ describe("on a fresh clone, where nothing is built", () => {
     return spawnSync(process.execPath, [...command.split(" "), ...args], { cwd: clone, encoding: "utf8" });
   };
 
-  test.each(["start", "emit", "token", "stack"])("pnpm %s --help answers, and builds nothing", (script) => {
+  test.each(["start", "emit", "token"])("pnpm %s --help answers, and builds nothing", (script) => {
     const { status, stdout, stderr } = run(script, "--help");
     expect([status, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(new RegExp(`^ {2}pnpm (-s run )?${script}`, "m"));

@@ -18,7 +18,6 @@ interface RunningEmitter {
   kill(): Promise<void>;
 }
 
-/** Starts an emitter, with settings in its environment. */
 function startEmitter([program = "", ...args]: readonly string[], settings: Record<string, string>): RunningEmitter {
   const child = spawn(program, args, { env: { ...process.env, ...settings } });
   let waiting: { resolve(line: string): void; reject(error: Error): void } | undefined;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { wrongClock } from "@herald/dev/harness/wrong-clock";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { freePort } from "@herald/dev/stack/ports";
 import { type RunningProcess, startProcess, untilReady as untilAnswers } from "@herald/dev/stack/processes";
@@ -59,13 +59,13 @@ export async function startServiceProcess(
   options: ServiceProcessOptions = {},
 ): Promise<ServiceProcess> {
   const { onLine, folder = projectFolder(), nodeArgs = [], clockAheadMs, tuning, untilReady: waits = true } = options;
-  const clock = clockAheadMs === undefined ? undefined : wrongClock(clockAheadMs);
+  const clock = clockAheadMs === undefined ? undefined : await wrongClock(clockAheadMs);
   const [main, ...args] = entryOf(name, folder, tuning);
   const [port, metricsPort] = [await freePort(), await freePort()];
   const child = await startProcess({
     name: `${name}-${randomUUID()}`,
     command: process.execPath,
-    args: [...nodeArgs, ...(clock?.nodeArgs ?? []), main, ...args],
+    args: [...nodeArgs, main, ...args],
     env: {
       PATH: process.env.PATH,
       ...settings,
@@ -104,23 +104,6 @@ export async function startServiceProcess(
 
 function untilReady(child: RunningProcess, url: string): Promise<void> {
   return untilAnswers(child.name, () => assertReady(`${url}/readyz`), { timeoutMs: READY_TIMEOUT_MS, child });
-}
-
-/** Makes the machine's clock of a process wrong: see wrong-clock.ts of packages/dev. */
-function wrongClock(aheadMs: number) {
-  const folder = mkdtempSync(join(tmpdir(), "herald-clock-"));
-  const file = join(folder, "ahead-ms");
-  function set(aheadMs: number): void {
-    writeFileSync(`${file}.new`, String(aheadMs));
-    renameSync(`${file}.new`, file);
-  }
-  set(aheadMs);
-  return {
-    nodeArgs: ["--import", join(projectFolder(), "packages", "dev", "dist", "harness", "wrong-clock.js")],
-    settings: { CLOCK_AHEAD_FILE: file },
-    set,
-    remove: () => rmSync(folder, { recursive: true, force: true }),
-  };
 }
 
 /** The built file that runs a service, and its arguments. */

@@ -1,5 +1,6 @@
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import type { BrokerUrls } from "@herald/dev/stack/broker-rights";
+import { DEVELOPMENT_AUDIENCE, DEVELOPMENT_ISSUER } from "@herald/dev/start/development-token";
 
 /** The servers and files that a Herald of tests and measurements runs on. */
 export interface HeraldEnvironment {
@@ -28,6 +29,8 @@ export function heraldSettings({ databaseUrl, amqpUrl, namespace, caFile }: Hera
     LOG_LEVEL: "error",
     ...KEYS,
     AUTH_JWT_SECRET: JWT_SECRET,
+    AUTH_ISSUER: DEVELOPMENT_ISSUER,
+    AUTH_AUDIENCE: DEVELOPMENT_AUDIENCE,
     ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8,::1/128",
     EXTRA_CA_FILE: caFile,
     // Tests look more often than people do.

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { deliveryId, eventKey } from "@herald/common/database/ids";
+import { shardOf } from "@herald/common/database/shards";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { eventually } from "@herald/dev/harness/eventually";
 import { answered, insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
@@ -208,7 +209,9 @@ test("a result waits for a publisher's statement under way, and is written after
         createdAt: NOW,
       },
     });
-    await transaction.due.create({ data: { endpointId: endpoint.id, dueAt: NOW, deliveryId: settlement.deliveryId } });
+    await transaction.due.create({
+      data: { shard: shardOf(endpoint.id), endpointId: endpoint.id, dueAt: NOW, deliveryId: settlement.deliveryId },
+    });
     recording = record([settlement, another]);
     await eventually(async () => expect(await rowsOf(another.deliveryId)).toEqual(expectedOf(otherEvent, "succeeded")));
   });

@@ -81,6 +81,27 @@ test.each(CLOCKS)(
   },
 );
 
+test("§3.1/failures a dispatcher whose machine's clock is 400 days behind, for which no certificate is valid yet, blames nobody, says so, and goes on with the right clock", async () => {
+  const { api, receiver, emitter, db, event } = environment;
+  const lines: string[] = [];
+  await start("publisher", 0);
+  const options = { clockAheadMs: -400 * DAY_MS, onLine: (line: string) => void lines.push(line) };
+  const dispatcher = await environment.startProcess("dispatcher", {}, options);
+  const { endpoint } = await api.create({ url: receiver.url });
+  await emitter.emit(event());
+  await eventually(() => expect(lines.join("\n")).toMatch(/"this machine's or PostgreSQL's".*a clock is wrong/));
+  expect(await db.database.prisma.delivery.findMany({ where: { endpointId: endpoint.id } })).toMatchObject([
+    { attemptCount: 0, state: "pending" },
+  ]);
+  expect(await api.get(endpoint.id)).toMatchObject({ enabled: true, consecutiveFailures: 0 });
+  expect(receiver.requests).toEqual([]);
+  dispatcher.setClock(0);
+  // The first endpoint waits for a minute.
+  await api.create({ url: receiver.url, events: ["RiskCreated"] });
+  await emitter.emit(event({ type: "RiskCreated", occurredAtUtc: new Date().toISOString() }));
+  await receiver.received(1);
+});
+
 test("§4.2 the timestamp of a signature is PostgreSQL's time, whatever the machine's clock is set to meanwhile", async () => {
   const { api, receiver, emitter } = environment;
   await api.create({ url: receiver.url });

@@ -110,8 +110,8 @@ describe.each<[string, Record<"api" | "publisher" | "dispatcher", Role>]>([
           insert into delivery (id, endpoint_id, organization_id, event_type, body, created_at)
           values ('01800000-0000-7000-8000-000000000001', ${endpoint.id}::uuid, ${organizationId}, 'RiskCreated', '{}', ${old})`,
         prisma.$executeRaw`
-          insert into due (delivery_id, endpoint_id, due_at)
-          values ('01800000-0000-7000-8000-000000000001', ${endpoint.id}::uuid, now() + interval '10 minutes')`,
+          insert into due (shard, delivery_id, endpoint_id, due_at)
+          values (shard_of(${endpoint.id}::uuid), '01800000-0000-7000-8000-000000000001', ${endpoint.id}::uuid, now() + interval '10 minutes')`,
       ]);
       await eventually(() => expect(toldOf()).toEqual(["endpoint.expired"]));
       await eventually(async () => {

@@ -10,7 +10,6 @@ interface Parts {
   onFailure: ((error: Error) => void) | undefined;
 }
 
-/** The result of a batch. */
 export interface BatchResult {
   /** There may be more to send now. */
   isMore: boolean;
@@ -19,9 +18,9 @@ export interface BatchResult {
   failure: Error | undefined;
 }
 
-/** A bucket whose event the broker has refused. */
+/** A bucket that is on hold, since the broker refused one of its events. */
 interface HeldBucket {
-  /** Up to this row no event of the bucket waits. */
+  /** All rows before this one were sent. */
   after: string;
   /** The broker has taken an event of the bucket since. */
   isOpen: boolean;

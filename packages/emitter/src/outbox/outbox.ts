@@ -9,24 +9,55 @@ export interface StatementRunner {
   query(text: string, values?: unknown[]): Promise<unknown>;
 }
 
-/** The transaction of Prisma. */
 export interface PrismaTransaction {
   $executeRawUnsafe(text: string, ...values: unknown[]): PromiseLike<unknown>;
 }
 
-/** The transaction of Knex. */
+/** The transaction of Knex, and of Objection. */
 export interface KnexTransaction {
   raw(text: string, values: readonly (string | null)[]): PromiseLike<unknown>;
+  isCompleted(): boolean;
 }
 
-/** The clients with which an outbox can write. For any other client the compiler shows a sentence, with the call to use. */
-export type OutboxTransaction<Given> = Given extends StatementRunner | PrismaTransaction | KnexTransaction
-  ? Given
-  : Given extends { executeQuery: unknown }
-    ? "For Kysely write: await sql`insert into herald_outbox (event) values (${eventJson(event)})`.execute(trx)"
-    : Given extends { execute: unknown; select: unknown }
-      ? "For Drizzle write: await tx.execute(sql`insert into herald_outbox (event) values (${eventJson(event)})`)"
-      : "Give the transaction of pg, TypeORM, Prisma or Knex; else insert eventJson(event) into herald_outbox yourself";
+const INSERT = `insert into herald_outbox (event) values (\${eventJson(event)})`;
+
+/**
+ * What no outbox can write with, by a property that nothing else has: first what would write outside of the
+ * transaction, then libraries of which a transaction needs another call.
+ */
+const REFUSED = {
+  totalCount: "Give outbox.add the client that has begun the transaction: a pool writes outside of it",
+  $connect: "Give outbox.add the tx of prisma.$transaction(async (tx) => ...): prisma itself writes outside of it",
+  createQueryRunner:
+    "Give outbox.add the manager of dataSource.transaction(async (manager) => ...), not the DataSource",
+  $config: "Give outbox.add the t of db.tx(async (t) => ...): db itself writes outside of it",
+  getQueryInterface:
+    "For Sequelize write: await sequelize.query('insert into herald_outbox (event) values ($1)', { bind: [eventJson(event)], transaction })",
+  executeQuery: `For Kysely write: await sql\`${INSERT}\`.execute(trx)`,
+  selectDistinctOn: `For Drizzle write: await tx.execute(sql\`${INSERT}\`)`,
+  unsafe: `For postgres.js write: await tx\`${INSERT}\``,
+  oneFirst: `For Slonik write: await tx.query(sql.unsafe\`${INSERT}\`)`,
+  getUnitOfWork:
+    "For MikroORM write: await em.execute('insert into herald_outbox (event) values (?)', [eventJson(event)])",
+} as const;
+
+const KNEX_ITSELF = "Give outbox.add the trx of knex.transaction(async (trx) => ...): knex itself writes outside of it";
+const UNKNOWN =
+  "Give outbox.add the transaction of pg, TypeORM, Prisma or Knex; else insert eventJson(event) into herald_outbox yourself";
+const NOT_BEGUN = "Give outbox.add the manager or QueryRunner whose transaction has begun: this one has none";
+
+type Refusal<Given> = {
+  [Property in keyof typeof REFUSED]: Given extends Record<Property, unknown> ? (typeof REFUSED)[Property] : never;
+}[keyof typeof REFUSED];
+
+/** The clients with which an outbox can write. For any other one the compiler shows a sentence, with what to write. */
+export type OutboxTransaction<Given> = [Refusal<Given>] extends [never]
+  ? Given extends StatementRunner | PrismaTransaction | KnexTransaction
+    ? Given
+    : Given extends { raw: unknown }
+      ? typeof KNEX_ITSELF
+      : typeof UNKNOWN
+  : Refusal<Given>;
 
 export interface Outbox {
   /**
@@ -34,6 +65,7 @@ export interface Outbox {
    *
    * @param client the connection on which the caller has begun the transaction, or the transaction of TypeORM, Prisma or Knex
    * @throws InvalidEventError if it breaks the contract; nothing was written, and the transaction can go on
+   * @throws TypeError if what was given writes outside of any transaction, or can't write; nothing was written
    */
   add<Given>(client: Given & OutboxTransaction<Given>, event: EmittedEvent, options?: EmitOptions): Promise<void>;
 }
@@ -52,17 +84,40 @@ export function createOutbox({ table = DEFAULT_OUTBOX_TABLE }: OutboxOptions = {
   const insert = `${into} ($1, $2)`;
   return {
     add: async (client, event, options = {}) => {
+      const given = client as Given;
+      const refusal = refusalOf(given);
+      if (refusal !== undefined) throw new TypeError(refusal);
       if (traceLoading()) await traceLoading();
       const values = [eventJson(event), callerTrace(options) ?? null];
-      const given = client as Partial<PrismaTransaction & KnexTransaction & StatementRunner>;
       if (given.$executeRawUnsafe) await given.$executeRawUnsafe(insert, ...values);
       // Knex has a `query` too, which is for itself.
       else if (given.raw) await given.raw(`${into} (?, ?)`, values);
-      else if (given.query) await given.query(insert, values);
-      else
-        throw new TypeError(
-          "The outbox can't write with what it was given: give it the connection or the transaction, as its type says",
-        );
+      else await given.query?.(insert, values);
     },
   };
+}
+
+type Given = Partial<PrismaTransaction & KnexTransaction & StatementRunner> & {
+  isTransaction?: boolean;
+  /** Of a QueryRunner of TypeORM, and of a manager's. */
+  isTransactionActive?: boolean;
+  queryRunner?: { isTransactionActive: boolean };
+  /** Of a manager of TypeORM. */
+  getTreeRepository?: unknown;
+  /** Of a task of pg-promise. */
+  ctx?: { isTX?: boolean };
+};
+
+/** Why the outbox can't write with it, also where the compiler saw nothing. */
+function refusalOf(given: Given): string | undefined {
+  const refused = Object.entries(REFUSED).find(
+    ([property]) => (given as Record<string, unknown>)[property] !== undefined,
+  );
+  if (refused) return refused[1];
+  if (given.$executeRawUnsafe) return undefined;
+  if (given.raw) return given.isTransaction ? undefined : KNEX_ITSELF;
+  if (!given.query) return UNKNOWN;
+  const runner = given.getTreeRepository ? (given.queryRunner ?? { isTransactionActive: false }) : given;
+  if (runner.isTransactionActive === false) return NOT_BEGUN;
+  return given.ctx?.isTX === false ? REFUSED.$config : undefined;
 }

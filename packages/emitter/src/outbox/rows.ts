@@ -2,7 +2,6 @@ import type { NotSentReason } from "@herald/amqp";
 import type { Emitter } from "../emitter.ts";
 import { bucketOf, InvalidEventError, readEventJson } from "../encode-event.ts";
 
-/** A row of the outbox. */
 export interface Row {
   number: string;
   event: string;

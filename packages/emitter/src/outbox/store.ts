@@ -14,7 +14,6 @@ export const COUNTED_AT_MOST = 10_000;
 
 export type LockedOutbox = ReturnType<typeof lockedOutbox>;
 
-/** A pool of clients, as of `pg`. */
 export interface Pool {
   /** Takes a client. It calls back instead of returning a promise: a connection can break before the code that awaits a promise runs. */
   connect(taken: (error: Error | undefined, client: PoolClient | undefined) => void): void;

@@ -11,7 +11,6 @@ import { requestMaker } from "./request-maker.ts";
 
 export interface CheckOptions {
   url: URL;
-  /** The secret that the receiver verifies with. */
   secret: string;
   /** The type of the sample events; WorkItemCompleted if absent. */
   eventType?: EventType;

@@ -54,7 +54,6 @@ export function survives(step: (make: RequestMaker) => Step): Check["steps"] {
   return (make) => [step(make), { send: make.signed(), expect: "accept" }];
 }
 
-/** An event of this many bytes. */
 export function eventOf(make: RequestMaker, bytes: number): Uint8Array {
   const withNote = (note: string) => make.event({ data: { changes: {}, note } });
   return withNote("a".repeat(bytes - withNote("").byteLength));

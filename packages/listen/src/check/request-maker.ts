@@ -16,7 +16,6 @@ export interface MakerOptions {
 /** The two signatures of a request: `X-Service-Signature`, and the `webhook-signature` of Standard Webhooks. */
 type Scheme = "herald" | "standard";
 
-/** The parts of a signature's text. */
 export interface SignatureText {
   /** The name of the scheme and its separator: `sha256=` or `v1,` */
   prefix: string;
@@ -61,13 +60,11 @@ export type RequestMaker = ReturnType<typeof requestMaker>;
 
 export type HeraldHeader = "Signature" | "Timestamp" | "Event" | "Delivery-Id";
 
-/** Writes a signature as Herald does. */
 export const written = ({ prefix, mac, encoding }: SignatureText): string => prefix + mac.toString(encoding);
 
 /** Writes a signature of the right form, and of no key. */
 export const zeros = (right: SignatureText): string => written({ ...right, mac: Buffer.alloc(right.mac.byteLength) });
 
-/** Makes requests that are right except for the given deviation. */
 export function requestMaker(options: MakerOptions) {
   const { secret, eventType, headerPrefix, now: date } = options;
   const now = Math.floor(date.getTime() / 1000);

@@ -2,11 +2,9 @@ import type { IncomingMessage } from "node:http";
 import { type Rejected, type Verified, verify } from "@herald/receiver";
 import { LARGEST_EVENT_BYTES, pairsOf } from "../exchange.ts";
 
-/** A request with all that the listener shows of it. */
 export interface ReceivedRequest {
   receivedAt: Date;
   method: string;
-  /** The path and the query. */
   path: string;
   /** All headers in the order and spelling of the request; a repeated header is there twice. */
   headers: [name: string, value: string][];

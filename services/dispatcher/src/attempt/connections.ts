@@ -1,10 +1,10 @@
 import { Agent, type AgentOptions } from "node:https";
 import type { Socket } from "node:net";
-import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
 import type { AddressGuard } from "@herald/common/security/address-guard";
 import { nodeAuthorities } from "@herald/common/security/node-authorities";
-import type { Pem, TlsFiles } from "@herald/common/security/tls-files";
+import type { TlsFiles } from "@herald/common/security/tls-files";
 import type { EgressProxy } from "./egress-proxy.ts";
+import { beginHandshakes, nameOf } from "./handshakes.ts";
 
 export type Connections = ReturnType<typeof createConnections>;
 
@@ -44,11 +44,11 @@ export function createConnections(
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
     ALPNProtocols: ["http/1.1"],
   };
-  const sessions = most * SESSIONS_PER_CONNECTION;
-  const reused = new Agent({ ...options, keepAlive: true, maxCachedSessions: sessions });
-  const fresh = new Agent({ ...options, keepAlive: false, maxCachedSessions: 0 });
-  const resumption = watchResumption(reused, sessions, trust([reused, fresh], extraAuthorities));
-  for (const agent of [reused, fresh]) {
+  const once: AgentOptions = { ...options, keepAlive: false, maxCachedSessions: 0 };
+  const reused = new Agent({ ...options, keepAlive: true, maxCachedSessions: most * SESSIONS_PER_CONNECTION });
+  const agents = { reused, fresh: new Agent(once), small: new Agent(once) };
+  const handshakes = beginHandshakes(agents, extraAuthorities);
+  for (const agent of Object.values(agents)) {
     if (proxy) connectThrough(agent, guard, proxy, deadlineMs);
     else admitOnly(agent, guard);
     nameByOrigin(agent);
@@ -58,93 +58,15 @@ export function createConnections(
     /** Keeps connections open and uses them again; shared by all endpoints. */
     reused,
     /** Opens a connection for each request, and closes it afterwards. */
-    fresh,
-    ...resumption,
+    fresh: agents.fresh,
+    ...handshakes,
     /** A connection has failed: perhaps since an authority is new. */
     failed(error: unknown): void {
       extraAuthorities?.failed(error);
       nodeAuthorities?.failed(error);
     },
     close(): void {
-      reused.destroy();
-      fresh.destroy();
-    },
-  };
-}
-
-/**
- * Gives each new connection the authorities that are trusted now. One context serves all connections until the file changes, since each context parses
- * every root certificate. A resumed session is not verified again, so each context has sessions of its own.
- *
- * @returns the name under which an agent keeps the session of an origin
- */
-function trust(agents: readonly Agent[], extraAuthorities: TlsFiles | undefined): (origin: string) => string {
-  let context: SecureContext | undefined;
-  let [extra, ofNode]: (Pem | undefined)[] = [];
-  let changes = 0;
-  function contextNow(): SecureContext {
-    const now = [extraAuthorities?.current(), nodeAuthorities?.current()] as const;
-    if (context !== undefined && now[0] === extra && now[1] === ofNode) return context;
-    [extra, ofNode] = now;
-    const ca = extra?.ca;
-    context = createSecureContext({
-      minVersion: "TLSv1.2",
-      ...(ca !== undefined && { ca: [...getCACertificates("default"), ca] }),
-    });
-    changes++;
-    return context;
-  }
-  contextNow();
-  const sessionName = (origin: string) => `${origin} ${changes}`;
-  for (const agent of agents) {
-    const connect = agent.createConnection;
-    agent.createConnection = function (options, callback) {
-      const secureContext = contextNow();
-      return connect.call(
-        this,
-        Object.assign(options, { secureContext, _agentKey: sessionName(nameOf(options)) }),
-        callback,
-      );
-    };
-  }
-  return sessionName;
-}
-
-/** Handshakes with a session that may fail before an origin is offered none. */
-const MAX_RESUMPTIONS_FAILED = 2;
-
-/**
- * Some receivers, and balancers before them, break a handshake that offers a session. Node forgets the session then, and keeps that of the next
- * handshake: each second connection would fail.
- */
-function watchResumption(agent: Agent, most: number, nameOfSession: (origin: string) => string) {
-  const failed = new Map<string, number>();
-  const offering = new WeakSet<Socket>();
-  let isOffered = false;
-  // Node's agent asks for the session while it makes a connection. It is not in Node's types.
-  const sessions = agent as unknown as { _getSession(name: string): Buffer | undefined };
-  const sessionOf = sessions._getSession;
-  sessions._getSession = function (name) {
-    const isRefused = (failed.get(name) ?? 0) >= MAX_RESUMPTIONS_FAILED;
-    const session = isRefused ? undefined : sessionOf.call(this, name);
-    isOffered = session !== undefined;
-    return session;
-  };
-  const connect = agent.createConnection;
-  agent.createConnection = function (options, callback) {
-    isOffered = false;
-    const socket = connect.call(this, options, callback) as Socket;
-    if (isOffered) offering.add(socket);
-    return socket;
-  };
-  return {
-    /** Whether the handshake of this connection offered to resume a session. */
-    offersSession: (socket: Socket) => offering.has(socket),
-    /** A handshake that offered a session has failed. From the second one on, the origin is offered none. */
-    resumptionFailed(origin: { host: string; port: number }): void {
-      const name = nameOfSession(nameOf(origin));
-      failed.set(name, (failed.get(name) ?? 0) + 1);
-      if (failed.size > most) failed.delete(failed.keys().next().value as string);
+      for (const agent of Object.values(agents)) agent.destroy();
     },
   };
 }
@@ -193,10 +115,6 @@ function sayConnected(socket: Socket): void {
 /** Node's own names list every TLS option, for each request again; here these are the same for all connections. */
 function nameByOrigin(agent: Agent): void {
   agent.getName = (options) => nameOf(options ?? {});
-}
-
-function nameOf({ host, port }: { host?: unknown; port?: unknown }): string {
-  return `${host}:${port}`;
 }
 
 /**

@@ -3,8 +3,8 @@ import { type Agent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import type { Clock } from "@herald/common/runtime/clock";
 import got from "got";
-import { type AttemptError, NO_STATUS, TIMED_OUT, TOO_MANY_INTERIM } from "./failure.ts";
-import { EXCERPT_BYTES, isByTheBook } from "./response.ts";
+import { type AttemptError, isAlert, NO_STATUS, TIMED_OUT, TOO_MANY_INTERIM } from "./failure.ts";
+import { answerOfEqualLengths, EXCERPT_BYTES, isByTheBook, SECOND_LENGTH } from "./response.ts";
 import type { Target } from "./target.ts";
 
 /** One request, ready to be sent. */
@@ -14,16 +14,22 @@ export interface OutgoingRequest {
   headers: string[];
   body: Buffer;
   agent: Agent;
-  /** Whether the handshake of a connection offered to resume a session. */
-  offersSession(socket: Socket): boolean;
   /** Milliseconds for everything up to the response's headers. */
   timeoutMs: number;
 }
+
+/** Why a request may be sent once more, over a new connection: the receiver has not read it. */
+export type Again =
+  /** The connection had been used before, and the receiver had ended it: it broke before it brought a byte of an answer, or brought 408 and its end. */
+  | "stale"
+  /** The other side ended the handshake of a new connection. */
+  | "handshake broken";
 
 export type Exchange = Answered | Unanswered;
 
 export interface Answered {
   answered: true;
+  again?: Again | undefined;
   statusCode: number;
   /** The chunks that were read of the body, at least as much as the excerpt takes. */
   body: Buffer[];
@@ -31,6 +37,8 @@ export interface Answered {
   encoded: boolean;
   /** The value of `Retry-After`. */
   retryAfter: string | undefined;
+  /** The value of `Date`. */
+  date: string | undefined;
   /** When the response's headers were there, by `clock.monotonicMs()`. */
   answeredAtMs: number;
 }
@@ -38,12 +46,11 @@ export interface Answered {
 export interface Unanswered {
   answered: false;
   error: AttemptError;
-  /** The connection had been used before, and broke before it brought a byte of an answer. */
-  staleConnection: boolean;
-  /** The handshake of a new connection broke, and had offered to resume a session: nothing of the request was sent. */
-  resumptionFailed: boolean;
+  again?: Again | undefined;
   /** The receiver was reached: a connection was made, or a reused one brought bytes, or was ended by the other side. */
   reached: boolean;
+  /** It was reached by a new connection whose handshake has ended well. */
+  secured: boolean;
 }
 
 /** Bytes and time for reading a body so that the connection can be used again; the status has decided before. */
@@ -80,7 +87,7 @@ export const client = got.extend({
  * got's own timeouts are not used: one timer does, and `timeout.response` would not stop headers that drip.
  */
 export function exchange(
-  { target, headers, body, agent, offersSession, timeoutMs }: OutgoingRequest,
+  { target, headers, body, agent, timeoutMs }: OutgoingRequest,
   clock: Clock,
 ): Promise<Exchange> {
   return new Promise((resolve) => {
@@ -122,7 +129,7 @@ export function exchange(
       });
       // A 101 takes the connection out of the agent, and leaves it to the listener of this event.
       sent.on("upgrade", (response: IncomingMessage, socket: Socket) => {
-        answer = answerOf(response, clock);
+        answer = answerOf(response, sent, clock);
         socket.destroy();
         cutOff();
       });
@@ -147,7 +154,7 @@ export function exchange(
         fail({ code: NO_STATUS, message: "" });
         return;
       }
-      answer = answerOf(response, clock);
+      answer = answerOf(response, request as ClientRequest, clock);
       // Such a connection may be out of step, and serves no other request. The field is not in Node's types.
       if (!isByTheBook(Buffer.concat(head))) Object.assign(request as ClientRequest, { shouldKeepAlive: false });
     });
@@ -180,15 +187,19 @@ export function exchange(
     }
     function fail(error: AttemptError): void {
       clearTimeout(timer);
+      const read = error.code === SECOND_LENGTH ? answerOfEqualLengths(Buffer.concat(head)) : undefined;
+      if (read) {
+        const answeredAtMs = clock.monotonicMs();
+        resolve({ answered: true, ...read, retryAfter: undefined, date: undefined, answeredAtMs });
+        destroy();
+        return;
+      }
       const hasAnswered = (request?.socket?.bytesRead ?? 0) > bytesReadBefore;
-      const broke = connected && !secured && error.code !== TIMED_OUT;
-      resolve({
-        answered: false,
-        error,
-        staleConnection: wasEnded(error) && request?.reusedSocket === true && !hasAnswered,
-        resumptionFailed: broke && request?.socket != null && offersSession(request.socket),
-        reached: connected || hasAnswered || wasEnded(error),
-      });
+      const ended = wasEnded(error);
+      let again: Again | undefined;
+      if (ended && request?.reusedSocket && !hasAnswered) again = "stale";
+      if (connected && !secured && (ended || isAlert(error))) again = "handshake broken";
+      resolve({ answered: false, error, again, reached: connected || hasAnswered || ended, secured });
       destroy();
     }
     function destroy(): void {
@@ -198,11 +209,19 @@ export function exchange(
   });
 }
 
-function answerOf({ statusCode = 0, headers }: IncomingMessage, clock: Clock): Answered {
-  const encoding = headers["content-encoding"];
+const REQUEST_TIMEOUT = 408;
+
+function answerOf(
+  { statusCode = 0, headers }: IncomingMessage,
+  { reusedSocket }: ClientRequest,
+  clock: Clock,
+): Answered {
+  const { "content-encoding": encoding, "retry-after": retryAfter, date, connection } = headers;
   const encoded = encoding !== undefined && encoding !== "identity";
-  const retryAfter = headers["retry-after"];
-  return { answered: true, statusCode, body: [], encoded, retryAfter, answeredAtMs: clock.monotonicMs() };
+  // The time for an idle connection was over as the request was on its way: RFC 9110 15.5.9.
+  const isStale = statusCode === REQUEST_TIMEOUT && reusedSocket && connection?.toLowerCase() === "close";
+  const again = isStale ? "stale" : undefined;
+  return { answered: true, again, statusCode, body: [], encoded, retryAfter, date, answeredAtMs: clock.monotonicMs() };
 }
 
 /** The other side closed the connection. */

@@ -26,6 +26,20 @@ export function ownFaultOf({ code = "" }: AttemptError): OwnFault | undefined {
   return code === SERVERS_SILENT ? "name servers" : undefined;
 }
 
+/** How the receiver's clock, or its certificate, shows Herald's time to be. */
+export type ClockShown = "ahead" | "behind" | "right";
+
+/** The clock that would explain why a certificate is refused. */
+export function clockShownBy({ code }: AttemptError): ClockShown | undefined {
+  if (code === "CERT_HAS_EXPIRED") return "ahead";
+  return code === "CERT_NOT_YET_VALID" ? "behind" : undefined;
+}
+
+/** The other side of a handshake has ended it, and said why. */
+export function isAlert({ message }: AttemptError): boolean {
+  return message.includes("SSL alert number");
+}
+
 /** Describes an attempt that got no final response. */
 export interface Failure {
   kind: UnansweredKind;

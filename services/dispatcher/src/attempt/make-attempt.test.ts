@@ -7,6 +7,7 @@ import { expect, test } from "@jest/globals";
 import { Endpoint } from "../endpoint/endpoint.ts";
 import { createMemory } from "../endpoint/memory.ts";
 import { createMetrics } from "../metrics.ts";
+import type { Outage } from "../outage/outage.ts";
 import { retrySchedule } from "../settle/retry-schedule.ts";
 import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { Configuration } from "../sql/read-configuration.ts";
@@ -23,7 +24,7 @@ const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
 async function makeOne({
   statusCode = 200,
   retryAfterMs = null as number | null,
-  whose = "theirs" as "theirs" | "ours",
+  whose = "theirs" as Awaited<ReturnType<Outage["judge"]>>,
   delivery: ofDelivery = {} as Partial<Delivery>,
   configuration: ofConfiguration = {} as Partial<Configuration> | null,
   manual = false,
@@ -153,13 +154,19 @@ test("a manual delivery is sent even if the endpoint rests", async () => {
   expect(await makeOne({ ...RESTING, manual: true })).toMatchObject({ outcome: { kind: "settled" } });
 });
 
-test("an attempt that failed for a reason of Herald's own is put back, and nothing is recorded or counted", async () => {
-  expect(await makeOne({ statusCode: 500, whose: "ours" })).toMatchObject({
-    settled: [],
-    isFailing: false,
-    outcome: { kind: "put back", restMs: 1_000 },
-  });
-});
+test.each([
+  ["ours", 1_000],
+  ["a clock's", 60_000],
+] as const)(
+  "an attempt whose failure is %s is put back for %d ms, and nothing is recorded or counted",
+  async (whose, restMs) => {
+    expect(await makeOne({ statusCode: 401, whose })).toMatchObject({
+      settled: [],
+      isFailing: false,
+      outcome: { kind: "put back", restMs },
+    });
+  },
+);
 
 test.each([{ refused: true }, { isStored: false }])(
   "a settlement that PostgreSQL refuses, or for which a stop does not wait, leaves its delivery to PostgreSQL: %j",

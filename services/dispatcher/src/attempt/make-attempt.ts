@@ -67,6 +67,8 @@ export const MAX_INTERRUPTIONS = 20;
 const UNSETTLED_MS = 60_000;
 /** The pause before an endpoint's next attempt if the last one ended in Herald's own network. */
 const OUTAGE_MS = 1_000;
+/** The pause before an endpoint's next attempt if a clock of Herald's may be why the last one failed: it may be wrong for hours. */
+const CLOCK_MS = 60_000;
 /** The pause before an endpoint's next attempt if its secret or an own header can't be opened. The whole endpoint rests, else each delivery of its backlog would be tried. */
 const QUARANTINE_MS = 60_000;
 
@@ -109,9 +111,10 @@ export function createMakeAttempt(parts: Parts): MakeAttempt {
       if (opened === undefined) return { kind: "put back", restMs: QUARANTINE_MS };
       sent = await send(delivery, body, configuration.url, opened);
       const receiver = { endpointId, organizationId, url: configuration.url };
-      if ((await outage.judge(receiver, sent.result, delivery)) === "ours") {
+      const fault = await outage.judge(receiver, sent.result, delivery);
+      if (fault !== "theirs") {
         over();
-        return { kind: "put back", restMs: OUTAGE_MS };
+        return { kind: "put back", restMs: fault === "ours" ? OUTAGE_MS : CLOCK_MS };
       }
     }
     const { result, traceparent } = sent;

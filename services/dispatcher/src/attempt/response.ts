@@ -1,4 +1,6 @@
 import { MAX_RETRY_AFTER_MS } from "../settle/retry-schedule.ts";
+import type { ClockShown } from "./failure.ts";
+import { hideHeaders } from "./hide-headers.ts";
 
 /** RFC 9112: a head, with its status in a group. Each header is of one line. Bytes above 127 are allowed in the reason and in values. */
 const HEAD =
@@ -21,6 +23,32 @@ export function isByTheBook(bytes: Buffer): boolean {
   }
 }
 
+/** Node's parser refuses a second length, whatever it says. */
+export const SECOND_LENGTH = "HPE_UNEXPECTED_CONTENT_LENGTH";
+const ONE_LENGTH = /^content-length:[ \t]*(\d{1,15})[ \t]*\r$/gim;
+
+/**
+ * The answer in a response whose length is said more than once, each time the same, as some gateways write it: RFC 9112 6.3 lets a client take these as one. Its connection has to
+ * be closed.
+ *
+ * @param bytes the response so far
+ * @returns undefined if it breaks HTTP in another way, or its head has not come as a whole
+ */
+export function answerOfEqualLengths(
+  bytes: Buffer,
+): { statusCode: number; encoded: boolean; body: Buffer[] } | undefined {
+  const text = bytes.toString("latin1");
+  HEAD.lastIndex = 0;
+  let [head, status] = HEAD.exec(text) ?? [];
+  while (status?.startsWith("1")) [head, status] = HEAD.exec(text) ?? [];
+  if (head === undefined) return undefined;
+  const lengths = [...head.matchAll(ONE_LENGTH)].map(([, length]) => Number(length));
+  if (lengths.length !== head.match(FRAMING)?.length || new Set(lengths).size !== 1) return undefined;
+  const rest = bytes.subarray(HEAD.lastIndex, HEAD.lastIndex + (lengths[0] as number));
+  const body = rest.length > 0 ? [rest] : [];
+  return { statusCode: Number(status), encoded: /^content-encoding:/im.test(head), body };
+}
+
 /** Bytes that are kept of a response's body. */
 export const EXCERPT_BYTES = 1024;
 
@@ -31,7 +59,7 @@ const HARMFUL = /(?![\t\n\r])\p{Cc}|\p{Bidi_Control}/gu;
 
 /**
  * The start of a response's body as text that can be stored and shown, with U+FFFD for anything broken or harmful. Receivers that are out for a fault
- * repeat what they got, so the words of own headers are hidden.
+ * repeat what they got, so what is of own headers is hidden.
  *
  * @param ownHeaders that were sent, a flat list of names and values
  * @returns null if there was no body
@@ -39,22 +67,17 @@ const HARMFUL = /(?![\t\n\r])\p{Cc}|\p{Bidi_Control}/gu;
 export function responseExcerpt(chunks: readonly Uint8Array[], ownHeaders: readonly string[] = []): string | null {
   if (chunks.length === 0) return null;
   const whole = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
-  const bytes = withoutWords(whole, ownHeaders).subarray(0, EXCERPT_BYTES);
+  const values = ownHeaders.filter((_, at) => at % 2 === 1);
+  // More than is kept: what is hidden becomes shorter, and what is cut is judged whole.
+  const start = values.length === 0 ? whole : hidden(whole.subarray(0, 4 * EXCERPT_BYTES), values);
+  const bytes = start.subarray(0, EXCERPT_BYTES);
   // Streaming, so that a cut character is left out and not replaced.
   const text = new TextDecoder().decode(bytes, { stream: true }).replace(HARMFUL, "\uFFFD");
   return text === "" ? null : text;
 }
 
-/** Shorter words are no secrets, and are in many texts. */
-const MIN_HIDDEN = 8;
-
-function withoutWords(bytes: Uint8Array, ownHeaders: readonly string[]): Uint8Array {
-  const words = ownHeaders.flatMap((value, at) => (at % 2 === 0 ? [] : value.split(/[\t ]/)));
-  const hidden = words.filter((word) => word.length >= MIN_HIDDEN);
-  if (hidden.length === 0) return bytes;
-  // One character a byte, so that nothing else changes. The words are ASCII.
-  const text = hidden.reduce((rest, word) => rest.replaceAll(word, "***"), Buffer.from(bytes).toString("latin1"));
-  return Buffer.from(text, "latin1");
+function hidden(bytes: Uint8Array, values: readonly string[]): Uint8Array {
+  return Buffer.from(hideHeaders(Buffer.from(bytes).toString("latin1"), values), "latin1");
 }
 
 /** The three forms of an HTTP date (RFC 9110 5.6.7). `Date.parse` alone accepts almost anything as a date. */
@@ -71,6 +94,21 @@ export function retryAfterMs(header: string | undefined, now: Date): number | nu
 }
 
 function waitOf(header: string, now: Date): number {
-  if (/^\d+$/.test(header)) return Number(header) * 1_000;
+  return /^\d+$/.test(header) ? Number(header) * 1_000 : untilDate(header, now);
+}
+
+/** Milliseconds from now to an HTTP date; NaN if it is none. */
+function untilDate(header: string, now: Date): number {
   return DATE.test(header) ? Date.parse(header.replace(/\d$/, "$& GMT")) - now.getTime() : Number.NaN;
+}
+
+/** Receivers refuse a signature that is 300 s off (SPEC 4.4.3); a request may be on its way for 15 s. */
+export const UNTIMELY_MS = 285_000;
+
+/** How `now` is by the `Date` of an answer; undefined if there is none. */
+export function clockShownIn(date: string | undefined, now: Date): ClockShown | undefined {
+  const behindMs = date === undefined ? Number.NaN : untilDate(date, now);
+  if (Number.isNaN(behindMs)) return undefined;
+  if (Math.abs(behindMs) <= UNTIMELY_MS) return "right";
+  return behindMs > 0 ? "behind" : "ahead";
 }

@@ -6,9 +6,20 @@ import type { TlsFiles } from "@herald/common/security/tls-files";
 import type { FailureKind } from "@herald/contracts";
 import { createConnections } from "./connections.ts";
 import type { EgressProxy } from "./egress-proxy.ts";
-import { type Exchange, exchange } from "./exchange.ts";
-import { type AttemptError, BAD_REQUEST, BAD_URL, failureOf, type OwnFault, ownFaultOf } from "./failure.ts";
-import { responseExcerpt, retryAfterMs } from "./response.ts";
+import { type Exchange, exchange, type Unanswered } from "./exchange.ts";
+import {
+  type AttemptError,
+  BAD_REQUEST,
+  BAD_URL,
+  type ClockShown,
+  clockShownBy,
+  failureOf,
+  isAlert,
+  type OwnFault,
+  ownFaultOf,
+  TIMED_OUT,
+} from "./failure.ts";
+import { clockShownIn, responseExcerpt, retryAfterMs } from "./response.ts";
 import { createTargets } from "./target.ts";
 
 export interface AttemptRequest {
@@ -40,11 +51,13 @@ export interface AttemptResult {
   failureKind: FailureKind | null;
   /** The first 1 KiB of the response's body as text; null if there was no body, or if it was compressed. */
   responseExcerpt: string | null;
-  /** How long the receiver asked to be left alone (`Retry-After` of 429 and 503); null if it did not. */
+  /** How long the receiver asked to be left alone (`Retry-After` of 413, 429 and 5xx); null if it did not. */
   retryAfterMs: number | null;
   /** False if nothing shows that the receiver was reached: no name, no connection, or no byte of an answer over an old one. */
   reached: boolean;
   ownFault?: OwnFault | undefined;
+  /** How Herald's time is by the receiver: by its certificate's dates if they are why it failed, by its `Date` if it answered 4xx. */
+  clockShown?: ClockShown | undefined;
 }
 
 export interface SenderOptions extends Partial<HeaderSettings> {
@@ -65,8 +78,8 @@ export type Sender = ReturnType<typeof createSender>;
 
 const NETWORK_ERROR_STATUS = 503;
 
-/** The statuses of a receiver that has too much to do. */
-const BUSY = [429, 503];
+/** A receiver, or what stands before it, has too much to do, or can do nothing now. */
+const isBusy = (statusCode: number) => statusCode === 413 || statusCode === 429 || statusCode >= 500;
 
 /** Sends attempts over connections that all endpoints share. One per process. */
 export function createSender(options: SenderOptions) {
@@ -86,18 +99,21 @@ export function createSender(options: SenderOptions) {
     const headers = ["Host", target.hostHeader];
     headers.push(...attemptHeaders({ ...request, startedAt, body }, settings, request.secret));
     headers.push(...(request.ownHeaders ?? []));
-    const { reused, fresh, offersSession } = connections;
-    const outgoing = { target, headers, body, offersSession };
-    const first = await exchange({ ...outgoing, agent: reused, timeoutMs: deadlineMs }, clock);
-    if (first.answered) return first;
-    connections.failed(first.error);
-    // The receiver may have moved.
-    if (!first.reached) resolve.forget?.(target.host);
-    if (first.resumptionFailed) connections.resumptionFailed(target);
-    if (!first.staleConnection && !first.resumptionFailed) return first;
-    // The receiver had closed the connection while it was idle, or can't resume a session. That does not mean that it refuses deliveries.
+    const outgoing = { target, headers, body };
+    const first = await exchange({ ...outgoing, agent: connections.reused, timeoutMs: deadlineMs }, clock);
+    if (!first.answered) {
+      connections.failed(first.error);
+      // The receiver may have moved.
+      if (!first.reached) resolve.forget?.(target.host);
+    }
+    if (first.again === undefined) return first;
+    // The receiver had closed the connection while it was idle, or can't take the handshake. That does not mean that it refuses deliveries.
+    const agent = connections.again(target, first.again);
     const timeoutMs = deadlineMs - (clock.monotonicMs() - startedMs);
-    return exchange({ ...outgoing, agent: fresh, timeoutMs }, clock);
+    const second = await exchange({ ...outgoing, agent, timeoutMs }, clock);
+    if (first.answered || first.again === "stale") return second;
+    if (second.answered) connections.helped(target, agent);
+    return second.answered ? second : moreTelling(first, second);
   }
 
   return {
@@ -127,7 +143,16 @@ export function createSender(options: SenderOptions) {
 }
 
 function notSent(error: AttemptError): Exchange {
-  return { answered: false, error, staleConnection: false, resumptionFailed: false, reached: false };
+  return { answered: false, error, reached: false, secured: false };
+}
+
+/**
+ * Of two attempts at a handshake, the failure whose words say more: the second one's if it came further. Otherwise the first one's, as it offered more; except
+ * that an alert has a reason, and the end of a connection has none.
+ */
+function moreTelling(first: Unanswered, second: Unanswered): Unanswered {
+  if (second.again === "handshake broken") return isAlert(second.error) && !isAlert(first.error) ? second : first;
+  return second.reached && (second.secured || second.error.code !== TIMED_OUT) ? second : first;
 }
 
 function verdict(
@@ -145,21 +170,28 @@ function verdict(
       retryAfterMs: null,
       reached: outcome.reached,
       ownFault: ownFaultOf(outcome.error),
+      clockShown: clockShownBy(outcome.error),
     };
   }
-  const { statusCode, body, encoded, retryAfter } = outcome;
+  const { statusCode, body, encoded, retryAfter, date } = outcome;
   const succeeded = statusCode >= 200 && statusCode < 300;
-  const waitMs = BUSY.includes(statusCode) ? retryAfterMs(retryAfter, now) : null;
+  const waitMs = isBusy(statusCode) ? retryAfterMs(retryAfter, now) : null;
   return {
     statusCode,
     succeeded,
     errorSummary: succeeded ? null : statusSummary(statusCode, waitMs),
     failureKind: succeeded ? null : "http_status",
     // Compressed bytes are no text that an admin can read.
-    responseExcerpt: encoded ? null : responseExcerpt(body, ownHeaders),
+    responseExcerpt: encoded || isAboutOwnHeaders(statusCode, ownHeaders) ? null : responseExcerpt(body, ownHeaders),
     retryAfterMs: waitMs,
     reached: true,
+    clockShown: statusCode >= 400 && statusCode < 500 ? clockShownIn(date, now) : undefined,
   };
+}
+
+/** Receivers that refuse a credential repeat it, in forms that nobody can list. */
+function isAboutOwnHeaders(statusCode: number, ownHeaders: readonly string[] = []): boolean {
+  return ownHeaders.length > 0 && (statusCode === 401 || statusCode === 403);
 }
 
 function statusSummary(statusCode: number, waitMs: number | null): string {

@@ -75,7 +75,6 @@ export function createBreaker(clock: Pick<Clock, "now">, { pausesMs, disableAfte
     },
     /** For how long nothing may begin, in milliseconds; 0 if an attempt may begin, or if only PostgreSQL can say so (`isOpenForGood`). */
     waitMs,
-    /** An attempt begins. */
     begin(): void {
       if (run.failures > 0 && pauseMs() > 0) probing = true;
     },

@@ -56,7 +56,7 @@ export class Endpoint {
     return this.gate.wasFullSince(createdAt) || this.configuration.wasChangedSince(createdAt);
   }
 
-  /** Calls `wake` when something changes by itself: a retry is due, or a pause or rest is over. Else an end or a message brings the endpoint back. */
+  /** Sets a timer for the next retry, or for the end of a pause or rest. Without one, the end of an attempt or a message wakes the endpoint. */
   wakeLater(reserved: number, wake: () => void): void {
     clearTimeout(this.#timer);
     const waits = [this.line.untilDueMs, this.line.isEmpty ? undefined : this.gate.noteWait(reserved)];

@@ -16,7 +16,7 @@ export interface Times {
 
 /** The rows of an endpoint's backlog that its line wants. */
 export interface Reading extends Pick<Demand, "count" | "after"> {
-  /** When it began. A row that becomes due meanwhile is read at its own time. */
+  /** When it began. A row that becomes due later is read when it is due. */
   atMs: number;
   /** The previous owner crashed: the oldest due rows count one interruption more before they are read. The reader sets this to false then. */
   countInterruptions: boolean;
@@ -146,7 +146,6 @@ export class Line {
     this.#memory.forget(delivery);
   }
 
-  /** The attempt of a delivery that was taken is settled. */
   settled(delivery: Delivery, nextAttemptAt: Date | null): void {
     this.#memory.ended(delivery);
     if (nextAttemptAt) this.#expect(nextAttemptAt);

@@ -58,7 +58,6 @@ export function createMemory(maxBytes: number, nowMs: () => number) {
     hold(delivery: Delivery): void {
       bytes += sizeOf(delivery);
     },
-    /** The delivery waits no more. */
     release(delivery: Delivery): void {
       bytes -= sizeOf(delivery);
     },

@@ -8,7 +8,6 @@ import type { ProbeResult } from "../attempt/probe.ts";
 import { createMetrics } from "../metrics.ts";
 import { createOutage, type Outage } from "./outage.ts";
 import { createOutageSense, MIN_HOSTS, MIN_ORGANIZATIONS, type Unreached, WINDOW_MS } from "./sense.ts";
-import type { Fault } from "./undecided.ts";
 
 let clock: SteeredClock;
 let outage: Outage;
@@ -51,7 +50,7 @@ beforeEach(() => {
       areNamesAnswered: async () => namesAnswered,
       isWayOpen: async () => isWayOpen,
     },
-    others: async () => strangers,
+    others: async (count) => strangers.slice(0, count),
     standstill: { within: (lastMs) => lastMs >= stoodStillMsAgo },
     metrics,
     log: { debug() {}, info() {}, warn() {}, error() {}, isDebug: false },
@@ -71,7 +70,7 @@ const delivery = (index: number) => ({
 });
 
 /** An attempt that began a moment ago, and reached its receiver or failed with this kind. */
-function ends(index: number, failureKind: FailureKind | null): Promise<Fault> {
+function ends(index: number, failureKind: FailureKind | null): ReturnType<Outage["judge"]> {
   clock.advance(10);
   return outage.judge(delivery(index), { durationMs: 5, failureKind, reached: failureKind === null });
 }
@@ -236,7 +235,7 @@ describe("whose fault it is that a receiver was not reached", () => {
     stoodStillMsAgo = 1_000;
     const timedOut = { durationMs: 15_000, failureKind: "timed_out" as const, reached: true };
     const [hangs, other] = [{}, {}];
-    const verdicts: Fault[] = [];
+    const verdicts: Awaited<ReturnType<Outage["judge"]>>[] = [];
     for (let attempt = 0; attempt < 4; attempt++) {
       clock.advance(20_000);
       verdicts.push(await outage.judge(delivery(1), timedOut, hangs));
@@ -357,6 +356,25 @@ describe("whose fault it is that a receiver was not reached", () => {
     expect(new Set(await many(10, "unreachable"))).toEqual(new Set(["theirs"]));
   });
 
+  test("regression: an outage ends as soon as one receiver is reached, and receivers that stay dead begin no second one", async () => {
+    for (let index = 0; index < 6; index++) await ends(index, null);
+    network = () => "failed";
+    const six = () => Promise.all(Array.from({ length: 6 }, (_, index) => ends(index, "unreachable")));
+    expect(new Set(await six())).toEqual(new Set(["ours"]));
+    // A healthy newcomer, behind as many receivers as one round probes. The others' probes have no answer for seconds.
+    clock.advance(1_000);
+    network = (host) => (host === "99.example" ? "reached" : new Promise(() => {}));
+    strangers = [...Array.from({ length: 6 }, (_, index) => delivery(index)), delivery(99)];
+    await eventually(() => expect(outage.isOn()).toBe(false));
+    // It is nobody's turn among the others, and nothing is sent to the newcomer.
+    strangers = [];
+    network = (host) => (host === "99.example" ? "reached" : "failed");
+    endProbes();
+    clock.advance(1_000);
+    expect(new Set(await six())).toEqual(new Set(["theirs"]));
+    expect(returns).toBe(1);
+  });
+
   test("regression: an outage of names ends when the name servers answer, even if they say that none of the names exists", async () => {
     for (let index = 0; index < 10; index++) await ends(index, null);
     network = () => "failed";
@@ -390,6 +408,7 @@ describe("whose fault it is that a receiver was not reached", () => {
 const failure = (index: number, startedMs: number, override: Partial<Unreached> = {}): Unreached => ({
   endpointId: `endpoint ${index}`,
   organizationId: `organization ${index}`,
+  url: `https://${index}.example/hooks`,
   host: `${index}.example`,
   port: 443,
   startedMs,

@@ -5,6 +5,7 @@ import { LAYERS, type Layer, type Probe, type ProbeResult } from "../attempt/pro
 import type { AttemptResult } from "../attempt/sender.ts";
 import type { Basics } from "../basics.ts";
 import type { KnownReceiver } from "../sql/read-configuration.ts";
+import { watchClocks } from "./clocks.ts";
 import { createReceivers, type OtherReceivers } from "./receivers.ts";
 import { createOutageSense, type Receiver } from "./sense.ts";
 import type { Standstill } from "./standstill.ts";
@@ -56,6 +57,7 @@ export function createOutage(parts: Parts) {
   /** The layers in which there is an outage. */
   const dead = new Set<Layer>();
   const undecided = createUndecided(senses);
+  const clocks = watchClocks({ clock, log });
   const listeners: (() => void)[] = [];
   let since: Date | null = null;
   /** When the last outage ended, by the monotonic clock. */
@@ -123,7 +125,13 @@ export function createOutage(parts: Parts) {
   async function probeOne(layer: Layer, receiver: Receiver): Promise<ProbeResult> {
     const startedMs = clock.monotonicMs();
     const result = await probe.reach(layer, receiver);
-    if (result === "reached") reachedIn(layer, startedMs);
+    if (result === "reached") {
+      receivers.reached(receiver);
+      reachedIn(layer, startedMs);
+      // At once: probes of dead receivers may take seconds more.
+      dead.delete(layer);
+      if (!signal.aborted) changed();
+    }
     if (result === "failed") senses[layer].failed({ ...receiver, startedMs, endedMs: clock.monotonicMs() });
     return result;
   }
@@ -166,9 +174,9 @@ export function createOutage(parts: Parts) {
      */
     async judge(
       { endpointId, organizationId, url }: KnownReceiver,
-      result: Pick<AttemptResult, "durationMs" | "failureKind" | "reached" | "ownFault">,
+      result: Pick<AttemptResult, "durationMs" | "failureKind" | "reached"> & Partial<AttemptResult>,
       delivery: { standstills?: number } = {},
-    ): Promise<Fault> {
+    ): Promise<Fault | "a clock's"> {
       const { durationMs, failureKind, reached: hasReached, ownFault } = result;
       const startedMs = clock.monotonicMs() - durationMs;
       const receiver = { endpointId, organizationId, url };
@@ -176,7 +184,12 @@ export function createOutage(parts: Parts) {
         receivers.reached(receiver);
         reachedIn("connections", startedMs);
       }
-      if (failureKind === null || failureKind === "http_status") return "theirs";
+      if (failureKind === null) return "theirs";
+      if (clocks.areToBlame(receivers.receiverOf(receiver), result)) {
+        metrics.givenBack.inc();
+        return "a clock's";
+      }
+      if (failureKind === "http_status") return "theirs";
       if (ownFault === "machine") void logExhausted();
       const { standstills = 0 } = delivery;
       const hasStoodStill = standstill.within(durationMs) && standstills < MAX_STANDSTILLS;

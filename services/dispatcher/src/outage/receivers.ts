@@ -8,7 +8,7 @@ export type OtherReceivers = (count: number) => Promise<KnownReceiver[]>;
 
 /** Receivers that one round of probes asks. */
 const PROBES = 5;
-/** Receivers that show whether names are needed, if none was reached yet. */
+/** Other receivers that are looked at: for those that have not failed; for whether names are needed, if none was reached yet. */
 const SAMPLE = 20;
 /** Organizations whose last reached receiver is known. */
 const MAX_ORGANIZATIONS = 64;
@@ -21,9 +21,9 @@ export function createReceivers(others: OtherReceivers) {
   let turn = 0;
 
   /** Undefined if its URL can't be used. */
-  function receiverOf({ endpointId, organizationId, url }: KnownReceiver): Receiver | undefined {
-    const target = targetOf(url);
-    return target ? { endpointId, organizationId, host: target.host, port: target.port } : undefined;
+  function receiverOf(known: KnownReceiver): Receiver | undefined {
+    const target = targetOf(known.url);
+    return target ? { ...known, host: target.host, port: target.port } : undefined;
   }
 
   /** The receivers whose attempts use a layer. A receiver with a literal address does not use the name servers. */
@@ -35,6 +35,7 @@ export function createReceivers(others: OtherReceivers) {
 
   return {
     receiverOf,
+    /** By an attempt, or by a probe. */
     reached(receiver: KnownReceiver): void {
       const { organizationId } = receiver;
       reached.delete(organizationId);
@@ -61,8 +62,8 @@ export function createReceivers(others: OtherReceivers) {
       turn += PROBES;
       const first = isOutage ? turn : 0;
       const chosen = all.map((_, index) => all[(first + index) % all.length] as Receiver).slice(0, PROBES);
-      const strangers = alive.length < PROBES ? inLayer(layer, await others(PROBES)) : [];
-      return [...chosen, ...strangers.filter(isAlive)];
+      const strangers = alive.length < PROBES ? inLayer(layer, await others(SAMPLE)).filter(isAlive) : [];
+      return [...chosen, ...strangers.slice(0, PROBES)];
     },
   };
 }

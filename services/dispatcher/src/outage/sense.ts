@@ -1,7 +1,7 @@
-/** An endpoint, and the host and port of its URL. */
-export interface Receiver {
-  endpointId: string;
-  organizationId: string;
+import type { KnownReceiver } from "../sql/read-configuration.ts";
+
+/** A receiver, with the host and port of its URL. */
+export interface Receiver extends KnownReceiver {
   host: string;
   port: number;
 }

@@ -1,7 +1,6 @@
 import { FARTHEST_PAUSE_MS } from "./retry-schedule.ts";
 
 export interface FailureRun {
-  /** The failures that count. */
   failures: number;
   /** When the last attempt that counts ended; null without one. */
   failedAt: Date | null;
@@ -9,7 +8,6 @@ export interface FailureRun {
   pausedUntil: Date | null;
 }
 
-/** A failed attempt. */
 export interface Failure {
   startedAt: Date;
   durationMs: number;

@@ -4,7 +4,6 @@ import type { Basics } from "../basics.ts";
 import { hasArrived } from "../sql/record-arrived.ts";
 import type { Settlement } from "../sql/settle.ts";
 
-/** The result of an attempt, which is to be stored. */
 export interface Result {
   settlement: Settlement;
   endedAtMs: number;

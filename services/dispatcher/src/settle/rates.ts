@@ -61,7 +61,6 @@ export function startRates({ queries, log }: Pick<Basics, "queries" | "log">, { 
     log.warn("endpoints' rates can't be written; they are kept for later", { error });
   const writing = repeat(write, { intervalMs, onFailure });
   return {
-    /** Counts an attempt whose settlement is written. */
     add({ endpointId, startedAt, durationMs, succeeded }: CountedAttempt): void {
       const ms = startedAt.getTime();
       const sums = sumsOf(ms - (ms % HOUR_MS), endpointId);

@@ -17,7 +17,6 @@ export const FARTHEST_PAUSE_MS = MAX_RETRY_AFTER_MS + OVERLAP_MS;
 export function retrySchedule(delaysMs: readonly number[]) {
   const farthestMs = Math.max(...delaysMs, MAX_RETRY_AFTER_MS) + OVERLAP_MS;
   return {
-    /** The latest time at which a delivery may be due. */
     latestDue: (now: Date) => new Date(now.getTime() + farthestMs),
     /**
      * When the delivery is due again after its `attempt`-th attempt (1 or more) ended; null if that was the last. `retryAfterMs` is the receiver's

@@ -133,7 +133,7 @@ export function createSettleQueue(parts: Parts) {
     }
   }
 
-  /** A row that was read may have been erased with its days. A message may lie about its days, so it is not asked. */
+  /** A missing row is an error if the delivery is young. If it is older than the retention, its partition may have been dropped. The id says how old it is; a message could claim anything. */
   const shouldBeThere = ({ deliveryId, handedOver }: Settlement) =>
     handedOver || clock.now().getTime() - timeOf(deliveryId).getTime() < KEPT_MS;
 

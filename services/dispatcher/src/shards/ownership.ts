@@ -12,7 +12,6 @@ export interface TakenShard {
   crashed: boolean;
 }
 
-/** The changes by an answer. */
 export interface OwnershipChange {
   taken: TakenShard[];
   /** Shards that others have taken, or could have. */
@@ -105,7 +104,6 @@ export function createOwnership() {
     isReleasing: (shard: number) => owned.get(shard)?.releasing ?? false,
     /** For how long this dispatcher has known that it owns the shard; 0 if it does not own it. */
     ownedMs: (shard: number, nowMs: number) => nowMs - (owned.get(shard)?.sinceMs ?? nowMs),
-    /** These shards have been released. */
     released(shards: readonly number[]): void {
       for (const shard of shards) owned.delete(shard);
     },

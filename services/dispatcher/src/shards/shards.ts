@@ -98,7 +98,6 @@ export function createShards(
   }
 
   return {
-    /** Begins to take shards. */
     start(user: ShardsUser): void {
       heartbeats = repeat(() => sendHeartbeat(user), { intervalMs: INTERVAL_MS, onFailure });
     },

@@ -1,4 +1,4 @@
-import { firstIdAt, lastIdAt, timeOf } from "@herald/common/database/ids";
+import { byDay, onDaysOf } from "@herald/common/database/days";
 import type { Queries } from "@herald/common/database/queries";
 
 /** A row of `due`: an unfinished delivery, with its place in the order of its endpoint. */
@@ -6,7 +6,6 @@ export interface DueRow {
   endpointId: string;
   dueAt: Date;
   deliveryId: string;
-  /** Attempts that have ended. */
   attempts: number;
   /** How often its owner died while the delivery may have been in flight. These do not count as attempts. */
   interruptions: number;
@@ -46,8 +45,7 @@ type Row = Omit<Delivery, keyof DueRow> & { position: number; isPending: boolean
 
 /**
  * Reads the data that the attempts of due rows need, in the order of the rows: apart from the statement that reads these rows, since now the ids are
- * known. With the smallest and largest id as parameters, a cached plan leaves out the partitions of all other days. `offset 0` makes PostgreSQL look
- * up each row by itself. It knows the length of a body without reading it.
+ * known: there is a statement for each of their days (days.ts). `offset 0` makes PostgreSQL look up each row by itself. It knows the length of a body without reading it.
  *
  * Deletes rows of `due` whose delivery has ended or was erased. Such a row is left if a success of an earlier owner was settled after the row had
  * been moved.
@@ -61,10 +59,19 @@ export async function describeDeliveries(
   due: readonly DueRow[],
   maxBodyBytes = SMALL_BODY_BYTES,
 ): Promise<Delivery[]> {
-  if (due.length === 0) return [];
+  const described = new Map<DueRow, Delivery>();
+  for (const ofDay of byDay(due, ({ deliveryId }) => deliveryId)) {
+    for (const [row, delivery] of await describeDay(queries, ofDay, maxBodyBytes)) described.set(row, delivery);
+  }
+  return due.flatMap((row) => described.get(row) ?? []);
+}
+
+async function describeDay(
+  queries: Queries,
+  due: readonly DueRow[],
+  maxBodyBytes: number,
+): Promise<(readonly [DueRow, Delivery])[]> {
   const ids = due.map(({ deliveryId }) => deliveryId);
-  const sorted = [...ids].sort();
-  const [first = "", last = ""] = [sorted[0], sorted.at(-1)];
   const rows = await queries.$queryRaw<Row[]>`
     select
       due.position::int as "position",
@@ -78,12 +85,12 @@ export async function describeDeliveries(
       delivery.created_at as "createdAt"
     from unnest(${ids}::uuid[]) with ordinality as due (delivery_id, position)
     left join lateral (
-      select * from delivery where id = due.delivery_id and id between ${first}::uuid and ${last}::uuid offset 0
+      select * from delivery where id = due.delivery_id and ${onDaysOf("id", ids)} offset 0
     ) as delivery on true
     left join lateral (
       select body, traceparent from business_event
       where organization_id = delivery.organization_id and key = delivery.event_key
-        and key between ${firstIdAt(timeOf(first))}::uuid and ${lastIdAt(timeOf(last))}::uuid
+        and ${onDaysOf("key", ids)}
       offset 0
     ) as event on true
     cross join lateral (select coalesce(delivery.body, event.body) as body) as content
@@ -92,7 +99,10 @@ export async function describeDeliveries(
   if (ended.length > 0) await forget(queries, ended);
   return rows
     .filter(({ isPending }) => isPending)
-    .map(({ position, isPending, ...row }) => ({ ...(due[position - 1] as DueRow), ...row }));
+    .map(({ position, isPending, ...row }) => {
+      const ofRow = due[position - 1] as DueRow;
+      return [ofRow, { ...ofRow, ...row }] as const;
+    });
 }
 
 /** Locks these rows of `due`, and skips those that others lock: they are read again. Walks due_pkey. */

@@ -57,7 +57,7 @@ export function someReceivers({ queries }: { queries: Queries }) {
   let after: string = BEFORE_ALL;
   return async (count: number): Promise<KnownReceiver[]> => {
     const receivers = await readReceivers(queries, after, count).catch(() => []);
-    after = receivers.at(-1)?.endpointId ?? BEFORE_ALL;
+    after = receivers.length < count ? BEFORE_ALL : (receivers.at(-1) as KnownReceiver).endpointId;
     return receivers;
   };
 }

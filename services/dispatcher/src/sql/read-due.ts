@@ -1,3 +1,4 @@
+import { byDay, onDaysOf } from "@herald/common/database/days";
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import type { DueRow } from "./describe-deliveries.ts";
@@ -12,7 +13,6 @@ export const BEGINNING: Cursor = { dueAt: new Date(0), deliveryId: "00000000-000
 export interface Demand {
   endpointId: string;
   shard: number;
-  /** The epoch in which the owner has the shard. */
   epoch: number;
   count: number;
   /** Rows up to here are not wanted. */
@@ -71,8 +71,7 @@ const SPREAD_MS = 60_000;
  * From a row's second interruption on, its due time moves to a random time within the next minute, at the third within two minutes, and so on. So a
  * delivery that crashes its dispatcher each time is soon the only one in flight.
  *
- * The second statement changes the rows that the first one has found in both tables, by their keys, so that a cached plan leaves out the partitions
- * of all other days. No other dispatcher changes these rows meanwhile: a shard has one owner.
+ * The second statement changes the rows that the first one has found in both tables, by their keys: one for each day of deliveries (days.ts). No other dispatcher changes these rows meanwhile: a shard has one owner.
  *
  * Locks these rows of `due` and `delivery`, both or none, and skips those that others lock. Walks due_pkey once an endpoint, and delivery_pkey.
  */
@@ -90,9 +89,19 @@ export async function markInterrupted(
       order by due_at, delivery_id
       limit ${perEndpoint}
     ) as due`;
-  if (rows.length === 0) return 0;
-  const ids = rows.map(({ deliveryId }) => deliveryId).sort();
-  const amongThese = Prisma.sql`id = any (${ids}::uuid[]) and id between ${ids[0]}::uuid and ${ids.at(-1)}::uuid`;
+  let count = 0;
+  for (const ofDay of byDay(rows, ({ deliveryId }) => deliveryId))
+    count += await markDay(queries, ofDay, { now, spreadMs });
+  return count;
+}
+
+async function markDay(
+  queries: Queries,
+  rows: readonly Pick<DueRow, "endpointId" | "dueAt" | "deliveryId">[],
+  { now, spreadMs }: { now: Date; spreadMs: number },
+): Promise<number> {
+  const ids = rows.map(({ deliveryId }) => deliveryId);
+  const amongThese = Prisma.sql`id = any (${ids}::uuid[]) and ${onDaysOf("id", ids)}`;
   const [marked] = await queries.$queryRaw<{ count: number }[]>`
     with free as materialized (
       select id from delivery where ${amongThese}

@@ -68,8 +68,8 @@ export async function recordArrived(
       on conflict (id) do nothing
       returning id, endpoint_id, state, attempted_at as started_at, next_attempt_at
     ), waiting as (
-      insert into due (endpoint_id, due_at, delivery_id, attempts)
-      select endpoint_id, next_attempt_at, id, 1 from settled where state = 'pending'
+      insert into due (shard, endpoint_id, due_at, delivery_id, attempts)
+      select shard_of(endpoint_id), endpoint_id, next_attempt_at, id, 1 from settled where state = 'pending'
       on conflict do nothing
     )${settlements.some(isLast) ? TELL_EXHAUSTED : Prisma.empty}
     select id from settled`;

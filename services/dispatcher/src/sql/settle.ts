@@ -1,8 +1,8 @@
+import { byDay, onDaysOf } from "@herald/common/database/days";
 import { Prisma } from "@herald/common/database/generated/client";
 import { nullable, type Queries } from "@herald/common/database/queries";
 import type { AttemptResult } from "../attempt/sender.ts";
 
-/** An attempt that has ended. */
 export interface Settlement extends Omit<AttemptResult, "reached"> {
   deliveryId: string;
   endpointId: string;
@@ -56,15 +56,25 @@ export interface Settled {
  *
  * Locks these rows of `delivery` and `due`, both or none, and waits for none that another transaction has locked. It writes the very version of a
  * delivery that it locked (`ctid`), so it does not wait for a row either that was changed since it began. Walks delivery_pkey, due_pkey,
- * delivery_attempt_pkey, shard_pkey, webhook_endpoint_pkey. `between` lets a cached plan leave out the partitions in which nothing is settled.
+ * delivery_attempt_pkey, shard_pkey, webhook_endpoint_pkey. One statement for each day of deliveries (days.ts).
  */
 export async function settle(queries: Queries, settlements: readonly Settlement[]): Promise<Settled> {
-  if (settlements.length === 0) return { taken: new Set(), late: new Set(), missing: new Set() };
+  const settled = { taken: new Set<Settlement>(), late: new Set<Settlement>(), missing: new Set<Settlement>() };
+  for (const ofDay of byDay(settlements, ({ deliveryId }) => deliveryId)) {
+    const { taken, late, missing } = await settleDay(queries, ofDay);
+    for (const each of taken) settled.taken.add(each);
+    for (const each of late) settled.late.add(each);
+    for (const each of missing) settled.missing.add(each);
+  }
+  return settled;
+}
+
+async function settleDay(queries: Queries, settlements: readonly Settlement[]): Promise<Settled> {
   const results = onePerDelivery(settlements);
   const ids = results.map(({ deliveryId }) => deliveryId);
   // The ids are one parameter. This is no join with the rows of a CTE: in such a join, PostgreSQL 18.4 wrongly pruned the partition of about one row
   // in a hundred while the plan ran. Then that attempt was missing in the history.
-  const amongThese = Prisma.sql`id = any (${ids}::uuid[]) and id between ${ids.at(0)}::uuid and ${ids.at(-1)}::uuid`;
+  const amongThese = Prisma.sql`id = any (${ids}::uuid[]) and ${onDaysOf("id", ids)}`;
   const rows = await queries.$queryRaw<
     { position: number; isTaken: boolean; isWritten: boolean; isMissing: boolean }[]
   >`
@@ -100,7 +110,7 @@ export async function settle(queries: Queries, settlements: readonly Settlement[
           traceparent = result.traceparent,
           next_attempt_at = result.next_attempt_at
       from result join before on before.id = result.delivery_id
-      where delivery.id = result.delivery_id and delivery.id between ${ids.at(0)}::uuid and ${ids.at(-1)}::uuid
+      where delivery.id = result.delivery_id and ${onDaysOf("delivery.id", ids)}
         and delivery.ctid = before.ctid
         and ${COUNTS}
       returning delivery.id, delivery.endpoint_id, delivery.state, delivery.next_attempt_at, before.due_at, result.started_at, result.position

@@ -165,7 +165,11 @@ describe("the verdict", () => {
     [503, "86400", 900_000, "receiver answered 503, asks for a wait of 900 s"],
     [503, "soon", null, "receiver answered 503"],
     [429, null, null, "receiver answered 429"],
-    [500, "7", null, "receiver answered 500"],
+    [413, "7", 7_000, "receiver answered 413, asks for a wait of 7 s"],
+    [500, "90", 90_000, "receiver answered 500, asks for a wait of 90 s"],
+    [502, "99999", 900_000, "receiver answered 502, asks for a wait of 900 s"],
+    [504, "Fri, 20 Nov 2026 12:00:30 GMT", 29_100, "receiver answered 504, asks for a wait of 30 s"],
+    [404, "7", null, "receiver answered 404"],
     [200, "7", null, null],
   ])(
     "%d with Retry-After %p asks for a wait of %p ms, and says: %p",
@@ -175,6 +179,24 @@ describe("the verdict", () => {
       expect(result).toMatchObject({ statusCode: status, succeeded, errorSummary, retryAfterMs, reached: true });
     },
   );
+
+  test.each<[number, string | undefined, string | undefined]>([
+    [401, "Fri, 20 Nov 2026 12:04:30 GMT", "right"],
+    [401, "Fri, 20 Nov 2026 12:10:00 GMT", "behind"],
+    [400, "Fri, 20 Nov 2026 11:50:00 GMT", "ahead"],
+    [400, "2026-11-20 11:50", undefined],
+    [400, undefined, undefined],
+    [200, "Fri, 20 Nov 2026 11:50:00 GMT", undefined],
+    [500, "Fri, 20 Nov 2026 11:50:00 GMT", undefined],
+  ])("by %d with the date %p, Herald's clock is %p", async (status, date, clockShown) => {
+    receiver = await wellBehavedReceiver(tls, (_request, response) => {
+      response.sendDate = false;
+      response.writeHead(status, date === undefined ? {} : { date }).end();
+    });
+    sending = sender({ extraAuthorities });
+    const result = await sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
+    expect(result.clockShown).toBe(clockShown);
+  });
 
   test.each([
     ["EMFILE", "machine"],
@@ -216,7 +238,7 @@ describe("the response's excerpt", () => {
     const ownHeaders = ["Authorization", "Bearer sk_live_0123456789", "X-Tenant", "7"];
     receiver = await wellBehavedReceiver(tls, ({ headers }, response) => {
       const { authorization, "x-tenant": tenant } = headers;
-      response.writeHead(401).end(`${authorization} of ${tenant}; sk_live_0123456789${"x".repeat(5_000)}`);
+      response.writeHead(500).end(`${authorization} of ${tenant}; sk_live_0123456789${"x".repeat(5_000)}`);
     });
     sending = sender({ extraAuthorities });
     const url = `https://receiver.test:${receiver.port}/`;
@@ -225,6 +247,14 @@ describe("the response's excerpt", () => {
     expect(responseExcerpt).toHaveLength(1024);
     const { rawHeaders } = receiver.requests[0] as ReceivedRequest;
     expect(rawHeaders.join("\n")).toContain(ownHeaders.join("\n"));
+  });
+
+  test.each([401, 403])("of a %s no excerpt is kept if own headers were sent", async (status) => {
+    receiver = await wellBehavedReceiver(tls, (_request, response) => void response.writeHead(status).end("no"));
+    sending = sender({ extraAuthorities });
+    const url = `https://receiver.test:${receiver.port}/`;
+    expect(await sending.send(request({ url }))).toMatchObject({ responseExcerpt: "no" });
+    expect(await sending.send(request({ url, ownHeaders: ["X-Key", "1"] }))).toMatchObject({ responseExcerpt: null });
   });
 
   test("the excerpt is null if the body is compressed, which the request does not ask for", async () => {

@@ -106,7 +106,21 @@ describe.each(WAYS)("%s", (way) => {
       ["sends headers that never end", LARGE, (socket) => flood(socket, "X-Header: a\r\n".repeat(1_000), head)],
       ["sends the status 000", INVALID, "HTTP/1.1 000 What\r\nContent-Length: 2\r\n\r\nok"],
       ["sends a status of two digits", INVALID, "HTTP/1.1 20 OK\r\nContent-Length: 2\r\n\r\nok"],
-      ["sends two equal lengths", INVALID, `${head}Content-Length: 2\r\nContent-Length: 2\r\n\r\nok`],
+      [
+        "sends two equal lengths that no number holds",
+        INVALID,
+        `${head}${`Content-Length: ${"9".repeat(20)}\r\n`.repeat(2)}\r\n`,
+      ],
+      [
+        "sends two equal lengths and a space before a colon",
+        INVALID,
+        `${head}A : b\r\n${"Content-Length: 2\r\n".repeat(2)}\r\nok`,
+      ],
+      [
+        "sends two equal lengths and chunks",
+        INVALID,
+        `${head}${"Content-Length: 2\r\n".repeat(2)}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      ],
       ["sends a length that no number holds", INVALID, `${head}Content-Length: 99999999999999999999999\r\n\r\nok`],
       ["sends another protocol", INVALID, "220 mail.example ESMTP\r\n"],
       ["sends a space before a colon", INVALID, `${head}Server : x\r\n\r\n`],
@@ -230,6 +244,11 @@ describe.each(WAYS)("%s", (way) => {
       ["has an escape sequence in a header", `${head}X-A: \u001b[0m\r\n${end}`],
       ["has NUL in a header", `${head}X-A: a\0b\r\n${end}`],
       ["has a length and chunks", `${head}Content-Length: 2\r\nTransfer-Encoding: chunked${chunked}`],
+      ["has one length twice", `${head}content-length:  2 \r\nContent-Length: 2\r\n\r\nok`],
+      [
+        "has one length three times, after 103",
+        `HTTP/1.1 103 Early Hints\r\n\r\n${head}${"Content-Length: 2\r\n".repeat(3)}\r\nok`,
+      ],
       ["has chunks twice", `${head}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked${chunked}`],
     ])("is an answer if it %s, and the last one of its connection", async (_title, answer) => {
       receiver = await scriptedReceiver(tls, (socket) => socket.write(answer, "latin1"));

@@ -36,7 +36,7 @@ export function authoritiesIn(pem: string, nowMs?: () => number): TlsFiles & { w
 }
 
 /** The authority that senders of a test file trust, and a certificate by it. */
-const authority = await makeAuthority("Test authority");
+export const authority = await makeAuthority("Test authority");
 export const extraAuthorities = authoritiesIn(authority.cert);
 export const tls = await authority.issue({ names: ["receiver.test"] });
 

@@ -1,4 +1,4 @@
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { TlsOptions } from "node:tls";
 import { type CertificateAuthority, makeAuthority, makeSelfSigned } from "@herald/dev/certificates/authority";
 import { eventually } from "@herald/dev/harness/eventually";
@@ -34,21 +34,6 @@ afterEach(async () => {
   await sending.close();
   await receiver.close();
 });
-
-/** Whether a ClientHello has a ticket (TLS 1.2), or a key that was shared before (TLS 1.3). */
-function offersSession(hello: Buffer): boolean {
-  // Record, handshake, version and random; then the session's id, the ciphers and the compressions, each with its length.
-  let at = 5 + 4 + 2 + 32;
-  at += 1 + hello.readUInt8(at);
-  at += 2 + hello.readUInt16BE(at);
-  at += 1 + hello.readUInt8(at);
-  for (at += 2; at + 4 <= hello.length; ) {
-    const [type, length] = [hello.readUInt16BE(at), hello.readUInt16BE(at + 2)];
-    if (type === 41 || (type === 35 && length > 0)) return true;
-    at += 4 + length;
-  }
-  return false;
-}
 
 async function sendTo(tls: TlsOptions, host = "receiver.test", extraAuthorities = authoritiesIn(issuers.trusted.cert)) {
   receiver = await wellBehavedReceiver(tls);
@@ -202,54 +187,5 @@ describe("TLS", () => {
     receiver = await tcpReceiver(onConnection);
     sending = sender();
     await expectRefused(errorSummary, await sending.send(request({ url: `https://receiver.test:${receiver.port}/` })));
-  });
-
-  describe("a receiver that breaks handshakes which offer a session", () => {
-    /** Answers each connection once, and so leaves the next attempt to a new one. */
-    async function breaking(options: TlsOptions, breaks: (hello: Buffer) => boolean) {
-      const tls = { ...(await issuers.trusted.issue({ names })), ...options };
-      const behind = await wellBehavedReceiver(tls, (_request, response) =>
-        response.writeHead(200, { Connection: "close" }).end("ok"),
-      );
-      let broken = 0;
-      receiver = await tcpReceiver((socket) => {
-        socket.once("data", (hello) => {
-          if (breaks(hello)) {
-            broken++;
-            socket.resetAndDestroy();
-            return;
-          }
-          const onward = connect({ host: "127.0.0.1", port: behind.port });
-          onward.on("error", () => socket.destroy());
-          onward.on("close", () => socket.destroy());
-          socket.on("close", () => onward.destroy());
-          onward.write(hello);
-          socket.pipe(onward).pipe(socket);
-        });
-      });
-      sending = sender({ extraAuthorities: authoritiesIn(issuers.trusted.cert) });
-      const send = () => sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
-      return { send, broken: () => broken, close: () => behind.close() };
-    }
-
-    test.each<[string, TlsOptions]>([
-      ["TLS 1.2", { maxVersion: "TLSv1.2" }],
-      ["TLS 1.3", { minVersion: "TLSv1.3" }],
-    ])(
-      "regression: it gets each attempt at its first try, over %s, and is offered two sessions in all",
-      async (_version, options) => {
-        const { send, broken, close } = await breaking(options, offersSession);
-        for (let attempt = 0; attempt < 8; attempt++) expect(await send()).toMatchObject({ statusCode: 200 });
-        expect(broken()).toBe(2);
-        await close();
-      },
-    );
-
-    test("a receiver that breaks every handshake has failed", async () => {
-      const { send, close } = await breaking({}, () => true);
-      for (let attempt = 0; attempt < 3; attempt++)
-        expect(await send()).toMatchObject({ failureKind: "connection_reset" });
-      await close();
-    });
   });
 });

@@ -71,7 +71,10 @@ export function administrationRoutes(
     if (config.PAGE_FRAME_ANCESTORS !== "") response.removeHeader("X-Frame-Options");
     next();
   });
-  router.get("/administration", (_request, response) => response.redirect(config.BASE_PATH + PAGE_PATH));
+  // A person types the host, or a part of the path.
+  router.get(["/", "/administration", "/administration/"], (_request, response) =>
+    response.redirect(config.BASE_PATH + PAGE_PATH),
+  );
   router.use(sessionRoutes(config, verifyToken));
   router.use(PAGE_PATH, pageRoutes(config, pageFolder));
   return router;
@@ -107,6 +110,7 @@ function written(html: string, config: ManagementApiConfig): string {
     name: config.PAGE_PRODUCT_NAME,
     accent: config.PAGE_ACCENT_COLOR ?? null,
     hasLogo: config.PAGE_LOGO_FILE !== undefined,
+    signOutUrl: config.SIGN_OUT_URL ?? null,
   };
   return html
     .replace(`<base href="${PAGE_PATH}/"`, `<base href="${config.BASE_PATH}${PAGE_PATH}/"`)

@@ -38,8 +38,13 @@ describe("access", () => {
     expect(missing("view", { modules: true })).toEqual(["module administration"]);
     const tooLong = ["x".repeat(129), "😀".repeat(129)];
     const controlled = ["a\0b", "acme\nacme", "acme\u0085"];
-    for (const organization_id of [7, "", null, ["organization-1"], ...tooLong, ...controlled]) {
+    for (const organization_id of [null, undefined]) {
       expect(missing("view", { organization_id })).toEqual(["organization"]);
+    }
+    for (const organization_id of [42, "", true, {}, ["organization-1"], ...tooLong, ...controlled]) {
+      expect(missing("view", { organization_id })).toEqual([
+        "organization (the token's claim organization_id is no text of 1 to 128 characters: correct its issuer)",
+      ]);
     }
   });
 

@@ -20,7 +20,6 @@ const MANAGE = "integrations.manage";
 const ENTITLEMENT = "integrations";
 const LIVE_SUBSCRIPTIONS: ReadonlySet<string | null> = new Set(["active", "trialing"]);
 
-/** The permissions that a route asks for. */
 export function permissionsFor(access: Access): string[] {
   return access === "view" ? [VIEW] : [VIEW, MANAGE];
 }
@@ -31,7 +30,8 @@ export function missingFor(access: Access, caller: Caller, requiredModule: strin
   function need(isThere: boolean, code: ProblemCode, what: string): void {
     if (!isThere) missing.push({ code, what });
   }
-  need(caller.organizationId !== null, "organization_missing", "organization");
+  const { organizationId, organizationFault: fault } = caller;
+  need(organizationId !== null, "organization_missing", `organization${fault === null ? "" : ` (${fault})`}`);
   need(LIVE_SUBSCRIPTIONS.has(caller.subscription), "subscription_inactive", "active subscription");
   need(caller.modules.has(requiredModule), "module_missing", `module ${requiredModule}`);
   for (const permission of permissionsFor(access)) {

@@ -9,12 +9,17 @@ export type Caller = ReturnType<typeof callerOf>;
 /** Reads the claims, under the names that the settings give them. A claim of another type counts as absent. */
 export function callerOf(claims: JWTPayload, names: Claims) {
   const organizationId = claims[names.organization];
+  const isOdd = (organizationId ?? null) !== null && !isOrganizationId(organizationId);
   return {
     subject: claims.sub ?? "",
     /** The name to show; null if the token has none that can be shown. */
     name: nameOf(claims[names.name]),
     /** Null if the token names none, or one that breaks the rule for organization ids. */
     organizationId: isOrganizationId(organizationId) ? organizationId : null,
+    /** What the issuer of the token has to correct; null if there is nothing. */
+    organizationFault: isOdd
+      ? `the token's claim ${names.organization} is no text of 1 to 128 characters: correct its issuer`
+      : null,
     permissions: namesIn(claims[names.permissions]),
     subscription: textOf(claims[names.subscription]),
     modules: namesIn(claims[names.modules]),

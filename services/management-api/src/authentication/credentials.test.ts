@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { findCredentials } from "./credentials.ts";
+import type { Request } from "express";
+import { assertSameOrigin, findCredentials } from "./credentials.ts";
 
 const find = (headers: Record<string, string>) => findCredentials(headers, "session");
 const JWT = "aaa.bbb.ccc";
@@ -45,4 +46,51 @@ describe("§5.1 credentials of a request", () => {
   ])("the headers %j hold the right credentials", (headers, expected) => {
     expect(find(headers as Record<string, string>)).toEqual(expected);
   });
+});
+
+describe("a change by cookie", () => {
+  const change = (setting: string | undefined, host: string, origin: string) => () =>
+    assertSameOrigin({ method: "POST", headers: { host, origin } } as Request, setting);
+  const HOOKS = "https://hooks.example.com";
+
+  test.each<[setting: string | undefined, host: string, origin: string]>([
+    [HOOKS, "any", HOOKS],
+    ["https://Hooks.Example.com", "any", HOOKS],
+    ["https://hooks.example.com:443", "any", HOOKS],
+    ["http://hooks.example.com:80", "any", "http://hooks.example.com"],
+    ["https://hooks.example.com:8443", "any", `${HOOKS}:8443`],
+    ["https://bücher.example", "any", "https://xn--bcher-kva.example"],
+    [undefined, "hooks.example.com", HOOKS],
+    [undefined, "Hooks.Example.com", HOOKS],
+    [undefined, "hooks.example.com:443", HOOKS],
+    [undefined, "127.0.0.1:8080", "http://127.0.0.1:8080"],
+  ])("with PUBLIC_ORIGIN %j and Host %j, the page at %j is the page itself", (...given) => {
+    expect(change(...given)).not.toThrow();
+  });
+
+  test.each<[setting: string | undefined, host: string, origin: string, expected: string]>([
+    [
+      HOOKS,
+      "hooks.example.com",
+      "http://hooks.example.com",
+      `from http://hooks.example.com, and Herald expects ${HOOKS}.`,
+    ],
+    [HOOKS, "other.example", "https://other.example", "PUBLIC_ORIGIN, if the page is at the first one"],
+    [`${HOOKS}:8443`, "any", HOOKS, `expects ${HOOKS}:8443. `],
+    [
+      undefined,
+      "10.0.0.7:8080",
+      HOOKS,
+      `from ${HOOKS}, and Herald expects https://10.0.0.7:8080. It compares with the Host`,
+    ],
+    [undefined, "hooks.example.com", "null", "from null, and Herald expects hooks.example.com."],
+    [undefined, "", "x".repeat(9_000), `from ${"x".repeat(270)}, and`],
+  ])(
+    "with PUBLIC_ORIGIN %j and Host %j, a refused page at %.40j hears which two differ, and the setting",
+    (...given) => {
+      const [setting, host, origin, expected] = given;
+      expect(change(setting, host, origin)).toThrow(expected);
+      expect(change(setting, host, origin)).toThrow("PUBLIC_ORIGIN");
+    },
+  );
 });

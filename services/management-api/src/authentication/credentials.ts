@@ -6,7 +6,6 @@ import { ProblemError } from "../problems/problem-error.ts";
 
 /** The ways in which a request may carry its credentials. */
 export type Credentials =
-  /** `Authorization: Bearer`. */
   | { kind: "bearer"; token: string }
   /** The admin page's cookie, which browsers also attach to requests that other sites make. */
   | { kind: "cookie"; token: string }
@@ -14,7 +13,6 @@ export type Credentials =
   | { kind: "api-key"; header: string }
   | { kind: "none" };
 
-/** Where API keys usually are. */
 const API_KEY_HEADERS = ["x-api-key", "api-key", "apikey", "x-apikey", "x-api-token", "x-access-key", "x-auth-key"];
 
 const BEARER = /^bearer +(?<token>[^ ]+) *$/i;
@@ -57,15 +55,30 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
  * Refuses a change that another site made the browser send: browsers attach our cookie to such requests too. Where no public
  * origin is set, only the host is compared, since a proxy may have ended TLS.
  *
- * @throws ProblemError `origin_mismatch`
+ * @throws ProblemError `origin_mismatch`, which names both origins, and what an operator corrects if the page itself is refused
  */
 export function assertSameOrigin(request: Request, publicOrigin: string | undefined): void {
   if (SAFE_METHODS.has(request.method)) return;
   const { origin, host } = request.headers;
-  const matches =
-    origin !== undefined &&
-    (publicOrigin === undefined
-      ? URL.canParse(origin) && new URL(origin).host === host?.toLowerCase()
-      : origin === publicOrigin);
-  if (!matches) throw new ProblemError("origin_mismatch");
+  if (origin === undefined) throw new ProblemError("origin_mismatch");
+  const scheme = origin.slice(0, origin.indexOf(":"));
+  const expected = originOf(publicOrigin ?? `${scheme}://${host}`);
+  // A browser sends an origin in its one spelling, and the setting may be in another one.
+  if (origin === expected) return;
+  const remedy =
+    publicOrigin === undefined
+      ? "It compares with the Host header: a proxy that changes that needs the setting PUBLIC_ORIGIN"
+      : "An operator corrects the setting PUBLIC_ORIGIN, if the page is at the first one";
+  throw new ProblemError("origin_mismatch", {
+    detail: `The request comes from ${origin.slice(0, MAX_ORIGIN)}, and Herald expects ${expected ?? host}. ${remedy}.`,
+    isForOperator: true,
+  });
+}
+
+/** As long as a host's name can be, with scheme and port. */
+const MAX_ORIGIN = 270;
+
+/** An origin as browsers write it: in lower case, and without the scheme's own port. Null for what has none. */
+export function originOf(url: string): string | null {
+  return URL.canParse(url) && new URL(url).origin !== "null" ? new URL(url).origin : null;
 }

@@ -15,7 +15,6 @@ import {
 } from "jose";
 import type { AuthenticationConfig } from "./settings.ts";
 
-/** The key that verifies tokens. */
 export interface Keys {
   keyOf: JWTVerifyGetKey;
   /** Accepted `alg` values: a token must not choose how it is verified (a public key is no HMAC secret). */
@@ -136,8 +135,8 @@ export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): JWTVerify
     try {
       if (isUsable(kept, maxStaleMs)) return await createLocalJWKSet(kept.jwks)(header, token);
     } catch (error) {
-      // A key that isn't among the kept ones may be new, and known to the server only.
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      // A key that isn't among the kept ones may be new, and known to the server only. One that can't be read is the server's fault.
+      if (isAboutToken(error) && !(error instanceof errors.JWKSNoMatchingKey)) throw error;
     }
     throw new KeyServerError(`The keys at ${url.origin}${url.pathname} can't be read`, { cause: failure.error });
   };

@@ -53,6 +53,12 @@ export const authenticationSettings = {
     pattern: "^[A-Za-z0-9_-]+$",
     description: "Cookie that carries the admin page's token.",
   },
+  SIGN_OUT_URL: {
+    type: "string",
+    pattern: "^https?://",
+    description:
+      "URL at which a person signs out of the product; the admin page ends its own session, and then goes there.",
+  },
   SIGN_IN_URL: {
     type: "string",
     pattern: "^https?://",
@@ -68,7 +74,7 @@ export function claimsOf({ AUTH_CLAIMS }: Pick<AuthenticationConfig, "AUTH_CLAIM
   return { ...CLAIMS, ...Object.fromEntries(others.map((pair) => pair.split("="))) };
 }
 
-/** Problems of several settings together: exactly one key source is set, and an identity provider's comes with issuer and audience. */
+/** Problems of several settings together: exactly one key source is set, with issuer and audience. */
 export function problemsOfAuthentication(config: AuthenticationConfig): string[] {
   const keys = (["AUTH_JWKS_URL", "AUTH_PUBLIC_KEY", "AUTH_JWT_SECRET"] as const).filter((name) => config[name]);
   if (keys.length === 0) {
@@ -81,7 +87,6 @@ export function problemsOfAuthentication(config: AuthenticationConfig): string[]
       `${keys.join(" and ")} are set, but only one key source can be used: keep the one that tokens are signed for.`,
     ];
   }
-  if (keys[0] === "AUTH_JWT_SECRET") return [];
   return (["AUTH_ISSUER", "AUTH_AUDIENCE"] as const)
     .filter((name) => !config[name])
     .map(

@@ -70,8 +70,19 @@ export async function deliverManually(
     { kind: "manual", deliveryId: id, endpointId, organizationId, dueAtUtc: dueAt.toISOString() },
     traceparent,
   );
-  const row = await deliverySummary(queries, { id, organizationId: key.organizationId });
-  // The endpoint was deleted while its receiver answered.
+  return await readDelivered(queries, { id, organizationId });
+}
+
+/**
+ * A manual delivery as it is now.
+ *
+ * @throws ProblemError `webhook_not_found` if the endpoint was deleted, such as while its receiver answered
+ */
+export async function readDelivered(
+  queries: Queries,
+  delivery: { id: string; organizationId: string },
+): Promise<WebhookDeliverySummary> {
+  const row = await deliverySummary(queries, delivery);
   if (row === null) throw new ProblemError("webhook_not_found");
   return toDeliverySummary(row);
 }

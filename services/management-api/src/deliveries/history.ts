@@ -4,7 +4,13 @@ import { eventKeys } from "@herald/common/history/sql/events";
 import { type HistoryRow, toListItem, toUtc } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import { attemptHeaders, type HeaderSettings, timestampText } from "@herald/common/security/attempt-headers";
-import type { DeliveryAttemptInfo, DeliveryDetails, DeliveryPage, Outcome } from "@herald/contracts";
+import type {
+  AllDeliveriesQuery,
+  DeliveryAttemptInfo,
+  DeliveryDetails,
+  DeliveryPage,
+  DeliveryQuery,
+} from "@herald/contracts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { deliveryDetails } from "../sql/delivery-details.ts";
@@ -20,29 +26,7 @@ export interface HistoryParts {
   windowDays: number;
 }
 
-/** The filters of a history, validated. */
-export interface DeliveryFilter {
-  outcome?: Outcome[];
-  eventType?: string[];
-  statusCode?: number[];
-  eventId?: string;
-  entityId?: string;
-  idPrefix?: string;
-  deliveryId?: string;
-  from?: string;
-  to?: string;
-}
-
-/** The query parameters of a history, validated. */
-export interface HistoryFilter extends DeliveryFilter {
-  limit: number;
-  cursor?: string;
-}
-
-/** The query parameters of the history of all endpoints, validated. */
-export interface AllHistoryFilter extends HistoryFilter {
-  endpointId?: string;
-}
+export type DeliveryFilter = Omit<DeliveryQuery, "limit" | "cursor">;
 
 /** How many deliveries one answer reads: some milliseconds of PostgreSQL's time, however rare the deliveries that pass the filters are. */
 export const MAX_SCANNED = 2_000;
@@ -53,7 +37,7 @@ export const MAX_SCANNED_OF_ALL = 1_000;
 export async function listDeliveries(
   parts: HistoryParts,
   key: EndpointKey,
-  { limit, cursor, ...filter }: HistoryFilter,
+  { limit, cursor, ...filter }: DeliveryQuery,
 ): Promise<DeliveryPage> {
   const olderThan = cursor === undefined ? null : parseCursor(cursor);
   const { rows, next } = await readHistory(parts, key, filter, { olderThan, limit });
@@ -65,7 +49,7 @@ export async function listDeliveries(
 export async function listAllDeliveries(
   parts: HistoryParts,
   organizationId: string,
-  { limit, cursor, endpointId, ...filter }: AllHistoryFilter,
+  { limit, cursor, endpointId, ...filter }: AllDeliveriesQuery,
 ): Promise<DeliveryPage> {
   const olderThan = cursor === undefined ? null : parseCursor(cursor);
   const of = { organizationId, id: endpointId ?? null };

@@ -3,7 +3,13 @@ import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Reads } from "@herald/common/database/queries";
 import type { Author } from "@herald/common/database/update-endpoint";
 import { toUtc } from "@herald/common/history/summary";
-import type { ChangedSettings, ChangeKind, EndpointChange, EndpointChangePage } from "@herald/contracts";
+import type {
+  ChangedSettings,
+  ChangeKind,
+  EndpointChange,
+  EndpointChangePage,
+  EndpointChangeQuery,
+} from "@herald/contracts";
 import type { Caller } from "../authentication/caller.ts";
 import { cursorOf, parseCursor } from "../deliveries/filter.ts";
 import { type ChangeRow, endpointChanges, type Settings } from "../sql/endpoint-changes.ts";
@@ -15,17 +21,13 @@ const MAX_SUBJECT = 256;
  * The author of a change, as it is stored. If PostgreSQL can't store the subject, or a person could not read it, its hash is stored: each
  * author has a name, and a person who has the token's subject can compare.
  */
-export function authorOf({ subject, name }: Pick<Caller, "subject" | "name">): Author {
+export function authorOf(
+  { subject, name }: Pick<Caller, "subject" | "name">,
+  request: Author["request"] = null,
+): Author {
   const isKept = subject !== "" && subject.length <= MAX_SUBJECT && !/[\p{Cc}\p{Cs}]/u.test(subject);
   const hash = createHash("sha256").update(subject).digest("hex");
-  return { changedBy: "admin", subject: isKept ? subject : `sha256:${hash}`, name };
-}
-
-/** The query parameters, validated. */
-export interface ChangeFilter {
-  limit: number;
-  /** Where the part before ended. */
-  cursor?: string;
+  return { changedBy: "admin", subject: isKept ? subject : `sha256:${hash}`, name, request };
 }
 
 /**
@@ -36,7 +38,7 @@ export interface ChangeFilter {
 export async function listChanges(
   { prisma, queries }: { prisma: PrismaClient; queries: Reads },
   key: EndpointKey,
-  filter: ChangeFilter,
+  filter: EndpointChangeQuery,
 ): Promise<EndpointChangePage> {
   await findEndpoint(prisma, key);
   return await readTrail(queries, { organizationId: key.organizationId, endpointId: key.id }, filter);
@@ -46,7 +48,7 @@ export async function listChanges(
 export async function listAllChanges(
   { queries }: { queries: Reads },
   organizationId: string,
-  filter: ChangeFilter,
+  filter: EndpointChangeQuery,
 ): Promise<EndpointChangePage> {
   return await readTrail(queries, { organizationId, endpointId: null }, filter);
 }
@@ -54,7 +56,7 @@ export async function listAllChanges(
 async function readTrail(
   queries: Reads,
   of: { organizationId: string; endpointId: string | null },
-  { limit, cursor }: ChangeFilter,
+  { limit, cursor }: EndpointChangeQuery,
 ): Promise<EndpointChangePage> {
   const olderThan = cursor === undefined ? null : parseCursor(cursor);
   // One more row shows whether there is a next part.

@@ -1,10 +1,11 @@
 import { timeOf } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
+import { failedAttempts } from "@herald/common/history/sql/failed-attempts";
 import { toDeliverySummary, toUtc } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { EndpointDetails, EndpointOverview, HourOfDeliveries } from "@herald/contracts";
 import { ProblemError } from "../problems/problem-error.ts";
-import { failedAttempts, missedEvents } from "../sql/endpoint-details.ts";
+import { missedEvents } from "../sql/endpoint-details.ts";
 import { endpointOverviews, type HourRow, type OverviewRow } from "../sql/endpoint-overviews.ts";
 import type { EndpointKey } from "./find-endpoint.ts";
 import { toEndpointSummary } from "./find-endpoint.ts";
@@ -48,11 +49,9 @@ export async function readDetails(
   const windowStart = new Date(now.getTime() - windowDays * DAY_MS);
   return {
     ...toOverview(row, hours),
-    failureRun: failures.map(({ attemptedAt, eventType, ...attempt }) => ({
-      ...attempt,
-      eventType,
-      attemptedAtUtc: toUtc(attemptedAt),
-    })),
+    failureRun: row.failureRun
+      .flatMap((name) => failures.get(name) ?? [])
+      .map(({ attemptedAt, ...attempt }) => ({ ...attempt, attemptedAtUtc: toUtc(attemptedAt) })),
     onResume: row.enabled ? null : await whatResumingSends(queries, row, organizationId, windowStart),
   };
 }
@@ -99,7 +98,14 @@ function lastHours(now: Date): Date[] {
 function everyHour(rows: HourRow[], hours: Date[]): HourOfDeliveries[] {
   const byHour = new Map(rows.map((row) => [row.hour, row]));
   return hours.map((start, hour) => {
-    const { succeeded = 0, waiting = 0, failing = 0, parked = 0, exhausted = 0 } = byHour.get(hour) ?? {};
-    return { startUtc: toUtc(start), succeeded, waiting, failing, parked, exhausted };
+    const {
+      succeeded = 0,
+      waiting = 0,
+      failing = 0,
+      parked = 0,
+      parkedFailing = 0,
+      exhausted = 0,
+    } = byHour.get(hour) ?? {};
+    return { startUtc: toUtc(start), succeeded, waiting, failing, parked, parkedFailing, exhausted };
   });
 }

@@ -84,21 +84,19 @@ export async function createEndpoint(
 }
 
 /**
- * The answer to a create that got lost: the endpoint that an earlier request with the same idempotency key has created. Null if there
- * is none. The answer lacks the secret, which can't be read here and which no client has received: an admin has to replace it.
+ * The answer to a create or an edit that is repeated: the endpoint as it is now. A new secret can't be read here: if the first answer
+ * was lost, an admin has to replace it.
+ *
+ * @throws ProblemError `webhook_not_found` if it was deleted since
  */
-export async function readCreated(
-  { prisma }: SaveParts,
+export async function readSaved(
+  { prisma, queries, clock }: SaveParts,
   { id, organizationId }: EndpointKey,
-): Promise<SaveWebhookResponse | null> {
+): Promise<SaveWebhookResponse> {
   const row = await prisma.webhookEndpoint.findFirst({ where: { id, organizationId }, select: SUMMARY_COLUMNS });
-  return row && { endpoint: toEndpointSummary(row, []), signingSecret: null };
-}
-
-/** Whether an endpoint was created and deleted since. Its id must not be used again: its history is still being erased. */
-export async function wasDeleted({ prisma }: SaveParts, { id, organizationId }: EndpointKey): Promise<boolean> {
-  const where = { endpointId: id, organizationId };
-  return (await prisma.endpointChange.findFirst({ where, select: { id: true } })) !== null;
+  if (row === null) throw new ProblemError("webhook_not_found");
+  const deliveries = await recentDeliveries(queries, { organizationId, endpointId: id, now: clock.now() });
+  return { endpoint: toEndpointSummary(row, deliveries.map(toDeliverySummary)), signingSecret: null };
 }
 
 /** The columns of an endpoint without the secret and the own headers, which the management API does not read here. */

@@ -22,7 +22,6 @@ export const EventPayload: Schema = {
   },
 };
 
-/** The request that receivers get for each event. */
 export function eventRequests(headers: HeaderSettings, catalogue: Catalogue): Record<string, { post: Schema }> {
   const parameters = headerParameters(headers);
   return Object.fromEntries(

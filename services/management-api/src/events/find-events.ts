@@ -1,24 +1,11 @@
 import { firstIdAt } from "@herald/common/database/ids";
 import { readEvent as readStoredEvent, type SearchParts, searchEvents } from "@herald/common/history/search-events";
-import type { EventDetails, EventPage } from "@herald/contracts";
+import type { EventDetails, EventPage, EventQuery } from "@herald/contracts";
 import { cursorOf, parseCursor } from "../deliveries/filter.ts";
 import type { HistoryParts } from "../deliveries/history.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 
 type EventParts = Omit<HistoryParts, "prisma">;
-
-/** The query parameters, validated. */
-export interface EventFilter {
-  id?: string;
-  entityId?: string;
-  deliveryId?: string;
-  idPrefix?: string;
-  type?: string[];
-  from?: string;
-  to?: string;
-  limit: number;
-  cursor?: string;
-}
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -26,7 +13,7 @@ const DAY_MS = 24 * 60 * 60_000;
  * The organization's events that match a filter, newest first, and those that Herald did not take (of an unknown type, too old on
  * arrival, or against the contract).
  */
-export async function findEvents(parts: EventParts, organizationId: string, filter: EventFilter): Promise<EventPage> {
+export async function findEvents(parts: EventParts, organizationId: string, filter: EventQuery): Promise<EventPage> {
   const before = [
     filter.cursor === undefined ? null : parseCursor(filter.cursor),
     filter.to === undefined ? null : firstIdAt(new Date(filter.to)),

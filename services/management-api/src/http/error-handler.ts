@@ -27,6 +27,7 @@ export function errorHandler({ log, signInUrl }: { log: Log; signInUrl?: string 
       log.error(`a request failed${why}`, { requestId, method: request.method, code: problem.code, error });
     }
     response.locals.problemCode = problem.code;
+    if (problem.facts.isForOperator) response.locals.problemDetail = problem.facts.detail;
     const challenge = challengeOf(problem);
     if (challenge) response.set("WWW-Authenticate", challenge);
     response.set(problem.facts.headers ?? {});

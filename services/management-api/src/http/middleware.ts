@@ -57,7 +57,7 @@ export function observe({
         method: request.method,
         status,
         durationMs: Math.round(durationMs),
-        ...(locals.problemCode !== undefined && { code: locals.problemCode }),
+        ...(locals.problemCode !== undefined && { code: locals.problemCode, detail: locals.problemDetail }),
         ...(locals.caller !== undefined && {
           organizationId: locals.caller.organizationId,
           subject: locals.caller.subject,

@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { MIMEType } from "node:util";
 import getRawBody, { type RawBodyError } from "raw-body";
 import { ProblemError } from "../problems/problem-error.ts";
+import { jsonFault } from "../validation/formats.ts";
 
 /**
  * Reads a request's body as JSON.
@@ -20,7 +21,7 @@ export async function readJson(request: IncomingMessage, maxBytes: number): Prom
   try {
     return JSON.parse(bytes.toString("utf8"));
   } catch (cause) {
-    throw malformed("The body isn't valid JSON.", cause);
+    throw malformed(`The body isn't valid JSON: ${jsonFault(cause)}`, cause);
   }
 }
 

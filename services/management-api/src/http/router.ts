@@ -1,7 +1,7 @@
 import { type ApiLimits, isUuid } from "@herald/contracts";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { Authenticate } from "../authentication/authenticate.ts";
-import { type AnswerOnce, idempotencyKeyOf, ownKey, requestHash } from "../idempotency/answer-once.ts";
+import { idempotencyKeyOf, requestHash } from "../idempotency/keyed-request.ts";
 import type { ConnectionLimits } from "../limits/connection-limits.ts";
 import type { KeyedLimiter } from "../limits/keyed-limiter.ts";
 import type { RateLimits } from "../limits/rate-limits.ts";
@@ -30,7 +30,6 @@ export interface RouterParts {
   connections: ConnectionLimits;
   validator: ApiValidator;
   handlers: Handlers;
-  answerOnce: AnswerOnce;
   limits: ApiLimits;
 }
 
@@ -43,9 +42,8 @@ export function apiRouter(parts: RouterParts): Router {
       route[operation.method](async (request, response) => {
         response.locals.operation = id;
         response.locals.route = path;
-        const admitted = await admit(request, response, operation, parts);
-        const key = operation.takesIdempotencyKey && idempotencyKeyOf(request);
-        const handle = () => (key ? handleOnce(id, key, admitted, response, parts) : parts.handlers[id](admitted));
+        const admitted = await admit(request, response, id, operation, parts);
+        const handle = () => parts.handlers[id](admitted);
         const limiter = limiterOf(operation, request.query, parts.connections);
         const result = limiter ? await limiter.run(admitted.organizationId, handle) : await handle();
         response.status(operation.success.status);
@@ -68,24 +66,6 @@ function limiterOf(
   return operation.rate === "writes" ? writes : undefined;
 }
 
-/** Handles a request once, however often it comes with its idempotency key. */
-async function handleOnce(
-  operation: OperationId,
-  key: string,
-  admitted: ApiRequest,
-  response: Response,
-  { answerOnce, handlers }: RouterParts,
-): Promise<unknown> {
-  const { organizationId, caller, params, body } = admitted;
-  const hash = requestHash({ operation, params, body, key });
-  const kept = ownKey(caller.subject, key);
-  const { answer, isReplayed } = await answerOnce({ organizationId, key: kept, requestHash: hash }, (target) =>
-    handlers[operation]({ ...admitted, target }),
-  );
-  if (isReplayed) response.set("Idempotent-Replayed", "true");
-  return answer;
-}
-
 /**
  * Prepares a request for its handler. The caller is known and allowed before a byte of the body is read.
  *
@@ -94,6 +74,7 @@ async function handleOnce(
 async function admit(
   request: Request,
   response: Response,
+  id: OperationId,
   operation: Operation,
   { authenticate, rateLimits, validator, limits }: RouterParts,
 ): Promise<ApiRequest> {
@@ -112,7 +93,10 @@ async function admit(
   const isRefused = operation.reportsBadFields ? badFields.some(({ pointer }) => pointer === "") : badFields.length > 0;
   if (isRefused || query.problems.length > 0) throw invalidRequest([...query.problems, ...badFields]);
   const { traceparent } = response.locals;
-  return { caller, organizationId, params, query: query.values, body, badFields, traceparent };
+  const key = operation.takesIdempotencyKey && idempotencyKeyOf(request);
+  const { subject } = caller;
+  const hash = key ? requestHash({ organizationId, subject, key, operation: id, params, body }) : null;
+  return { caller, organizationId, params, query: query.values, body, badFields, traceparent, requestHash: hash };
 }
 
 /** JSON may write any character as \uXXXX, so a text can become six times as long. */

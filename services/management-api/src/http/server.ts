@@ -54,7 +54,6 @@ export async function startServer(
         stopping = true;
         server.close(() => resolve());
       }),
-    /** Closes the connections of requests that are still under way. */
     end: () => server.closeAllConnections(),
   };
 }

@@ -35,6 +35,8 @@ export function withPatterns<Value>(value: Value): Value {
   if (Array.isArray(value)) return value.map(withPatterns) as Value;
   if (typeof value !== "object" || value === null) return value;
   const copy = Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withPatterns(each)]));
+  // Generators make no type of null alone. That a text is refused is in the description.
+  if (copy.type === "null" && copy.description !== undefined) return { ...copy, type: ["string", "null"] } as Value;
   const pattern = typeof copy.format === "string" ? FORMAT_PATTERNS[copy.format] : undefined;
   return (pattern === undefined ? copy : { ...copy, pattern }) as Value;
 }

@@ -3,19 +3,10 @@ import { type ApiLimits, type Catalogue, DEFAULT_CATALOGUE } from "@herald/contr
 import { apiSchemas, type Schema, type SchemaName } from "@herald/contracts/schemas";
 import { permissionsFor } from "../authentication/access.ts";
 import { DEFAULT_HEADERS, EventPayload, eventRequests, RECEIVER_TAG } from "../events/event-requests.ts";
-import { KEY_PATTERN, MAX_KEY_CHARACTERS } from "../idempotency/answer-once.ts";
+import { KEY_PATTERN, MAX_KEY_CHARACTERS } from "../idempotency/keyed-request.ts";
 import { API_PREFIX, type Operation, type OperationId, operationsByPath, parametersOf } from "../operations.ts";
 import { componentSchemas, withPatterns } from "./component-schemas.ts";
-import {
-  type Headers,
-  type OpenApiResponse,
-  problemResponses,
-  problemsOf,
-  rateHeaders,
-  refTo,
-  requestId,
-  textHeader,
-} from "./responses.ts";
+import { type OpenApiResponse, problemResponses, problemsOf, rateHeaders, refTo, requestId } from "./responses.ts";
 
 /** The subjects of the operations, in the order in which viewers list them. */
 export const TAGS = [
@@ -30,7 +21,6 @@ export const TAGS = [
 
 type Tag = (typeof TAGS)[number]["name"];
 
-/** The tag of an operation, by the last name in its path. */
 export function tagOf({ path }: Pick<Operation, "path">): Tag {
   if (/\/(?:deliver|deliveries|resends)\b/.test(path)) return "Deliveries";
   if (path.startsWith("/event")) return "Events";
@@ -46,7 +36,6 @@ export interface DocumentOptions {
   catalogue?: Catalogue;
   basePath: string;
   cookieName: string;
-  /** The headers that receivers get. */
   headers?: HeaderSettings;
 }
 
@@ -141,13 +130,9 @@ function describe(id: OperationId, operation: Operation, schemas: Record<SchemaN
   };
 }
 
-const replayed: Headers = {
-  "Idempotent-Replayed": textHeader("`true` if this is the answer that the first request with the key got.", false),
-};
-
-function successResponse({ success, rate, takesIdempotencyKey }: Operation): OpenApiResponse {
+function successResponse({ success, rate }: Operation): OpenApiResponse {
   const { status, description } = success;
-  const headers = { ...requestId, ...(rate && rateHeaders), ...(takesIdempotencyKey && replayed) };
+  const headers = { ...requestId, ...(rate && rateHeaders) };
   if (status === 204) return { description, headers };
   const schema = success.isList ? { type: "array", items: refTo(success.schema) } : refTo(success.schema);
   return { description, headers, content: { "application/json": { schema } } };
@@ -180,9 +165,9 @@ const idempotencyKey: Schema = {
   name: "Idempotency-Key",
   in: "header",
   description:
-    "With a key, the request is done once however often it comes: for 24 hours, the same caller's same request with the same key " +
-    "gets the first one's answer again, without a signing secret. A request that was refused, or failed, may come again with its " +
-    "key.",
+    "With a key, the request is done once however often it comes. If the same caller repeats the same request with the same key, " +
+    "nothing is done, and the answer says what there is now, without a signing secret. A request that was refused, or failed, may " +
+    "come again with its key. Keys are known as long as changes are kept.",
   schema: { type: "string", minLength: 1, maxLength: MAX_KEY_CHARACTERS, pattern: KEY_PATTERN },
   example: "8e03978e-40d5-43e8-bc93-6894a57f9324",
 };

@@ -42,11 +42,20 @@ export function published(document: OpenApiDocument) {
     webhooks: mapValues(document.webhooks, ({ post }) => ({ post: withRefs(post) })),
     components: {
       ...document.components,
+      schemas: mapValues(document.components.schemas, openList),
       responses: problems.parts,
       parameters: parameters.parts,
       headers: headers.parts,
     },
   };
+}
+
+/**
+ * Lists of values grow within a version, and a generated client that refuses what it doesn't know could not read one new value. So they
+ * are texts here, with today's values beside.
+ */
+export function openList({ enum: values, ...schema }: Schema): Schema {
+  return { ...schema, ...(values !== undefined && { "x-extensible-enum": values }) };
 }
 
 interface Operation {

@@ -18,7 +18,7 @@ export const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${
 
 export type Headers = NonNullable<OpenApiResponse["headers"]>;
 
-export const textHeader = (description: string, required = true): Headers[string] => ({
+const textHeader = (description: string, required = true): Headers[string] => ({
   description,
   required,
   schema: { type: "string" },
@@ -44,16 +44,14 @@ function problemResponse(status: number, codes: ProblemCode[]): OpenApiResponse 
   const description = codes.map((code) => `\`${code}\`: ${catalogue[code].title}.`).join("\n\n");
   return {
     description,
-    headers: { ...requestId, ...headersOf(status, codes) },
+    headers: { ...requestId, ...headersOf(status) },
     content: { "application/problem+json": { schema: refTo("Problem") } },
     "x-codes": codes,
   };
 }
 
-function headersOf(status: number, codes: ProblemCode[]): Headers {
-  const retryAfter = (required: boolean) => ({
-    "Retry-After": textHeader("Seconds after which to try again.", required),
-  });
+function headersOf(status: number): Headers {
+  const retryAfter = { "Retry-After": textHeader("Seconds after which to try again.") };
   switch (status) {
     case 401:
       return { "WWW-Authenticate": textHeader("How to authenticate (RFC 6750).") };
@@ -66,12 +64,10 @@ function headersOf(status: number, codes: ProblemCode[]): Headers {
       };
     case 405:
       return { Allow: textHeader("What this address takes. Other methods get this answer.") };
-    case 409:
-      return codes.includes("idempotency_in_progress") ? retryAfter(codes.length === 1) : {};
     case 429:
-      return { ...retryAfter(true), ...rateHeaders };
+      return { ...retryAfter, ...rateHeaders };
     case 503:
-      return retryAfter(true);
+      return retryAfter;
     default:
       return {};
   }
@@ -95,7 +91,6 @@ const ALWAYS: ProblemCode[] = [
   "database_unavailable",
 ];
 const WITH_BODY: ProblemCode[] = ["malformed_json", "body_too_large", "unsupported_media_type"];
-const WITH_KEY: ProblemCode[] = ["idempotency_key_invalid", "idempotency_in_progress", "idempotency_key_reused"];
 const WITH_ACCESS: ProblemCode[] = [
   "organization_mismatch",
   "organization_missing",
@@ -115,7 +110,7 @@ export function problemsOf(operation: Operation): ProblemCode[] {
       // An id that can't even be decoded, e.g. %ff.
       ...(parameters.length > 0 ? (["route_not_found"] as const) : []),
       ...(body ? WITH_BODY : []),
-      ...(takesIdempotencyKey ? WITH_KEY : []),
+      ...(takesIdempotencyKey ? (["idempotency_key_invalid"] as const) : []),
       ...ALWAYS,
       ...(access === null ? [] : WITH_ACCESS),
       ...(access === "save" ? (["entitlement_missing"] as const) : []),

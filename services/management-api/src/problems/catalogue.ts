@@ -113,7 +113,8 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
     status: 403,
     title: "The request comes from another site",
     when: "A change that is authenticated by cookie without an `Origin` header that matches.",
-    action: "Send it from the admin page itself, or use a bearer token.",
+    action:
+      "Send it from the admin page itself, or use a bearer token. If it comes from the admin page, `detail` names the two origins that differ: correct `PUBLIC_ORIGIN`, or let the proxy in front keep `Host`.",
   },
   organization_mismatch: {
     status: 403,
@@ -182,13 +183,6 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
     when: "Starting a resend while another one of the same endpoint runs.",
     action: "Wait until it has finished, or stop it.",
   },
-  idempotency_in_progress: {
-    status: 409,
-    title: "The first request with this idempotency key is under way",
-    when: "A request comes again with its `Idempotency-Key` before the first one was answered.",
-    action:
-      "Send it again after as many seconds as the `Retry-After` header says: it then gets the answer of the first one.",
-  },
   body_too_large: {
     status: 413,
     title: "The body is too large",
@@ -206,12 +200,6 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
     title: "The expectation can't be met",
     when: "The header `Expect` asks for something other than `100-continue`.",
     action: "Send the request without the header `Expect`.",
-  },
-  idempotency_key_reused: {
-    status: 422,
-    title: "The idempotency key belongs to another request",
-    when: "The `Idempotency-Key` came within the last 24 hours from the same caller with another body, or to another address.",
-    action: "Send a new key with a new request; send a key again only with the request that it came with.",
   },
   too_many_requests: {
     status: 429,
@@ -254,10 +242,8 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
   },
 };
 
-/** Every code with its kind of problem, in their order. */
 export const problemKinds = Object.entries(catalogue) as [ProblemCode, ProblemKind][];
 
-/** The stable `type` of a problem. */
 export function problemType(code: ProblemCode): string {
   return `urn:herald:problem:${code.replaceAll("_", "-")}`;
 }

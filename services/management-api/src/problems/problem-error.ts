@@ -7,7 +7,8 @@ export interface ProblemFacts {
   errors?: FieldProblem[];
   missing?: string[];
   signInUrl?: string | undefined;
-  /** Headers of the response. */
+  /** The request's line of the log has the detail: a setting has to be corrected. */
+  isForOperator?: boolean;
   headers?: Record<string, string>;
   cause?: unknown;
 }
@@ -29,7 +30,6 @@ export class ProblemError extends Error {
   }
 }
 
-/** A request whose fields can't be accepted. */
 export function invalidRequest(errors: FieldProblem[]): ProblemError {
   const names = errors.map(({ pointer, parameter }) => parameter ?? (pointer?.slice(1) || "the body"));
   return new ProblemError("invalid_request", {
@@ -38,7 +38,6 @@ export function invalidRequest(errors: FieldProblem[]): ProblemError {
   });
 }
 
-/** The response body of a problem. */
 export function toProblem({ code, facts }: Pick<ProblemError, "code" | "facts">, requestId: string): Problem {
   const { status, title, action } = catalogue[code];
   return {

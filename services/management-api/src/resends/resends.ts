@@ -3,7 +3,7 @@ import type { Queries, Reads } from "@herald/common/database/queries";
 import type { Author } from "@herald/common/database/update-endpoint";
 import { toUtc } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
-import type { Resend, ResendPage, ResendPreview, StartResendRequest } from "@herald/contracts";
+import type { Resend, ResendPage, ResendPreview, ResendQuery, StartResendRequest } from "@herald/contracts";
 import { cursorOf, parseCursor, periodOf } from "../deliveries/filter.ts";
 import type { HistoryParts } from "../deliveries/history.ts";
 import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
@@ -17,17 +17,11 @@ interface Parts {
   queries: Reads;
 }
 
-/** The query parameters, validated. */
-export interface ResendsFilter {
-  limit: number;
-  cursor?: string;
-}
-
 /** @throws ProblemError `webhook_not_found` */
 export async function listResends(
   { prisma, queries }: Parts,
   key: EndpointKey,
-  { limit, cursor }: ResendsFilter,
+  { limit, cursor }: ResendQuery,
 ): Promise<ResendPage> {
   const { id: endpointId, organizationId } = key;
   const olderThan = cursor === undefined ? null : parseCursor(cursor);
@@ -39,20 +33,11 @@ export async function listResends(
 
 /** @throws ProblemError `webhook_not_found` or `resend_not_found` */
 export async function readResend({ prisma, queries }: Parts, key: EndpointKey, id: string): Promise<Resend> {
-  const resend = await findResend(queries, key, id);
-  if (resend !== null) return resend;
+  const { id: endpointId, organizationId } = key;
+  const [row] = await readResends(queries, { organizationId, endpointId, id, olderThan: null, limit: 1 });
+  if (row) return toResend(row);
   await findEndpoint(prisma, key);
   throw new ProblemError("resend_not_found");
-}
-
-/** Null if the endpoint has no such resend. */
-export async function findResend(
-  queries: Reads,
-  { id: endpointId, organizationId }: EndpointKey,
-  id: string,
-): Promise<Resend | null> {
-  const [row] = await readResends(queries, { organizationId, endpointId, id, olderThan: null, limit: 1 });
-  return row ? toResend(row) : null;
 }
 
 /**

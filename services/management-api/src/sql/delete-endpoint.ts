@@ -30,10 +30,10 @@ export async function deleteEndpointRow(queries: Queries, deletion: EndpointDele
       returning id, organization_id, name, url, revision + 1 as revision, ${settingsOf("endpoint")} as settings
     ), recorded as (
       insert into endpoint_change (
-        id, organization_id, endpoint_id, endpoint_name, revision, changed_at, changed_by, subject, name, before
+        id, organization_id, endpoint_id, endpoint_name, revision, changed_at, changed_by, subject, name, request, before
       )
       select ${changeId(now, revision + 1n)}::uuid, organization_id, id, name, revision, ${now}::timestamptz,
-        ${author.changedBy}::changed_by, ${author.subject}, ${author.name}, settings
+        ${author.changedBy}::changed_by, ${author.subject}, ${author.name}, ${author.request}::bytea, settings
       from deleted
     ), ended as (
       delete from catch_up using deleted where endpoint_id = deleted.id

@@ -1,3 +1,4 @@
+import { onDaysOf } from "@herald/common/database/days";
 import type { Queries, Reads } from "@herald/common/database/queries";
 import { historyColumns, summaryColumns } from "@herald/common/history/sql/delivery-columns";
 import type { DeliveryRow, HistoryRow } from "@herald/common/history/summary";
@@ -31,7 +32,7 @@ export async function deliveryDetails(
   { id, endpointId, organizationId, now }: { id: string; endpointId: string; organizationId: string; now: Date },
 ): Promise<DetailsRow | null> {
   const [row] = await queries.$queryRaw<DetailsRow[]>`
-    select ${historyColumns(now)}, endpoint.name as "endpointName", coalesce(delivery.body, event.body) as body,
+    select ${historyColumns(now, onDaysOf("event.key", [id]))}, endpoint.name as "endpointName", coalesce(delivery.body, event.body) as body,
            delivery.resend_of as "resendOf", delivery.author,
            event.traceparent, attempts.list as attempts
     from delivery
@@ -39,7 +40,7 @@ export async function deliveryDetails(
     left join lateral (
       select body, traceparent
       from business_event
-      where organization_id = delivery.organization_id and key = delivery.event_key
+      where organization_id = delivery.organization_id and key = delivery.event_key and ${onDaysOf("key", [id])}
       offset 0
     ) as event on true
     cross join lateral (
@@ -54,9 +55,9 @@ export async function deliveryDetails(
                'traceparent', traceparent
              ) order by number), '[]') as list
       from attempt
-      where delivery_id = ${id}::uuid
+      where delivery_id = ${id}::uuid and ${onDaysOf("delivery_id", [id])}
     ) as attempts
-    where delivery.id = ${id}::uuid
+    where delivery.id = ${id}::uuid and ${onDaysOf("delivery.id", [id])}
       and endpoint.id = ${endpointId}::uuid
       and endpoint.organization_id = ${organizationId}`;
   return row ?? null;
@@ -71,9 +72,9 @@ export async function deliverySummary(
   { id, organizationId }: { id: string; organizationId: string },
 ): Promise<DeliveryRow | null> {
   const [row] = await queries.$queryRaw<DeliveryRow[]>`
-    select ${summaryColumns}
+    select ${summaryColumns(onDaysOf("event.key", [id]))}
     from delivery
-    where id = ${id}::uuid and organization_id = ${organizationId}
+    where id = ${id}::uuid and ${onDaysOf("id", [id])} and organization_id = ${organizationId}
       and exists (select from webhook_endpoint where id = delivery.endpoint_id)`;
   return row ?? null;
 }
@@ -88,7 +89,7 @@ export async function recentDeliveries(
 ): Promise<DeliveryRow[]> {
   return await queries.$queryRaw<DeliveryRow[]>`
     with ${newestDeliveries({ organizationId, ...ofAllTimes(now), limit: RECENT_DELIVERIES })}
-    select ${summaryColumns}
+    select ${summaryColumns()}
     from newest as delivery
     where endpoint_id = ${endpointId}::uuid
     order by id desc`;

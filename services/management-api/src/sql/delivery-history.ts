@@ -1,3 +1,4 @@
+import { onDaysOf } from "@herald/common/database/days";
 import { Prisma } from "@herald/common/database/generated/client";
 import { timeOf } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
@@ -14,7 +15,6 @@ export interface HistoryQuery extends Period {
   now: Date;
   /** Only deliveries with one of these ids, which are older than `olderThan`; null for all. */
   among: readonly string[] | null;
-  /** Only deliveries older than this one; null for all. */
   olderThan: string | null;
   /** Only deliveries with these outcomes, of these event types, and with these statuses; an empty list lets all pass. */
   outcomes: readonly Outcome[];
@@ -41,8 +41,9 @@ export interface History {
  */
 export async function deliveryHistory(queries: Reads, query: HistoryQuery): Promise<History> {
   const { now, among, outcomes, eventTypes, statusCodes, from, to, limit, maxScanned } = query;
+  if (among?.length === 0) return { rows: [], lastSeen: null };
   const rows = await queries.$queryRaw<HistoryRow[]>`
-    select ${historyColumns(now)}, endpoint.name as "endpointName"
+    select ${historyColumns(now, among ? onDaysOf("event.key", among) : undefined)}, endpoint.name as "endpointName"
     from (
       select *, endpoint_id in (${enabledEndpoints(query)}) as enabled
       from (
@@ -95,7 +96,7 @@ function deliveriesAmong(query: HistoryQuery, ids: readonly string[]): Prisma.Sq
     select found.*
     from unnest(${ids}::uuid[]) as wanted (id)
     cross join lateral (
-      select * from delivery where id = wanted.id and ${ofEndpoint(query)} offset 0
+      select * from delivery where id = wanted.id and ${onDaysOf("id", ids)} and ${ofEndpoint(query)} offset 0
     ) as found`;
 }
 

@@ -1,5 +1,5 @@
 import { Prisma } from "@herald/common/database/generated/client";
-import type { Reads } from "@herald/common/database/queries";
+import type { Queries, Reads } from "@herald/common/database/queries";
 import type { EndpointChange } from "@herald/contracts";
 
 export interface Settings {
@@ -30,13 +30,14 @@ export interface ChangesQuery {
   organizationId: string;
   /** Null for all endpoints of the organization, deleted ones too. */
   endpointId: string | null;
-  /** Only entries older than this one; null for all. */
   olderThan: string | null;
   limit: number;
 }
 
 /**
  * A part of an organization's trail, or of one endpoint's, newest first.
+ *
+ * An edit that changed nothing is in the trail only if it has an idempotency key, and is not listed.
  *
  * Locks nothing. Walks endpoint_change_organization_id_id_idx or endpoint_change_endpoint_id_id_idx backwards.
  */
@@ -49,8 +50,20 @@ export async function endpointChanges(
            changed_by::text as "changedBy", subject, name, before, after, secret_replaced as "secretReplaced", resent, delivered
     from endpoint_change
     where organization_id = ${organizationId}
+      and (before = after and not secret_replaced) is not true
       ${endpointId === null ? Prisma.empty : Prisma.sql`and endpoint_id = ${endpointId}::uuid`}
       ${olderThan === null ? Prisma.empty : Prisma.sql`and id < ${olderThan}::uuid`}
     order by id desc
     limit ${limit}`;
+}
+
+/** The change that a request with an idempotency key has made; null if it made none. Locks nothing. Walks endpoint_change_request_key. */
+export async function changeByRequest(
+  queries: Queries,
+  { organizationId, requestHash }: { organizationId: string; requestHash: Buffer },
+): Promise<{ id: string; endpointId: string } | null> {
+  const [row] = await queries.$queryRaw<{ id: string; endpointId: string }[]>`
+    select id, endpoint_id as "endpointId" from endpoint_change
+    where request = ${requestHash}::bytea and organization_id = ${organizationId}`;
+  return row ?? null;
 }

@@ -2,32 +2,8 @@ import { Prisma } from "@herald/common/database/generated/client";
 import { firstIdAt } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
 import { DURATION_BOUNDS_MS } from "@herald/common/history/durations";
-import type { AttemptCounts, FailedAttempt } from "@herald/contracts";
+import type { AttemptCounts } from "@herald/contracts";
 import type { EndpointKey } from "../endpoints/find-endpoint.ts";
-
-export type FailedAttemptRow = Omit<FailedAttempt, "attemptedAtUtc"> & { attemptedAt: Date };
-
-/**
- * The attempts that an endpoint's run of failures names ("<delivery id>/<number>"), in the order of the run.
- * Locks nothing. Walks delivery_attempt_pkey and delivery_pkey, each in one partition an attempt.
- */
-export async function failedAttempts(queries: Reads, failureRun: readonly string[]): Promise<FailedAttemptRow[]> {
-  if (failureRun.length === 0) return [];
-  return await queries.$queryRaw<FailedAttemptRow[]>`
-    select failed.delivery_id as "deliveryId", failed.number as "attemptNumber",
-           (select event_type from delivery where id = failed.delivery_id) as "eventType",
-           failed.started_at as "attemptedAt", failed.duration_ms as "durationMs",
-           failed.status_code as "statusCode", failed.error_summary as "errorSummary",
-           failed.failure_kind as "failureKind", failed.response_excerpt as "responseExcerpt"
-    from unnest(${failureRun}::text[]) with ordinality as run (entry, position)
-    cross join lateral (
-      select *
-      from attempt
-      where delivery_id = split_part(entry, '/', 1)::uuid and number = split_part(entry, '/', 2)::int
-      offset 0
-    ) as failed
-    order by position`;
-}
 
 export interface MissedQuery {
   organizationId: string;

@@ -79,16 +79,17 @@ export async function endpointOverviews(queries: Reads, query: OverviewQuery): P
              count(*) filter (where outcome = 'waiting')::int as waiting,
              count(*) filter (where outcome = 'failing')::int as failing,
              count(*) filter (where outcome = 'parked')::int as parked,
+             count(*) filter (where outcome = 'parked' and attempt_count > 0)::int as "parkedFailing",
              count(*) filter (where outcome = 'exhausted')::int as exhausted
       from (
-        select delivery.id, endpoint_id, ${outcome} as outcome
+        select delivery.id, endpoint_id, attempt_count, ${outcome} as outcome
         from newest as delivery join webhook_endpoint as endpoint on endpoint.id = endpoint_id
       ) as delivery
       group by 1, 2
     ), picture as (
       select endpoint_id,
              json_agg(json_build_object('hour', hour, 'succeeded', succeeded, 'waiting', waiting, 'failing', failing,
-                                        'parked', parked, 'exhausted', exhausted)) as hours
+                                        'parked', parked, 'parkedFailing', "parkedFailing", 'exhausted', exhausted)) as hours
       from hour
       group by 1
     ), attempted as (

@@ -38,13 +38,13 @@ export async function insertManualDelivery(queries: Queries, delivery: ManualDel
       returning id, endpoint_id, next_attempt_at
     ), recorded as (
       insert into endpoint_change (
-        id, organization_id, endpoint_id, endpoint_name, revision, changed_at, changed_by, subject, name, delivered
+        id, organization_id, endpoint_id, endpoint_name, revision, changed_at, changed_by, subject, name, request, delivered
       )
       select ${id}::uuid, organization_id, id, name, revision, ${createdAt}::timestamptz, ${author.changedBy}::changed_by,
-        ${author.subject}, ${author.name}, ${eventType}
+        ${author.subject}, ${author.name}, ${author.request}::bytea, ${eventType}
       from subscribed
     )
-    insert into due (endpoint_id, due_at, delivery_id)
-    select endpoint_id, next_attempt_at, id from stored`;
+    insert into due (shard, endpoint_id, due_at, delivery_id)
+    select shard_of(endpoint_id), endpoint_id, next_attempt_at, id from stored`;
   return count > 0;
 }

@@ -87,8 +87,8 @@ function payloadFault(text: string, maxBytes: number): Fault | null {
   }
 }
 
-/** V8's error message, without the part of the payload that it may quote. */
-function jsonFault(error: unknown): string {
+/** V8's error message, without the part of the text that it may quote. */
+export function jsonFault(error: unknown): string {
   const position = /at position \d+( \(line \d+ column \d+\))?/.exec((error as Error).message)?.[0];
   return position ? `there is a mistake ${position}.` : "it ends too early, or isn't JSON at all.";
 }

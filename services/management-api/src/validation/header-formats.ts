@@ -44,5 +44,5 @@ export function headerValueFault(value: string): Fault | null {
   if (value === "") return { code: "blank", detail: "This header has no value: give one, or leave the header out." };
   if (VALUE.test(value)) return null;
   const detail = "A value has visible ASCII characters only, with spaces and tabs between them and none at its ends.";
-  return { code: "malformed", detail };
+  return { code: "value_malformed", detail };
 }

@@ -81,19 +81,19 @@ describe("what isn't a version", () => {
 });
 
 /** A client reloads and tries again upon a 409, so nothing else may have it. */
-test("§7/409 on the five routes a 409 is a version conflict, or an idempotency key whose first request is under way", () => {
+test("§7/409 on the five routes a 409 is a version conflict", () => {
   const routes = ["listWebhooks", "createWebhook", "editWebhook", "deleteWebhook", "deliverManually"] as const;
   const conflicts = routes.map((id) => {
-    const { problems = [], takesIdempotencyKey }: Omit<Operation, "rate"> = operations[id];
-    return [id, problems.filter((code) => catalogue[code].status === 409), takesIdempotencyKey === true];
+    const { problems = [] }: Omit<Operation, "rate"> = operations[id];
+    return [id, problems.filter((code) => catalogue[code].status === 409)];
   });
   expect(conflicts).toEqual([
-    ["listWebhooks", [], false],
-    ["createWebhook", [], true],
-    ["editWebhook", ["version_conflict"], true],
-    ["deleteWebhook", ["version_conflict"], false],
-    ["deliverManually", [], true],
+    ["listWebhooks", []],
+    ["createWebhook", []],
+    ["editWebhook", ["version_conflict"]],
+    ["deleteWebhook", ["version_conflict"]],
+    ["deliverManually", []],
   ]);
   const everywhere = problemKinds.filter(([, { status }]) => status === 409).map(([code]) => code);
-  expect(everywhere).toEqual(["version_conflict", "nothing_to_resend", "resend_running", "idempotency_in_progress"]);
+  expect(everywhere).toEqual(["version_conflict", "nothing_to_resend", "resend_running"]);
 });

@@ -1,8 +1,11 @@
+import { onDaysOf } from "@herald/common/database/days";
 import { Prisma } from "@herald/common/database/generated/client";
+import { lastIdAt } from "@herald/common/database/ids";
 import { isOver, type Queries } from "@herald/common/database/queries";
 import type { PageBounds, Work, WorkPage } from "./work.ts";
 
-/** An endpoint whose catch-up this process does now. */
+const DAY_MS = 24 * 60 * 60_000;
+
 export interface CatchUp extends Work {
   /** 0: the catch-up was requested. 1: it is the daily guard. */
   priority: number;
@@ -78,6 +81,8 @@ export async function backfill(
     ), page as materialized (
       select key, type from business_event
       where organization_id = (select organization_id from endpoint where enabled) and key > ${after}::uuid
+        -- No event is further in the future.
+        and ${onDaysOf("key", [after, lastIdAt(new Date(now.getTime() + DAY_MS))])}
       order by key
       limit ${pageSize}
     ), backfilled as (
@@ -90,8 +95,8 @@ export async function backfill(
       on conflict (id) do nothing
       returning id
     ), waiting as (
-      insert into due (endpoint_id, due_at, delivery_id)
-      select ${endpointId}::uuid, ${now}::timestamptz, id from backfilled
+      insert into due (shard, endpoint_id, due_at, delivery_id)
+      select shard_of(${endpointId}::uuid), ${endpointId}::uuid, ${now}::timestamptz, id from backfilled
       on conflict do nothing
     ), progress as (
       select

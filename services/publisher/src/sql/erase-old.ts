@@ -1,3 +1,4 @@
+import { onDaysOf } from "@herald/common/database/days";
 import { Prisma } from "@herald/common/database/generated/client";
 import { firstIdAt, timeOfInSql } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
@@ -53,8 +54,9 @@ export async function expireDue(
     ), expired as (
       update delivery set state = 'expired'
       where id = any (array (select delivery_id from ended))
-        -- So that PostgreSQL passes over the partitions that the page does not reach.
+        -- So that PostgreSQL passes over the partitions that the page does not reach, and locks none that is younger.
         and id between (select delivery_id from ended order by 1 limit 1) and (select delivery_id from ended order by 1 desc limit 1)
+        and ${onDaysOf("id", [firstIdAt(new Date(0)), firstIdAt(endedBefore)])}
         and state = 'pending'
     ), told as (
       insert into exhaustion (endpoint_id, state, organization_id, endpoint_name, endpoint_url, deliveries, first_at, last_at)

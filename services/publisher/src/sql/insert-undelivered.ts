@@ -1,6 +1,6 @@
 import { noticeId } from "@herald/common/database/ids";
 import { nullable, type Queries } from "@herald/common/database/queries";
-import type { RejectedGroup, Rejection } from "../rejections.ts";
+import type { Rejection } from "../rejections.ts";
 
 /**
  * Writes rows of events that are not taken, by organization, id and cause; an existing row stays as it is.
@@ -22,14 +22,14 @@ export async function insertUndelivered(queries: Queries, events: readonly Rejec
 }
 
 /** Leaves notices of events that were rejected. Locks no existing row. */
-export async function insertRejections(queries: Queries, groups: readonly RejectedGroup[], now: Date): Promise<void> {
-  const details = groups.map(({ organizationId: _, ...rest }) => JSON.stringify(rest));
+export async function insertRejections(queries: Queries, events: readonly Rejection[], now: Date): Promise<void> {
+  const details = events.map(({ organizationId: _, ...rest }) => JSON.stringify(rest));
   await queries.$executeRaw`
     insert into notice (id, type, organization_id, failure_run, details, occurred_at, publish_at)
     select id, 'event.rejected', organization_id, '{}', details, ${now}::timestamptz, ${now}::timestamptz
     from unnest(
-      ${groups.map(() => noticeId(now))}::uuid[],
-      ${nullable(groups, ({ organizationId }) => organizationId)},
+      ${events.map(() => noticeId(now))}::uuid[],
+      ${nullable(events, ({ organizationId }) => organizationId)},
       ${details}::jsonb[]
     ) as rejected (id, organization_id, details)`;
 }

@@ -1,6 +1,7 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import { noticeId } from "@herald/common/database/ids";
 import { isOver, type Queries } from "@herald/common/database/queries";
+import { type FailedAttemptRow, failedAttempts } from "@herald/common/history/sql/failed-attempts";
 import type { NoticeAttempt, NoticeType } from "@herald/contracts";
 
 /** States of given-up deliveries, which have a notice. */
@@ -98,14 +99,13 @@ export interface TakenNotice {
  * Takes due notices, the oldest first, and moves their time to the end of a lease, so that no other process publishes them meanwhile. If this process
  * dies, they are due again when the lease ends. The failed attempts are read here, so that the statements that make notices do not read the history.
  *
- * Locks the notices that it takes, skips those that others lock. Walks notice_publish_at_id_idx, delivery_attempt_pkey and delivery_pkey for each
- * attempt.
+ * Locks the notices that it takes, skips those that others lock. Walks notice_publish_at_id_idx, and what {@link failedAttempts} walks.
  */
 export async function takeNotices(
   queries: Queries,
   { now, leasedUntil, limit }: { now: Date; leasedUntil: Date; limit: number },
 ): Promise<TakenNotice[]> {
-  return await queries.$queryRaw<TakenNotice[]>`
+  const taken = await queries.$queryRaw<(Omit<TakenNotice, "failureCount" | "attempts"> & { failureRun: string[] })[]>`
     with taken as (
       update notice
       set publish_at = ${leasedUntil}::timestamptz
@@ -126,28 +126,37 @@ export async function takeNotices(
       endpoint_name as "endpointName",
       endpoint_url as "endpointUrl",
       details,
-      cardinality(failure_run) as "failureCount",
-      occurred_at as "occurredAt",
-      (
-        select coalesce(json_agg(json_build_object(
-          'deliveryId', attempt.delivery_id,
-          'eventType', delivery.event_type,
-          'number', attempt.number,
-          'attemptedAtUtc', to_char(attempt.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-          'statusCode', attempt.status_code,
-          'errorSummary', attempt.error_summary
-        ) order by failure.position), '[]')
-        from unnest(failure_run) with ordinality as failure (name, position)
-        cross join lateral (
-          select * from attempt
-          where delivery_id = split_part(failure.name, '/', 1)::uuid and number = split_part(failure.name, '/', 2)::int
-          -- So that PostgreSQL looks each one up: for a join it would read the whole history.
-          limit 1
-        ) as attempt
-        cross join lateral (select event_type from delivery where id = attempt.delivery_id limit 1) as delivery
-      ) as "attempts"
+      failure_run as "failureRun",
+      occurred_at as "occurredAt"
     from taken
     order by occurred_at, id`;
+  const attempts = await failedAttempts(
+    queries,
+    taken.flatMap(({ failureRun }) => failureRun),
+  );
+  return taken.map(({ failureRun, ...notice }) => ({
+    ...notice,
+    failureCount: failureRun.length,
+    attempts: failureRun.flatMap((name) => attempts.get(name) ?? []).map(toNoticeAttempt),
+  }));
+}
+
+function toNoticeAttempt({
+  deliveryId,
+  eventType,
+  attemptNumber,
+  attemptedAt,
+  statusCode,
+  errorSummary,
+}: FailedAttemptRow): NoticeAttempt {
+  return {
+    deliveryId,
+    eventType,
+    number: attemptNumber,
+    attemptedAtUtc: attemptedAt.toISOString(),
+    statusCode,
+    errorSummary,
+  };
 }
 
 /** Ends notices that the broker has confirmed. Locks them. Walks notice_pkey. */

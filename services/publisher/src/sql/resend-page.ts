@@ -122,8 +122,8 @@ export async function makeResendPage(
       on conflict (id) do nothing
       returning id
     ), queued as (
-      insert into due (endpoint_id, due_at, delivery_id)
-      select endpoint.id, ${now}::timestamptz, made.id from made, endpoint
+      insert into due (shard, endpoint_id, due_at, delivery_id)
+      select shard_of(endpoint.id), endpoint.id, ${now}::timestamptz, made.id from made, endpoint
     ), progress as (
       select
         case

@@ -1,4 +1,5 @@
 import { ARRIVAL } from "@herald/common/broker/arrival";
+import { onDaysOf } from "@herald/common/database/days";
 import { nullable, type Queries } from "@herald/common/database/queries";
 import type { EndpointWithWork, ForOwners, NewDelivery } from "../hand-over.ts";
 import type { IncomingEvent } from "../inbox/read-event.ts";
@@ -38,7 +39,6 @@ export interface SubscribedEndpoint {
   /** When it had this revision. */
   readAt: Date;
   createdAt: Date;
-  /** The dispatcher that owns its shard; null if none does. */
   owner: string | null;
   /** Whether its owner would attempt an event on arrival: the endpoint does not fail, and its owner is not new. */
   isReady: boolean;
@@ -49,7 +49,6 @@ interface Row {
   madeCount: number;
   /** New deliveries with the keys of their events, unless there are more than {@link MAX_HANDED_OVER}. */
   deliveries: { id: string; endpointId: string; key: string }[];
-  /** The endpoints of the pages. */
   endpoints: (EndpointWithWork &
     Pick<NewDelivery, "revision"> & { createdAt: number; types: string[]; isReady: boolean })[];
   /** The keys of events that had been stored before. */
@@ -83,7 +82,7 @@ const MAX_HANDED_OVER = 1_000;
  */
 export async function storeEvents(queries: Queries, pages: readonly EventPage[], now: Date): Promise<StoredEvents> {
   const events = pages.map(({ event }) => event);
-  const keys = events.map(({ key }) => key).sort();
+  const keys = events.map(({ key }) => key);
   const [row] = await queries.$queryRaw<Row[]>`
     with incoming as materialized (
       select * from unnest(
@@ -123,8 +122,7 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
         where stored.key is null
           and business_event.organization_id = incoming.organization_id
           and business_event.key = incoming.key
-          -- A cached plan leaves out all other days at its start.
-          and business_event.key between ${keys[0]}::uuid and ${keys.at(-1)}::uuid
+          and ${onDaysOf("business_event.key", keys)}
         limit 1
       ) as earlier on true
     ), page as materialized (
@@ -152,8 +150,8 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
       on conflict (id) do nothing
       returning id, endpoint_id, event_key, created_at
     ), queued as (
-      insert into due (endpoint_id, due_at, delivery_id)
-      select endpoint_id, created_at, id from fanned_out
+      insert into due (shard, endpoint_id, due_at, delivery_id)
+      select shard_of(endpoint_id), endpoint_id, created_at, id from fanned_out
       on conflict do nothing
     ), endpoint as (
       select endpoint_id, organization_id, max(revision) as revision, max(created_at) as created_at, max(failures) as failures, array_agg(distinct type) as types
@@ -197,7 +195,7 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
   };
 }
 
-/** The deliveries with their events. Deliveries whose event may have been stored with another body are work, and so are all if there are too many. */
+/** Hands over deliveries with their events. If there are too many, or an event was stored before with another body, only says which endpoints have work. */
 function forOwners(
   { madeCount, deliveries, endpoints, repeated }: Row,
   events: readonly IncomingEvent[],

@@ -4,7 +4,7 @@ import { classNames } from "../class-names.ts";
 import shared from "../shared.module.css";
 import css from "./display.module.css";
 import { Icon, type IconName } from "./Icon.tsx";
-import { type EndpointStatus, outcomeWords, statusWords } from "./status.ts";
+import { type EndpointStatus, heldAfterFailure, outcomeWords, statusWords } from "./status.ts";
 
 const statusLook: Record<EndpointStatus, { icon: IconName; tone: string | undefined }> = {
   active: { icon: "check", tone: shared.good },
@@ -34,11 +34,17 @@ const outcomeLook: Record<Outcome, { icon: IconName; tone: string | undefined }>
   expired: { icon: "cross", tone: shared.bad },
 };
 
-/** A delivery's outcome. */
-export function OutcomeBadge({ outcome, words = outcomeWords[outcome] }: { outcome: Outcome; words?: ReactNode }) {
+interface OutcomeProps {
+  outcome: Outcome;
+  words?: ReactNode;
+  /** Its attempts so far: one that is on hold after a failure is red. */
+  attempts?: number;
+}
+
+export function OutcomeBadge({ outcome, words = outcomeWords[outcome], attempts = 0 }: OutcomeProps) {
   const { icon, tone } = outcomeLook[outcome];
   return (
-    <span className={classNames(css.badge, tone)}>
+    <span className={classNames(css.badge, heldAfterFailure(outcome, attempts) ? shared.bad : tone)}>
       <Icon name={icon} size={14} />
       {words}
     </span>

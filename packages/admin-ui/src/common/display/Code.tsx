@@ -103,7 +103,6 @@ export function shortIdWords(id: string): string {
   return `${head}…${tail}`;
 }
 
-/** The event and entity of a delivery, in words. */
 export function deliveryWords({ id, eventType, businessEventId, entityId }: DeliveryListItem): string {
   if (businessEventId === undefined) return `${eventType}, manual delivery ${shortIdWords(id)}`;
   const entity = entityId === null ? "" : `, entity ${shortIdWords(entityId)}`;

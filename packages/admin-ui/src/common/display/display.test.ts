@@ -8,6 +8,8 @@ import {
   endpointStatus,
   expiredWords,
   hasEnded,
+  heldAfterFailure,
+  needOf,
   nextAttemptWords,
   nextTryWords,
   outcomeOfSummary,
@@ -106,13 +108,14 @@ const hour = (counts: Partial<HourOfDeliveries>): HourOfDeliveries => ({
   waiting: 0,
   failing: 0,
   parked: 0,
+  parkedFailing: 0,
   exhausted: 0,
   ...counts,
 });
 
 test("a day has words, which leave out zeros", () => {
   expect(dayInWords([hour({ succeeded: 1_300 }), hour({ failing: 2, exhausted: 1 })])).toBe(
-    "1,303 deliveries in the last 24 hours: 1,300 succeeded, 2 failing, 1 exhausted",
+    "1,303 deliveries in the last 24 hours: 1,300 succeeded, 2 failing, 1 given up",
   );
   expect(dayInWords([hour({ waiting: 1 })])).toBe("1 delivery in the last 24 hours: 1 waiting");
   expect(dayInWords([hour({})])).toBe("No deliveries in the last 24 hours");
@@ -123,6 +126,28 @@ test("successes stand on the base line, failures hang below it", () => {
   expect(baseY).toBe(15);
   expect(succeeded).toBe("M0 0h9v15h-9z");
   expect(failed).toBe("M10 16h9v5h-9z");
+});
+
+test("regression: what failed stays red when its webhook is disabled, in words too", () => {
+  const hours = [hour({ succeeded: 9 }), hour({ parked: 1, parkedFailing: 1 })];
+  expect(barPaths(hours, 20, 21).failed).toBe("M10 16h9v5h-9z");
+  expect(dayInWords([hour({ parked: 7, parkedFailing: 5 })])).toBe(
+    "7 deliveries in the last 24 hours: 2 on hold, 5 on hold after a failure",
+  );
+  expect([heldAfterFailure("parked", 1), heldAfterFailure("parked", 0), heldAfterFailure("failing", 1)]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+});
+
+test("broken webhooks come first, and a pause moves no row", () => {
+  const judged = { enabled: true, disabledReason: null, consecutiveFailures: 0, quarantinedAtUtc: null };
+  const off = { ...judged, enabled: false };
+  expect(needOf({ ...off, disabledReason: "failures" })).toBe(0);
+  expect(needOf({ ...judged, quarantinedAtUtc: "2026-01-31T12:00:00Z" })).toBe(1);
+  expect(needOf({ ...judged, consecutiveFailures: 2 })).toBe(2);
+  expect([needOf(judged), needOf({ ...off, disabledReason: "paused" })]).toEqual([3, 3]);
 });
 
 test("an empty day draws nothing", () => {

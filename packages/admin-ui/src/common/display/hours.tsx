@@ -1,7 +1,8 @@
-import type { HourOfDeliveries } from "@herald/contracts";
+import type { HourOfDeliveries, Outcome } from "@herald/contracts";
 import { memo, useMemo } from "react";
 import { formats, tally } from "../formats.ts";
 import css from "./display.module.css";
+import { outcomeWords } from "./status.ts";
 
 const WIDTH = 120;
 const HEIGHT = 28;
@@ -34,12 +35,22 @@ export const HourBars = memo(function HourBars({ hours, countedSince }: Props) {
   );
 });
 
-const COUNTED = ["succeeded", "waiting", "failing", "parked", "exhausted"] as const;
+/** Those whose latest attempt failed. */
+const failedIn = (hour: HourOfDeliveries) => hour.failing + hour.parkedFailing + hour.exhausted;
+const heldIn = (hour: HourOfDeliveries) => hour.parked - hour.parkedFailing;
 
-/** "312 deliveries in the last 24 hours: 300 succeeded, 2 waiting, 9 failing, 1 exhausted" */
+/** "312 deliveries in the last 24 hours: 300 succeeded, 2 waiting, 9 failing, 1 given up" */
 export function dayInWords(hours: readonly HourOfDeliveries[], period = "in the last 24 hours"): string {
-  const sumOf = (outcome: (typeof COUNTED)[number]) => hours.reduce((sum, hour) => sum + hour[outcome], 0);
-  const sums = Object.fromEntries(COUNTED.map((outcome) => [outcome, sumOf(outcome)]));
+  const sumOf = (count: (hour: HourOfDeliveries) => number) => hours.reduce((sum, hour) => sum + count(hour), 0);
+  const said = (outcome: Outcome) => outcomeWords[outcome].toLowerCase();
+  const sums = {
+    [said("succeeded")]: sumOf((hour) => hour.succeeded),
+    [said("waiting")]: sumOf((hour) => hour.waiting),
+    [said("failing")]: sumOf((hour) => hour.failing),
+    [said("parked")]: sumOf(heldIn),
+    [`${said("parked")} after a failure`]: sumOf((hour) => hour.parkedFailing),
+    [said("exhausted")]: sumOf((hour) => hour.exhausted),
+  };
   return tally(sums, "delivery", "deliveries", period);
 }
 
@@ -51,13 +62,13 @@ export function countedPeriod(hours: readonly HourOfDeliveries[], countedSinceUt
 
 /**
  * The little picture of a day as SVG paths, one bar an hour. Heights follow the square root, so that one failure beside a
- * thousand successes can still be seen. Bars on the base line succeeded; on top of them are those without an attempt so far, and parked ones. Failing and
- * exhausted ones hang below the line: the position differs as well as the colour.
+ * thousand successes can still be seen. Bars on the base line succeeded; on top of them are those without an attempt so far. What failed hangs below
+ * the line, also while its webhook is disabled: the position differs as well as the colour.
  */
 export function barPaths(hours: readonly HourOfDeliveries[], width: number, height: number) {
   const rootOf = (count: number): number => Math.sqrt(count);
-  const up = hours.map((hour) => rootOf(hour.succeeded + hour.waiting + hour.parked));
-  const down = hours.map((hour) => rootOf(hour.failing + hour.exhausted));
+  const up = hours.map((hour) => rootOf(hour.succeeded + hour.waiting + heldIn(hour)));
+  const down = hours.map((hour) => rootOf(failedIn(hour)));
   const most = Math.max(1, ...up) + Math.max(0, ...down);
   const scale = (height - 1) / most;
   const baseY = round(Math.max(1, ...up) * scale);
@@ -67,7 +78,7 @@ export function barPaths(hours: readonly HourOfDeliveries[], width: number, heig
   const paths = { succeeded: "", waiting: "", failed: "", baseY };
   hours.forEach((hour, index) => {
     const total = (up[index] ?? 0) * scale;
-    const waits = hour.waiting + hour.parked;
+    const waits = hour.waiting + heldIn(hour);
     const waiting = waits > 0 ? total * (waits / (hour.succeeded + waits)) : 0;
     paths.succeeded += bar(index, baseY - (total - waiting), total - waiting);
     paths.waiting += bar(index, baseY - total, waiting);

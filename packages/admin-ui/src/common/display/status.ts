@@ -14,14 +14,23 @@ export function outcomeOfSummary(delivery: WebhookDeliverySummary, limit: number
   return delivery.attemptCount === 0 ? "waiting" : "failing";
 }
 
+/** Outcomes in the words of a support desk. API, rows and the command have names of their own. */
 export const outcomeWords: Record<Outcome, string> = {
   waiting: "Waiting",
   failing: "Failing",
-  parked: "Parked",
+  parked: "On hold",
   succeeded: "Succeeded",
-  exhausted: "Exhausted",
-  expired: "Expired",
+  exhausted: "Given up",
+  expired: "Too old",
 };
+
+/** What was given up or too old, and not sent again: the name of its part of a webhook's page. */
+export const MISSED = "Missed";
+
+/** Whether a delivery waits after a failure, since its webhook is disabled. It stays as red as the failure. */
+export function heldAfterFailure(outcome: Outcome, attemptCount: number): boolean {
+  return outcome === "parked" && attemptCount > 0;
+}
 
 /** The meaning of an outcome, for a filter's hint and the drawer, which says more of an expired one. */
 export const outcomeMeaning: Record<Outcome, string> = {
@@ -33,7 +42,6 @@ export const outcomeMeaning: Record<Outcome, string> = {
   expired: "It was still unfinished when it was too old to be kept, so Herald ended it.",
 };
 
-/** Why a delivery expired. */
 export function expiredWords(retentionDays: number): string {
   return `It was still unfinished after ${retentionDays === 1 ? "a day" : `${formats.number(retentionDays)} days`}, for which Herald keeps deliveries, so Herald ended it.`;
 }
@@ -52,6 +60,14 @@ export function besideStatus(statusCode: number | null, errorSummary: string | n
 export type EndpointStatus = "active" | "failing" | "paused" | "disabled" | "quarantined";
 
 type Judged = Pick<EndpointOverview, "enabled" | "disabledReason" | "consecutiveFailures" | "quarantinedAtUtc">;
+
+/** The broken ones in the order of the list. The others follow by name: a pause moves no row. */
+const BROKEN: readonly EndpointStatus[] = ["disabled", "quarantined", "failing"];
+
+export function needOf(webhook: Judged): number {
+  const need = BROKEN.indexOf(endpointStatus(webhook));
+  return need < 0 ? BROKEN.length : need;
+}
 
 /**
  * Herald disabled a `disabled` webhook, and an admin a `paused` one. A `failing` one is active, with failures since its last success. A

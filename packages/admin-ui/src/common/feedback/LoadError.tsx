@@ -1,8 +1,8 @@
 import { type ReactNode, useEffect, useState } from "react";
-import { ApiProblem, ApiUnreachable } from "../../api/client.ts";
+import { AnsweredByAnother, ApiProblem, ApiUnreachable } from "../../api/client.ts";
 import { classNames } from "../class-names.ts";
 import { Icon, type IconName } from "../display/Icon.tsx";
-import { ButtonLink, RefetchButton } from "../form/Button.tsx";
+import { ButtonLink, RefetchButton, ReloadButton } from "../form/Button.tsx";
 import { usePageTitle } from "../page/Page.tsx";
 import { lacking } from "../session.tsx";
 import shared from "../shared.module.css";
@@ -25,6 +25,13 @@ export function LoadError({ error, what, level = 1 }: { error: unknown; what: st
         action={<ButtonLink href="/">All webhooks</ButtonLink>}
       >
         <p>{error.message}</p>
+      </EmptyState>
+    );
+  }
+  if (error instanceof AnsweredByAnother) {
+    return (
+      <EmptyState icon="lock" title={`Could not load ${what}`} level={level} action={<ReloadButton />}>
+        <p>{reasonOf(error)}</p>
       </EmptyState>
     );
   }

@@ -40,8 +40,6 @@ export function Notice({ tone, title, icon = icons[tone], children, actions, urg
   );
 }
 
-const isUnderWay = ({ problem }: ApiProblem) => problem.code === "idempotency_in_progress";
-
 interface ChangeProblemProps {
   error: unknown;
   /** As in "saved". */
@@ -59,7 +57,7 @@ export function ChangeProblem({
   subject,
   again = `Try again: if it was ${done}, that is not done a second time.`,
 }: ChangeProblemProps) {
-  const isUnknown = !(error instanceof ApiProblem) || error.status >= 500 || isUnderWay(error);
+  const isUnknown = !(error instanceof ApiProblem) || error.status >= 500;
   return (
     <Notice
       tone="bad"
@@ -93,8 +91,7 @@ export function reasonOf(error: unknown): string {
     const fields = error.problem.errors
       ?.map(({ parameter, detail }) => (parameter ? `${labelOf(parameter)}: ${detail}` : detail))
       .join(" ");
-    const words = isUnderWay(error) ? "It is still under way." : (fields ?? error.message);
-    return `${words}${wait}${error.status >= 500 ? support : ""}`;
+    return `${fields ?? error.message}${wait}${error.status >= 500 ? support : ""}`;
   }
   if (error instanceof ApiUnreachable) return `${product.name}'s API can't be reached. ${error.message}`;
   return error instanceof Error ? error.message : String(error);

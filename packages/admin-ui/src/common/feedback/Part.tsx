@@ -66,7 +66,7 @@ const loads: (() => Promise<unknown>)[] = [];
 
 type Load<P> = () => Promise<{ default: ComponentType<P> }>;
 
-/** A part of the page whose code is a file of its own. @param rows of the picture in its place: one that is taller moves what is below */
+/** A lazily loaded part. @param rows height of the placeholder; if it is wrong, the page jumps */
 export function part<P extends object>(what: string, load: Load<P>, level: 1 | 2 = 2, rows = 4) {
   loads.push(load);
   const newest = { Loaded: lazy(load) };

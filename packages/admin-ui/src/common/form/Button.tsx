@@ -85,6 +85,10 @@ export function RefetchButton({ children }: { children: ReactNode }) {
   );
 }
 
+export function ReloadButton({ children = "Load the page again" }: { children?: ReactNode }) {
+  return <Button onClick={() => location.reload()}>{children}</Button>;
+}
+
 function Face({ icon, iconOnly, children }: { icon: IconName | undefined; iconOnly: boolean; children: ReactNode }) {
   return (
     <>

@@ -53,7 +53,6 @@ interface TextFieldProps extends Omit<FieldProps, "children">, Omit<ComponentPro
   mono?: boolean;
 }
 
-/** A field of one line of text. */
 export function TextField({ label, hint, problems = [], aside, mono = false, onChange, ...rest }: TextFieldProps) {
   return (
     <Field label={label} hint={hint} problems={problems} aside={aside}>

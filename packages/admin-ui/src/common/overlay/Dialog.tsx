@@ -86,7 +86,7 @@ interface ConfirmationProps {
   /** Why it can't be done yet. */
   block?: string | null;
   mutation: { error: unknown; isPending: boolean };
-  /** What it does, as in "deleted". */
+  /** The action as a participle, such as "deleted". */
   done: string;
   /** The name of the webhook that it is done to, if there are several. */
   subject?: string;

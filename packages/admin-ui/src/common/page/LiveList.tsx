@@ -81,7 +81,6 @@ export function LiveList({ query, count, what, none, skeletonRows = 8, children 
   );
 }
 
-/** The filters of a list, from the page's address. */
 export function useFilters(list: List): Filters {
   const search = useSearch();
   return useMemo(() => filtersFromSearch(new URLSearchParams(search), list), [search, list]);

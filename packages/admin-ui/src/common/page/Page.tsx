@@ -169,7 +169,6 @@ interface OrganizationPageProps {
   children: ReactNode;
 }
 
-/** A page about the organization as a whole. */
 export function OrganizationPage({ title, words, actions, children }: OrganizationPageProps) {
   return (
     <>

@@ -8,7 +8,7 @@ import { LiveList } from "../../common/page/LiveList.tsx";
 import { Facts, OrganizationPage, Panel } from "../../common/page/Page.tsx";
 import shared from "../../common/shared.module.css";
 import { Time } from "../../common/Time.tsx";
-import { type ChangedField, changeAuthor, changedFields, changeTitle } from "./change-words.ts";
+import { type ChangedField, changeAuthor, changedFields, changeTitle, creationWords } from "./change-words.ts";
 
 /**
  * The changes of a webhook's settings and the payloads sent by hand: when, by which person, and the values before.
@@ -45,6 +45,7 @@ function None() {
 function Change({ change, ofAll }: { change: EndpointChange; ofAll: boolean }) {
   const fields = changedFields(change);
   const author = changeAuthor(change);
+  const creation = creationWords(change);
   return (
     <li className={classNames(shared.column, shared.item, shared.small)}>
       <p className={shared.bar}>
@@ -56,6 +57,7 @@ function Change({ change, ofAll }: { change: EndpointChange; ofAll: boolean }) {
           ) : null}
           <strong>{changeTitle(change)}</strong>
           {author === null ? null : ` by ${author}`}
+          {creation === null ? null : <span className={shared.soft}>: {creation}</span>}
         </span>
         <span className={shared.soft}>
           <Time iso={change.changedAtUtc} />

@@ -1,6 +1,6 @@
 import type { EndpointChange } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
-import { changeAuthor, changedFields, changeTitle } from "./change-words.ts";
+import { changeAuthor, changedFields, changeTitle, creationWords } from "./change-words.ts";
 
 const change: EndpointChange = {
   endpointId: "0190a1b2-0000-7000-8000-0000000000e1",
@@ -45,14 +45,15 @@ test("changed events are named as added and removed", () => {
   ]);
 });
 
-test("a creation shows all settings, and an edit those before and after", () => {
-  const after = { name: "B", url: "https://b.example.com/", enabled: false, events: ["ProjectCreated" as const] };
-  expect(changedFields({ ...change, kind: "created", before: null, after })).toEqual([
-    { name: "Name", before: null, after: "B" },
-    { name: "Endpoint URL", before: null, after: "https://b.example.com/" },
-    { name: "Active", before: null, after: "No" },
-    { name: "Events", before: null, after: "ProjectCreated" },
-  ]);
+test("a creation is one line, and an edit shows the settings before and after", () => {
+  const after = { name: "B", url: "https://b.example.com/", enabled: true, events: ["ProjectCreated" as const] };
+  const created = { ...change, kind: "created" as const, before: null };
+  expect(changedFields({ ...created, after })).toEqual([]);
+  expect(creationWords({ ...created, after })).toBe("https://b.example.com/, 1 event");
+  const off = { ...after, enabled: false, headerNames: ["X-Key"] };
+  expect(creationWords({ ...created, after: off })).toBe(
+    "https://b.example.com/, 1 event, own headers X-Key, not active",
+  );
   const renamed = { ...change, before: { name: "A" }, after: { name: "B" }, secretReplaced: true };
   expect(changedFields(renamed)).toEqual([
     { name: "Name", before: "A", after: "B" },

@@ -5,16 +5,17 @@ import shared from "../../common/shared.module.css";
 import "uplot/dist/uPlot.min.css";
 import { formats } from "../../common/formats.ts";
 import css from "./deliveries.module.css";
-import { attemptsInWords, type Bar, beginning, type Unit } from "./words.ts";
+import { attemptsInWords, type Bar, beginning, type Unit, zonesOf } from "./words.ts";
 
 const HEIGHT_PX = 116;
 
 const DAY_S = 86_400;
+/** Steps of the grid: attempts are whole, and each line has its number. */
+const WHOLE = Array.from({ length: 8 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 
 interface Props {
   points: readonly Bar[];
   unit: Unit;
-  /** Their sums, in words. */
   words: string;
 }
 
@@ -59,9 +60,11 @@ export default function AttemptChart({ points, unit, words }: Props) {
   return (
     <figure>
       <figcaption className={classNames(shared.bar, shared.softSmall, css.caption)}>
-        <span>{point ? attemptsInWords(point, `from ${beginning(point, unit)}`) : words}</span>
+        <span>
+          {point ? attemptsInWords(point, `from ${beginning(point, unit, zonesOf(points).length > 1)}`) : words}
+        </span>
         <span className={shared.faint}>
-          by {unit}, {formats.zone(points[0]?.startMs ?? 0)}
+          by {unit}, {zonesOf(points).join(" and ")}
         </span>
       </figcaption>
       <div ref={place} className={css.plot} aria-hidden="true" />
@@ -108,7 +111,8 @@ function options(element: HTMLElement, unit: Unit, onPoint: (index: number | nul
         gap: 4,
         space: 26,
         grid: { stroke: colour("--line"), width: 1 },
-        values: (_chart, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? formats.number(Math.abs(tick)) : "")),
+        incrs: WHOLE,
+        values: (_chart, ticks) => ticks.map((tick) => formats.number(Math.abs(tick))),
       },
     ],
     series: [

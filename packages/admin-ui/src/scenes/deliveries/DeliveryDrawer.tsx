@@ -38,7 +38,7 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
     <Dialog
       shape="drawer"
       title={title}
-      aside={delivery ? <OutcomeBadge outcome={delivery.outcome} /> : null}
+      aside={delivery ? <OutcomeBadge outcome={delivery.outcome} attempts={delivery.attemptCount} /> : null}
       onClose={onClose}
       actions={delivery ? <Actions webhook={webhook} delivery={delivery} /> : null}
     >
@@ -114,7 +114,11 @@ function Actions({ webhook, delivery }: { webhook: EndpointDetails; delivery: De
           Check signature
         </ButtonLink>
       ) : null}
-      <ButtonLink kind="primary" icon="send" href={`/webhooks/${webhook.id}/manual?delivery=${delivery.id}`}>
+      <ButtonLink
+        kind={delivery.outcome === "parked" ? "secondary" : "primary"}
+        icon="send"
+        href={`/webhooks/${webhook.id}/manual?delivery=${delivery.id}`}
+      >
         Send again as manual delivery
       </ButtonLink>
     </>
@@ -131,7 +135,6 @@ function useOutcomeAnnounced(delivery: DeliveryDetails | undefined): void {
   }, [outcome]);
 }
 
-/** Every attempt of a delivery, the latest first and open. */
 export function Attempts({ delivery }: { delivery: DeliveryDetails }) {
   const latestFirst = delivery.attempts.toReversed();
   return (
@@ -181,6 +184,13 @@ function AttemptSummary({ attempt }: { attempt: DeliveryAttemptInfo }) {
   );
 }
 
+/** Why nothing of an answer is kept. */
+function noResponse({ statusCode }: DeliveryAttemptInfo): string {
+  return statusCode === 401 || statusCode === 403
+    ? "There was none, or it is not kept: such an answer may repeat the webhook's own headers."
+    : "There was none.";
+}
+
 function Detail({ attempt }: { attempt: DeliveryAttemptInfo }) {
   // Nothing says with which trace context an interrupted attempt was sent.
   const trace = attempt.failureKind === "interrupted" ? ", trace context" : "";
@@ -197,7 +207,7 @@ function Detail({ attempt }: { attempt: DeliveryAttemptInfo }) {
         <Code what={`response to attempt ${attempt.number}`} text={attempt.responseExcerpt} />
       ) : (
         <p className={shared.softSmall}>
-          {attempt.responseExcerpt === "" ? "It had an empty body." : "There was none."}
+          {attempt.responseExcerpt === "" ? "It had an empty body." : noResponse(attempt)}
         </p>
       )}
     </div>

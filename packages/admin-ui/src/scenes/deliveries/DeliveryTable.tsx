@@ -93,7 +93,7 @@ const Row = memo(function Row({ delivery, ofAll, href, nextTry }: RowProps) {
     <tr className={shared.tableRow} data-hint-scope data-delivery={delivery.id}>
       <th scope="row" className={css.outcome}>
         <Link href={href} className={shared.rowLink} aria-label={nameOf(delivery, ofAll)}>
-          <OutcomeBadge outcome={outcome} />
+          <OutcomeBadge outcome={outcome} attempts={attemptCount} />
         </Link>
       </th>
       <td className={css.what}>
@@ -118,7 +118,7 @@ const Row = memo(function Row({ delivery, ofAll, href, nextTry }: RowProps) {
         {delivery.durationMs === null ? <span className={shared.faint}>–</span> : duration(delivery.durationMs)}
       </td>
       <td>
-        <Time iso={delivery.attemptedAtUtc ?? delivery.createdAtUtc} />
+        <Time iso={timeOf(delivery.id)} />
       </td>
       <td className={shared.wide}>
         <NextAttempt delivery={delivery} nextTry={nextTry} />
@@ -126,6 +126,11 @@ const Row = memo(function Row({ delivery, ofAll, href, nextTry }: RowProps) {
     </tr>
   );
 });
+
+/** The time in a delivery's id, by which the list is sorted: the event's; a manual delivery's own. */
+function timeOf(id: string): string {
+  return new Date(Number.parseInt(id.replace("-", "").slice(0, 12), 16)).toISOString();
+}
 
 /** Which one it is, in small: its entity and its event. */
 function Of({ delivery: { id, businessEventId, entityId } }: { delivery: DeliveryListItem }) {

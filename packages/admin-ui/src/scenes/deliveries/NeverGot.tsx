@@ -19,17 +19,17 @@ import { useKeys } from "../../common/unsaved.ts";
 import css from "./deliveries.module.css";
 import { deliveriesIn, progressWords, sizeIn, stateWords } from "./words.ts";
 
-/** Deliveries that a webhook's receiver never got, and a button that sends them again. */
+/** Deliveries that a webhook's receiver missed, and a button that sends them again. */
 export default function NeverGot({ webhook }: { webhook: EndpointDetails }) {
   const filters = useFilters("never-got");
   const { data: preview, error } = useQuery(resendPreviewQuery(webhook.id, filters));
   const home = `/webhooks/${webhook.id}/never-got`;
   return (
     <Stack>
-      <Panel title="What this receiver never got">
+      <Panel title="What this receiver missed">
         <FilterBar list="never-got" filters={filters} subscribed={webhook.events} home={home} />
         {preview === undefined ? (
-          <NotLoaded error={error} what="what the receiver never got" rows={2} />
+          <NotLoaded error={error} what="what the receiver missed" rows={2} />
         ) : (
           <>
             <RefreshProblem error={error} what="the count" />
@@ -38,15 +38,31 @@ export default function NeverGot({ webhook }: { webhook: EndpointDetails }) {
             ) : isNarrowed(filters) ? (
               <NoMatch what="deliveries" home={home} list="never-got" />
             ) : (
-              <EmptyState icon="check" title="Nothing was given up">
-                <p>The receiver took every delivery, or it is still tried, or was sent again.</p>
-              </EmptyState>
+              <Nothing held={webhook.unfinished.parked} />
             )}
           </>
         )}
       </Panel>
       <Resends id={webhook.id} />
     </Stack>
+  );
+}
+
+/** @param held deliveries that wait for a resume */
+function Nothing({ held }: { held: number }) {
+  if (held === 0)
+    return (
+      <EmptyState icon="check" title="Nothing was missed">
+        <p>The receiver took every delivery, or it is still tried, or was sent again.</p>
+      </EmptyState>
+    );
+  return (
+    <EmptyState icon="pause" title="Nothing was given up so far">
+      <p>
+        {deliveriesIn(held)} {held === 1 ? "is" : "are"} on hold, and none is tried: a resume sends{" "}
+        {held === 1 ? "it" : "them"}.
+      </p>
+    </EmptyState>
   );
 }
 

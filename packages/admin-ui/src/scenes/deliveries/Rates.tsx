@@ -10,7 +10,7 @@ import { formats } from "../../common/formats.ts";
 import { Facts, Panel } from "../../common/page/Page.tsx";
 import shared from "../../common/shared.module.css";
 import css from "./deliveries.module.css";
-import { about, attemptsInWords, type Bar, beginning, firstShown, successRate, type Unit } from "./words.ts";
+import { about, attemptsInWords, type Bar, beginning, firstShown, successRate, type Unit, zonesOf } from "./words.ts";
 
 const AttemptChart = part("the chart", () => import("./AttemptChart.tsx"), 2, 2);
 
@@ -79,6 +79,7 @@ function Period({ rates: { endUtc, periods, hours, days }, many }: { rates: Endp
 
 /** The same as the chart, without seeing it or pointing at it. */
 function Numbers({ points, unit }: { points: readonly Bar[]; unit: Unit }) {
+  const zones = zonesOf(points);
   return (
     <details>
       <summary className={classNames(shared.softSmall, css.summary)}>Show the chart as a table</summary>
@@ -86,7 +87,7 @@ function Numbers({ points, unit }: { points: readonly Bar[]; unit: Unit }) {
         <thead>
           <tr>
             <th scope="col">
-              {unit === "hour" ? "Hour from" : "24 hours from"} ({formats.zone(points[0]?.startMs ?? 0)})
+              {unit === "hour" ? "Hour from" : "24 hours from"} ({zones.join(" and ")})
             </th>
             <th scope="col">Succeeded</th>
             <th scope="col">Failed</th>
@@ -95,7 +96,7 @@ function Numbers({ points, unit }: { points: readonly Bar[]; unit: Unit }) {
         <tbody>
           {points.map((point) => (
             <tr key={point.startMs}>
-              <th scope="row">{beginning(point, unit)}</th>
+              <th scope="row">{beginning(point, unit, zones.length > 1)}</th>
               <td>{formats.number(point.succeeded)}</td>
               <td>{formats.number(point.failed)}</td>
             </tr>

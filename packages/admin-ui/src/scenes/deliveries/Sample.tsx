@@ -1,7 +1,8 @@
 import type { EndpointDetails, WebhookDeliverySummary } from "@herald/contracts";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { deliverManually, eventTypesQuery, refresh } from "../../api/queries.ts";
+import { deliverManually, deliveryQuery, eventTypesQuery, refresh } from "../../api/queries.ts";
+import { Code } from "../../common/display/Code.tsx";
 import { ChangeProblem, Notice } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { useSession } from "../../common/session.tsx";
@@ -31,6 +32,9 @@ export function SendSample({ webhook: { id, events } }: { webhook: EndpointDetai
     mutationFn: () => deliverManually(id, { eventType, payloadJson }, keys),
     onSettled: () => refresh(client, id),
   });
+  const failed = send.data?.succeeded === false && send.data.attemptCount > 0;
+  const { data: delivery } = useQuery({ ...deliveryQuery(id, send.data?.id ?? ""), enabled: failed });
+  const answer = failed ? delivery?.attempts.at(-1)?.responseExcerpt : null;
   return (
     <div className={shared.column}>
       <div className={shared.row}>
@@ -44,6 +48,12 @@ export function SendSample({ webhook: { id, events } }: { webhook: EndpointDetai
       <div className={shared.region} role="status">
         {send.error ? <ChangeProblem error={send.error} done="sent" /> : null}
         {send.data && !send.isPending ? <DeliveryResult summary={send.data} /> : null}
+        {answer && !send.isPending ? (
+          <div className={shared.column}>
+            <p className={shared.softSmall}>The receiver answered:</p>
+            <Code what="the receiver's answer" text={answer} />
+          </div>
+        ) : null}
       </div>
     </div>
   );

@@ -2,7 +2,8 @@ import type { EndpointRates } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { renderToStaticMarkup } from "react-dom/server";
-import { about, attemptsInWords, beginning, firstShown, successRate } from "./words.ts";
+import { formatsFor } from "../../common/formats.ts";
+import { about, attemptsInWords, beginning, firstShown, successRate, zonesOf } from "./words.ts";
 
 // The modules of the page need only this of a browser while they are loaded.
 Object.assign(globalThis, { window: { addEventListener: () => {} } });
@@ -35,6 +36,14 @@ test("a webhook's rates are said in words and numbers, and its hours as a table"
       "Success rate 66.6 % Half took under 50 ms (p50) 95 % took under about 1.3 s (p95) " +
       "Loading the chart… Show the chart as a table Hour from (GMT+0) Succeeded Failed 2:00 PM 2 1",
   );
+});
+
+test("regression: in the night in which summer time ends, no two hours have one name", () => {
+  const berlin = formatsFor(["de"], "Europe/Berlin");
+  const night = [0, 1, 2].map((hour) => ({ startMs: Date.parse("2026-10-24T23:00:00Z") + hour * 3_600_000 }));
+  expect(zonesOf(night, berlin)).toEqual(["GMT+2", "GMT+1"]);
+  expect(night.map((bar) => beginning(bar, "hour", true, berlin))).toEqual(["1:00 GMT+2", "2:00 GMT+2", "2:00 GMT+1"]);
+  expect(zonesOf(night.slice(0, 2), berlin)).toHaveLength(1);
 });
 
 test("days without attempts are said to have none, and nothing else", () => {

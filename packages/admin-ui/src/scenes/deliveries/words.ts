@@ -6,7 +6,6 @@ import { counted, duration, exact, formats, tally } from "../../common/formats.t
 /** The time that a bar of the chart stands for. */
 export type Unit = "hour" | "day";
 
-/** A bar of the chart. */
 export interface Bar extends AttemptCounts {
   startMs: number;
 }
@@ -25,9 +24,17 @@ export function firstShown(bars: readonly AttemptCounts[]): number {
   return Math.max(0, Math.min(first, bars.length - FEWEST_BARS));
 }
 
-/** When an hour begins, "2:00 PM", or 24 hours, "11/20, 2:00 PM". */
-export function beginning({ startMs }: Pick<Bar, "startMs">, unit: Unit): string {
-  return unit === "hour" ? formats.hour(startMs) : `${formats.day(startMs)}, ${formats.hour(startMs)}`;
+type Start = Pick<Bar, "startMs">;
+
+/** When an hour begins, "2:00 PM", or 24 hours, "11/20, 2:00 PM". With its zone, no two hours of a night have one name. */
+export function beginning({ startMs }: Start, unit: Unit, withZone = false, from = formats): string {
+  const time = `${from.hour(startMs)}${withZone ? ` ${from.zone(startMs)}` : ""}`;
+  return unit === "hour" ? time : `${from.day(startMs)}, ${time}`;
+}
+
+/** The zone's offsets over some bars: two if summer time begins or ends among them. */
+export function zonesOf(points: readonly Start[], from = formats): string[] {
+  return [...new Set(points.map(({ startMs }) => from.zone(startMs)))];
 }
 
 /** The part that succeeded, "99.9 %". It is rounded down, so 100 means that nothing failed. */
@@ -89,7 +96,6 @@ export function resultWords(summary: WebhookDeliverySummary, maxAttempts: number
   };
 }
 
-/** "1 delivery", "1,000 deliveries" */
 export function deliveriesIn(count: number): string {
   return counted(count, "delivery", "deliveries");
 }
@@ -116,7 +122,6 @@ export function progressWords({ total, sent, succeeded, failed, unfinished }: Re
   return ended.length === 0 ? `${head}.` : `${head}: ${ended.join(", ")}.`;
 }
 
-/** The state of a resend, and the person who stopped it. */
 export function stateWords({ state, stopReason, stoppedBy }: Resend): string {
   if (state === "running") return "Running";
   if (state === "finished") return "Finished";

@@ -102,7 +102,7 @@ function Result({ delivery }: { delivery: DeliveryListItem }) {
   const { outcome, statusCode, errorSummary, attemptedAtUtc } = delivery;
   return (
     <>
-      <OutcomeBadge outcome={outcome} />
+      <OutcomeBadge outcome={outcome} attempts={attemptedAtUtc === null ? 0 : 1} />
       <span className={classNames(shared.soft, css.sentence)}>
         {statusCode === null
           ? "No attempt has been made yet"

@@ -20,8 +20,8 @@ export default function Search() {
     <>
       <PageHead title="Search">
         <p>
-          By the id of an event, an entity or a delivery, or the first eight digits of one of an event or entity: what
-          became of it at each webhook. By a part of a name or URL: webhooks.
+          Type the id of an event, an entity or a delivery to see what became of it at each webhook. Of an event's or an
+          entity's id the first eight digits are enough. Type a part of a name or URL to find webhooks.
         </p>
       </PageHead>
       <Stack>

@@ -7,13 +7,11 @@ import {
   type UndeliveredEvent,
 } from "@herald/contracts";
 
-/** A row of the list of events: one that was taken, or one that was not. */
 export type EventRow = { key: string; at: string } & (
   | { taken: EventListItem; notTaken: undefined }
   | { taken: undefined; notTaken: UndeliveredEvent }
 );
 
-/** The rows of some pages, newest first. */
 export function eventRows(pages: readonly EventPage[]): EventRow[] {
   const taken = pages.flatMap(({ events }) =>
     events.map((event): EventRow => ({ key: event.key, at: event.occurredAtUtc, taken: event, notTaken: undefined })),
@@ -32,7 +30,6 @@ export function eventRows(pages: readonly EventPage[]): EventRow[] {
   return [...taken, ...others].sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
 }
 
-/** Counts an event's deliveries by outcome. */
 export function fates({ endpoints }: EventListItem): { outcome: Outcome; count: number }[] {
   const outcomes = endpoints.flatMap(({ delivery }) => delivery?.outcome ?? []);
   return [...Map.groupBy(outcomes, (outcome) => outcome)].map(([outcome, { length: count }]) => ({ outcome, count }));

@@ -2,7 +2,6 @@
 export interface Signed {
   /** The signing secret's literal text. */
   secret: string;
-  /** The text of the timestamp header. */
   timestamp: string;
   /** The request body, character for character. */
   body: string;

@@ -23,18 +23,17 @@ export function SaveProblem({ error }: { error: unknown }) {
 
 interface Props {
   conflicts: readonly Conflict[];
+  secretReplaced: boolean;
   onTake: (field: DraftField) => void;
 }
 
 /** After a 409: what was typed stays, and what changed meanwhile is listed field by field. */
-export function ConflictNotice({ conflicts, onTake }: Props) {
+export function ConflictNotice({ conflicts, secretReplaced, onTake }: Props) {
   return (
     <Notice tone="care" title="The webhook was changed while you edited it. It was not saved." urgent>
+      {secretReplaced ? <p>Its signing secret was replaced.</p> : null}
       {conflicts.length === 0 ? (
-        <p>
-          Nothing that you see here is different: only its signing secret, or what was changed back. Save again to go
-          on.
-        </p>
+        <p>No setting is different from what it was when you began. Save again to go on.</p>
       ) : (
         <>
           <p>What you typed is still here. Look at what has changed, then save again.</p>

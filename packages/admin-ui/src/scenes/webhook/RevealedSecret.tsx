@@ -86,7 +86,7 @@ function SecretDialog({ revealed, onClose }: { revealed: Revealed; onClose: () =
           <p>
             <strong>The old secret is worth nothing from now on</strong>, also for retries of older deliveries. A
             request already under way may still carry a signature made with it, for up to{" "}
-            {duration(limits.attemptTimeoutMs)}.
+            <span className={shared.numbers}>{duration(limits.attemptTimeoutMs)}</span>.
           </p>
         ) : null}
         {webhook?.enabled ? <SendSample webhook={webhook} /> : null}
@@ -106,14 +106,13 @@ function Resume({ webhook }: { webhook: EndpointDetails }) {
         the new secret, here or later on its page: it waits, also if you close this page.
       </p>
       {resume.error ? <ChangeProblem error={resume.error} done="resumed" /> : null}
-      <Button className={css.start} icon="play" busy={resume.isPending} onClick={() => resume.mutate()}>
+      <Button className={css.atStart} icon="play" busy={resume.isPending} onClick={() => resume.mutate()}>
         Resume
       </Button>
     </div>
   );
 }
 
-/** The signing secret of a webhook, which can only be replaced. */
 export function ReplaceSecret({ webhook }: { webhook: EndpointDetails }) {
   const [asking, setAsking] = useState(false);
   const block = useManageBlock();

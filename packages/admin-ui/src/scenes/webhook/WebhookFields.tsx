@@ -66,6 +66,8 @@ export function WebhookFields({ form, base, readOnly }: { form: WebhookForm; bas
       <HeaderFields
         rows={draft.headers}
         stored={headerNames(base)}
+        isMoved={isOtherServer(draft.url, base.url)}
+        faultAt={form.headerFault}
         onChange={(headers) => onChange("headers", { headers })}
         problems={problemsOf("headers")}
         readOnly={readOnly}
@@ -85,6 +87,11 @@ export function WebhookFields({ form, base, readOnly }: { form: WebhookForm; bas
   );
 }
 
+/** Whether a URL that is being typed is of another server than the stored one. Half a URL is not judged. */
+function isOtherServer(typed: string, stored: string): boolean {
+  return URL.canParse(typed) && URL.canParse(stored) && new URL(typed).origin !== new URL(stored).origin;
+}
+
 interface EventSelectionProps {
   types: readonly EventTypeInfo[];
   selected: readonly string[];
@@ -101,7 +108,7 @@ export function EventSelection({ types, selected, onChange, readOnly }: EventSel
   return (
     <>
       {readOnly ? null : (
-        <Button className={css.start} kind="quiet" onClick={() => onChange(hasAll ? [] : all)}>
+        <Button className={css.atStart} onClick={() => onChange(hasAll ? [] : all)}>
           {hasAll ? "Select none" : `Select all ${all.length}`}
         </Button>
       )}

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useLocation } from "wouter";
 import { ApiProblem, type Keys } from "../../api/client.ts";
-import { createWebhook, refresh, saveWebhook, webhookQuery } from "../../api/queries.ts";
+import { createWebhook, newestChanges, refresh, saveWebhook, webhookQuery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
 import { Icon } from "../../common/display/Icon.tsx";
 import { announce, Notice } from "../../common/feedback/Notice.tsx";
@@ -13,7 +13,16 @@ import { useManageBlock } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
 import { unsaved, useKept, useKeys, useUnsaved } from "../../common/unsaved.ts";
 import { ConflictNotice, SaveProblem } from "./ConflictNotice.tsx";
-import { type Conflict, type Draft, headerNames, mergeEdits, repeatedHeader, sameDraft, settingsOf } from "./edits.ts";
+import {
+  type Conflict,
+  type Draft,
+  headerNames,
+  mergeEdits,
+  repeatedHeader,
+  sameDraft,
+  settingsOf,
+  unseenSince,
+} from "./edits.ts";
 import { ReplaceSecret, useRevealSecret } from "./RevealedSecret.tsx";
 import { useWebhookForm } from "./use-webhook-form.ts";
 import { WebhookFields } from "./WebhookFields.tsx";
@@ -41,6 +50,7 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
   /** The edit began from this. A save must name its version. */
   const [base, setBase] = useState(() => before.base ?? baseOf(webhook));
   const [conflicts, setConflicts] = useState<Conflict[]>([]);
+  const [secretReplaced, setSecretReplaced] = useState(false);
   const form = useWebhookForm(before.draft ?? base.draft, block === null);
   const keys = useKeys(before.keys);
   const dirty = !sameDraft(form.draft, base.draft);
@@ -71,8 +81,11 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
     onError: async (error) => {
       if (!isConflict(error)) return form.refuse(error);
       const theirs = await client.fetchQuery({ ...webhookQuery(webhook.id), staleTime: 0 });
-      const merged = mergeEdits(base.draft, form.draft, draftOf(theirs));
+      const { changes } = await newestChanges(webhook.id);
+      const since = unseenSince(changes, base.version);
+      const merged = mergeEdits(base.draft, form.draft, draftOf(theirs), since.headerValues);
       setConflicts(merged.conflicts);
+      setSecretReplaced(since.secretReplaced);
       setBase(baseOf(theirs));
       form.replace(merged.draft);
     },
@@ -90,6 +103,7 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
           {isConflict(save.error) ? (
             <ConflictNotice
               conflicts={conflicts}
+              secretReplaced={secretReplaced}
               onTake={(field) => {
                 form.replace({ ...form.draft, [field]: base.draft[field] });
                 setConflicts((before) =>

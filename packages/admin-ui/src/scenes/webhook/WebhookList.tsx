@@ -4,7 +4,7 @@ import { useDeferredValue, useMemo } from "react";
 import { Link, useSearchParams } from "wouter";
 import { overviewQuery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
-import { type EndpointStatus, endpointStatus, inWords } from "../../common/display/status.ts";
+import { type EndpointStatus, endpointStatus, inWords, needOf } from "../../common/display/status.ts";
 import { EmptyState, NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { Notice, RefreshProblem, StandstillNotice } from "../../common/feedback/Notice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
@@ -110,9 +110,19 @@ function NoWebhooks() {
           and signs it.
         </p>
         <p>You need a receiver that answers with 2xx, and a place to keep its signing secret.</p>
+        <p>
+          None yet? On a developer's machine, with a token in <code>HERALD_TOKEN</code>,{" "}
+          <code>npx --no -- herald-listen --herald {ownAddress()}</code> is one: it makes a webhook, prints each event
+          and whether its signature is right, and deletes the webhook at its end.
+        </p>
       </EmptyState>
     </Panel>
   );
+}
+
+/** What tools call Herald by: the page's address without its own path. */
+function ownAddress(): string {
+  return document.baseURI.replace(/\/administration\/.*$/, "");
 }
 
 function NoMatch() {
@@ -158,7 +168,7 @@ function statusFromSearch(search: URLSearchParams): EndpointStatus | null {
   return STATUSES.find((status) => status === search.get("status")) ?? null;
 }
 
-/** The webhooks of a status, or all, ordered by name, so that a row keeps its place when its webhook's state changes. */
+/** The webhooks of a status, or all. */
 function listed(webhooks: readonly EndpointOverview[], status: EndpointStatus | null): EndpointOverview[] {
   return inOrder(webhooks.filter((webhook) => status === null || endpointStatus(webhook) === status));
 }
@@ -170,7 +180,9 @@ export function withText(webhooks: readonly EndpointOverview[], text: string): E
 }
 
 function inOrder(webhooks: readonly EndpointOverview[]): EndpointOverview[] {
-  return [...webhooks].sort((one, other) => byName.compare(one.name, other.name) || (one.id < other.id ? -1 : 1));
+  return [...webhooks].sort(
+    (one, other) => needOf(one) - needOf(other) || byName.compare(one.name, other.name) || (one.id < other.id ? -1 : 1),
+  );
 }
 
 const byName = new Intl.Collator(undefined, { numeric: true });

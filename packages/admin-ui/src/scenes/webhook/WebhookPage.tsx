@@ -6,7 +6,7 @@ import { ApiProblem } from "../../api/client.ts";
 import { webhookQuery } from "../../api/queries.ts";
 import { StatusBadge } from "../../common/display/Badge.tsx";
 import { Copy } from "../../common/display/Code.tsx";
-import { endpointStatus } from "../../common/display/status.ts";
+import { endpointStatus, MISSED } from "../../common/display/status.ts";
 import { LoadError, NotFound, NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { RefreshProblem, StandstillNotice } from "../../common/feedback/Notice.tsx";
 import { Boundary, part } from "../../common/feedback/Part.tsx";
@@ -22,13 +22,13 @@ import css from "./webhook.module.css";
 
 const Changes = part("the changes", async () => ({ default: (await import("../changes/Changes.tsx")).Changes }));
 const ManualDelivery = part("the form", () => import("../deliveries/ManualDelivery.tsx"));
-const NeverGot = part("what the receiver never got", () => import("../deliveries/NeverGot.tsx"));
+const NeverGot = part("what the receiver missed", () => import("../deliveries/NeverGot.tsx"));
 const Signature = part("the signatures", () => import("../signature/Signature.tsx"));
 const EditWebhook = part("the settings", async () => ({ default: (await import("./WebhookForm.tsx")).EditWebhook }));
 
 const tabs = [
   { path: "", words: "Deliveries" },
-  { path: "/never-got", words: "Never got" },
+  { path: "/never-got", words: MISSED },
   { path: "/manual", words: "Manual delivery" },
   { path: "/signature", words: "Signature" },
   { path: "/settings", words: "Settings" },
@@ -89,7 +89,6 @@ function Head({ webhook }: { webhook: EndpointDetails }) {
   );
 }
 
-/** The actions on a webhook: pause or resume, and delete. */
 export function WebhookActions({ webhook }: { webhook: EndpointDetails }) {
   const [asking, setAsking] = useState<"pause" | "delete" | null>(null);
   const manageBlock = useManageBlock();

@@ -24,7 +24,7 @@ export function WebhookTable({ webhooks, list }: Props) {
   const { rows } = useSteadyRows(webhooks, hover.isActive, list);
   return (
     <LiveTable
-      caption="Webhooks, by name"
+      caption="Webhooks, broken ones first, then by name"
       columns={[
         ["Webhook"],
         // Narrow in a window of less than 75rem.
@@ -85,7 +85,10 @@ const Row = memo(function Row({ webhook }: { webhook: EndpointOverview }) {
         {webhook.lastDelivery ? (
           <div className={css.pair}>
             <span className={css.latest}>
-              <OutcomeBadge outcome={outcomeOfSummary(webhook.lastDelivery, maxAttempts, webhook.enabled)} />
+              <OutcomeBadge
+                outcome={outcomeOfSummary(webhook.lastDelivery, maxAttempts, webhook.enabled)}
+                attempts={webhook.lastDelivery.attemptCount}
+              />
               {webhook.lastDelivery.attemptedAtUtc ? (
                 <small className={shared.faint}>
                   <Time iso={webhook.lastDelivery.attemptedAtUtc} />

@@ -4,6 +4,7 @@ import { type ReactNode, useState } from "react";
 import { useLocation } from "wouter";
 import type { Keys } from "../../api/client.ts";
 import { deleteWebhook, refresh, saveWebhook } from "../../api/queries.ts";
+import { MISSED } from "../../common/display/status.ts";
 import { announce } from "../../common/feedback/Notice.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { TextField } from "../../common/form/Field.tsx";
@@ -40,8 +41,8 @@ function ResumeDialog({ webhook, onClose }: DialogProps) {
       <ul>
         <li>The count of failures starts at zero.</li>
         <li>
-          Deliveries that have had all {limits.maxAttempts} attempts stay as they are. You can send them again under
-          “Never got”.
+          Deliveries that have had all {limits.maxAttempts} attempts stay as they are. You can send them again under “
+          {MISSED}”.
         </li>
       </ul>
     </SwitchDialog>

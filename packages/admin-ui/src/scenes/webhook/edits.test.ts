@@ -1,5 +1,6 @@
+import type { EndpointChange } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
-import { type Draft, mergeEdits, repeatedHeader, sameDraft, settingsOf } from "./edits.ts";
+import { type Draft, mergeEdits, repeatedHeader, sameDraft, settingsOf, unseenSince } from "./edits.ts";
 
 const base: Draft = {
   name: "Billing",
@@ -88,4 +89,31 @@ test("no value of a header is in the words of a conflict, and a name that two ha
   ]);
   expect(repeatedHeader({ ...base, headers: [...stored, { name: "X-Key", value: "1" }] })).toBe("X-Key");
   expect(repeatedHeader(withHeaders)).toBe(undefined);
+});
+
+const rename: Draft = { ...withHeaders, name: "Mine" };
+const typed: Draft = { ...withHeaders, headers: [{ name: "Authorization", value: "mine" }, ...stored.slice(1)] };
+const NEW_VALUE = "Authorization (new value), X-Key";
+
+test.each<[string, Draft, string | null]>([
+  ["only the name was edited", rename, null],
+  ["a value was typed too", typed, NEW_VALUE],
+  ["the header was removed", { ...withHeaders, headers: stored.slice(1) }, "X-Key"],
+])(
+  "regression: a colleague's new value of a header is a conflict if %s, and no form shows it",
+  (_what, mine, yours) => {
+    const { draft, conflicts } = mergeEdits(withHeaders, mine, withHeaders, ["Authorization"]);
+    expect(conflicts).toEqual([{ field: "headers", before: "Authorization, X-Key", now: NEW_VALUE, yours }]);
+    expect(draft.headers).toEqual(mine.headers);
+  },
+);
+
+test("what no answer shows is read from the changes since the version that the edit began from", () => {
+  const change = (version: string, headerValues?: string[], secretReplaced = false) =>
+    ({ version, after: headerValues ? { headerValues } : null, secretReplaced }) as EndpointChange;
+  const changes = [change("4", ["X-Key"]), change("3", undefined, true), change("2", ["Authorization"])];
+  expect(unseenSince(changes, "4")).toEqual({ headerValues: [], secretReplaced: false });
+  expect(unseenSince(changes, "3")).toEqual({ headerValues: ["X-Key"], secretReplaced: false });
+  expect(unseenSince(changes, "2")).toEqual({ headerValues: ["X-Key"], secretReplaced: true });
+  expect(unseenSince(changes, "1")).toEqual({ headerValues: ["X-Key", "Authorization"], secretReplaced: true });
 });

@@ -1,7 +1,26 @@
+import type { EndpointChange } from "@herald/contracts";
+
 /** An own header. The value of a stored one is never known: if none is typed, the stored one is kept. */
 export interface HeaderRow {
   name: string;
   value: string;
+}
+
+/** What was saved since a version of a webhook, and can't be seen in its settings. */
+export interface Unseen {
+  /** Names of own headers that got a value. */
+  headerValues: string[];
+  secretReplaced: boolean;
+}
+
+/** @param changes newest first. @param version the one that the edit began from */
+export function unseenSince(changes: readonly EndpointChange[], version: string): Unseen {
+  const end = changes.findIndex((change) => change.version === version);
+  const since = changes.slice(0, end < 0 ? changes.length : end);
+  return {
+    headerValues: since.flatMap(({ after }) => after?.headerValues ?? []),
+    secretReplaced: since.some(({ secretReplaced }) => secretReplaced),
+  };
 }
 
 /** The settings of a webhook that an admin edits. */
@@ -41,13 +60,13 @@ export function settingsOf({ headers, ...settings }: Draft, base: Draft) {
   return { ...settings, headers: Object.fromEntries(values) };
 }
 
-/** A field's value in words, to compare and to show. No value of a header is in it. */
-export function valueInWords(draft: Draft, field: DraftField): string {
+/** A field's value in words, to compare and to show. No value of a header is in it. @param replaced names of headers with a new value */
+export function valueInWords(draft: Draft, field: DraftField, replaced: readonly string[] = []): string {
   if (field === "enabled") return draft.enabled ? "on" : "off";
   if (field === "headers") {
     return (
       headersOf(draft)
-        .map(({ name, value }) => (value ? `${name} (new value)` : name))
+        .map(({ name, value }) => (value || replaced.includes(name) ? `${name} (new value)` : name))
         .sort()
         .join(", ") || "none"
     );
@@ -81,19 +100,21 @@ export interface Merged {
 /**
  * Brings an edit together with what was saved meanwhile (SPEC 4.1.1: after a 409 the client reloads).
  * @param base the webhook as the admin began to edit it. @param mine as the form stands. @param theirs as it is now.
+ * @param replaced names of headers that got another value, which nobody can compare
  */
-export function mergeEdits(base: Draft, mine: Draft, theirs: Draft): Merged {
+export function mergeEdits(base: Draft, mine: Draft, theirs: Draft, replaced: readonly string[] = []): Merged {
   const draft = { ...mine };
   const conflicts: Conflict[] = [];
   for (const field of FIELDS) {
-    if (sameField(base, theirs, field)) continue;
+    const now = valueInWords(theirs, field, replaced);
+    if (valueInWords(base, field) === now) continue;
     const touched = !sameField(base, mine, field);
-    const agreed = sameField(mine, theirs, field);
+    const agreed = sameField(mine, theirs, field) && valueInWords(theirs, field) === now;
     if (!touched) Object.assign(draft, { [field]: theirs[field] });
     conflicts.push({
       field,
       before: valueInWords(base, field),
-      now: valueInWords(theirs, field),
+      now,
       yours: touched && !agreed ? valueInWords(mine, field) : null,
     });
   }

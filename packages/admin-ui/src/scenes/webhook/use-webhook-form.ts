@@ -44,13 +44,28 @@ export function useWebhookForm(start: Draft, mayManage: boolean) {
       ...(twice === undefined ? [] : [`${twice}: two headers have this name.`]),
     ];
   };
-  return { draft, change, leave, reset, replace: setDraft, refuse, problems };
+  /** Whether the API has refused a header's name or its value. */
+  const headerFault = (name: string): "name" | "value" | undefined => {
+    const fault = refused.find(({ pointer }) => headerOf(pointer) === name);
+    return fault && (OF_VALUES.includes(fault.code) ? "value" : "name");
+  };
+  return { draft, change, leave, reset, replace: setDraft, refuse, problems, headerFault };
+}
+
+/** What is wrong with a value that is there, or missing. */
+const OF_VALUES = ["value_needed", "missing", "blank", "value_malformed"];
+
+function headerOf(pointer: string | undefined): string | undefined {
+  return /^\/headers\/(.*)$/s
+    .exec(pointer ?? "")?.[1]
+    ?.replaceAll("~1", "/")
+    .replaceAll("~0", "~");
 }
 
 /** A header's problem begins with its name. */
 function inWords({ pointer, detail }: FieldProblem): string {
-  const name = /^\/headers\/(.*)$/s.exec(pointer ?? "")?.[1];
-  return name ? `${name.replaceAll("~1", "/").replaceAll("~0", "~")}: ${detail}` : detail;
+  const name = headerOf(pointer);
+  return name ? `${name}: ${detail}` : detail;
 }
 
 /** After a refused save the focus goes to the first field that needs correcting. */

@@ -37,7 +37,7 @@ test.each([
   [413, "too large"],
   [422, "does not accept the body"],
   [429, "limits the rate"],
-  [500, "fails inside"],
+  [500, "an error of its own (5xx)"],
   [502, "it is down"],
   [503, "asks for a wait"],
   [418, "answered 418"],

@@ -118,7 +118,11 @@ const byStatus: [status: RegExp, cause: string, remedy: string][] = [
     "A gateway in front of the receiver can't reach it, or it is down.",
     "Look at the receiver and at its gateway.",
   ],
-  [/^[5-9]/, "The receiver fails inside.", "Look at its logs at the times of these attempts."],
+  [
+    /^[5-9]/,
+    "The receiver answered with an error of its own (5xx).",
+    "Look at its logs at the times of these attempts.",
+  ],
 ];
 
 /**

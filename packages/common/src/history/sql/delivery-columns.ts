@@ -1,3 +1,4 @@
+import { onDaysOf } from "../../database/days.ts";
 import { Prisma } from "../../database/generated/client.ts";
 import type { Reads } from "../../database/queries.ts";
 import type { HistoryRow } from "../summary.ts";
@@ -19,26 +20,25 @@ end`;
  * A column of the event of a delivery; null for a manual delivery, which has no event. It is a subquery instead of a join: for each delivery, PostgreSQL
  * then reads one partition only, also if its planner expects many deliveries.
  */
-const ofEvent = (column: Prisma.Sql) => Prisma.sql`(
+const ofEvent = (column: Prisma.Sql, onDays?: Prisma.Sql) => Prisma.sql`(
   select event.${column}
   from business_event as event
   where event.organization_id = delivery.organization_id and event.key = delivery.event_key
+    ${onDays ? Prisma.sql`and ${onDays}` : Prisma.empty}
 )`;
-
-const businessEventId = ofEvent(Prisma.sql`id`);
 
 const latestAttempt = Prisma.sql`
   delivery.event_type as "eventType", delivery.state = 'succeeded' as succeeded, delivery.attempt_count as "attemptCount",
   delivery.status_code as "statusCode", delivery.error_summary as "errorSummary", delivery.attempted_at as "attemptedAt"`;
 
-/** The columns of a delivery's summary: its latest attempt. */
-export const summaryColumns = Prisma.sql`
-  delivery.id, ${businessEventId} as "businessEventId", ${latestAttempt}`;
+/** The columns of a delivery's summary: its latest attempt. @param onDays a condition on `event.key`, where the deliveries' days are known (days.ts) */
+export const summaryColumns = (onDays?: Prisma.Sql) => Prisma.sql`
+  delivery.id, ${ofEvent(Prisma.sql`id`, onDays)} as "businessEventId", ${latestAttempt}`;
 
 /** The columns of a delivery's latest attempt, as a JSON object. */
 export const summaryObject = Prisma.sql`json_build_object(
   'id', delivery.id,
-  'businessEventId', ${businessEventId},
+  'businessEventId', ${ofEvent(Prisma.sql`id`)},
   'eventType', delivery.event_type,
   'succeeded', delivery.state = 'succeeded',
   'attemptCount', delivery.attempt_count,
@@ -57,9 +57,9 @@ const progress = (now: Date) => Prisma.sql`
   ${outcome} as outcome, ${isScheduled} and ${dueAt} <= ${now}::timestamptz as "inFlight",
   case when ${isScheduled} and ${dueAt} > ${now}::timestamptz then ${dueAt} end as "nextAttemptAt"`;
 
-/** The columns of a history's row, without its endpoint's name. */
-export const historyColumns = (now: Date) => Prisma.sql`
-  ${summaryColumns}, ${progress(now)}, delivery.endpoint_id as "endpointId", ${ofEvent(Prisma.sql`entity_id`)} as "entityId"`;
+/** The columns of a history's row, without its endpoint's name. @param onDays as of {@link summaryColumns} */
+export const historyColumns = (now: Date, onDays?: Prisma.Sql) => Prisma.sql`
+  ${summaryColumns(onDays)}, ${progress(now)}, delivery.endpoint_id as "endpointId", ${ofEvent(Prisma.sql`entity_id`, onDays)} as "entityId"`;
 
 /** The columns of a history's row, without its event and its endpoint. */
 export const deliveryColumns = (now: Date) => Prisma.sql`delivery.id, ${latestAttempt}, ${progress(now)}`;
@@ -84,7 +84,7 @@ export async function findDelivery(
            ${deliveryColumns(now)}
     from delivery
     join webhook_endpoint as endpoint on endpoint.id = delivery.endpoint_id
-    where delivery.id = ${id}::uuid and endpoint.organization_id = ${organizationId}`;
+    where delivery.id = ${id}::uuid and ${onDaysOf("delivery.id", [id])} and endpoint.organization_id = ${organizationId}`;
   return row ?? null;
 }
 
@@ -108,6 +108,7 @@ export async function deliveriesAtEndpoints(
   queries: Reads,
   { organizationId, keys, now }: { organizationId: string; keys: readonly string[]; now: Date },
 ): Promise<AtEndpoint[]> {
+  if (keys.length === 0) return [];
   return await queries.$queryRaw<AtEndpoint[]>`
     select pair.event_key as "eventKey", pair.endpoint_id as "endpointId", pair.name as "endpointName",
            pair.enabled as "isEndpointEnabled", pair.events as "endpointEvents", pair.created_at as "endpointCreatedAt",
@@ -122,7 +123,7 @@ export async function deliveriesAtEndpoints(
       offset 0
     ) as pair
     left join lateral (
-      select * from delivery where delivery.id = pair.delivery_id offset 0
+      select * from delivery where delivery.id = pair.delivery_id and ${onDaysOf("delivery.id", keys)} offset 0
     ) as delivery on true
     order by pair.event_key desc, lower(pair.name), pair.endpoint_id`;
 }

@@ -1,4 +1,5 @@
 import type { UndeliveredEvent } from "@herald/contracts";
+import { onDaysOf } from "../../database/days.ts";
 import { Prisma } from "../../database/generated/client.ts";
 import { idsFrom } from "../../database/ids.ts";
 import type { Reads } from "../../database/queries.ts";
@@ -123,6 +124,7 @@ export async function readEvents(
   queries: Reads,
   { organizationId, keys, withBody }: { organizationId: string; keys: readonly string[]; withBody: boolean },
 ): Promise<EventRow[]> {
+  if (keys.length === 0) return [];
   return await queries.$queryRaw<EventRow[]>`
     select event.*
     from unnest(${keys}::uuid[]) as sought (key)
@@ -130,7 +132,7 @@ export async function readEvents(
       select key, id, type, entity_id as "entityId", occurred_at as "occurredAt", received_at as "receivedAt",
              traceparent, left(body, ${HEAD_CHARACTERS}::int) as head, case when ${withBody}::boolean then body end as body
       from business_event
-      where organization_id = ${organizationId} and key = sought.key
+      where organization_id = ${organizationId} and key = sought.key and ${onDaysOf("key", keys)}
       offset 0
     ) as event
     order by event.key desc`;

@@ -2,7 +2,6 @@ import type { HeraldTuning } from "../../herald/in-process.ts";
 import { type ServiceName, type ServiceProcess, startServiceProcess } from "../../herald/processes.ts";
 import type { ServiceLabel } from "../plan/faults.ts";
 
-/** One service of the run. */
 export type SupervisedService = Awaited<ReturnType<typeof superviseService>>;
 
 export interface SupervisorOptions {

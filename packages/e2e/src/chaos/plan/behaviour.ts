@@ -3,7 +3,6 @@ import type { Character } from "./tenants.ts";
 
 /** A receiver's treatment of one request. */
 export type Behaviour =
-  /** Answers with this status after the pause. */
   | { does: "answers"; status: number; afterMs: number }
   /** Answers 200 when the sender has given up. */
   | { does: "answers-late" }

@@ -89,7 +89,6 @@ async function startClusterServers({ folder, pidFolder, disposable }: ServersOpt
     return {
       databaseUrl: () => new URL(postgres.url),
       amqpUrls: () => [...running.values()].map(({ url }) => new URL(url)),
-      /** The node that leads this queue, by its name. */
       async leaderOf(queue: string) {
         const [node] = running.values();
         const listed = await node?.control(["list_queues", "--formatter", "json", "name", "leader"]);
@@ -98,7 +97,6 @@ async function startClusterServers({ folder, pidFolder, disposable }: ServersOpt
         if (!found) throw new Error(`The cluster has no queue ${queue}.`);
         return found.leader;
       },
-      /** `kill -9`. */
       async killNode(name: string) {
         const node = running.get(name);
         running.delete(name);

@@ -259,13 +259,11 @@ export function repeatsOf(history: History, known: Index) {
 
 /** Who made an attempt fail. */
 export type Culprit =
-  /** The receiver, as its character has it. */
   | "receiver"
   /** The receiver too, and only since it restarted. */
   | "restart"
   /** The network or the name server, for everybody. */
   | "network"
-  /** Herald, or unknown. */
   | "herald";
 
 /** Every receiver of a run has a good name and a good certificate: what fails otherwise failed on Herald's side. */

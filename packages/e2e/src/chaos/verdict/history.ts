@@ -20,7 +20,6 @@ export interface History {
   faults: InjectedFault[];
   /** When dispatchers stood still for whatever reason, as they say themselves. */
   standstills: InjectedFault[];
-  /** Services that ended by themselves. */
   ownEnds: { service: string; at: number; lastLines: string[] }[];
   /** Messages that lie in a queue although nothing is going on any more. */
   leftInQueues: Record<string, number>;

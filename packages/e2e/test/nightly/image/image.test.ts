@@ -7,6 +7,7 @@ import { eventually } from "@herald/dev/harness/eventually";
 import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
+import { DEVELOPMENT_AUDIENCE, DEVELOPMENT_ISSUER } from "@herald/dev/start/development-token";
 import { createEmitter } from "@herald/emitter";
 import { createOutbox, outboxTable } from "@herald/emitter/outbox";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
@@ -77,10 +78,12 @@ afterAll(async () => {
 /** The settings of the Compose file, with the receiver of this test, which is on the loopback, allowed. */
 function environmentOf(...names: string[]): Record<string, string> {
   const all: Record<string, string> = Object.assign({}, ...names.map((name) => serviceOf(name).environment));
-  const { AUTH_ISSUER: _issuer, AUTH_AUDIENCE: _audience, OTEL_EXPORTER_OTLP_ENDPOINT: _, ...environment } = all;
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: _, ...environment } = all;
   return {
     ...environment,
     HERALD_ENV: "development",
+    AUTH_ISSUER: DEVELOPMENT_ISSUER,
+    AUTH_AUDIENCE: DEVELOPMENT_AUDIENCE,
     HTTP_HOST: "127.0.0.1",
     BROKER_NAMESPACE: broker.namespace,
     ALLOWED_PRIVATE_NETWORKS: "127.0.0.0/8",

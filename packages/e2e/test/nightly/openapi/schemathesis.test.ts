@@ -51,7 +51,9 @@ test(
       const served = await fetch(`${origin}/openapi.json`, { headers: { connection: "close" } });
       const document = (await served.json()) as Document;
       const file = join(folder, "openapi.json");
-      writeFileSync(file, JSON.stringify(withKnownIds(document, history)));
+      // The lists are closed for what this Herald takes today.
+      const closed = JSON.stringify(withKnownIds(document, history)).replaceAll('"x-extensible-enum"', '"enum"');
+      writeFileSync(file, closed);
 
       const command = [join(commands, "schemathesis"), "--config-file", join(HERE, "schemathesis.toml"), "run", file];
       const { code, stdout, stderr } = await findings(python, [...command, "--url", origin + PREFIX, "--no-color"], {

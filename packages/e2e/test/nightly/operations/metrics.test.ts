@@ -78,13 +78,11 @@ describe("the services' metrics", () => {
           expectSeries(scraped, `herald_deliveries_unfinished\\{state="${state}",service="publisher"\\} 0`);
         }
         expectSeries(scraped, 'herald_shards\\{state="owned",service="publisher"\\} 256');
-        expectSeries(scraped, 'herald_dispatchers\\{state="able",service="publisher"\\} 1');
         return scraped;
       });
       expectSeries(text, 'herald_oldest_due_delivery_age_seconds\\{waits_for="herald",service="publisher"\\} 0');
       expectSeries(text, 'herald_endpoints\\{state="enabled",service="publisher"\\} 1');
       expectSeries(text, 'herald_queue_messages\\{queue="rejected",service="publisher"\\} 0');
-      expectSeries(text, 'herald_queue_consumers\\{queue="inbox",service="publisher"\\} 1');
     });
 
     test("counters before they first count", async () => {

@@ -74,14 +74,13 @@ await broker.close();
 
 const receive = block("receiver", "await saveToInbox");
 const core = block("receiver", "verdict");
-const once = block("receiver", "deduplicator(");
+const once = block("receiver", "on conflict do nothing");
 const typed = block("receiver", "readEvent(");
 
 /** The same for the receiver: prints how requests were answered, and what was written down. */
 const RECEIVER_EXAMPLE = `
 ${receive.imports}
 ${core.imports.replace("{ verify }", "{ sign, verify }")}
-${once.imports}
 ${typed.imports}
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -93,7 +92,7 @@ const app = express();
 const saved: unknown[] = [];
 const saveToInbox = async (event: string | null, _payload: unknown) => void saved.push(event);
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
-await pool.query("create table inbox (event jsonb)");
+await pool.query("create table inbox (event_id uuid primary key, event jsonb)");
 let refused: unknown;
 
 ${receive.code}

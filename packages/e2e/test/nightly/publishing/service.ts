@@ -61,23 +61,20 @@ newEvent({ organizationId: "a", type: "b", entityType: "c", entityId: "d", data:
 /** Its test, for jest. */
 export const SERVICE_TEST = `
 import { expect, test } from "@jest/globals";
-import { InvalidEventError } from "@herald/emitter";
-import { recordingEmitter } from "@herald/emitter/testing";
 import { sign, verify } from "@herald/receiver";
 import { actOn, completeInTransaction, completeWorkItem } from "./service.js";
 
 test("completing a work item emits", async () => {
-  const emitter = recordingEmitter();
-  const event = await completeWorkItem(emitter, 4711);
-  expect(emitter.emitted).toEqual([{ event }]);
+  const emitted: unknown[] = [];
+  const event = await completeWorkItem({ emit: async (each) => void emitted.push(each) }, 4711);
+  expect(emitted).toEqual([event]);
   expect(event.entityId).toBe("00c4e2f3-32d0-593b-8409-5943b2180df6");
-  await expect(emitter.emit({ ...event, id: "7" })).rejects.toThrow(InvalidEventError);
 });
 
 test("the outbox fills one row", async () => {
   const statements: string[] = [];
   const query = async (text: string) => ({ rows: [statements.push(text)] });
-  await completeInTransaction({ query }, await completeWorkItem(recordingEmitter(), 1));
+  await completeInTransaction({ query }, await completeWorkItem({ emit: async () => {} }, 1));
   expect(statements).toEqual([expect.stringMatching(/^create table/), expect.stringMatching(/^insert into/)]);
 });
 

@@ -14,7 +14,7 @@ import { projectFolder } from "@herald/dev/stack/folders";
 import { type Postgres, startPostgres } from "@herald/dev/stack/postgres";
 import { type RabbitmqNode, startRabbitmqNode } from "@herald/dev/stack/rabbitmq-node";
 import { outboxTable } from "@herald/emitter/outbox";
-import { deduplicator, postgresStore, receivedEventTable, verify } from "@herald/receiver";
+import { verify } from "@herald/receiver";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import pg from "pg";
@@ -45,9 +45,8 @@ interface ReceivingService {
  */
 async function startReceivingService(databaseUrl: string): Promise<ReceivingService> {
   const pool = new pg.Pool({ connectionString: databaseUrl });
-  await pool.query(receivedEventTable());
+  await pool.query("create table received (endpoint text, event text, primary key (endpoint, event))");
   await pool.query("create table effect (endpoint text not null, delivery text not null, event text not null)");
-  const acceptOnce = deduplicator(postgresStore({ pool }));
   const secrets = new Map<string, string>();
   const receiver = await httpsReceiver();
 
@@ -57,8 +56,10 @@ async function startReceivingService(databaseUrl: string): Promise<ReceivingServ
     if (secret === undefined) return { status: 404 };
     const verdict = verify({ secret, headers, body });
     if (!verdict.ok) return { status: 401, body: verdict.reason };
-    await acceptOnce(endpoint, verdict.eventId, (client) =>
-      client.query("insert into effect values ($1, $2, $3)", [endpoint, verdict.deliveryId, verdict.eventId]),
+    await pool.query(
+      `with known as (insert into received values ($1, $3) on conflict do nothing returning endpoint)
+       insert into effect select endpoint, $2, $3 from known`,
+      [endpoint, verdict.deliveryId, verdict.eventId],
     );
     return index % LOST_ANSWER_EVERY === 0 ? { fault: "reset" } : { status: 204 };
   });

@@ -1,0 +1,2 @@
+-- herald: no transaction
+CREATE UNIQUE INDEX CONCURRENTLY "endpoint_change_request_key" ON "endpoint_change"("request");
