@@ -1,6 +1,8 @@
 import { Agent, type AgentOptions } from "node:https";
 import type { Socket } from "node:net";
+import { within } from "@herald/common/runtime/deadline";
 import type { AddressGuard } from "@herald/common/security/address-guard";
+import { isTlsFault } from "@herald/common/security/connection-fault";
 import { nodeAuthorities } from "@herald/common/security/node-authorities";
 import type { TlsFiles } from "@herald/common/security/tls-files";
 import type { EgressProxy } from "./egress-proxy.ts";
@@ -60,10 +62,17 @@ export function createConnections(
     /** Opens a connection for each request, and closes it afterwards. */
     fresh: agents.fresh,
     ...handshakes,
-    /** A connection has failed: perhaps since an authority is new. */
-    failed(error: unknown): void {
-      extraAuthorities?.failed(error);
-      nodeAuthorities?.failed(error);
+    /**
+     * A connection has failed: perhaps since an authority is new, so the files of authorities are looked at.
+     *
+     * @param trusted the authorities by which it was judged
+     * @returns whether others are trusted by now
+     */
+    async failed(error: unknown, trusted: number, timeoutMs: number): Promise<boolean> {
+      if (!isTlsFault(error)) return false;
+      const looks = Promise.all([extraAuthorities?.failed(error), nodeAuthorities?.failed(error)]);
+      await within(timeoutMs, looks, undefined);
+      return handshakes.trusted() !== trusted;
     },
     close(): void {
       for (const agent of Object.values(agents)) agent.destroy();

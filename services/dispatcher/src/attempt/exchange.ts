@@ -23,7 +23,9 @@ export type Again =
   /** The connection had been used before, and the receiver had ended it: it broke before it brought a byte of an answer, or brought 408 and its end. */
   | "stale"
   /** The other side ended the handshake of a new connection. */
-  | "handshake broken";
+  | "handshake broken"
+  /** The receiver's certificate was not trusted, and other authorities are by now. */
+  | "authorities changed";
 
 export type Exchange = Answered | Unanswered;
 

@@ -54,6 +54,8 @@ export function beginHandshakes(agents: Agents, extraAuthorities: TlsFiles | und
   }
 
   return {
+    /** A number for the authorities that are trusted now: another one after each change of their files. */
+    trusted: () => contextsNow().nth,
     /** The agent for a request that is sent once more. After a handshake that broke it begins with the other hello. */
     again(origin: Origin, why: Again): Agent {
       const isSmall = needsSmall(nameOf(origin)) !== (why === "handshake broken");

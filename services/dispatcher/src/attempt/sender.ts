@@ -100,18 +100,20 @@ export function createSender(options: SenderOptions) {
     headers.push(...attemptHeaders({ ...request, startedAt, body }, settings, request.secret));
     headers.push(...(request.ownHeaders ?? []));
     const outgoing = { target, headers, body };
+    const trusted = connections.trusted();
+    const leftMs = () => deadlineMs - (clock.monotonicMs() - startedMs);
     const first = await exchange({ ...outgoing, agent: connections.reused, timeoutMs: deadlineMs }, clock);
+    let { again } = first;
     if (!first.answered) {
-      connections.failed(first.error);
       // The receiver may have moved.
       if (!first.reached) resolve.forget?.(target.host);
+      if (await connections.failed(first.error, trusted, leftMs())) again = "authorities changed";
     }
-    if (first.again === undefined) return first;
+    if (again === undefined) return first;
     // The receiver had closed the connection while it was idle, or can't take the handshake. That does not mean that it refuses deliveries.
-    const agent = connections.again(target, first.again);
-    const timeoutMs = deadlineMs - (clock.monotonicMs() - startedMs);
-    const second = await exchange({ ...outgoing, agent, timeoutMs }, clock);
-    if (first.answered || first.again === "stale") return second;
+    const agent = connections.again(target, again);
+    const second = await exchange({ ...outgoing, agent, timeoutMs: leftMs() }, clock);
+    if (first.answered || again !== "handshake broken") return second;
     if (second.answered) connections.helped(target, agent);
     return second.answered ? second : moreTelling(first, second);
   }

@@ -115,16 +115,17 @@ describe("certificates", () => {
     await expectRefused(errorSummary, await sendTo(await certificate(issuers), host));
   });
 
-  test("an attempt that fails by its authority has the file read again, and the next one succeeds", async () => {
+  test("a receiver whose new authority is in the file by now gets each of its attempts at once", async () => {
     let nowMs = 0;
     const extraAuthorities = authoritiesIn(issuers.stranger.cert, () => nowMs);
     receiver = await wellBehavedReceiver(await issuers.trusted.issue({ names }));
     sending = sender({ extraAuthorities });
     const send = () => sending.send(request({ url: `https://receiver.test:${receiver.port}/` }));
-    extraAuthorities.write(issuers.trusted.cert);
-    nowMs = 1_000;
     await expectRefused(UNKNOWN_AUTHORITY, await send());
-    await eventually(async () => expect(await send()).toMatchObject({ succeeded: true }));
+    extraAuthorities.write(issuers.trusted.cert);
+    // The file is looked at once a second, if connections fail.
+    nowMs = 1_000;
+    for (const result of await Promise.all([send(), send(), send()])) expect(result).toMatchObject({ succeeded: true });
   });
 
   test("the sender trusts only the system's roots without EXTRA_CA_FILE", async () => {
