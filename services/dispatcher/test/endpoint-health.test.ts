@@ -72,6 +72,7 @@ test("the endpoint's changes show that Herald disabled it, and no failures befor
       before: { name, url, events, enabled: true },
       after: { name, url, events, enabled: false },
       secretReplaced: false,
+      request: null,
       resent: null,
       delivered: null,
     },

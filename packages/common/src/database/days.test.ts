@@ -12,6 +12,10 @@ test("ids are within their days in UTC, from the first to the last one", () => {
   expect(onDaysOf("id", [begin("2026-11-28")]).values).toEqual([]);
 });
 
+test("no ids are within no days", () => {
+  expect(onDaysOf("id", []).text).toBe("false");
+});
+
 test("the last moment of a day is of that day", () => {
   const ids = [end("2026-11-27"), begin("2026-11-28"), end("2026-11-28"), begin("2026-11-27")];
   expect(byDay(ids, (id) => id)).toEqual([

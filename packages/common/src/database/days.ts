@@ -12,6 +12,7 @@ const dayOf = (id: string) => Math.floor(timeOf(id).getTime() / DAY_MS);
 
 /** A condition that is true of all ids of these ids' days in UTC, and of those between. */
 export function onDaysOf(column: string, ids: readonly string[]): Prisma.Sql {
+  if (ids.length === 0) return Prisma.sql`false`;
   const days = ids.map(dayOf);
   const first = firstIdAt(new Date(Math.min(...days) * DAY_MS));
   const last = lastIdAt(new Date(Math.min((Math.max(...days) + 1) * DAY_MS - 1, LAST_MS)));
