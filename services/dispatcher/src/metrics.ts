@@ -32,8 +32,8 @@ export function createMetrics(registry: Registry) {
     readBatchSize: histogram("herald_read_batch_deliveries", "Due deliveries that one statement read.", BATCH_SIZES),
     handedOver: counter(
       "herald_deliveries_handed_over_total",
-      "Deliveries that publishers handed over to this process: attempted without being read from PostgreSQL, or left there for later.",
-      { result: ["kept", "left"] },
+      "Deliveries that publishers handed over to this process: kept in memory, in memory already, left in PostgreSQL behind older ones, or not to be attempted before they are stored.",
+      { result: ["kept", "known", "left", "unstored"] },
     ),
     resultsLate: counter(
       "herald_results_late_total",

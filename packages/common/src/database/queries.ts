@@ -1,6 +1,7 @@
 import pg from "pg";
 import { isSerializationFailure } from "./errors.ts";
 import { Prisma } from "./generated/client.ts";
+import { textOf } from "./parameters.ts";
 import type { StatementFailures } from "./statement-failures.ts";
 
 /**
@@ -30,7 +31,9 @@ export function directQueries(
   watch: StatementFailures["watch"] = (_, run) => run(),
 ): Queries {
   async function run(strings: TemplateStringsArray, values: unknown[]): Promise<pg.QueryResult> {
-    const { text, values: parameters } = Prisma.sql(strings, ...values);
+    const statement = Prisma.sql(strings, ...values);
+    const { text } = statement;
+    const parameters = statement.values.map(textOf);
     for (let tries = 1; ; tries++) {
       try {
         return await watch(text, () =>
@@ -57,7 +60,8 @@ export function boundedReads(pool: pg.Pool, statementName: (text: string) => str
   const begin = `begin read only; set local statement_timeout = ${timeoutMs}`;
   return {
     async $queryRaw<T>(strings: TemplateStringsArray, ...values: unknown[]) {
-      const { text, values: parameters } = Prisma.sql(strings, ...values);
+      const { text, values: given } = Prisma.sql(strings, ...values);
+      const parameters = given.map(textOf);
       const client = await pool.connect();
       let isUsable = false;
       try {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { eventually } from "@herald/dev/harness/eventually";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { expect, test } from "@jest/globals";
+import fc from "fast-check";
 import pg from "pg";
 import { isDatabaseOutage, isOutOfTime, sqlStateOf } from "../../src/database/errors.ts";
 import { Prisma } from "../../src/database/generated/client.ts";
@@ -126,4 +127,37 @@ test("regression: if the user's isolation is repeatable read, a statement that a
   expect(await overtaken).toBe(1);
   expect(await queries.$queryRaw`select value from counter`).toEqual([{ value: 2 }]);
   await pool.end();
+});
+
+test("parameters arrive as pg writes them itself, whatever is in them", async () => {
+  const text = fc.oneof(
+    fc.string({ unit: "binary" }).map((value) => value.replaceAll("\u0000", "")),
+    fc.constantFrom('"', "\\", "NULL", "null", "", " ", "{", "}", ",", "\\x41", '\\"', "é€😀"),
+  );
+  const time = fc.date({ min: new Date("-002000-01-01"), max: new Date("+012000-01-01"), noInvalidDate: true });
+  const arrays = fc.record({
+    texts: fc.array(fc.option(text)),
+    times: fc.array(fc.option(time)),
+    numbers: fc.array(fc.option(fc.double({ noDefaultInfinity: true }))),
+    large: fc.array(fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n)),
+    flags: fc.array(fc.option(fc.boolean())),
+    nested: fc.array(fc.tuple(text, text)),
+    bytes: fc.array(fc.uint8Array().map((bytes) => Buffer.from(bytes))),
+    time: fc.option(time),
+  });
+  const pool = new pg.Pool({ connectionString: db.url, max: 1 });
+  try {
+    await fc.assert(
+      fc.asyncProperty(arrays, async ({ texts, times, numbers, large, flags, nested, bytes, time }) => {
+        const statement = Prisma.sql`select (${texts}::text[])::text as texts, (${times}::timestamptz[])::text as times,
+          (${numbers}::float8[])::text as numbers, (${large}::bigint[])::text as large, (${flags}::boolean[])::text as flags,
+          (${nested}::text[])::text as nested, (${bytes}::bytea[])::text as bytes, (${time}::timestamptz)::text as time`;
+        const { rows } = await pool.query(statement.text, statement.values);
+        expect(await directQueries(pool, () => "same").$queryRaw`${statement}`).toEqual(rows);
+      }),
+      { numRuns: 300 },
+    );
+  } finally {
+    await pool.end();
+  }
 });

@@ -136,9 +136,12 @@ export function exchange(
         cutOff();
       });
       return new Promise((answered, failed) => {
-        sent.once("response", answered);
+        sent.once("response", (response) => {
+          read(response);
+          answered(new Head(response.statusCode) as unknown as IncomingMessage);
+        });
         // This listener stays to the end: a receiver that sends more after its answer causes an error, which does not matter.
-        sent.on("error", failed);
+        sent.on("error", (error) => (answer ? cutOff() : failed(error)));
         // Head and body are sent together. got would write the body alone, and end the request once it is written.
         sent.end(body);
       });
@@ -148,8 +151,9 @@ export function exchange(
     stream.end();
     // This process may have been busy until now. What has come meanwhile is read in this turn of the event loop, after its timers.
     let timer = setTimeout(() => setImmediate(timeIsUp), timeoutMs);
+    stream.on("error", fail);
 
-    stream.on("response", (response: IncomingMessage) => {
+    function read(response: IncomingMessage): void {
       clearTimeout(timer);
       timer = setTimeout(cutOff, MAX_BODY_MS);
       if ((response.statusCode ?? 0) < 100) {
@@ -158,22 +162,20 @@ export function exchange(
       }
       answer = answerOf(response, request as ClientRequest, clock);
       // Such a connection may be out of step, and serves no other request. The field is not in Node's types.
-      if (!isByTheBook(Buffer.concat(head))) Object.assign(request as ClientRequest, { shouldKeepAlive: false });
-    });
-    stream.on("data", (chunk: Buffer) => {
-      if (bodyBytes < EXCERPT_BYTES) answer?.body.push(chunk);
-      bodyBytes += chunk.length;
-      if (bodyBytes > MAX_BODY_BYTES) cutOff();
-    });
-    stream.on("end", () => {
-      // If the receiver answered without reading all of the request, the rest of it holds the connection until it is read or time is up.
-      if (request?.writableFinished) settle();
-      else request?.once("finish", settle);
-    });
-    stream.on("error", (error: AttemptError) => {
-      if (answer) cutOff();
-      else fail(error);
-    });
+      if (!isByTheBook(head.length === 1 ? (head[0] as Buffer) : Buffer.concat(head)))
+        Object.assign(request as ClientRequest, { shouldKeepAlive: false });
+      response.on("data", (chunk: Buffer) => {
+        if (bodyBytes < EXCERPT_BYTES) answer?.body.push(chunk);
+        bodyBytes += chunk.length;
+        if (bodyBytes > MAX_BODY_BYTES) cutOff();
+      });
+      response.on("end", () => {
+        // If the receiver answered without reading all of the request, the rest of it holds the connection until it is read or time is up.
+        if (request?.writableFinished) settle();
+        else request?.once("finish", settle);
+      });
+      response.on("error", cutOff);
+    }
 
     function settle(): void {
       clearTimeout(timer);
@@ -209,6 +211,24 @@ export function exchange(
       stream.destroy();
     }
   });
+}
+
+/**
+ * The answer as got sees it: a status, and no body. Its body is read beside got, which would pass each chunk on through a stream of its own, and end it
+ * in several turns of the event loop.
+ */
+class Head {
+  readonly headers = {};
+  readonly statusCode: number | undefined;
+  constructor(statusCode: number | undefined) {
+    this.statusCode = statusCode;
+  }
+  on(): this {
+    return this;
+  }
+  once(): this {
+    return this;
+  }
 }
 
 const REQUEST_TIMEOUT = 408;

@@ -24,6 +24,9 @@ export interface Reading extends Pick<Demand, "count" | "after"> {
   isWanted: (row: DueRow) => boolean;
 }
 
+/** What became of a delivery that a message brought: it waits in memory, was there already, or is left to PostgreSQL. */
+export type HandedOver = "kept" | "known" | "left";
+
 /** The answer to a {@link Reading}. */
 export interface BacklogPage {
   /** The rows that were read, in their order, also known ones and those that are not due yet. */
@@ -42,6 +45,8 @@ export class Line {
   readonly #ready: Delivery[] = [];
   /** Whether PostgreSQL may have due rows that are not in memory. */
   #hasMore = false;
+  /** Whether PostgreSQL has due rows that are older than what is handed over: a page was full, or a delivery had no room in memory. */
+  #isBehind = false;
   /** All rows up to here are in memory, or have ended. */
   #cursor: Reading["after"] = BEGINNING;
   #isReading = false;
@@ -61,9 +66,9 @@ export class Line {
     return this.#ready.length > 0;
   }
 
-  /** Whether PostgreSQL may have due rows that are not in memory, perhaps among rows that are being read. */
-  get hasMore(): boolean {
-    return this.#hasMore;
+  /** Whether new deliveries wait in PostgreSQL, behind older ones. */
+  get isBehind(): boolean {
+    return this.#isBehind;
   }
 
   /** Whether there are rows to read. */
@@ -99,15 +104,15 @@ export class Line {
   }
 
   /**
-   * Takes in a delivery that a message brought. Returns `left` if it stays in PostgreSQL, since memory is full; undefined if it is known, or is read
-   * in its turn behind a backlog.
+   * Takes in a delivery that a message brought. It is kept while rows are read, too: what is known is not taken from a page. Behind a backlog, it is
+   * read in its turn.
    */
-  handOver(delivery: Delivery): "kept" | "left" | undefined {
+  handOver(delivery: Delivery): HandedOver {
     if (delivery.arrived === undefined) this.#memory.stored(delivery);
-    if (this.#isReading) this.#again = true;
-    if (this.#isReading || this.#hasMore || this.#memory.has(delivery)) return undefined;
-    if (this.#ready.length >= MAX_READY || !this.#memory.hasRoomFor(delivery)) {
-      this.#hasMore = true;
+    if (this.#memory.has(delivery)) return "known";
+    if (this.#ready.length >= MAX_READY || !this.#memory.hasRoomFor(delivery)) this.#isBehind = true;
+    if (this.#isBehind) {
+      this.wantMore();
       return "left";
     }
     this.add([delivery]);
@@ -191,6 +196,8 @@ export class Line {
     const due = rows.filter((row) => this.#times.isDue(row, atMs));
     const future = rows.find((row) => !this.#times.isDue(row, atMs));
     const isAll = due.length < count;
+    // A full page of rows that are in memory, or in flight, says nothing about those behind it.
+    this.#isBehind = !isAll && (this.#isBehind || deliveries.length > 0);
     this.#hasMore = !isAll || this.#again;
     this.#cursor = (isAll ? undefined : due.at(-1)) ?? BEGINNING;
     if (future) this.#expect(future.dueAt);

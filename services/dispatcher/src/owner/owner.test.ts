@@ -57,6 +57,8 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
   const lost = new Set<number>();
   const disabled = new Set<string>();
   let statements = 0;
+  /** Deliveries that were read from PostgreSQL, to be attempted. */
+  let read = 0;
   let configurations = 0;
   let revision = 1n;
   /** Deliveries that PostgreSQL has, or has had. */
@@ -94,6 +96,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
       .slice(0, count)
       .map((row) => ({ ...row }));
     const due = found.filter(isWanted);
+    read += due.length;
     await later(set.readMs);
     return { rows: found, deliveries: due.map(deliveryOf) };
   }
@@ -274,6 +277,7 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
     sweep,
     pass,
     statements: () => statements,
+    read: () => read,
     configurations: () => configurations,
     /** The numbers of all deliveries so far, and of those that had their first attempt. */
     emitted: () => ({ all: emitted, attempted: [...made.keys()].filter((key) => key.endsWith("/0")).length }),
@@ -307,6 +311,37 @@ describe("a hand-over", () => {
     owner.handedOver(store(endpointId(1)));
     await pass(200);
     expect(made.size).toBe(3);
+  });
+
+  test("regression: under load, one reading leads to no other: what is handed over meanwhile is attempted without being read", async () => {
+    const { owner, store, sweep, pass, made, rows, set, statements } = world();
+    owner.handedOver(store(endpointId(1)));
+    await pass(20);
+    set.readMs = 20;
+    // Its message is lost.
+    store(endpointId(1));
+    sweep();
+    for (let round = 0; round < 200; round++) {
+      owner.handedOver(store(endpointId(1)));
+      await pass(2);
+    }
+    await pass(200);
+    expect([made.size, rows.size, statements()]).toEqual([202, 0, 1]);
+  });
+
+  test("a delivery that a sweep finds is attempted, though new ones that were handed over always wait in memory", async () => {
+    const { owner, store, sweep, pass, made } = world({ tookMs: () => 20 });
+    owner.handedOver(store(endpointId(1)));
+    await pass(100);
+    owner.handedOver(store(endpointId(1), 40));
+    const [lost] = store(endpointId(1)).deliveries;
+    sweep();
+    for (let round = 0; round < 20; round++) {
+      await pass(20);
+      owner.handedOver(store(endpointId(1), 4));
+    }
+    expect(made.size).toBeLessThan(110);
+    expect(made.get(`${lost?.deliveryId}/0`)).toBe(1);
   });
 
   test("deliveries are read from PostgreSQL if their message comes so late that an attempt may be forgotten", async () => {
@@ -714,6 +749,33 @@ const endingsOf = (...names: Ending[]) => fc.array(fc.constantFrom(...names), { 
 const endings = fc.oneof(endingsOf(...ENDINGS), endingsOf(...ENDINGS, "not stored"));
 // In a small memory, most of what is handed over is left to PostgreSQL.
 const memories = fc.constantFrom(10, OPTIONS.bounds.bodiesBytes);
+
+test("regression: a delivery that is handed over in time is not read from PostgreSQL, whatever sweeps find", async () => {
+  const steps = stepsOf("hand over", "arrive", "lose the message", "sweep", "pass");
+  await fc.assert(
+    fc.asyncProperty(steps, fc.nat(40), async (all, readMs) => {
+      jest.useFakeTimers({ now: 0 });
+      const { owner, store, arrive, sweep, pass, set, rows, read } = world({ tookMs: () => 2 });
+      set.readMs = readMs;
+      let unsaid = 0;
+      for (const { do: what, endpoint, count, ms } of all) {
+        const id = endpointId(endpoint);
+        if (what === "arrive") arrive(id, count, ms);
+        if (what === "hand over") owner.handedOver(store(id, count));
+        if (what === "sweep") sweep();
+        // Another endpoint has a backlog.
+        if (what === "lose the message") unsaid += store(endpointId(5), count).deliveries.length;
+        await pass(what === "pass" ? ms : 1);
+      }
+      // All events that arrived are stored by then, and all attempts have ended.
+      await pass(1_500, { sweepEveryMs: 50 });
+      expect(rows.size).toBe(0);
+      expect(read()).toBeLessThanOrEqual(unsaid);
+      await owner.idle();
+    }),
+    { numRuns: 200 },
+  );
+}, 240_000);
 
 test("no attempt is made twice, no bound is exceeded, and no delivery is left out, in whatever order steps come", async () => {
   await fc.assert(

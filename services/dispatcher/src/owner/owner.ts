@@ -99,7 +99,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
    * whether the endpoint gets the event, and whether it had it before. An owner of a few seconds can't know what the owner before it sent.
    */
   function mayComeFirst({ shard, gate, line }: Endpoint): boolean {
-    if (!gate.breaker.isHealthy() || line.hasMore) return false;
+    if (!gate.breaker.isHealthy() || line.isBehind) return false;
     return settlements.isWriting() && !outage.isOn() && shards.ownedMs(shard) >= options.newOwnerMs;
   }
 
@@ -139,14 +139,14 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
         const endpoint = endpoints.of(each.endpointId, each.organizationId);
         const readAtMs = Date.parse(each.readAtUtc);
         const isSame = endpoint.configuration.wasSeen(each.revision, readAtMs, stored);
-        if (!stored && !(isSame && mayComeFirst(endpoint))) continue;
+        if (!stored && !(isSame && mayComeFirst(endpoint))) {
+          metrics.handedOver.inc({ result: "unstored" });
+          continue;
+        }
         offered.add(endpoint);
         // So late that the owner may have forgotten the attempt.
         if (stored && nowMs() - readAtMs > ARRIVAL.handedOverMs) endpoint.line.wantMore();
-        else {
-          const result = endpoint.line.handOver(deliveryOf(each, event, stored));
-          if (result) metrics.handedOver.inc({ result });
-        }
+        else metrics.handedOver.inc({ result: endpoint.line.handOver(deliveryOf(each, event, stored)) });
       }
       for (const { endpointId, organizationId } of work) {
         if (!mayServe(endpointId)) continue;

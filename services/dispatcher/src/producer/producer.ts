@@ -107,12 +107,11 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
       return;
     }
     const delivery = endpoint.line.peek();
-    if (delivery !== undefined) {
-      if (!begin(endpoint, delivery)) return;
-    } else if (endpoint.line.isUnread) {
+    // Its rows wait no longer than for a turn, however many new deliveries are in memory.
+    if (endpoint.line.isUnread && (delivery === undefined || !wanting.has(endpoint))) {
       reserved.add(endpoint, permits.take(speedOf(endpoint)));
       wanting.add(endpoint);
-    }
+    } else if (delivery !== undefined && !begin(endpoint, delivery)) return;
     offer(endpoint);
   }
 

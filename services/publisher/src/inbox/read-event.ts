@@ -141,9 +141,15 @@ function skipSpace(json: string, from: number): number {
 
 /** The index behind the closing quote of the string that starts at `from`, or behind the text if none closes it. */
 function endOfString(json: string, from: number): number {
-  let at = from + 1;
-  while (at < json.length && json[at] !== '"') at += json[at] === "\\" ? 2 : 1;
-  return at + 1;
+  let at = json.indexOf('"', from + 1);
+  while (at !== -1 && isEscaped(json, at)) at = json.indexOf('"', at + 1);
+  return at === -1 ? json.length + 1 : at + 1;
+}
+
+function isEscaped(json: string, at: number): boolean {
+  let first = at;
+  while (json[first - 1] === "\\") first--;
+  return (at - first) % 2 === 1;
 }
 
 /** The index of the comma or brace that ends the value which starts at `from`; the end of the text if there is none. */
