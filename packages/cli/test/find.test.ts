@@ -4,7 +4,8 @@ import { expectWalks } from "@herald/dev/harness/plans";
 import { insertDelivery, insertEndpoint, insertEvent } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
-import { organizationsWith } from "../src/find-command.ts";
+import { deletedEndpoints, storedEndpoints } from "../src/endpoints/stored-endpoints.ts";
+import { organizationsWith } from "../src/find/organizations-with.ts";
 import { callHerald, objectsIn, runHerald } from "./run-herald.ts";
 
 // One statement stores the history, which takes long on a busy machine.
@@ -31,6 +32,7 @@ const find = async (...args: string[]) => {
 const exhausted = {
   state: "exhausted",
   attemptCount: 5,
+  attemptedAt: new Date("2026-05-01T12:00:00Z"),
   statusCode: 410,
   errorSummary: "the receiver answered 410",
 } as const;
@@ -52,7 +54,7 @@ test("herald find says where an event is: its trace, each delivery, and why an e
     `entity | WorkItem ${stored.entityId}`,
     `key | ${stored.key}`,
     `trace | ${TRACE}`,
-    `${gone.id} | Gone | ${id} | exhausted | 5 | 410 | the receiver answered 410`,
+    `${gone.id} | Gone | ${id} | exhausted | 5 | 2026-05-01T12:00:00.000Z | 410 | the receiver answered 410`,
     `${paused.id} | Paused | none | disabled`,
     "disabled: The endpoint is disabled, by an admin or after failures. A resume within seven days of the event brings it.",
   ]) {
@@ -147,7 +149,7 @@ test("herald find says what it can't find, if it found nothing", async () => {
   expect(stderr).toContain("Nothing was found");
 });
 
-test("herald find looks for an event's id or entity by an index, in each organization", async () => {
+test("herald find looks for an event's id or entity, and for endpoints, by an index", async () => {
   await storeHistory(db.database.prisma, "of a backlog");
   const id = randomUUID();
   for (const [sought, index] of [
@@ -157,5 +159,15 @@ test("herald find looks for an event's id or entity by an index, in each organiz
     await expectWalks(db.database.queries, [index, "undelivered_event_pkey", "delivery_pkey"], (queries) =>
       organizationsWith(queries, sought),
     );
+  }
+  const ofOne = { organizationId: "acme" };
+  await expectWalks(db.database.queries, ["webhook_endpoint_organization_id_id_idx", "due_pkey"], (queries) =>
+    storedEndpoints(queries, ofOne).next(),
+  );
+  for (const [whose, index] of [
+    [ofOne, "endpoint_change_organization_id_id_idx"],
+    [{ id }, "endpoint_change_endpoint_id_id_idx"],
+  ] as const) {
+    await expectWalks(db.database.queries, [index], (queries) => deletedEndpoints(queries, whose));
   }
 });

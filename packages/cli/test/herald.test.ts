@@ -38,6 +38,7 @@ const NOT_AUDITED: [action: string, ...args: string[]][] = [
   ["rejected list"],
   ["rejected show", "abcdef"],
   ["endpoints list", "--disabled-since", SINCE],
+  ["endpoints show", ID],
   ["endpoints resume", "--disabled-since", SINCE, "--reason", "failures"],
   ["find", "--event", ID],
   ["doctor", "--service", "publisher"],

@@ -53,7 +53,8 @@ export async function listAllChanges(
   return await readTrail(queries, { organizationId, endpointId: null }, filter);
 }
 
-async function readTrail(
+/** @param of null stands for all endpoints */
+export async function readTrail(
   queries: Reads,
   of: { organizationId: string; endpointId: string | null },
   { limit, cursor }: EndpointChangeQuery,

@@ -1,0 +1,93 @@
+import type { FoundEvents } from "@herald/common/history/search-events";
+import {
+  type EndpointDelivery,
+  type EventListItem,
+  NO_DELIVERY_REASONS,
+  UNDELIVERED_CAUSES,
+  type UndeliveredEvent,
+} from "@herald/contracts";
+import type { CommandContext } from "../command.ts";
+import { oneLine, table } from "../output.ts";
+
+/** Prints what was found of one organization. Returns how much that was. */
+export function printFound(
+  { stdout, stderr }: CommandContext,
+  organizationId: string,
+  { events, manualDelivery, undelivered, next }: FoundEvents,
+  asJson: boolean,
+): number {
+  const say = (found: object, described: string) =>
+    stdout(`${asJson ? JSON.stringify({ organizationId, ...found }) : described}\n`);
+  for (const event of events) say({ traceId: traceIdOf(event), ...event }, describeEvent(organizationId, event));
+  for (const event of undelivered) say({ undelivered: event }, describeUndelivered(organizationId, event));
+  if (manualDelivery !== null) say({ manualDelivery }, describeManualDelivery(organizationId, manualDelivery));
+  if (next !== null) stderr(`There may be older events; --limit shows more than these ${events.length}.\n`);
+  return events.length + undelivered.length + (manualDelivery === null ? 0 : 1);
+}
+
+/** The trace that an event was emitted in; null if it came without one. */
+function traceIdOf({ traceparent }: Pick<EventListItem, "traceparent">): string | null {
+  return /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(traceparent ?? "")?.[1] ?? null;
+}
+
+/** An event, and what became of it at each endpoint, for a person. */
+function describeEvent(organizationId: string, event: EventListItem): string {
+  const facts = [
+    ["organization", organizationId],
+    ["type", event.type],
+    ["occurred", event.occurredAtUtc],
+    ["received", event.receivedAtUtc],
+    ["entity", `${event.entityType ?? "(kind unknown)"} ${event.entityId}`],
+    ["key", event.key],
+    ["trace", traceIdOf(event) ?? "none"],
+  ];
+  return `${factsTable("EVENT", event.id, facts)}\n${describeEndpoints(event.endpoints)}`;
+}
+
+/** An event that was not taken, for a person. */
+function describeUndelivered(organizationId: string, event: UndeliveredEvent): string {
+  const facts = [
+    ["organization", organizationId],
+    ["type", event.type ?? "none"],
+    ["came", event.cameAtUtc],
+    ["cause", event.cause],
+    ["reason", event.reason],
+  ];
+  return `${factsTable("NOT DELIVERED", event.id, facts)}\n${UNDELIVERED_CAUSES[event.cause]}\n`;
+}
+
+/** A manual delivery, which is of no event, for a person. */
+function describeManualDelivery(organizationId: string, found: EndpointDelivery): string {
+  const facts = [["organization", organizationId]];
+  return `${factsTable("MANUAL DELIVERY", found.delivery?.id ?? "", facts)}\n${describeEndpoints([found])}`;
+}
+
+function factsTable(what: string, id: string, facts: string[][]): string {
+  return table(
+    [what, id],
+    facts.map((row) => row.map(oneLine)),
+  );
+}
+
+function describeEndpoints(endpoints: readonly EndpointDelivery[]): string {
+  if (endpoints.length === 0) return "The organization has no endpoint.\n";
+  const headings = ["ENDPOINT", "NAME", "DELIVERY", "OUTCOME", "ATTEMPTS", "LATEST", "STATUS", "NEXT ATTEMPT", "ERROR"];
+  const reasons = new Set(endpoints.flatMap(({ reason }) => reason ?? []));
+  const legend = [...reasons].map((reason) => `${reason}: ${NO_DELIVERY_REASONS[reason]}\n`);
+  return table(headings, endpoints.map(rowOf)) + (legend.length > 0 ? `\n${legend.join("")}` : "");
+}
+
+function rowOf({ endpointId, endpointName, delivery, reason }: EndpointDelivery): string[] {
+  const of = (texts: unknown[]) => [endpointId, endpointName, ...texts].map((text) => oneLine(String(text ?? "")));
+  if (delivery === null) return of(["none", reason]);
+  const { id, outcome, inFlight, attemptCount, attemptedAtUtc, statusCode, nextAttemptAtUtc, errorSummary } = delivery;
+  return of([
+    id,
+    inFlight ? `${outcome}, in flight` : outcome,
+    attemptCount,
+    attemptedAtUtc,
+    statusCode,
+    nextAttemptAtUtc,
+    errorSummary,
+  ]);
+}
