@@ -192,7 +192,7 @@ test("herald endpoints show says how an endpoint is and was, and never a secret"
   expect(stdout + json.stdout).not.toContain("sealed");
 
   const gone = await changed({ before: settings(true) });
-  expect((await show(gone.endpointId)).stdout).toMatch(/state +deleted\n\nCHANGED[^]* deleted +Ana/);
+  expect((await show(gone.endpointId)).stdout).toMatch(/state +deleted\n\nCHANGED[\s\S]* deleted +Ana/);
   const missing = await show(randomUUID());
   expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining("There is no endpoint") });
   expect((await show("Billing")).code).toBe(2);

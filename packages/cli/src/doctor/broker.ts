@@ -1,24 +1,22 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isProbe, type Names, PROBE } from "@herald/common/broker/topology";
-import type { ServiceName } from "@herald/common/database/rights";
+import { isProbe, PROBE } from "@herald/common/broker/topology";
 import { reasonOf } from "@herald/common/security/connection-fault";
-import type { ChannelModel, ConfirmChannel, Options } from "amqplib";
-import { type BrokerAddress, depthOf } from "../connections.ts";
+import type { ChannelModel } from "amqplib";
+import { depthOf } from "../connections.ts";
 import { plural } from "../output.ts";
+import { lackingRight, lackingRights } from "./as-service.ts";
+import {
+  ACCESS_REFUSED,
+  type BrokerSubject,
+  confirmed,
+  DEFAULT_EXCHANGE,
+  NOT_FOUND,
+  onChannel,
+  REPLIES,
+  replyCodeOf,
+} from "./broker-channel.ts";
 import { ANSWER_MS, type Check, type Finding, fault, ok } from "./finding.ts";
-
-export interface BrokerSubject extends Pick<BrokerAddress, "namespace"> {
-  connection: ChannelModel;
-  names: Names;
-  /** The virtual host and the user of AMQP_URL, as rabbitmqctl names them. */
-  vhost: string;
-  user: string;
-  /** The service that the broker's user belongs to; undefined for one user of all services. */
-  service: ServiceName | undefined;
-  /** How many publishers are at work; undefined if PostgreSQL does not say. */
-  publishers: Promise<number | undefined> | undefined;
-}
 
 /** The broker's own product and version. amqplib's types lack them. */
 export function greetingOf({ connection }: ChannelModel): { product?: string; version?: string } {
@@ -53,50 +51,6 @@ export async function isBlocked(connection: ChannelModel): Promise<boolean> {
   return (await Promise.race([confirm, blocked, silent])) === true;
 }
 
-/** Runs one question on a channel of its own, since the broker answers "no" by closing the channel. */
-async function onChannel<T>(connection: ChannelModel, question: (channel: ConfirmChannel) => Promise<T>): Promise<T> {
-  const channel = await connection.createConfirmChannel();
-  // The question under way fails by itself; without a listener this event would end the process.
-  channel.on("error", () => undefined);
-  try {
-    return await question(channel);
-  } finally {
-    await channel.close().catch(() => undefined);
-  }
-}
-
-const ACCESS_REFUSED = 403;
-const NOT_FOUND = 404;
-
-/** AMQP's number for why the broker refused something; undefined for other errors. */
-function replyCodeOf(error: unknown): number | undefined {
-  const { code } = (error ?? {}) as { code?: unknown };
-  return typeof code === "number" ? code : undefined;
-}
-
-/**
- * Publishes a message and waits for the confirm. One that no queue takes is dropped.
- *
- * @throws the refusal, which closes the channel instead of a confirm; an error without code if a queue refuses the message
- */
-function confirmed(
-  channel: ConfirmChannel,
-  exchange: string,
-  key: string,
-  { bytes = 1, content = Buffer.alloc(bytes), ...options }: { bytes?: number; content?: Buffer } & Options.Publish = {},
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    channel.once("error", reject);
-    channel.publish(exchange, key, content, options, (error: unknown) => {
-      if (error === null) resolve();
-      else reject(error);
-    });
-  });
-}
-
-/** Where RabbitMQ puts replies to what a channel asks for. */
-const REPLIES = "amq.rabbitmq.reply-to";
-const DEFAULT_EXCHANGE = "";
 /** An event has at most 256 KiB, with its headers beside. Small messages are for limits of their number. */
 const SIZES = [...Array(3).fill(300 * 1024), ...Array(500).fill(1)];
 const PROBE_MS = 1_000;
@@ -106,7 +60,9 @@ export const probe: Check<BrokerSubject> = {
   name: "rights and policies",
   async examine(subject) {
     const { connection, namespace, vhost, service } = subject;
-    if (service !== undefined) return await serviceRights(subject, service);
+    const lacking = service === undefined ? [] : await lackingRights(subject, service);
+    // Only publishers have queues that are not their own, and only the management API reads replies.
+    if (lacking.length > 0 || (service ?? "publisher") !== "publisher") return lacking;
     // Its name begins as those of the inbox, so that the same policies and the same rights are for it.
     const queue = `${namespace}.events.inbox.doctor.${randomUUID()}`;
     let step = "configure";
@@ -119,7 +75,7 @@ export const probe: Check<BrokerSubject> = {
         channel.setMaxListeners(SIZES.length + 10);
         await Promise.all(SIZES.slice(3).map((bytes) => confirmed(channel, DEFAULT_EXCHANGE, queue, { bytes })));
         step = "read replies";
-        await channel.consume(REPLIES, () => undefined, { noAck: true });
+        if (service === undefined) await channel.consume(REPLIES, () => undefined, { noAck: true });
         step = "read";
         await sleep(PROBE_MS);
         const { messageCount } = await channel.checkQueue(queue);
@@ -146,11 +102,12 @@ function policyFinding(what: string, vhost: string): Finding {
 export function probeFinding(
   error: unknown,
   right: string,
-  { namespace, vhost, user }: Pick<BrokerSubject, "namespace" | "vhost" | "user">,
+  { namespace, vhost, user, service }: Pick<BrokerSubject, "namespace" | "vhost" | "user" | "service">,
 ): Finding {
   const code = replyCodeOf(error);
   const reason = reasonOf(error);
   if (code === ACCESS_REFUSED) {
+    if (service !== undefined) return lackingRight(service, `${right}, on what begins with "${namespace}."`);
     const name = namespace.replaceAll(".", "\\.");
     return fault(
       `The user of AMQP_URL lacks the right to ${right}, on what begins with "${namespace}.".`,
@@ -172,30 +129,6 @@ export function probeFinding(
   // A queue that refuses a message says nothing.
   if (code === undefined) return policyFinding("the broker refused one that was sent to a queue", vhost);
   return fault(`A queue of the doctor's own can't be used: ${reason}.`, "Look for this message in the broker's log.");
-}
-
-/** Tries the exchanges that a service writes to. Its queues can't be tried without taking messages. */
-async function serviceRights({ connection, names }: BrokerSubject, service: ServiceName): Promise<Finding[]> {
-  const written: Readonly<Record<ServiceName, readonly string[]>> = {
-    "management-api": [names.requestsExchange],
-    publisher: [DEFAULT_EXCHANGE, names.dispatchExchange],
-    dispatcher: [DEFAULT_EXCHANGE],
-  };
-  const refused = await Promise.all(
-    written[service].map(async (exchange) => {
-      const trying = onChannel(connection, (channel) => confirmed(channel, exchange, randomUUID()));
-      // An exchange that is not there yet is not refused for want of a right.
-      return replyCodeOf(await trying.catch((error: unknown) => error)) === ACCESS_REFUSED ? [exchange] : [];
-    }),
-  );
-  return refused
-    .flat()
-    .map((exchange) =>
-      fault(
-        `The broker user of the ${service} may not write to ${exchange || "the default exchange"}.`,
-        "Give it the rights that deploy/rabbitmq/definitions.json has for it, as docs/operating/rabbitmq.md says.",
-      ),
-    );
 }
 
 /**

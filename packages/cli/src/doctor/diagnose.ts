@@ -14,7 +14,9 @@ import { LIVING, type Process } from "@herald/common/service/processes";
 import { createEgressProxy } from "@herald/dispatcher";
 import { type CommandContext, UsageError } from "../command.ts";
 import { type BrokerAddress, brokerAddress, closeBroker, databaseAddress, openBroker } from "../connections.ts";
-import { BLOCKED, type BrokerSubject, brokerFinding, greetingOf, inbox, isBlocked, probe } from "./broker.ts";
+import { declarations } from "./as-service.ts";
+import { BLOCKED, brokerFinding, greetingOf, inbox, isBlocked, probe } from "./broker.ts";
+import type { BrokerSubject } from "./broker-channel.ts";
 import { ANSWER_MS, type Finding, fault, type NamedFinding, type OnCheck, refusal, runChecks } from "./finding.ts";
 import { keyRing } from "./keys.ts";
 import { locks } from "./locks.ts";
@@ -27,6 +29,7 @@ import {
   dispatching,
   locksRoom,
   partitions,
+  readiness,
   server,
   sessionSettings,
   settingsAlike,
@@ -140,6 +143,7 @@ const OF_POSTGRES = [
   partitions,
   locksRoom,
   settingsAlike,
+  readiness,
   dispatching,
   waiting,
   keyRing,
@@ -185,7 +189,7 @@ async function diagnoseBroker(
       vhost: virtualHostOf(url),
       user: userOf(url),
     };
-    const found = await runChecks([probe, inbox], subject, onCheck);
+    const found = await runChecks([probe, declarations, inbox], subject, onCheck);
     return [{ check, ...brokerFinding(greetingOf(connection)) }, ...found];
   } finally {
     await closeBroker(connection);

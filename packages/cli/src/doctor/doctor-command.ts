@@ -11,7 +11,8 @@ export const doctorCommand: Command = {
   --json           one JSON object instead of a table
 
 Give it the environment variables of the services, and run it where they run: it reads them and tries things as each service would.
-It leaves nothing: a row that it writes is taken back, messages are taken out again, and its own queue goes with it. docs/operating/doctor.md lists its checks.
+It leaves nothing: a row that it writes is taken back, messages are taken out again, and its own queue goes with it. With
+--service it declares the service's exchanges and queues as its start does; those stay. docs/operating/doctor.md lists its checks.
 
 "ok" needs nothing. "warning": Herald works, and should be made safer. "fault": Herald does not work, or may lose something.
 

@@ -72,6 +72,7 @@ test.each<[string, Finding | undefined, RegExp]>([
       namespace: "herald",
       vhost: "/",
       user: "herald",
+      service: undefined,
     }),
     /^fault: .*refuses messages of 300 KiB.*max_message_size/,
   ],

@@ -17,7 +17,15 @@ import { DISPATCHING, type Dispatching, SHARDS } from "@herald/common/database/s
 import type { Clock } from "@herald/common/runtime/clock";
 import { reasonOf } from "@herald/common/security/connection-fault";
 import type { SecretBox } from "@herald/common/security/secret-box";
-import { differencesOf, type Facts, LIVING, type Process } from "@herald/common/service/processes";
+import {
+  differencesOf,
+  type Facts,
+  HEARD,
+  type Heard,
+  LIVING,
+  type Process,
+  SILENT_SECONDS,
+} from "@herald/common/service/processes";
 import { plural } from "../output.ts";
 import { ANSWER_MS, type Check, type Finding, fault, ok, skipped, warning, warningsOf } from "./finding.ts";
 import { locks } from "./locks.ts";
@@ -295,6 +303,18 @@ export const settingsAlike = asked<Process>("processes' settings", LIVING, (livi
     if (of === "keys") return fault(what, OF_KEYS);
     if (of === "authorities") return warning(what, OF_AUTHORITIES);
     return warning(what, "Give all of them the right value, and restart those that have another one.");
+  }),
+);
+
+/** Processes that a service manager or orchestrator sees as not ready, or that are not heard. */
+export const readiness = asked<Heard>("readiness", HEARD, (heard) =>
+  heard.flatMap(({ service, name, notReady, silentSeconds }) => {
+    if (silentSeconds > SILENT_SECONDS) {
+      const what = `The ${service} ${name} has said nothing for ${silentSeconds} s: it ended without a word, or does not reach PostgreSQL.`;
+      return [warning(what, "Ask again in a minute. If it still says so, read its log, and start it.")];
+    }
+    if (!notReady) return [];
+    return [warning(`The ${service} ${name} is not ready: ${notReady}.`, "Read its log, which says why.")];
   }),
 );
 

@@ -145,6 +145,18 @@ const ROUNDS: DatabaseFault[][] = [
       "delete from process",
     ],
     [
+      "a service that is not ready",
+      publisher({ notReady: "broker" }),
+      /^warning, readiness: The publisher a:\S+ is not ready: broker\. -> Read its log/,
+      "delete from process",
+    ],
+    [
+      "a service that fell silent",
+      `${publisher({})}; update process set said_at = now() - interval '50 seconds' where facts = '{}'`,
+      /^warning, readiness: The publisher \S+ has said nothing for \d+ s: .* -> Ask again in a minute/,
+      "delete from process",
+    ],
+    [
       "an environment unlike that of the services",
       publisher({ BROKER_NAMESPACE: "elsewhere" }),
       /^warning, processes' settings: BROKER_NAMESPACE is elsewhere in publisher a:elsewhere, and .* in this environment\. -> Give all/,

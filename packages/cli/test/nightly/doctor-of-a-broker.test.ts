@@ -103,6 +103,11 @@ const BROKER_FAULTS: [name: string, done: VirtualHost, words: RegExp][] = [
     /^fault, inbox: No event reaches the queue herald\.events\.inbox\.3: .* -> Restart the publishers/,
   ],
   [
+    "other-arguments",
+    { make: (channel) => channel.assertQueue("herald.events.inbox.3", { arguments: { "x-queue-type": "quorum" } }) },
+    /^fault, declarations: Herald can't declare .*inequivalent arg .*herald\.events\.inbox\.3.* -> .*delete_queue --vhost other-arguments/,
+  ],
+  [
     "no-exchange",
     {
       make: async (channel) => {
@@ -120,16 +125,31 @@ const MISSPELT = [
   inProbe(/begins with "harald\."/, /set_permissions/),
 ] as const;
 
+const LIKE_DEFINITIONS = / -> .*definitions\.json/;
+/** What the doctor says to a service's own user in a virtual host that another service's start has filled. */
 const SERVICE_FAULTS = [
-  ["management-api", /may not write to herald\.requests/],
-  ["publisher", /may not write to herald\.dispatch/],
-  ["dispatcher", /may not write to the default exchange/],
+  ["management-api", "no-write-of-services", /^fault, rights and policies: .* may not write to herald\.requests/],
+  ["publisher", "no-write-of-services", /^fault, rights and policies: .* may not write to herald\.dispatch/],
+  ["dispatcher", "no-write-of-services", /^fault, rights and policies: .* may not write to the default exchange/],
+  ["management-api", "no-configure-of-services", /^fault, declarations: .* may not declare .*'herald\.requests'/],
+  ["publisher", "no-configure-of-services", /^fault, declarations: .* may not declare .*'herald\.dispatch'/],
+  ["dispatcher", "no-configure-of-services", /^fault, declarations: .* may not declare .*'herald\.requests'/],
+  ["dispatcher", "no-configure-of-services", /^fault, rights and policies: .* may not declare, bind or read a queue/],
+  ["publisher", "no-configure-of-services", /^fault, rights and policies: .* may not configure/],
+  ["management-api", "no-read-of-services", /^fault, rights and policies: .* may not read replies/],
+  ["publisher", "no-read-of-services", /^fault, declarations: .* may not declare .*'herald\.events/],
+  ["dispatcher", "no-read-of-services", /^fault, rights and policies: .* may not declare, bind or read a queue/],
 ] as const;
+const OF_SERVICES: Readonly<Record<string, VirtualHost>> = {
+  "no-write-of-services": { rights: [configure, "^$", read] },
+  "no-configure-of-services": { rights: ["^$", write, read] },
+  "no-read-of-services": { rights: [configure, write, "^$"] },
+};
 
 /** The user "weak" has the rights of Herald's in each virtual host, unless a row says otherwise. */
 function definitions(): object {
-  const ofServices = { vhost: "of-services", done: { rights: [configure, "^$", read] } as VirtualHost };
-  const vhosts = [...BROKER_FAULTS.map(([vhost, done]) => ({ vhost, done })), ofServices];
+  const ofServices = Object.entries(OF_SERVICES).map(([vhost, done]) => ({ vhost, done }));
+  const vhosts = [...BROKER_FAULTS.map(([vhost, done]) => ({ vhost, done })), ...ofServices];
   return {
     users: [{ name: "weak", password: "do-not-show", tags: "" }],
     vhosts: ["right", ...vhosts.map(({ vhost }) => vhost)].map((name) => ({ name })),
@@ -180,9 +200,9 @@ describe("of a broker", () => {
     if (commands.length > 0) left.set(name, await complain());
   }
 
-  async function lookAs(service: string): Promise<void> {
-    const settings = { AMQP_URL: urlOf("of-services"), BROKER_NAMESPACE: "herald" };
-    found.set(service, (await complaints({ settings, args: ["--service", service] })).map(inWords));
+  async function lookAs(service: string, vhost: string): Promise<void> {
+    const settings = { AMQP_URL: urlOf(vhost), BROKER_NAMESPACE: "herald" };
+    found.set(`${service} ${vhost}`, (await complaints({ settings, args: ["--service", service] })).map(inWords));
   }
 
   beforeAll(async () => {
@@ -190,7 +210,8 @@ describe("of a broker", () => {
     writeFileSync(file, JSON.stringify(definitions()));
     await node.control(["import_definitions", file]);
     const makes = BROKER_FAULTS.map(([vhost, { make }]) => ({ vhost, make }));
-    makes.push({ vhost: "of-services", make: (channel) => declareTopology(channel, "herald") });
+    for (const vhost of Object.keys(OF_SERVICES))
+      makes.push({ vhost, make: (channel) => declareTopology(channel, "herald") });
     for (const { vhost, make } of makes) {
       if (make === undefined) continue;
       const connection = await connect(changedUrl(node.url, { pathname: `/${vhost}` }));
@@ -204,7 +225,10 @@ describe("of a broker", () => {
       }),
       (async () => {
         await look(MISSPELT[0], "right", "harald");
-        for (const [service] of SERVICE_FAULTS) await lookAs(service);
+        for (const vhost of Object.keys(OF_SERVICES))
+          for (const service of ["management-api", "publisher", "dispatcher"]) await lookAs(service, vhost);
+        await lookAs("publisher", "other-arguments");
+        await lookAs("dispatcher", "other-arguments");
       })(),
     ]);
   }, STACK_TIMEOUT_MS);
@@ -225,8 +249,15 @@ describe("of a broker", () => {
     expect([...left.keys()].sort()).toEqual(["max-queues", "no-configure", "no-read", "no-write", "write-nothing"]);
   });
 
-  test.each(SERVICE_FAULTS)("the doctor finds what the broker user of a %s lacks", (service, lacked) => {
-    expect(found.get(service)).toContainEqual(only(inProbe(lacked, /definitions\.json/))[0]);
+  test.each(SERVICE_FAULTS)("the doctor finds what the broker user of a %s lacks: %s, %s", (service, vhost, lacked) => {
+    const words = new RegExp(`${lacked.source}.*${LIKE_DEFINITIONS.source}`);
+    expect(found.get(`${service} ${vhost}`)).toContainEqual(only(words)[0]);
+  });
+
+  test("the doctor finds a queue with other arguments for the service that declares it, and for no other one", () => {
+    const words = /^fault, declarations: The publisher can't declare .*inequivalent arg .*herald\.events\.inbox\.3/;
+    expect(found.get("publisher other-arguments")).toContainEqual(only(words)[0]);
+    expect(found.get("dispatcher other-arguments")?.join()).not.toContain("declarations");
   });
 
   test("the doctor finds that the broker takes no messages, and a command that sends some says so and ends", async () => {

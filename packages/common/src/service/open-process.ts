@@ -20,7 +20,7 @@ import { type OperationsOptions, type ReadinessChecks, startOperationsServer } f
 import type { TelemetrySource, Tracing } from "../telemetry/tracing.ts";
 import { memoryBytes } from "./memory.ts";
 import { outagesInWords, quietWhileAway } from "./outages.ts";
-import { assertCommits, type Facts, type Process, sayFacts } from "./processes.ts";
+import { assertCommits, type Facts, NOT_READY, type Process, sayFacts } from "./processes.ts";
 
 export type ServiceConfig = Config<typeof serviceSettings>;
 
@@ -215,9 +215,20 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
       const tracing = await startTracing({ service, id, config: ownConfig, log: ownLog });
       if (tlsFiles) tlsFiles.log = ownLog;
       const held = [database.tlsFiles, broker.tlsFiles, nodeAuthorities, tlsFiles];
+      let unreadySayings = 0;
+      /** A process that just starts is not ready either, so the fact is there from the second time on. */
+      async function sayNotReady(): Promise<Facts> {
+        const parts = await operations.notReady();
+        unreadySayings = parts.length > 0 ? unreadySayings + 1 : 0;
+        return unreadySayings > 1 ? { [NOT_READY]: parts.join(", ") } : {};
+      }
       const saying = sayFacts(
         { queries: database.queries, log: ownLog, registry },
-        { id, service, facts: () => Object.assign({}, facts, ...held.map((files) => files?.held())) as Facts },
+        {
+          ...{ id, service },
+          facts: async () =>
+            Object.assign({}, facts, ...held.map((files) => files?.held()), await sayNotReady()) as Facts,
+        },
       );
       return {
         ...{ id, processes: saying.processes, others: saying.others, log: ownLog, registry, database },

@@ -14,7 +14,7 @@ import type { Log } from "../telemetry/log.ts";
 
 /**
  * The settings that must be the same for all processes, with this process's values. A key is shown by its fingerprint, a catalogue and a file of
- * authorities by their marks.
+ * authorities by their marks. Beside them {@link NOT_READY}, which is compared with nothing.
  */
 export type Facts = Readonly<Record<string, string | number | boolean | null | Held>>;
 
@@ -35,6 +35,9 @@ export interface Difference {
   /** Not of values: one process seals secrets that the other one can't open; or of files of authorities. */
   of?: "keys" | "authorities";
 }
+
+/** The fact that names the parts for which a process is not ready; absent while it is. */
+export const NOT_READY = "notReady";
 
 const SAY_INTERVAL_MS = 10_000;
 /** A process reads a file that has changed within a minute, and says so ten seconds later. */
@@ -71,7 +74,8 @@ function factOf(name: string, value: unknown): Facts[string] {
 
 export function differencesOf(processes: readonly Process[]): Difference[] {
   const byName = [...processes].sort((one, other) => (calledOf(one) < calledOf(other) ? -1 : 1));
-  const settings = [...new Set(byName.flatMap(({ facts }) => Object.keys(facts)))].sort();
+  const names = new Set(byName.flatMap(({ facts }) => Object.keys(facts)));
+  const settings = [...names].filter((name) => name !== NOT_READY).sort();
   const differences = settings.flatMap((setting) => {
     const byValue = Map.groupBy(
       byName.filter(({ facts }) => facts[setting] !== undefined),
@@ -131,7 +135,7 @@ export function exportDifferences(registry: Registry): Gauge {
  */
 export function sayFacts(
   { queries, log, registry }: { queries: Queries; log: Log; registry: Registry },
-  { id, service, facts }: Omit<Process, "name" | "facts"> & { facts: () => Facts },
+  { id, service, facts }: Omit<Process, "name" | "facts"> & { facts: () => Facts | Promise<Facts> },
   { intervalMs = SAY_INTERVAL_MS }: { intervalMs?: number | undefined } = {},
 ) {
   const name = `${hostname()}:${process.pid}`;
@@ -140,7 +144,7 @@ export function sayFacts(
   let others: readonly Process[] = [];
 
   async function say(): Promise<void> {
-    const own: Process = { id, service, name, facts: facts() };
+    const own: Process = { id, service, name, facts: await facts() };
     others = await writeFacts(queries, own);
     const found = differencesOf([own, ...others]).filter(({ setting }) => setting in own.facts);
     gauge.set(new Set(found.map(({ setting }) => setting)).size);
@@ -171,6 +175,20 @@ export function sayFacts(
 
 /** Answers a {@link Process} for each service at work. Locks nothing. Reads the whole table, a row for each process. */
 export const LIVING = `select id, service, name, facts from process where said_at > now() - interval '${SILENT_SECONDS} seconds'`;
+
+/** A process that has not said that it ended. */
+export interface Heard {
+  service: string;
+  name: string;
+  /** The parts for which it is not ready; null if it is. */
+  notReady: string | null;
+  silentSeconds: number;
+}
+
+/** Answers each {@link Heard} process; dispatchers remove the rows of those that are silent for a minute. Locks nothing. Reads the whole table. */
+export const HEARD = `
+  select service, name, facts ->> '${NOT_READY}' as "notReady", extract(epoch from now() - said_at)::int as "silentSeconds"
+  from process where said_at is not null order by service, name`;
 
 /**
  * Writes a process's facts into its row, or inserts it, and returns the others that are at work.

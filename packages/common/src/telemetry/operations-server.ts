@@ -30,15 +30,18 @@ export async function startOperationsServer(options: OperationsOptions) {
   for (const registry of options.registries) exportDependencies(registry, options.checks);
   const server = createBoundedServer(answer, { maxConnections: MAX_CONNECTIONS });
 
+  const readiness = () => checkAll({ ...options.checks, ...options.conditions });
+  const missingOf = (parts: Record<string, boolean>) =>
+    Object.keys(parts).filter((name) => !parts[name] && !options.worksWithout?.includes(name));
+
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url?.split("?")[0];
     try {
       if (path === "/healthz") {
         respond(200, { status: "ok" });
       } else if (path === "/readyz") {
-        const parts = await checkAll({ ...options.checks, ...options.conditions });
-        const isReady = Object.entries(parts).every(([name, isUp]) => isUp || options.worksWithout?.includes(name));
-        respond(isReady ? 200 : 503, parts);
+        const parts = await readiness();
+        respond(missingOf(parts).length === 0 ? 200 : 503, parts);
       } else if (path === "/metrics") {
         const texts = await Promise.all(options.registries.map((registry) => registry.metrics()));
         response.writeHead(200, { "content-type": Registry.PROMETHEUS_CONTENT_TYPE }).end(joinMetrics(texts));
@@ -57,6 +60,8 @@ export async function startOperationsServer(options: OperationsOptions) {
   const port = await listen(server, { ...options, setting: "OPERATIONS_PORT" });
   return {
     port,
+    /** The parts for which /readyz says 503. */
+    notReady: async () => missingOf(await readiness()),
     close: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());
