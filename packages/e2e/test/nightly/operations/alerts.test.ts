@@ -17,7 +17,10 @@ import {
 } from "./project-files.ts";
 
 const known = documentedMetrics();
-const ofRecordings = new Set(rules().flatMap(({ record, labels = {} }) => (record ? Object.keys(labels) : [])));
+const kept = (expr: string) => [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, labels = ""]) => labels.split(", "));
+const ofRecordings = new Set(
+  rules().flatMap(({ record, labels = {}, expr }) => (record ? [...Object.keys(labels), ...kept(expr)] : [])),
+);
 for (const { record } of rules()) if (record) known.set(record, ofRecordings);
 
 test.each(dashboardQueries())("the dashboard's $panel asks for what is exported: $expr", ({ expr }) => {
@@ -58,6 +61,13 @@ test("the alerts and recordings are each of one Herald: a namespace and a job", 
   for (const { expr } of rules()) {
     expect([expr, /(by|on) \(namespace, job[,)]|herald:\w+:\w+/.test(expr)]).toEqual([expr, true]);
   }
+});
+
+test("no rule repeats an aggregation over time of another one: it has a recording", () => {
+  const aggregations = /\b(?:sum|group|max|min) by \([\w, ]+\) \(\w+\((?:\w+)(?:\{[^}]*\})?\[\w+\]\)\)/g;
+  const written = rules().flatMap(({ expr }) => expr.match(aggregations) ?? []);
+  expect(written.length).toBeGreaterThan(5);
+  expect(written.filter((each, index) => written.indexOf(each) !== index)).toEqual([]);
 });
 
 test("the tests of the rules feed the buckets that dispatchers export", async () => {
