@@ -193,6 +193,10 @@ test.each([
   [["keys", "rotate"], ["SECRET_KEYS"]],
   [["relay"], ["OUTBOX_DATABASE_URL", "AMQP_URL"]],
   [["serve"], ["DATABASE_URL", "AMQP_URL", "SECRET_KEYS", "SECRET_SEALING_KEY"]],
+  [
+    ["serve", "all"],
+    ["DATABASE_URL", "AMQP_URL", "SECRET_KEYS", "SECRET_SEALING_KEY"],
+  ],
   [["relay", "replay", "--since", "2026-01-31T12:00:00Z"], ["OUTBOX_DATABASE_URL"]],
 ])("herald %j says which settings are missing", async (args, missing) => {
   const { code, stderr } = await callHerald(args);

@@ -71,6 +71,21 @@ export function configurationDocument(
   return `${CONFIGURATION_HEAD}\n${sections.join("\n\n")}\n`;
 }
 
+/** What each service needs, which secrets it may have beside, and which settings it reads that not all services read. */
+export function servicesTable(settings: readonly KnownSetting[], services: readonly string[]): string {
+  const rows = services.map((service) => {
+    const own = settings.filter(({ services: readers }) => readers.includes(service));
+    const namesOf = (some: readonly KnownSetting[]) => some.map(({ name }) => `\`${name}\``).join(", ");
+    const needed = own.filter(({ setting }) => setting.required);
+    const secrets = own.filter(({ setting }) => setting.secret && !setting.required);
+    const others = own.filter(
+      (each) => each.services.length < services.length && !needed.includes(each) && !secrets.includes(each),
+    );
+    return `| ${service} | ${namesOf(needed)} | ${namesOf(secrets)} | ${namesOf(others)} |`;
+  });
+  return ["| service | needs | secrets, if used | may have |", "|---|---|---|---|", ...rows].join("\n");
+}
+
 const CONFIGURATION_HEAD = `# Configuration
 
 Environment variables configure the services, and nothing else does. A service checks all of its variables when it starts: it lists

@@ -14,7 +14,7 @@ import { dispatcherSettings } from "@herald/dispatcher";
 import { outboxTable } from "@herald/emitter/outbox";
 import { managementApiSettings, openApiDocument, problemKinds, published } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
-import { configurationDocument, envExample, knownSettings } from "./configuration.ts";
+import { configurationDocument, envExample, knownSettings, servicesTable } from "./configuration.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
 import { sizingTable } from "./sizing.ts";
 
@@ -58,6 +58,9 @@ export function documents(): Record<string, string> {
     "docs/api/openapi.json": escapeControls(`${JSON.stringify(published(openApi), null, 2)}\n`),
     "docs/api/README.md": withBlocks(read("docs/api/README.md"), { reasons: reasonsTable() }),
     "docs/api/errors.md": errorsPage(),
+    "docs/operating/deploy.md": withBlocks(read("docs/operating/deploy.md"), {
+      "settings of services": servicesTable(settings, ["management-api", "publisher", "dispatcher"]),
+    }),
     "docs/operating/metrics.md": metricsDocument(heraldMetrics()),
     "docs/operating/sizing.md": withBlocks(read("docs/operating/sizing.md"), {
       sizing: sizingTable(read("docs/scaling.md")),

@@ -12,7 +12,7 @@ export const serveCommand: Command = {
   summary: "runs the three services in one process, or one of them",
   help: `SERVICE is management-api, publisher or dispatcher: one of the three alone, with its own settings.
 
-Without it, for small installations: publisher, dispatcher and management API share one pool of DATABASE_POOL_SIZE (10) connections to PostgreSQL,
+Without it, or with "all", for small installations: publisher, dispatcher and management API share one pool of DATABASE_POOL_SIZE (10) connections to PostgreSQL,
 two connections to RabbitMQ, and one OPERATIONS_PORT (9464) with /healthz, /readyz and /metrics. It reads the settings of all three, which
 docs/configuration.md lists. It runs until it is stopped: SIGTERM lets it finish what is in flight, within 20 seconds. Where a part
 of it fails beyond repair, all of it ends with exit code 1, to be started again.
@@ -22,13 +22,13 @@ Run herald migrate before it, and again before each new version. Further process
   actions: {
     "": action({
       changes: false,
-      usage: "[SERVICE]",
+      usage: "[SERVICE | all]",
       words: true,
       async run(_, { environment }, words) {
-        if (words.length > 0) {
+        if (words.length > 0 && words.join() !== "all") {
           const name = onlyWord(words, "the name of one service, or none");
           const load = SERVICES.get(name);
-          if (!load) throw new UsageError(`It takes one of ${[...SERVICES.keys()].join(", ")}, or none.`);
+          if (!load) throw new UsageError(`It takes one of ${[...SERVICES.keys(), "all"].join(", ")}, or none.`);
           return await runService(name, await load());
         }
         const { readServeConfig, startServe } = await import("./start-serve.ts");

@@ -105,7 +105,7 @@ export const SYSTEMD_FOLDER = "deploy/systemd";
 
 /** The settings of Herald's unit, as systemd reads its file. */
 export function unitEnvironment(): Record<string, string> {
-  const lines = projectFile(`${SYSTEMD_FOLDER}/herald.env`).split("\n");
+  const lines = projectFile(`${SYSTEMD_FOLDER}/all.env`).split("\n");
   const pairs = lines.filter((line) => line !== "" && !line.startsWith("#")).map((line) => line.split(/=(.*)/s));
   return Object.fromEntries(pairs.map(([name = "", value = ""]) => [name, value]));
 }

@@ -8,11 +8,16 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readServeConfig } from "@herald/cli/serve/start-serve";
+import { type Environment, readConfig } from "@herald/common/config/read-config";
+import type { Settings } from "@herald/common/config/settings";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { eventually } from "@herald/dev/harness/eventually";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { findOrInstall } from "@herald/dev/stack/install-package";
 import { findProgram, runProgram } from "@herald/dev/stack/programs";
+import { dispatcherSettings } from "@herald/dispatcher";
+import { managementApiSettings, problemsOfManagementApi } from "@herald/management-api";
+import { publisherSettings } from "@herald/publisher";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { projectFile, SYSTEMD_FOLDER, unitCommand, unitEnvironment } from "./project-files.ts";
 
@@ -53,13 +58,13 @@ test("systemd understands every line of the units", async () => {
 });
 
 test("systemd calls the exposure of Herald and of its migration OK", async () => {
-  for (const name of ["herald.service", "herald-migrate.service"]) {
+  for (const name of ["herald@.service", "herald-migrate.service"]) {
     await analyze("security", "--offline=yes", `--threshold=${MOST_EXPOSURE}`, join(folder, name));
   }
 });
 
 test("the units run programs that the build makes, where the page of one machine puts them", async () => {
-  for (const name of ["herald.service", "herald-migrate.service"]) {
+  for (const name of ["herald@.service", "herald-migrate.service"]) {
     const program = unitCommand(name).find((word) => word.endsWith(".js")) ?? "";
     expect(program).toMatch(/^\/opt\/herald\//);
     const built = join(projectFolder(), program.slice("/opt/herald/".length));
@@ -70,7 +75,7 @@ test("the units run programs that the build makes, where the page of one machine
 });
 
 test("each unit that fails for good notifies a person", async () => {
-  for (const name of (await units()).filter((each) => each.endsWith(".service") && !each.includes("@"))) {
+  for (const name of (await units()).filter((each) => each.endsWith(".service") && each !== "herald-alarm@.service")) {
     expect(projectFile(`${SYSTEMD_FOLDER}/${name}`)).toContain("\nOnFailure=herald-alarm@%n.service\n");
   }
 });
@@ -116,8 +121,8 @@ test("the herald command of one machine keeps the audit line in the journal, sho
     mode: 0o755,
   });
   writeFileSync(join(folder, "logger"), `#!/bin/sh\ncat > ${join(folder, "journal")}\n`, { mode: 0o755 });
-  writeFileSync(join(folder, "herald.env"), "DATABASE_NAME=herald\n");
-  const [code, text] = await runScript("herald", { "/etc/herald/herald.env": join(folder, "herald.env") });
+  writeFileSync(join(folder, "all.env"), "DATABASE_NAME=herald\n");
+  const [code, text] = await runScript("herald", { "/etc/herald": folder });
   expect([code, text]).toEqual([3, '{"audit":true}\nherald\n']);
   await eventually(async () => expect(readFileSync(join(folder, "journal"), "utf8")).toBe('{"audit":true}\n'));
 });
@@ -126,10 +131,20 @@ describe("herald-check", () => {
   const backup = () => join(folder, "backup");
   const NOTHING_WAITS = 'herald_oldest_due_delivery_age_seconds{waits_for="herald",service="publisher"} 0\n';
   const calm = { "/readyz": "{}", "/metrics": NOTHING_WAITS };
+  /** A folder with the settings of services whose operations ports answer so. */
+  async function settings(services: Record<string, Record<string, string>>): Promise<string> {
+    const etc = await mkdtemp(join(folder, "etc-"));
+    await writeFile(join(etc, "operator.env"), "");
+    for (const [service, answers] of Object.entries(services)) {
+      const { url } = await answering(answers);
+      await writeFile(join(etc, `${service}.env`), `LOG_LEVEL=info\nOPERATIONS_PORT=${new URL(url).port}\n`);
+    }
+    return etc;
+  }
   const check = async (answers: Record<string, string>, environment: Record<string, string> = {}) => {
-    const { url } = await answering(answers);
+    const etc = await settings({ all: answers });
     const places = {
-      "http://127.0.0.1:9464": url,
+      "/etc/herald": etc,
       "/var/lib/herald-backup": backup(),
       "/var/lib/postgresql": folder,
       "/var/lib/rabbitmq": folder,
@@ -166,7 +181,7 @@ describe("herald-check", () => {
     });
     expect(code).toBe(1);
     for (const problem of [
-      "Herald is not ready",
+      "Herald's all is not ready",
       "A delivery has waited for Herald for 400 s",
       "1001 events wait to be stored",
       "An event has waited for 61 s to be stored",
@@ -185,10 +200,14 @@ describe("herald-check", () => {
   });
 
   test.each<[string, Record<string, string>, string[]]>([
-    ["nothing answers", {}, ["Herald is not ready", "/metrics does not say what waits"]],
-    ["/metrics does not answer", { "/readyz": "{}" }, ["/metrics does not say what waits"]],
-    ["nothing says what waits", { ...calm, "/metrics": "herald_shards 1\n" }, ["/metrics does not say what waits"]],
-    ["only /readyz does not answer", { "/metrics": NOTHING_WAITS }, ["Herald is not ready"]],
+    ["nothing answers", {}, ["Herald's all is not ready", "/metrics of all does not answer"]],
+    ["/metrics does not answer", { "/readyz": "{}" }, ["/metrics of all does not answer"]],
+    [
+      "nothing says what waits",
+      { ...calm, "/metrics": "herald_shards 1\n" },
+      ["/metrics of all does not say what waits"],
+    ],
+    ["only /readyz does not answer", { "/metrics": NOTHING_WAITS }, ["Herald's all is not ready"]],
   ])("fails where %s, as a unit too", async (_, answers, problems) => {
     makeBackup();
     rmSync(join(folder, "told"), { force: true });
@@ -198,6 +217,34 @@ describe("herald-check", () => {
       problems.map((problem) => expect.stringContaining(problem)),
     );
     rmSync(join(folder, "told"), { force: true });
+  });
+
+  const others = { "/readyz": "{}", "/metrics": "herald_build_info 1\n" };
+  test.each<[string, Record<string, Record<string, string>>, string[]]>([
+    ["all answer", { publisher: calm, dispatcher: others, "management-api": others }, []],
+    ["this machine has dispatchers only", { dispatcher: others }, []],
+    ["one is silent", { publisher: calm, dispatcher: {} }, ["dispatcher is not ready", "/metrics of dispatcher does"]],
+    [
+      "the publisher says too little",
+      { publisher: others, dispatcher: others },
+      ["/metrics of publisher does not say"],
+    ],
+    [
+      "two say the same",
+      {
+        publisher: { ...calm, "/metrics": `${NOTHING_WAITS}herald_blocking_sessions 1\n` },
+        dispatcher: { ...others, "/metrics": "herald_blocking_sessions 1\n" },
+      },
+      ["Another session has locks"],
+    ],
+    ["no service has settings", {}, ["No service of Herald has its settings in"]],
+  ])("looks at each service where services are separate: %s", async (_, services, problems) => {
+    const places = { "/etc/herald": await settings(services), "/var/lib/postgresql": "/nowhere", "-lt 85": "-lt 101" };
+    const [code, text] = await runScript("herald-check", places);
+    expect(code).toBe(problems.length > 0 ? 1 : 0);
+    expect(text.split("\n").filter((line) => !/^(curl: .*|)$/.test(line))).toEqual(
+      problems.map((problem) => expect.stringContaining(problem)),
+    );
   });
 
   test("as a unit, reports a state once, once more after a day, and its end", async () => {
@@ -222,8 +269,7 @@ describe("herald-check", () => {
   });
 
   test("fails where a disk is nearly full", async () => {
-    const { url } = await answering(calm);
-    const places = { "http://127.0.0.1:9464": url, "/var/lib/postgresql": folder, "-lt 85": "-lt 0" };
+    const places = { "/etc/herald": await settings({ all: calm }), "/var/lib/postgresql": folder, "-lt 85": "-lt 0" };
     expect(await runScript("herald-check", places)).toEqual([1, expect.stringContaining("% full")]);
   });
 });
@@ -242,6 +288,36 @@ test("herald-alarm posts what failed, with its last lines, and fails if no serve
     expect.stringContaining("503"),
   ]);
 });
+
+test.each([
+  [
+    "management-api",
+    managementApiSettings,
+    (environment: Environment) => readConfig(managementApiSettings, environment, problemsOfManagementApi),
+  ],
+  ["publisher", publisherSettings, (environment: Environment) => readConfig(publisherSettings, environment)],
+  ["dispatcher", dispatcherSettings, (environment: Environment) => readConfig(dispatcherSettings, environment)],
+] as const)(
+  "the page about machines without containers gives %s its settings and secrets, and none more",
+  (service, known, read) => {
+    const page = projectFile("docs/operating/deploy.md");
+    const [, text = ""] = new RegExp(`keep ${service}\\.env 0600 root <<'END'\n(.*?)\n +END`, "s").exec(page) ?? [];
+    const environment = Object.fromEntries(text.split("\n").map((line) => line.trim().split("=") as [string, string]));
+    const names = Object.keys(environment).map((name) => name.replace(/_FILE$/, ""));
+    expect(names.filter((name) => !Object.hasOwn(known, name))).toEqual([]);
+    const needed = Object.entries(known as Settings).filter(([, { required }]) => required);
+    expect(names).toEqual(expect.arrayContaining(needed.map(([name]) => name)));
+    const secrets = {
+      DATABASE_URL: "postgres://herald_publisher:a-password@127.0.0.1:5432/herald",
+      AMQP_URL: "amqp://publisher:a-password@127.0.0.1:5672/herald",
+      ...newSealingKeys("k1"),
+    };
+    const plain = Object.entries(environment).filter(([name]) => !name.endsWith("_FILE"));
+    const given = Object.entries(secrets).filter(([name]) => names.includes(name));
+    expect(read(Object.fromEntries([...plain, ...given]))).toMatchObject({ HERALD_ENV: "production" });
+    expect(unitCommand("herald@.service").slice(-2)).toEqual(["serve", "%i"]);
+  },
+);
 
 test("the units' settings are settings of the services, and safe in production once their secrets are there", () => {
   const environment = unitEnvironment();
