@@ -47,6 +47,20 @@ test("§4.4 a right receiver passes every check", async () => {
   expect(await failures({})).toEqual([]);
 });
 
+test("§4.4.6 a receiver that knows an event by its id answers a duplicate with success, acts once, and passes", async () => {
+  const came: string[] = [];
+  const acted: string[] = [];
+  const store: Parts["store"] = (body, seen, headers) => {
+    const id = idOf(body);
+    if (id !== null) came.push(id);
+    if (id !== null && !seen.has(id)) acted.push(id);
+    return RIGHT.store(body, seen, headers);
+  };
+  expect(await failures({ store })).toEqual([]);
+  expect(acted).toEqual([...new Set(came)]);
+  expect(came.length).toBeGreaterThan(acted.length);
+});
+
 test.each<[string, Parts["isVerified"]]>([
   ["verifies with a library of Standard Webhooks", byLibrary],
   ["takes either signature", (input) => verify(input).ok || byLibrary(input)],
