@@ -7,6 +7,7 @@ import { crashRow } from "./rows/crash.ts";
 import { deliveriesRow } from "./rows/deliveries.ts";
 import { floodRow } from "./rows/flood.ts";
 import { floorRow } from "./rows/floor.ts";
+import { historyRow } from "./rows/history.ts";
 import { hostsRow } from "./rows/hosts.ts";
 import { latencyRow } from "./rows/latency.ts";
 import { memoryRow } from "./rows/memory.ts";
@@ -54,6 +55,7 @@ const ROWS: readonly Row[] = [
   floodRow,
   slowCrowdRow,
   crashRow,
+  historyRow,
   hostsRow,
   memoryRow,
 ];
