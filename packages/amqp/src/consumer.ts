@@ -58,7 +58,6 @@ export interface ConsumerOptions {
   handle(message: IncomingMessage): void | Promise<void>;
 }
 
-/** Services that a consumer uses besides its scope. */
 export interface ConsumerContext {
   log: BrokerLog;
   /** How `IncomingMessage.reply` answers. */
@@ -276,13 +275,12 @@ interface QueueConsumer {
   cancel(): Promise<unknown>;
 }
 
-interface QueueConsumerOptions {
-  prefetch: number;
-  /** Gets null if the broker has cancelled the consumer. */
-  got: (delivery: ConsumeMessage | null) => void;
-}
-
-function consumeQueue(channel: Channel, queue: string, { prefetch, got }: QueueConsumerOptions): QueueConsumer {
+/** @param got gets null if the broker has cancelled the consumer */
+function consumeQueue(
+  channel: Channel,
+  queue: string,
+  { prefetch, got }: { prefetch: number; got: (delivery: ConsumeMessage | null) => void },
+): QueueConsumer {
   const consumerTag = queue;
   return {
     // The prefetch of a channel is that of each consumer which starts after it. Requests are sent in the order of these calls.

@@ -37,7 +37,6 @@ export interface BrokerScope {
   close(): Promise<void>;
 }
 
-/** Describes the work of a channel. */
 export interface ChannelSpec<C extends Channel> {
   /** Names it in logs: "consumer of orders". */
   purpose: string;

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Session } from "@herald/common/database/client";
 import { databaseDefaults } from "@herald/common/database/database-defaults";
 import {
@@ -15,6 +14,7 @@ import { daysAhead, LOCKS_A_PARTITION, PARTITIONS_OF_HISTORY } from "@herald/com
 import type { ServiceName } from "@herald/common/database/rights";
 import { DISPATCHING, type Dispatching, SHARDS } from "@herald/common/database/shards";
 import type { Clock } from "@herald/common/runtime/clock";
+import { within } from "@herald/common/runtime/deadline";
 import { reasonOf } from "@herald/common/security/connection-fault";
 import type { SecretBox } from "@herald/common/security/secret-box";
 import {
@@ -165,7 +165,7 @@ export const commit: Check<DatabaseSubject> = {
         () => "written" as const,
         (error: unknown) => ({ error }),
       );
-      const result = await Promise.race([written, sleep(ANSWER_MS, "hangs" as const, { ref: false })]);
+      const result = await within(ANSWER_MS, written, "hangs" as const);
       if (result === "written") return [];
       if (result === "hangs") return await hanging(session, server?.pid);
       const state = sqlStateOf(result.error);

@@ -3,7 +3,12 @@ import { firstIdAt } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
 import { DURATION_BOUNDS_MS } from "@herald/common/history/durations";
 import type { AttemptCounts } from "@herald/contracts";
-import type { EndpointKey } from "../endpoints/find-endpoint.ts";
+
+/** Names an endpoint for its organization; other organizations don't find it. */
+export interface EndpointKey {
+  id: string;
+  organizationId: string;
+}
 
 export interface MissedQuery {
   organizationId: string;

@@ -1,6 +1,6 @@
 import type { Reads } from "@herald/common/database/queries";
 import { neverSentAgain, wasGivenUp } from "@herald/common/history/sql/never-got";
-import type { Period } from "../deliveries/filter.ts";
+import type { Period } from "./delivery-history.ts";
 
 export interface PreviewQuery extends Period {
   organizationId: string;

@@ -1,9 +1,8 @@
 import type { AddressRules } from "@herald/common/security/address-guard";
 import { checkEndpointUrl } from "@herald/common/security/url-policy";
 import { type ApiLimits, isTime } from "@herald/contracts";
-import { parseCursor } from "../deliveries/filter.ts";
-import { parseVersion } from "../endpoints/find-endpoint.ts";
 import { headerNameFault, headerValueFault } from "./header-formats.ts";
+import { parseCursor, parseVersion } from "./opaque.ts";
 
 /** The fault of a text: a code for programs, a detail for people. */
 export interface Fault {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { versionOf } from "../../src/endpoints/find-endpoint.ts";
 import { type Operation, operations } from "../../src/operations.ts";
 import { catalogue, problemKinds } from "../../src/problems/catalogue.ts";
+import { versionOf } from "../../src/validation/opaque.ts";
 import { type Client, create, settings, useApi } from "../support/use-api.ts";
 
 const api = useApi();
