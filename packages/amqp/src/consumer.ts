@@ -11,7 +11,6 @@ import { backoffMs, endsWithin, pause } from "./timing.ts";
  */
 export interface IncomingMessage {
   readonly content: Buffer;
-  /** The queue that the message came from. */
   readonly queue: string;
   /** The exchange that the message was published to, as the broker says: "" if it was sent to the queue itself. */
   readonly exchange: string;
@@ -89,20 +88,6 @@ const HOLD_MS = 20 * 60_000;
  * broker included.
  *
  * @throws if the scope is closed
- *
- * @example
- * const consumer = startConsumer(
- *   scope,
- *   {
- *     queue: "orders",
- *     prefetch: 250,
- *     handle: async (message) => {
- *       await store(JSON.parse(message.content.toString()));
- *       message.ack();
- *     },
- *   },
- *   { log },
- * );
  */
 export function startConsumer(
   scope: BrokerScope,

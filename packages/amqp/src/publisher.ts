@@ -73,10 +73,6 @@ const TIMEOUT_MS = 10_000;
  * Publishes with confirms, on a channel of its own.
  *
  * @throws if the scope is closed
- *
- * @example
- * const publisher = startPublisher(scope, { timeoutMs: 5_000 });
- * await publisher.publish({ exchange: "orders", routingKey: "order.paid", content: Buffer.from(JSON.stringify(order)) });
  */
 export function startPublisher(scope: BrokerScope, options: PublisherOptions = {}): Publisher {
   const { maxUnconfirmed = MAX_UNCONFIRMED, timeoutMs = TIMEOUT_MS, unroutableGraceMs } = options;

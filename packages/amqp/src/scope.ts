@@ -22,17 +22,6 @@ const ANSWER_TIMEOUT_MS = 5_000;
  * connections that publish, and acknowledgements on the same connection would wait with the messages.
  *
  * @throws if the URL is not an AMQP URL
- *
- * @example
- * const scope = openBrokerScope({
- *   url: "amqp://localhost",
- *   name: "billing",
- *   outages: logOutages(log),
- *   declare: (channel) => channel.assertQueue("orders", { durable: true }),
- * });
- * const publisher = startPublisher(scope);
- * await publisher.publish({ exchange: "", routingKey: "orders", content: Buffer.from("{}") });
- * await scope.close();
  */
 export function openBrokerScope(options: BrokerScopeOptions): BrokerScope {
   const { declare, outages, closeTimeoutMs = CLOSE_TIMEOUT_MS, answerTimeoutMs = ANSWER_TIMEOUT_MS } = options;

@@ -27,10 +27,6 @@ export interface Sender {
  * Sends without confirms, on a channel of its own.
  *
  * @throws if the scope is closed
- *
- * @example
- * const sender = startSender(scope);
- * sender.send({ exchange: "", routingKey: "refresh", content: Buffer.from("{}") });
  */
 export function startSender(scope: BrokerScope): Sender {
   const { connection } = scope;

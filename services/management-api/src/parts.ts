@@ -7,7 +7,6 @@ import type { ManagementApiConfig } from "./config.ts";
 import type { KeyedLimiter } from "./limits/keyed-limiter.ts";
 import type { EndpointKey } from "./sql/endpoint-details.ts";
 
-/** What operations work with. */
 export interface Parts {
   config: ManagementApiConfig;
   prisma: PrismaClient;

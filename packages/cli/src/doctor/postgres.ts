@@ -26,6 +26,7 @@ import {
   type Process,
   SILENT_SECONDS,
 } from "@herald/common/service/processes";
+import { oneRow } from "../connections.ts";
 import { plural } from "../output.ts";
 import { ANSWER_MS, type Check, type Finding, fault, ok, skipped, warning, warningsOf } from "./finding.ts";
 import { locks } from "./locks.ts";
@@ -41,7 +42,6 @@ export interface DatabaseSubject {
   preparesStatements: boolean;
   /** DATABASE_TIMEOUT_SECONDS, in milliseconds. */
   statementTimeoutMs: number;
-  /** ENDPOINT_CONCURRENCY */
   endpointConcurrency: number;
   /** The service that the database's user belongs to; undefined for one user of all services. */
   service: ServiceName | undefined;
@@ -318,14 +318,8 @@ export const readiness = asked<Heard>("readiness", HEARD, (heard) =>
   }),
 );
 
-export const dispatching = asked<Dispatching>("dispatching", DISPATCHING, ([found]) => {
-  const {
-    stoppedSince = null,
-    shardsStopped,
-    dispatchersUnable = 0,
-    shardsUnowned = 0,
-    dispatchersAble = 0,
-  } = found ?? {};
+export const dispatching = asked<Dispatching>("dispatching", DISPATCHING, (rows) => {
+  const { stoppedSince, shardsStopped, dispatchersUnable, shardsUnowned, dispatchersAble } = oneRow(rows);
   return warningsOf([
     [
       stoppedSince !== null,

@@ -116,7 +116,6 @@ between the reading and the resume are left alone: run it again. What waits is c
 `,
 };
 
-/** Prints what is selected. Returns how many that are. */
 async function print(context: RunContext, selection: Selection, asJson: boolean): Promise<number> {
   let found = 0;
   const rows: string[][] = [];

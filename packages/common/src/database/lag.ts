@@ -3,7 +3,6 @@ import { daysAhead, PARTITIONS_OF_HISTORY } from "./partitions.ts";
 import type { Reads } from "./queries.ts";
 import { type Dispatching, readDispatching } from "./shards.ts";
 
-/** How far behind Herald is, as PostgreSQL knows it. */
 export interface Lag extends Dispatching {
   /** Deliveries of enabled endpoints whose time has come, those under way too; counted to {@link COUNTED_AT_MOST}. */
   due: number;
@@ -25,9 +24,7 @@ export interface Lag extends Dispatching {
    * younger ones are usual.
    */
   notices: number;
-  /** Enabled endpoints whose requested catch-up is due. */
   catchUps: number;
-  /** Enabled endpoints whose daily catch-up is due. */
   guards: number;
   endpointsEnabled: number;
   /** Enabled endpoints whose signing secret no dispatcher can open. */
@@ -39,7 +36,6 @@ export interface Lag extends Dispatching {
    * the rights of `pg_read_all_stats` sees its own transactions only.
    */
   oldestTransactionSeconds: number;
-  /** Connections to PostgreSQL, of all databases. */
   connectionsUsed: number;
   /** How many connections users without special rights may have together. */
   connectionsAllowed: number;

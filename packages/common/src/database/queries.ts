@@ -11,11 +11,9 @@ import type { StatementFailures } from "./statement-failures.ts";
 export interface Queries {
   /** The rows, by the names of the statement's columns. */
   $queryRaw<T>(statement: TemplateStringsArray, ...values: unknown[]): Promise<T>;
-  /** How many rows the statement changed. */
   $executeRaw(statement: TemplateStringsArray, ...values: unknown[]): Promise<number>;
 }
 
-/** Runs statements that change nothing. */
 export type Reads = Pick<Queries, "$queryRaw">;
 
 /** How often a statement is run that meets others again and again, if the user's isolation is above read committed. */

@@ -1,5 +1,5 @@
 import { Prisma } from "./generated/client.ts";
-import type { Queries, Reads } from "./queries.ts";
+import type { Reads } from "./queries.ts";
 
 /** The number of shards that all endpoints are in. More dispatchers than this would have nothing to do. */
 export const SHARDS = 256;
@@ -10,8 +10,8 @@ export function shardOf(endpointId: string): number {
 }
 
 /** The dispatcher that owns the endpoint's shard, by the id of its process; null if none does. Locks nothing. Walks shard_pkey. */
-export async function ownerOf(queries: Pick<Queries, "$queryRaw">, endpointId: string): Promise<string | null> {
-  const [row] = await queries.$queryRaw<{ owner: string | null }[]>`
+export async function ownerOf(reads: Reads, endpointId: string): Promise<string | null> {
+  const [row] = await reads.$queryRaw<{ owner: string | null }[]>`
     select owner from shard where id = shard_of(${endpointId}::uuid)`;
   return row?.owner ?? null;
 }

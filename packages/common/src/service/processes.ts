@@ -184,7 +184,6 @@ export const LIVING = `select id, service, name, facts from process where said_a
 export interface Heard {
   service: string;
   name: string;
-  /** The parts for which it is not ready; null if it is. */
   notReady: string | null;
   silentSeconds: number;
 }

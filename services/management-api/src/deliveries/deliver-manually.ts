@@ -37,8 +37,7 @@ export async function deliverManually(
   const isStored = await writeLimiter.run(organizationId, () => {
     const createdAt = clock.now();
     dueAt = new Date(createdAt.getTime() + LEFT_TO_REQUEST_MS);
-    const delivery = { id, endpointId, organizationId, eventType, body, author, createdAt, dueAt };
-    return insertManualDelivery(queries, delivery);
+    return insertManualDelivery(queries, key, { id, eventType, body, author }, { createdAt, dueAt });
   });
   if (!isStored) return await refuseDelivery(parts, key, eventType);
   await requestAttempt(

@@ -32,7 +32,6 @@ export interface FilteredDeliveries {
 
 export interface DeliveriesOfOptions {
   endpointIds: readonly string[];
-  /** Only deliveries older than this one; null for all. */
   olderThan: string | null;
   /** There may be older events than these. */
   isCut: boolean;

@@ -52,7 +52,7 @@ export async function readTrail(
 ): Promise<EndpointChangePage> {
   const { limit } = query;
   // One more row shows whether there is a next part.
-  const rows = await endpointChanges(queries, { ...of, olderThan: olderThanOf(query), limit: limit + 1 });
+  const rows = await endpointChanges(queries, of, { olderThan: olderThanOf(query), limit: limit + 1 });
   const part = rows.slice(0, limit);
   const last = rows.length > limit ? part.at(-1) : undefined;
   return { changes: part.map(toChange), nextCursor: last ? cursorOf(last.id) : null };

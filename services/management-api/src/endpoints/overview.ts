@@ -47,8 +47,8 @@ async function whatResumingSends(
 ): Promise<EndpointDetails["onResume"]> {
   const windowStart = new Date(clock.now().getTime() - config.PUBLICATION_WINDOW_DAYS * DAY_MS);
   const since = createdAt > windowStart ? createdAt : windowStart;
-  const query = { organizationId, endpointId: id, events, since, maxEvents: MAX_EVENTS };
-  const { missed, isMinimum } = await missedEvents(reads, query);
+  const key = { id, organizationId };
+  const { missed, isMinimum } = await missedEvents(reads, key, { events, since, maxEvents: MAX_EVENTS });
   return { parked: unfinished.parked, missedEvents: missed, missedEventsIsMinimum: isMinimum };
 }
 

@@ -198,7 +198,6 @@ export async function deleteEndpoint(
   const now = clock.now();
   const eraseUntil = new Date(now.getTime() + LATE_DELIVERIES_MS);
   const revision = parseVersion(version) ?? 0n;
-  if (!(await deleteEndpointRow(queries, { ...key, revision, author, now, eraseUntil })))
-    await refuseVersion(prisma, key);
+  if (!(await deleteEndpointRow(queries, key, { revision, author, now, eraseUntil }))) await refuseVersion(prisma, key);
   await tellOwner(key);
 }

@@ -1,14 +1,8 @@
 import type { AddressRules } from "@herald/common/security/address-guard";
 import { checkEndpointUrl } from "@herald/common/security/url-policy";
 import { type ApiLimits, isTime } from "@herald/contracts";
-import { headerNameFault, headerValueFault } from "./header-formats.ts";
+import { type Fault, headerNameFault, headerValueFault } from "./header-formats.ts";
 import { parseCursor, parseVersion } from "./opaque.ts";
-
-/** The fault of a text: a code for programs, a detail for people. */
-export interface Fault {
-  code: string;
-  detail: string;
-}
 
 /** Checks a text against a format of the API's schemas; null if nothing is wrong. */
 export type Format = (text: string) => Fault | null;

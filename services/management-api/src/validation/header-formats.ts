@@ -1,6 +1,8 @@
-import type { FieldProblem } from "@herald/contracts";
-
-type Fault = Pick<FieldProblem, "code" | "detail">;
+/** The fault of a text: a code for programs, a detail for people. */
+export interface Fault {
+  code: string;
+  detail: string;
+}
 
 /** The headers that no endpoint may have of its own, by the reason; a name that ends in `-` stands for all names that begin so. */
 const REFUSED: readonly (readonly [reason: string, names: string])[] = [

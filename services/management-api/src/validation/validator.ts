@@ -2,12 +2,12 @@ import { type FieldProblem, isUuid, storedName } from "@herald/contracts";
 import type { Schema, SchemaName } from "@herald/contracts/schemas";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import type { Fault, Format } from "./formats.ts";
+import type { Format } from "./formats.ts";
+import type { Fault } from "./header-formats.ts";
 import { periodFault, type RawQuery, readQuery, unknownParameters, whatIsTaken } from "./query.ts";
 
 export type ApiValidator = ReturnType<typeof apiValidator>;
 
-/** Compiles the API's schemas for requests. */
 export function apiValidator(schemas: Record<SchemaName, Schema>, formats: Record<string, Format>) {
   const ajv = new Ajv2020({ allErrors: true, useDefaults: true, verbose: true, strict: false });
   ajv.addFormat("uuid", isUuid);
