@@ -26,7 +26,11 @@ export function Shell({ children }: { children: ReactNode }) {
       </button>
       <header className={classNames(shared.bar, css.head)}>
         <nav className={css.trail} aria-label="You are here">
-          {product.hasLogo ? <Logo /> : <img src={mark} alt="" width="22" height="22" />}
+          {product.hasLogo ? (
+            <img className={css.logo} src="logo" alt={product.name} height="22" />
+          ) : (
+            <img src={mark} alt="" width="22" height="22" />
+          )}
           <Trail />
         </nav>
         <Who />
@@ -83,10 +87,6 @@ function Who() {
       {words}
     </p>
   );
-}
-
-function Logo() {
-  return <img className={css.logo} src="logo" alt={product.name} height="22" />;
 }
 
 /** Finds anything by what one has of it: from every scene, and with what was looked for still in it on the results' page. */

@@ -18,7 +18,6 @@ interface Props {
   title?: ReactNode;
   icon?: IconName;
   children?: ReactNode;
-  /** Buttons, at the end of the notice. */
   actions?: ReactNode;
   /** It answers something that the admin just did: it is read out at once. */
   urgent?: boolean;
