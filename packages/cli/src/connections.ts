@@ -49,11 +49,6 @@ export async function withDatabase<T>(
   }
 }
 
-export function oneRow<Row>([row]: readonly Row[]): Row {
-  if (row === undefined) throw new Error("PostgreSQL answered a select with no row.");
-  return row;
-}
-
 /** @throws Error that says why a server takes no connection, and what to do */
 function refused(cause: unknown, server: Server, url: string): never {
   const { what, remedy } = explain(cause, server, url);

@@ -1,13 +1,13 @@
 import { serviceSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
 import { Prisma } from "@herald/common/database/generated/client";
-import type { Queries } from "@herald/common/database/queries";
+import { oneRow, type Queries } from "@herald/common/database/queries";
 import { shrinkingPages } from "@herald/common/database/shrinking";
 import { catchUpAgainAt } from "@herald/common/database/update-endpoint";
 import type { Clock } from "@herald/common/runtime/clock";
 import { eraseEndpointPage } from "@herald/publisher/sql/erase-endpoint";
 import { action, type Command, onlyWord, positiveInteger } from "./command.ts";
-import { oneRow, withDatabase } from "./connections.ts";
+import { withDatabase } from "./connections.ts";
 import { counted, table } from "./output.ts";
 
 const { DATABASE_TIMEOUT_SECONDS } = serviceSettings;

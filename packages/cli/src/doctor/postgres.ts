@@ -11,6 +11,7 @@ import {
 } from "@herald/common/database/database-info";
 import { sqlStateOf } from "@herald/common/database/errors";
 import { daysAhead, LOCKS_A_PARTITION, PARTITIONS_OF_HISTORY } from "@herald/common/database/partitions";
+import { oneRow } from "@herald/common/database/queries";
 import type { ServiceName } from "@herald/common/database/rights";
 import { DISPATCHING, type Dispatching, SHARDS } from "@herald/common/database/shards";
 import type { Clock } from "@herald/common/runtime/clock";
@@ -26,7 +27,6 @@ import {
   type Process,
   SILENT_SECONDS,
 } from "@herald/common/service/processes";
-import { oneRow } from "../connections.ts";
 import { plural } from "../output.ts";
 import { ANSWER_MS, type Check, type Finding, fault, ok, skipped, warning, warningsOf } from "./finding.ts";
 import { locks } from "./locks.ts";

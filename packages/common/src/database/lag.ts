@@ -1,6 +1,6 @@
 import { Prisma } from "./generated/client.ts";
 import { daysAhead, PARTITIONS_OF_HISTORY } from "./partitions.ts";
-import type { Reads } from "./queries.ts";
+import { oneRow, type Reads } from "./queries.ts";
 import { type Dispatching, readDispatching } from "./shards.ts";
 
 export interface Lag extends Dispatching {
@@ -58,7 +58,7 @@ export async function readLag(
   { now, endpointConcurrency }: { now: Date; endpointConcurrency: number },
 ): Promise<Lag> {
   const dispatching = await readDispatching(reads);
-  const [row] = await reads.$queryRaw<Omit<Lag, keyof Dispatching>[]>`
+  const rows = await reads.$queryRaw<Omit<Lag, keyof Dispatching>[]>`
     with recursive step (shard, endpoint_id) as (
       (select shard, endpoint_id from due order by shard, endpoint_id limit 1)
       union all
@@ -161,8 +161,7 @@ export async function readLag(
         count(*) filter (where not enabled and disabled_reason = 'failures')::int as "endpointsFailed"
       from webhook_endpoint
     ) as endpoint`;
-  if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
-  return { ...row, ...dispatching };
+  return { ...oneRow(rows), ...dispatching };
 }
 
 /** Counts the days after today that have partitions. Waits for a lock of a partition: PostgreSQL takes one to write a bound as text. */

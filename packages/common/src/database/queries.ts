@@ -16,6 +16,12 @@ export interface Queries {
 
 export type Reads = Pick<Queries, "$queryRaw">;
 
+/** The row of a statement that returns just one, as a select of aggregates does. */
+export function oneRow<Row>([row]: readonly Row[]): Row {
+  if (row === undefined) throw new Error("PostgreSQL answered a select with no row.");
+  return row;
+}
+
 /** How often a statement is run that meets others again and again, if the user's isolation is above read committed. */
 const MAX_TRIES = 20;
 

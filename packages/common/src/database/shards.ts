@@ -1,5 +1,5 @@
 import { Prisma } from "./generated/client.ts";
-import type { Reads } from "./queries.ts";
+import { oneRow, type Reads } from "./queries.ts";
 
 /** The number of shards that all endpoints are in. More dispatchers than this would have nothing to do. */
 export const SHARDS = 256;
@@ -45,7 +45,6 @@ export const DISPATCHING = `
   from shard cross join lateral (select exists (select from living where id = shard.owner) as is_owned) as owned`;
 
 export async function readDispatching(reads: Reads): Promise<Dispatching> {
-  const [row] = await reads.$queryRaw<Dispatching[]>`${Prisma.raw(DISPATCHING)}`;
-  if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
-  return row;
+  const rows = await reads.$queryRaw<Dispatching[]>`${Prisma.raw(DISPATCHING)}`;
+  return oneRow(rows);
 }

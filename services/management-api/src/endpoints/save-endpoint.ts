@@ -157,13 +157,13 @@ export async function editEndpoint(
   const headers = sealHeaders(id, request, { ...stored, headers: (stored.headers ?? {}) as SealedHeaders }, secrets);
   const signingSecret = request.rotateSecret ? newSigningSecret() : null;
   const now = clock.now();
+  const { name, url, enabled } = request;
   const row = await updateEndpoint(queries, {
-    id,
-    organizationId,
+    ...key,
     revision,
-    name: request.name,
-    url: request.url,
-    enabled: request.enabled,
+    name,
+    url,
+    enabled,
     events: [...new Set(request.events)],
     sealedSecret: signingSecret === null ? null : secrets.seal(signingSecret, id),
     headers,
