@@ -13,7 +13,7 @@ export type Tone = "good" | "bad" | "care" | "plain";
 
 const icons: Record<Tone, IconName> = { good: "check", bad: "stop", care: "alert", plain: "info" };
 
-interface Props {
+export interface NoticeProps {
   tone: Tone;
   title?: ReactNode;
   icon?: IconName;
@@ -24,7 +24,7 @@ interface Props {
 }
 
 /** Something to know, beside the thing that it is about. */
-export function Notice({ tone, title, icon = icons[tone], children, actions, urgent = false }: Props) {
+export function Notice({ tone, title, icon = icons[tone], children, actions, urgent = false }: NoticeProps) {
   return (
     <div className={classNames(css.notice, shared[tone])} role={urgent ? "alert" : undefined}>
       <span className={css.noticeIcon}>

@@ -113,10 +113,6 @@ export function Panel({ title, aside, padded = false, children }: PanelProps) {
   );
 }
 
-export function Stack({ children }: { children: ReactNode }) {
-  return <div className={shared.stack}>{children}</div>;
-}
-
 interface TabsProps {
   /** Names the whole, for screen readers. */
   name: string;
@@ -171,10 +167,10 @@ export function OrganizationPage({ title, words, actions, children }: Organizati
       <PageHead title={title} actions={actions}>
         <p>{words}</p>
       </PageHead>
-      <Stack>
+      <div className={shared.stack}>
         <Tabs name="Parts of webhooks" base="" tabs={sections} />
         {children}
-      </Stack>
+      </div>
     </>
   );
 }
