@@ -20,11 +20,16 @@ export interface ConnectionOptions {
    */
   ca?: Authorities | undefined;
   outages: Outages;
-  /** How long the broker may take to answer that a connection or a channel is closed. */
-  closeTimeoutMs: number;
-  /** How long the broker may take to answer that a channel is open. */
-  answerTimeoutMs: number;
+  /** How long the broker may take to answer that a connection or a channel is closed; 2 s if absent. */
+  closeTimeoutMs?: number;
+  /**
+   * How long the broker may take to answer any other request; 5 s if absent. Then the channel is closed and the next one is opened. If the broker
+   * does not answer that either, the connection is made again.
+   */
+  answerTimeoutMs?: number;
 }
+
+type Given = ConnectionOptions & { closeTimeoutMs: number; answerTimeoutMs: number };
 
 /** A dead peer is noticed after two to three heartbeats. RabbitMQ's own suggestion of 60 s would hide a dead peer for minutes. */
 const HEARTBEAT_SECONDS = 10;
@@ -40,7 +45,7 @@ const BACKOFF = { initialDelay: 100, factor: 2, maxDelay: 5_000, jitter: 0.2, ma
  *
  * @throws if the URL is not an AMQP URL
  */
-export function openConnection({ url, name, ca, outages, closeTimeoutMs, answerTimeoutMs }: ConnectionOptions) {
+export function openConnection({ url, name, ca, outages, closeTimeoutMs, answerTimeoutMs }: Given) {
   let live: ChannelModel | undefined;
   let blocked = false;
   let closing = false;
@@ -171,9 +176,7 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs, answerT
         listeners.add(check);
         signal.addEventListener("abort", check);
       }),
-    /** @throws if it is not open */
     openChannel: async (): Promise<Channel> => open(current().createChannel()),
-    /** @throws if it is not open */
     openConfirmChannel: async (): Promise<ConfirmChannel> => open(current().createConfirmChannel()),
     replace,
     /** Calls the listener after each change of `isUp` and `isBlocked`, until the function that it returns is called. */

@@ -11,7 +11,6 @@ import { backoffMs, endsWithin, pause } from "./timing.ts";
  */
 export interface IncomingMessage {
   readonly content: Buffer;
-  /** The queue that the message came from. */
   readonly queue: string;
   /** The exchange that the message was published to, as the broker says: "" if it was sent to the queue itself. */
   readonly exchange: string;
@@ -58,7 +57,6 @@ export interface ConsumerOptions {
   handle(message: IncomingMessage): void | Promise<void>;
 }
 
-/** Services that a consumer uses besides its scope. */
 export interface ConsumerContext {
   log: BrokerLog;
   /** How `IncomingMessage.reply` answers. */
@@ -90,20 +88,6 @@ const HOLD_MS = 20 * 60_000;
  * broker included.
  *
  * @throws if the scope is closed
- *
- * @example
- * const consumer = startConsumer(
- *   scope,
- *   {
- *     queue: "orders",
- *     prefetch: 250,
- *     handle: async (message) => {
- *       await store(JSON.parse(message.content.toString()));
- *       message.ack();
- *     },
- *   },
- *   { log },
- * );
  */
 export function startConsumer(
   scope: BrokerScope,
@@ -276,13 +260,12 @@ interface QueueConsumer {
   cancel(): Promise<unknown>;
 }
 
-interface QueueConsumerOptions {
-  prefetch: number;
-  /** Gets null if the broker has cancelled the consumer. */
-  got: (delivery: ConsumeMessage | null) => void;
-}
-
-function consumeQueue(channel: Channel, queue: string, { prefetch, got }: QueueConsumerOptions): QueueConsumer {
+/** @param got gets null if the broker has cancelled the consumer */
+function consumeQueue(
+  channel: Channel,
+  queue: string,
+  { prefetch, got }: { prefetch: number; got: (delivery: ConsumeMessage | null) => void },
+): QueueConsumer {
   const consumerTag = queue;
   return {
     // The prefetch of a channel is that of each consumer which starts after it. Requests are sent in the order of these calls.

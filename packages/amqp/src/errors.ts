@@ -21,27 +21,17 @@ export type NotSentReason =
   | "unconfirmed"
   /** The message could not be sent to the broker in time: there is no connection, the connection is blocked, or the window is full. */
   | "unavailable"
-  /** The publisher has been closed. */
   | "closed";
 
 /**
  * A message that must count as not sent. With some reasons the broker may have the message all the same, so a caller that sends it
  * again needs consumers that can handle the same message twice.
- *
- * @example
- * try {
- *   await publisher.publish(message);
- * } catch (error) {
- *   if (error instanceof NotSentError && error.reason === "unroutable") return; // no queue is bound for it
- *   throw error;
- * }
  */
 export class NotSentError extends Error {
   override readonly name = "NotSentError";
   readonly reason: NotSentReason;
   /** The reason in words, without the name of the message. */
   readonly detail: string;
-  /** The `messageId` that the message was published with, if it had one. */
   readonly messageId: string | undefined;
 
   /**

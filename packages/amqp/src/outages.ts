@@ -18,9 +18,6 @@ export interface Outages {
  *
  * @param where fields of each line, for instance the broker's host
  * @param server as the lines call it
- *
- * @example
- * const outages = logOutages(log, { broker: "rabbitmq.internal:5672" });
  */
 export function logOutages(log: BrokerLog, where: Record<string, unknown> = {}, server = "broker"): Outages {
   const since = new Map<string, number>();

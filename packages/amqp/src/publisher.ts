@@ -73,10 +73,6 @@ const TIMEOUT_MS = 10_000;
  * Publishes with confirms, on a channel of its own.
  *
  * @throws if the scope is closed
- *
- * @example
- * const publisher = startPublisher(scope, { timeoutMs: 5_000 });
- * await publisher.publish({ exchange: "orders", routingKey: "order.paid", content: Buffer.from(JSON.stringify(order)) });
  */
 export function startPublisher(scope: BrokerScope, options: PublisherOptions = {}): Publisher {
   const { maxUnconfirmed = MAX_UNCONFIRMED, timeoutMs = TIMEOUT_MS, unroutableGraceMs } = options;
@@ -183,15 +179,13 @@ export function startPublisher(scope: BrokerScope, options: PublisherOptions = {
   function expire(job: Job): void {
     const wasWaiting = waiting.delete(job);
     if (job.returned !== undefined) fail(job, "unroutable", noRoute(job));
-    else if (wasWaiting) fail(job, "unavailable", `${obstacle()} (waited ${timeoutMs} ms)`);
+    else if (wasWaiting) fail(job, "unavailable", `${connection.obstacle() ?? obstacle()} (waited ${timeoutMs} ms)`);
     else fail(job, "unconfirmed", `the broker did not confirm it within ${timeoutMs} ms`);
   }
 
   function obstacle(): string {
-    const inTheWay = connection.obstacle();
-    if (inTheWay !== undefined) return inTheWay;
-    if (channel.current() === undefined) return channel.problem()?.message ?? "the channel is not open yet";
-    return `the window of ${maxUnconfirmed} unconfirmed messages stayed full`;
+    if (channel.current() !== undefined) return `the window of ${maxUnconfirmed} unconfirmed messages stayed full`;
+    return channel.problem()?.message ?? "the channel is not open yet";
   }
 
   function noRoute({ returned }: Job): string {

@@ -27,7 +27,6 @@ export interface BrokerScope {
   readonly closeTimeoutMs: number;
   /** How long the broker may take to answer any other request. */
   readonly answerTimeoutMs: number;
-  /** `close()` has been called. */
   isClosed(): boolean;
   /** Connected, not blocked, and every channel is open. */
   isReady(): boolean;
@@ -37,7 +36,6 @@ export interface BrokerScope {
   close(): Promise<void>;
 }
 
-/** Describes the work of a channel. */
 export interface ChannelSpec<C extends Channel> {
   /** Names it in logs: "consumer of orders". */
   purpose: string;
@@ -66,13 +64,6 @@ const HEALTHY_LIFE_MS = 10_000;
  * only one path to get right.
  *
  * @throws if the scope is closed
- *
- * @example
- * const channel = maintainChannel(scope, {
- *   purpose: "queue lengths",
- *   open: scope.connection.openChannel,
- * });
- * const length = await channel.current()?.checkQueue("orders");
  */
 export function maintainChannel<C extends Channel>(scope: BrokerScope, spec: ChannelSpec<C>): RecoveringChannel<C> {
   if (scope.isClosed()) throw new Error("The broker has been closed.");

@@ -1,32 +1,14 @@
 import type { Channel } from "amqplib";
-import { type Authorities, openConnection } from "./connection.ts";
-import type { Outages } from "./outages.ts";
+import { type ConnectionOptions, openConnection } from "./connection.ts";
 import type { BrokerScope, RecoveringChannel } from "./recovering-channel.ts";
 
-export interface BrokerScopeOptions {
-  /** amqp://user:password@host:port/vhost, or amqps:// */
-  url: string;
-  /** Shown in the broker's list of connections. */
-  name: string;
-  /**
-   * PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node if absent. A function is asked for
-   * them at each connection, so that a program can read a file that has changed.
-   */
-  ca?: Authorities | undefined;
-  outages: Outages;
+export interface BrokerScopeOptions extends ConnectionOptions {
   /**
    * Declares the exchanges and queues that the channels rely on. It runs on each new channel before the channel works, so
    * the order in which programs start, and a queue that was deleted, do not matter. A rejection closes the channel; the
    * next one tries again.
    */
   declare(channel: Channel): Promise<unknown>;
-  /** How long the broker may take to answer that a connection or a channel is closed; 2 s if absent. */
-  closeTimeoutMs?: number;
-  /**
-   * How long the broker may take to answer any other request; 5 s if absent. Then the channel is closed and the next one is opened. If the broker
-   * does not answer that either, the connection is made again.
-   */
-  answerTimeoutMs?: number;
 }
 
 const CLOSE_TIMEOUT_MS = 2_000;
@@ -40,17 +22,6 @@ const ANSWER_TIMEOUT_MS = 5_000;
  * connections that publish, and acknowledgements on the same connection would wait with the messages.
  *
  * @throws if the URL is not an AMQP URL
- *
- * @example
- * const scope = openBrokerScope({
- *   url: "amqp://localhost",
- *   name: "billing",
- *   outages: logOutages(log),
- *   declare: (channel) => channel.assertQueue("orders", { durable: true }),
- * });
- * const publisher = startPublisher(scope);
- * await publisher.publish({ exchange: "", routingKey: "orders", content: Buffer.from("{}") });
- * await scope.close();
  */
 export function openBrokerScope(options: BrokerScopeOptions): BrokerScope {
   const { declare, outages, closeTimeoutMs = CLOSE_TIMEOUT_MS, answerTimeoutMs = ANSWER_TIMEOUT_MS } = options;

@@ -1,9 +1,11 @@
 import { type Channel, IllegalOperationError } from "amqplib";
-import type { OutgoingMessage } from "./publisher.ts";
 import { type BrokerScope, maintainChannel } from "./recovering-channel.ts";
 
 /** A message that may get lost. It is not persistent, and is dropped if no queue takes it. */
-export interface SentMessage extends Pick<OutgoingMessage, "exchange" | "routingKey" | "content"> {
+export interface SentMessage {
+  exchange: string;
+  routingKey: string;
+  content: Buffer;
   /** The correlation id of the request that the message answers. */
   correlationId?: string;
   /** The broker drops the message after it has waited in its queue for this time. */
@@ -25,10 +27,6 @@ export interface Sender {
  * Sends without confirms, on a channel of its own.
  *
  * @throws if the scope is closed
- *
- * @example
- * const sender = startSender(scope);
- * sender.send({ exchange: "", routingKey: "refresh", content: Buffer.from("{}") });
  */
 export function startSender(scope: BrokerScope): Sender {
   const { connection } = scope;

@@ -17,16 +17,9 @@ export function backoffMs(failures: number, { firstMs, longestMs }: Backoff, ran
 /** Waits for the work, but no longer than the deadline. Returns whether it ended in time; a rejection counts as an end. */
 export async function endsWithin(deadlineMs: number, work: Promise<unknown>): Promise<boolean> {
   const timer = new AbortController();
-  const late = delay(deadlineMs, false, { signal: timer.signal }).catch(() => false);
-  const done = work.then(
-    () => true,
-    () => true,
-  );
-  try {
-    return await Promise.race([done, late]);
-  } finally {
-    timer.abort();
-  }
+  const late = pause(deadlineMs, timer.signal).then(() => false);
+  const done = Promise.allSettled([work]).then(() => true);
+  return await Promise.race([done, late]).finally(() => timer.abort());
 }
 
 /** Waits this long, or until the signal aborts. Never rejects. */

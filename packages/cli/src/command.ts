@@ -8,18 +8,6 @@ import { oneLine } from "./output.ts";
 /** The effects of an action, for its audit line: counts and ids, and never a secret or a payload. */
 export type Details = Readonly<Record<string, unknown>>;
 
-interface Change {
-  /** "rejected discard" */
-  action: string;
-  args: readonly string[];
-  /** Asked when the line is written. */
-  who: () => string;
-  stderr: (text: string) => void;
-  machineClock?: Clock | undefined;
-  /** Whether an error says that arguments or settings can't be used: then nothing was changed, and there is no line. */
-  isRefusal: (error: unknown) => boolean;
-}
-
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 /** The user at this machine; behind sudo, the one who called it. */
@@ -40,8 +28,9 @@ function ownName(): string {
  * Runs what changes something, and writes one line of JSON about it to standard error, as a service's log has them: who did what, with
  * which arguments, and how it ended.
  */
-export async function audited(
-  { action, args, who, stderr, machineClock = ownClock, isRefusal }: Change,
+async function audited(
+  { action, environment, stderr, machineClock = ownClock }: RunContext,
+  { args, who }: { args: readonly string[]; who: (environment: Environment) => string },
   run: () => Promise<Details> | Promise<void> | void,
 ): Promise<void> {
   function write(result: "done" | "failed" | "interrupted", details: Details = {}): void {
@@ -52,7 +41,7 @@ export async function audited(
       message: `herald ${action}`,
       audit: true,
       action,
-      who: who(),
+      who: who(environment),
       what: args,
       result,
       details,
@@ -94,9 +83,7 @@ export interface RunContext extends CommandContext {
   progress: (text: string) => void;
 }
 
-/** One of the things that `herald` does. */
 export interface Command {
-  /** One line for the list of commands. */
   summary: string;
   /** The actions by name, which follows the command's; "" for the action without a name. */
   actions: Record<string, Action>;
@@ -129,13 +116,10 @@ export function action<const Given extends Options>({
 }: {
   usage?: string;
   options?: Given;
-  /** Whether it takes arguments that are no options. */
   words?: boolean;
   /** Whether it changes something of Herald, with these options. Then it writes an audit line. */
   changes: boolean | ((values: Parsed<Given>["values"]) => boolean);
-  /** Who does it; the user at this machine if absent. */
   who?: (environment: Environment) => string;
-  /** Returns what its audit line tells of it. */
   run(values: Parsed<Given>["values"], context: RunContext, words: string[]): Promise<Details> | Promise<void> | void;
 }): Action {
   return {
@@ -145,18 +129,18 @@ export function action<const Given extends Options>({
       const { values, positionals } = parsed;
       const isChange = typeof changes === "function" ? changes(values) : changes;
       const perform = () => run(values, context, positionals);
-      if (isChange) await audited({ ...context, args, who: () => who(context.environment), isRefusal }, perform);
+      if (isChange) await audited(context, { args, who }, perform);
       else await perform();
     },
   };
 }
 
-/** Options that several commands have. */
 export const JSON_OPTION = { json: { type: "boolean", default: false } } as const;
 
 /** The arguments can't be used; the text says what was expected. */
 export class UsageError extends Error {}
 
+/** Whether arguments or settings can't be used: then nothing was changed. */
 const isRefusal = (error: unknown): boolean => error instanceof UsageError || error instanceof ConfigError;
 
 /** Exit codes, which an operator's scripts can tell apart. */

@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import { withHeartbeat } from "@herald/amqp";
 import { type Names, names } from "@herald/common/broker/topology";
 import { serviceSettings } from "@herald/common/config/common-settings";
-import { readConfig } from "@herald/common/config/read-config";
+import { type Environment, readConfig } from "@herald/common/config/read-config";
 import { addressOf } from "@herald/common/database/client";
 import { type Database, openDatabase } from "@herald/common/database/open-database";
 import type { Queries } from "@herald/common/database/queries";
@@ -22,7 +22,7 @@ export interface Address {
 }
 
 /** @throws ConfigError */
-export function databaseAddress({ environment }: Pick<CommandContext, "environment">): Address {
+export function databaseAddress(environment: Environment): Address {
   const config = readConfig({ DATABASE_URL, DATABASE_CA_FILE }, environment);
   addressOf(config.DATABASE_URL, config.DATABASE_CA_FILE);
   return { url: config.DATABASE_URL, caFile: config.DATABASE_CA_FILE };
@@ -39,7 +39,7 @@ export async function withDatabase<T>(
   at: Address | CommandContext,
   task: (queries: Queries, clock: Clock, readsWithin: Database["readsWithin"]) => Promise<T>,
 ): Promise<T> {
-  const { url, caFile } = "url" in at ? at : databaseAddress(at);
+  const { url, caFile } = "url" in at ? at : databaseAddress(at.environment);
   const database = openDatabase(url, { caFile, poolSize: 2, applicationName: "herald-cli" });
   try {
     await database.ping().catch((cause) => refused(cause, POSTGRES, url));
@@ -47,12 +47,6 @@ export async function withDatabase<T>(
   } finally {
     await database.close();
   }
-}
-
-/** The row of a select that always has one. */
-export function oneRow<Row>([row]: readonly Row[]): Row {
-  if (row === undefined) throw new Error("PostgreSQL answered a select with no row.");
-  return row;
 }
 
 /** @throws Error that says why a server takes no connection, and what to do */
@@ -75,7 +69,7 @@ const IN_ALARM =
   "RabbitMQ takes no messages: its memory or disk alarm is set. See which one: rabbitmq-diagnostics alarms. Then run this again.";
 
 /** @throws ConfigError */
-export function brokerAddress({ environment }: Pick<CommandContext, "environment">): BrokerAddress {
+export function brokerAddress(environment: Environment): BrokerAddress {
   const config = readConfig({ AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE }, environment);
   const authorities = brokerAuthorities(config.AMQP_URL, config.AMQP_CA_FILE);
   return { url: config.AMQP_URL, authorities, namespace: config.BROKER_NAMESPACE };
@@ -112,7 +106,7 @@ export async function withBroker<T>(
   context: CommandContext,
   task: (connection: ChannelModel, names: Names) => Promise<T>,
 ): Promise<T> {
-  const address = brokerAddress(context);
+  const address = brokerAddress(context.environment);
   const connection = await openBroker(address).catch((cause) => refused(cause, BROKER, address.url));
   const blocked = new Promise<never>((_, reject) => connection.once("blocked", () => reject(new Error(IN_ALARM))));
   try {

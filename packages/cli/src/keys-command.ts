@@ -130,7 +130,6 @@ async function* sealedTexts(reads: Reads, pageSize: number): AsyncGenerator<Seal
 
 interface RotationOptions {
   pageSize: number;
-  /** Counts, and writes nothing. */
   dryRun: boolean;
 }
 
@@ -196,7 +195,7 @@ interface Change {
   count: number;
 }
 
-const sum = (changes: readonly Pick<Change, "count">[]) => changes.reduce((total, { count }) => total + count, 0);
+const sum = (changes: readonly { count: number }[]) => changes.reduce((total, { count }) => total + count, 0);
 
 /**
  * Writes the same secrets again, sealed to another key. An endpoint with a secret or a header that was replaced since it was read stays as it is. The
@@ -204,9 +203,9 @@ const sum = (changes: readonly Pick<Change, "count">[]) => changes.reduce((total
  *
  * Locks those endpoints, in the order of their ids, as every statement does that locks several. Walks webhook_endpoint_pkey.
  */
-async function writeSealed(queries: Queries, changes: readonly Change[]): Promise<Pick<Change, "count">[]> {
+async function writeSealed(queries: Queries, changes: readonly Change[]): Promise<{ count: number }[]> {
   const json = (headers: SealedHeaders | null) => headers && JSON.stringify(headers);
-  return await queries.$queryRaw<Pick<Change, "count">[]>`
+  return await queries.$queryRaw<{ count: number }[]>`
     with change as (
       select * from unnest(
         ${changes.map(({ before }) => before.endpointId)}::uuid[],

@@ -20,7 +20,7 @@ applied twice.
     "": action({
       changes: true,
       async run(_, context) {
-        const { url, caFile } = databaseAddress(context);
+        const { url, caFile } = databaseAddress(context.environment);
         const config = readConfig({ DATABASE_TIMEOUT_SECONDS }, context.environment);
         const {
           applied,

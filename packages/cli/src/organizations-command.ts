@@ -1,13 +1,13 @@
 import { serviceSettings } from "@herald/common/config/common-settings";
 import { readConfig } from "@herald/common/config/read-config";
 import { Prisma } from "@herald/common/database/generated/client";
-import type { Queries } from "@herald/common/database/queries";
+import { oneRow, type Queries } from "@herald/common/database/queries";
 import { shrinkingPages } from "@herald/common/database/shrinking";
 import { catchUpAgainAt } from "@herald/common/database/update-endpoint";
 import type { Clock } from "@herald/common/runtime/clock";
 import { eraseEndpointPage } from "@herald/publisher/sql/erase-endpoint";
 import { action, type Command, onlyWord, positiveInteger } from "./command.ts";
-import { oneRow, withDatabase } from "./connections.ts";
+import { withDatabase } from "./connections.ts";
 import { counted, table } from "./output.ts";
 
 const { DATABASE_TIMEOUT_SECONDS } = serviceSettings;
@@ -22,7 +22,6 @@ const erase = action({
     const organizationId = onlyWord(words, "the id of one organization");
     const pageSize = positiveInteger("--page-size", values["page-size"]);
     const config = readConfig({ DATABASE_TIMEOUT_SECONDS }, context.environment);
-    const statementTimeoutMs = config.DATABASE_TIMEOUT_SECONDS * 1_000;
     return await withDatabase(context, async (queries, clock) => {
       if (!values.apply) {
         const found = Object.entries(await countRows(queries, organizationId));
@@ -31,7 +30,7 @@ const erase = action({
         context.stderr("These would be erased; --apply does it.\n");
         return {};
       }
-      const options = { organizationId, pageSize, statementTimeoutMs };
+      const options = { organizationId, pageSize, ...config };
       const erased = await eraseOrganization(queries, clock, options, (soFar) => {
         const parts = Object.entries(soFar).map(([name, rows]) => `${rows} of ${name}`);
         context.progress(parts.join(", "));
@@ -106,7 +105,7 @@ async function endpointsOf(queries: Queries, organizationId: string): Promise<st
 export async function eraseOrganization(
   queries: Queries,
   clock: Clock,
-  options: { organizationId: string; pageSize: number; statementTimeoutMs: number },
+  options: { organizationId: string; pageSize: number; DATABASE_TIMEOUT_SECONDS: number },
   onPage: (soFar: Partial<Erased>) => void = () => undefined,
 ): Promise<Partial<Erased>> {
   const { organizationId } = options;

@@ -130,7 +130,7 @@ test("herald organizations erase counts, and with --apply leaves nothing of the 
 
 test("an erasure that was interrupted after any page is finished by the next run", async () => {
   const { database } = db;
-  const options = { organizationId: leaving.organizationId, pageSize: 1, statementTimeoutMs: 30_000 };
+  const options = { organizationId: leaving.organizationId, pageSize: 1, DATABASE_TIMEOUT_SECONDS: 30 };
   const erase = (onPage?: () => void) => eraseOrganization(database.queries, database.clock, options, onPage);
   for (let mostPages = 1, isOver = false; !isOver; mostPages++) {
     let pages = 0;

@@ -59,7 +59,6 @@ export const businessEventSchema = Type.Object(
   { $id: "urn:herald:schemas:business-event" },
 );
 
-/** One changed field of an entity (SPEC 2.4). */
 export type FieldChange = Static<typeof fieldChange>;
 
 /** Event-specific details, `changes` among them (SPEC 2.4). */

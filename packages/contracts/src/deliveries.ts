@@ -9,6 +9,7 @@ import {
   listOf,
   object,
   orNull,
+  partOf,
   type Query,
   refOrNull,
   refTo,
@@ -142,12 +143,7 @@ const filters = {
   deliveryId: Type.Optional(uuid("Only this delivery.")),
 };
 
-const part = {
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, default: 50, description: "Deliveries to answer with." }),
-  ),
-  cursor: Type.Optional(cursor("`nextCursor` of the part before.")),
-};
+const part = partOf("Deliveries", { most: 100, usual: 50 });
 
 export const DeliveryQuery = object("Query parameters of an endpoint's history.", { ...part, ...filters });
 export type DeliveryQuery = Query<typeof DeliveryQuery>;

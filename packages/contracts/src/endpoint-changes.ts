@@ -7,6 +7,7 @@ import {
   listOf,
   object,
   orNull,
+  partOf,
   type Query,
   refOrNull,
   refTo,
@@ -67,10 +68,8 @@ export const EndpointChangePage = object("A part of the changes of an endpoint, 
 });
 export type EndpointChangePage = Static<typeof EndpointChangePage>;
 
-export const EndpointChangeQuery = object("Query parameters of changes.", {
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50, description: "Changes to answer with." })),
-  cursor: Type.Optional(cursor("`nextCursor` of the part before.")),
-});
+const part = partOf("Changes", { most: 100, usual: 50 });
+export const EndpointChangeQuery = object("Query parameters of changes.", part);
 export type EndpointChangeQuery = Query<typeof EndpointChangeQuery>;
 
 export const changeSchemas = {

@@ -7,6 +7,7 @@ import {
   listOf,
   object,
   orNull,
+  partOf,
   type Query,
   refOrNull,
   refTo,
@@ -99,8 +100,7 @@ export const EventQuery = object("Query parameters of the list of events. All of
   type: Type.Optional(listOf(refTo({ EventType }), "Only events of these types; may be repeated.")),
   from: Type.Optional(text("Occurred at this time or later.", { format: "date-time" })),
   to: Type.Optional(text("Occurred before this time.", { format: "date-time" })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: 10, description: "Events to answer with." })),
-  cursor: Type.Optional(cursor("`nextCursor` of the part before.")),
+  ...partOf("Events", { most: 20, usual: 10 }),
 });
 export type EventQuery = Query<typeof EventQuery>;
 

@@ -58,7 +58,6 @@ export const DEFAULT_CATALOGUE = {
   },
 } as const satisfies Catalogue;
 
-/** The names of the default catalogue's events. */
 export type EventType = keyof typeof DEFAULT_CATALOGUE;
 
 /** The names of the default catalogue's events (SPEC 6). */

@@ -1,7 +1,6 @@
 import { type Static, type TProperties, type TSchema, type TSchemaOptions, type TUnsafe, Type } from "typebox";
 import { ID_PREFIX } from "./rules.ts";
 
-/** A JSON Schema (2020-12), as OpenAPI 3.1 has them. */
 export type Schema = { readonly [keyword: string]: unknown };
 
 // The words that Herald's schemas are made of. Each is a JSON Schema and a TypeScript type at once, which `Static` reads.
@@ -60,6 +59,14 @@ export function orNull<Inner extends TSchema>(inner: Inner): TUnsafe<Static<Inne
   const values = schema.enum as unknown[] | undefined;
   return Type.Unsafe({ ...schema, type: [schema.type, "null"], ...(values && { enum: [...values, null] }) });
 }
+
+/** The query parameters of a list that comes in parts. @param most items of a part; @param usual the default */
+export const partOf = (what: string, { most, usual }: { most: number; usual: number }) => ({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: most, default: usual, description: `${what} to answer with.` }),
+  ),
+  cursor: Type.Optional(cursor("`nextCursor` of the part before.")),
+});
 
 /** Query parameters of a list, validated: the validator fills in the default of `limit`. */
 export type Query<Parameters extends TSchema> = Static<Parameters> & { limit: number };

@@ -1,4 +1,4 @@
-import { type Static, Type } from "typebox";
+import type { Static } from "typebox";
 import { historyFilter } from "./deliveries.ts";
 import { EventType, ResendState, ResendStopReason } from "./enums.ts";
 import {
@@ -9,6 +9,7 @@ import {
   listOf,
   object,
   orNull,
+  partOf,
   type Query,
   refOrNull,
   refTo,
@@ -72,10 +73,8 @@ export const ResendPage = object("A part of an endpoint's resends, newest first.
 });
 export type ResendPage = Static<typeof ResendPage>;
 
-export const ResendQuery = object("Query parameters of an endpoint's resends.", {
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: 10, description: "Resends to answer with." })),
-  cursor: Type.Optional(cursor("`nextCursor` of the part before.")),
-});
+const part = partOf("Resends", { most: 20, usual: 10 });
+export const ResendQuery = object("Query parameters of an endpoint's resends.", part);
 export type ResendQuery = Query<typeof ResendQuery>;
 
 export const resendSchemas = {

@@ -73,6 +73,7 @@ test("the package's main entry loads no TypeBox, so that page and emitter don't 
     "./event-types.ts",
     "./index.ts",
     "./judge-event.ts",
+    "./problem-catalogue.ts",
     "./rules.ts",
     "./vocabulary.ts",
   ]);

@@ -37,7 +37,6 @@ export const SessionInfo = object("Who calls, what they may do, and what this se
 });
 export type SessionInfo = Static<typeof SessionInfo>;
 
-/** Additive to SPEC. */
 export const EventTypeInfo = object("One of the events that an endpoint can subscribe to.", {
   name: refTo({ EventType }, "Its exact name."),
   entityType: text("The kind of entity that it is about."),

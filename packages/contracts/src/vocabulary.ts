@@ -1,25 +1,8 @@
-/**
- * How a delivery stands, in rows, filters and counts:
- *
- * - `waiting`: it has had no attempt
- * - `failing`: its latest attempt failed, and another one follows
- * - `parked`: unfinished, and its endpoint is disabled
- * - `succeeded`, `exhausted`, `expired`: nothing more happens
- */
+/** How a delivery stands, in rows, filters and counts. `Outcome` of enums.ts says what each means. */
 export const OUTCOMES = ["waiting", "failing", "parked", "succeeded", "exhausted", "expired"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/**
- * The types of notices. A type is the notice's routing key on the exchange `herald.notices`, and its `type`.
- *
- * - `endpoint.failing`: several attempts in a row failed, and a person should look; Herald goes on sending; at most once an hour
- * - `endpoint.disabled`: more failed, and Herald stopped sending until an admin resumes the endpoint (SPEC 3.1)
- * - `endpoint.recovered`: a delivery succeeded after `endpoint.failing` was published
- * - `endpoint.exhausted`: deliveries were given up after their last attempt (SPEC 3.2); at most once an hour
- * - `endpoint.expired`: deliveries were given up since they had become too old to be kept; at most once a day
- * - `endpoint.resumed`, `endpoint.secret_replaced`, `endpoint.deleted`: an admin or operator did so
- * - `event.rejected`: an event was not taken: it broke the contract, or is of a type that is not known, or too old
- */
+/** The types of notices, which are their routing keys on the exchange `herald.notices`. notices.ts says what each means. */
 export const NOTICE_TYPES = [
   "endpoint.failing",
   "endpoint.disabled",
@@ -46,7 +29,6 @@ export const CHANGE_KINDS = [
 ] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
-/** The states of a resend. */
 export const RESEND_STATES = ["running", "finished", "stopped"] as const;
 export type ResendState = (typeof RESEND_STATES)[number];
 
@@ -54,7 +36,6 @@ export type ResendState = (typeof RESEND_STATES)[number];
 export const RESEND_STOP_REASONS = ["asked", "disabled"] as const;
 export type ResendStopReason = (typeof RESEND_STOP_REASONS)[number];
 
-/** The kinds of authors of a change. */
 export const CHANGED_BY = ["admin", "operator", "herald"] as const;
 export type ChangedBy = (typeof CHANGED_BY)[number];
 

@@ -48,7 +48,6 @@ export type SaveWebhookResponse = Static<typeof SaveWebhookResponse>;
 export const DeleteWebhookRequest = object("Which state of the endpoint is meant.", { version: latestVersion });
 export type DeleteWebhookRequest = Static<typeof DeleteWebhookRequest>;
 
-/** Additive to SPEC. */
 export const CheckWebhookResponse = object("What saving would complain about.", {
   errors: listOf(refTo({ FieldProblem }), "Every bad field; empty if there is none."),
 });
@@ -69,7 +68,6 @@ const ownHeaders = <Value extends string | null>(type: string | string[], kept: 
       },
     }),
   );
-/** Additive to SPEC. */
 const editedHeaders = ownHeaders<string | null>(
   ["string", "null"],
   "If they are left out, all stay as they are; `{}` and null remove all. A null in place of a value keeps what is stored under that " +

@@ -3,9 +3,7 @@ import type { EntityType, EventType } from "@herald/contracts";
 /** Something that happened to an entity in a product service. */
 export type EntityChange =
   | { entity: EntityType; change: "created" }
-  /** Its status, from what to what. */
   | { entity: EntityType; change: "status"; from: string | null; to: string }
-  /** Any other edit of it. */
   | { entity: EntityType; change: "edited" };
 
 interface Meaning {

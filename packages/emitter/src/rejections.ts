@@ -24,7 +24,6 @@ export interface RejectionOptions {
 }
 
 export interface Rejections {
-  /** Whether rejections arrive now. */
   isReady(): boolean;
   /** Takes no more, waits until the handlers have ended (at most 10 s), and disconnects. Other notices stay in the queue. */
   close(): Promise<void>;
@@ -97,7 +96,6 @@ export function listenForRejections(
   return { isReady: scope.isReady, close: scope.close };
 }
 
-/** Undefined if the message is no notice of a rejected event. */
 function readRejection(content: Buffer): RejectedEvent | undefined {
   try {
     const value = JSON.parse(content.toString("utf8")) as { type?: unknown } | null;

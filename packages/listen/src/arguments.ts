@@ -26,7 +26,6 @@ export function receiverUrl(text: string, allowHttp: boolean): URL {
   return httpUrl("--url", text, allowHttp ? null : "signed payloads. --allow-http permits it");
 }
 
-/** The secrets of `--secret` and of WEBHOOK_SECRET. */
 export function secretsOf(given: readonly string[]): string[] {
   return [...given, process.env.WEBHOOK_SECRET ?? ""].filter((secret) => secret !== "");
 }

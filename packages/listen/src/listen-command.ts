@@ -107,7 +107,6 @@ function closing(listener: Listener): (error: Error) => Promise<never> {
 
 interface ListenArguments extends ListenerOptions {
   secrets: string[];
-  /** The Herald that is to send here. */
   herald?: URL;
   /** The developer's program and its arguments. */
   command?: [string, ...string[]];

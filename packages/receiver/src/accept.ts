@@ -30,7 +30,6 @@ export interface WebhookOptions<Request> {
 /** The answer to the sender. Herald keeps its first KiB, which the endpoint's admins can read. */
 export interface Answer {
   status: number;
-  /** Null for 204. */
   json: { reason: string; message: string } | null;
 }
 

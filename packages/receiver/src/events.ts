@@ -27,9 +27,7 @@ export interface EventOf<Type extends EventType> {
     /** The changed fields by their names; may be empty. */
     changes?: {
       [name: string]: {
-        /** Before. */
         oldValue: string | null;
-        /** After. */
         newValue: string | null;
       };
     };

@@ -90,7 +90,6 @@ export function verify(input: VerifyInput): Verdict {
 }
 
 interface Signed {
-  /** 64 lowercase hex digits. */
   signatureHex: string;
   timestamp: number;
   claimedEvent: string | null;

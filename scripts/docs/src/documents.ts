@@ -6,13 +6,14 @@ import {
   DEFAULT_CATALOGUE,
   EVENT_TYPES,
   NO_DELIVERY_REASONS,
+  PROBLEMS,
   samplePayload,
 } from "@herald/contracts";
 import { escapeControls, eventSchemaFiles } from "@herald/contracts/schemas";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { dispatcherSettings } from "@herald/dispatcher";
 import { outboxTable } from "@herald/emitter/outbox";
-import { managementApiSettings, openApiDocument, problemKinds, published } from "@herald/management-api";
+import { managementApiSettings, openApiDocument, published } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
 import { configurationDocument, envExample, knownSettings, servicesTable } from "./configuration.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
@@ -20,7 +21,7 @@ import { sizingTable } from "./sizing.ts";
 
 /** `docs/api/errors.md`, made of the catalogue. */
 function errorsPage(): string {
-  const rows = problemKinds.map(
+  const rows = Object.entries(PROBLEMS).map(
     ([code, { status, when, action }]) => `| \`${code}\` | ${status} | ${when} | ${action} |`,
   );
   return [

@@ -1,5 +1,7 @@
 import { readCatalogue } from "@herald/common/config/event-types";
 import { readSetting } from "@herald/common/config/read-config";
+import type { Database } from "@herald/common/database/open-database";
+import type { Clock } from "@herald/common/runtime/clock";
 import { addressRules } from "@herald/common/security/address-guard";
 import { secretSealer } from "@herald/common/security/secret-box";
 import type { Log } from "@herald/common/telemetry/log";
@@ -10,8 +12,8 @@ import express, { type Express } from "express";
 import { administrationRoutes } from "./administration/page.ts";
 import { authenticator } from "./authentication/authenticate.ts";
 import { tokenVerifier } from "./authentication/verify-token.ts";
-import { limitsOf } from "./config.ts";
-import { createHandlers, type HandlerParts, idSource } from "./handlers.ts";
+import { limitsOf, type ManagementApiConfig } from "./config.ts";
+import { createHandlers, idSource } from "./handlers.ts";
 import { errorHandler } from "./http/error-handler.ts";
 import { compressReads, dateHeader, observe, securityHeaders } from "./http/middleware.ts";
 import { apiRouter } from "./http/router.ts";
@@ -20,11 +22,17 @@ import { rateLimits } from "./limits/rate-limits.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import { openApiRoutes, schemaRoutes } from "./openapi/routes.ts";
 import { API_PREFIX } from "./operations.ts";
+import type { Parts } from "./parts.ts";
 import { ProblemError } from "./problems/problem-error.ts";
 import { apiFormats } from "./validation/formats.ts";
 import { apiValidator } from "./validation/validator.ts";
 
-export interface AppParts extends Omit<HandlerParts, "catalogue" | "secrets" | "writeLimiter" | "newId"> {
+export interface AppParts {
+  config: ManagementApiConfig;
+  database: Database;
+  requestAttempt: Parts["requestAttempt"];
+  tellOwner: Parts["tellOwner"];
+  clock: Clock;
   log: Log;
   registry: Registry;
   tracing?: Tracing | undefined;
@@ -33,6 +41,9 @@ export interface AppParts extends Omit<HandlerParts, "catalogue" | "secrets" | "
   /** Where the built admin page is; that of this checkout if absent. */
   pageFolder?: string | undefined;
 }
+
+/** None of the reads takes PostgreSQL so long, unless it is overloaded: then each that it gives up leaves more for the rest. */
+const READ_TIMEOUT_MS = 5_000;
 
 /** A path that may be meant without the slash at its end, made of segments that can't turn into another host. */
 const A_SLASH_TOO_MANY = /^(\/[\w.~-]+)+\/$/;
@@ -78,17 +89,14 @@ export function createApp(parts: AppParts): Express {
       ),
       connections,
       validator: apiValidator(apiSchemas(limits, catalogue), apiFormats(limits, addresses, config.HEADER_PREFIX)),
-      handlers: createHandlers({
-        config,
+      handlers: createHandlers(
+        {
+          ...{ config, secrets, requestAttempt, tellOwner, clock },
+          ...{ prisma: database.prisma, queries: database.queries, reads: database.readsWithin(READ_TIMEOUT_MS) },
+          ...{ writeLimiter: connections.writes, newId: idSource(clock) },
+        },
         catalogue,
-        database,
-        secrets,
-        requestAttempt,
-        tellOwner,
-        writeLimiter: connections.writes,
-        newId: idSource(clock),
-        clock,
-      }),
+      ),
       limits,
     }),
   );

@@ -1,9 +1,6 @@
-import type { Database } from "@herald/common/database/open-database";
-import type { Queries } from "@herald/common/database/queries";
 import type { Author } from "@herald/common/database/update-endpoint";
 import { toDeliverySummary } from "@herald/common/history/summary";
 import type { Clock } from "@herald/common/runtime/clock";
-import type { SecretSealer } from "@herald/common/security/secret-box";
 import type {
   AllDeliveriesQuery,
   Catalogue,
@@ -18,61 +15,28 @@ import type {
 } from "@herald/contracts";
 import { v7 } from "uuid";
 import { sessionOf } from "./authentication/access.ts";
-import type { ManagementApiConfig } from "./config.ts";
-import { deliverManually, type RequestAttempt, readDelivered } from "./deliveries/deliver-manually.ts";
+import { deliverManually, readDelivered } from "./deliveries/deliver-manually.ts";
 import { listAllDeliveries, listDeliveries, readDelivery } from "./deliveries/history.ts";
-import { authorOf, listAllChanges, listChanges } from "./endpoints/changes.ts";
-import { type EndpointKey, toEndpointSummary } from "./endpoints/find-endpoint.ts";
+import { authorOf, listChanges, readTrail } from "./endpoints/changes.ts";
+import { toEndpointSummary } from "./endpoints/find-endpoint.ts";
 import { listOverviews, readDetails } from "./endpoints/overview.ts";
 import { readRates } from "./endpoints/rates.ts";
 import { createEndpoint, deleteEndpoint, editEndpoint, readSaved } from "./endpoints/save-endpoint.ts";
-import type { TellOwner } from "./endpoints/tell-owner.ts";
 import { eventTypesOf } from "./events/event-requests.ts";
 import { findEvents, readEvent } from "./events/find-events.ts";
-import type { KeyedLimiter } from "./limits/keyed-limiter.ts";
+import type { Parts } from "./parts.ts";
 import type { ApiRequest, Handlers } from "./request.ts";
 import { endResend, listResends, readPreview, readResend, startResend } from "./resends/resends.ts";
 import { changeByRequest } from "./sql/endpoint-changes.ts";
+import type { EndpointKey } from "./sql/endpoint-details.ts";
 import { listEndpoints } from "./sql/list-endpoints.ts";
 
-export interface HandlerParts {
-  config: ManagementApiConfig;
-  catalogue: Catalogue;
-  database: Pick<Database, "prisma" | "queries" | "readsWithin">;
-  secrets: SecretSealer;
-  requestAttempt: RequestAttempt;
-  tellOwner: TellOwner;
-  /** Limits the writes of each organization. A manual delivery holds a place for its insert, and not while it waits for the receiver. */
-  writeLimiter: KeyedLimiter;
-  newId: () => string;
-  clock: Clock;
-}
-
-/** None of the reads takes PostgreSQL so long, unless it is overloaded: then each that it gives up leaves more for the rest. */
-const READ_TIMEOUT_MS = 5_000;
-
-export function createHandlers(needed: HandlerParts): Handlers {
-  const { config, catalogue, database, secrets, requestAttempt, tellOwner, writeLimiter, newId, clock } = needed;
-  const parts = {
-    prisma: database.prisma,
-    queries: database.queries,
-    secrets,
-    requestAttempt,
-    tellOwner,
-    writeLimiter,
-    clock,
-    newId,
-    maxEndpoints: config.MAX_ENDPOINTS,
-    windowDays: config.PUBLICATION_WINDOW_DAYS,
-    statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
-  };
-  const reading = { ...parts, queries: database.readsWithin(READ_TIMEOUT_MS) };
+export function createHandlers(parts: Parts, catalogue: Catalogue): Handlers {
   const eventTypes = eventTypesOf(catalogue);
-  const headers = { headerPrefix: config.HEADER_PREFIX, standardWebhooks: config.STANDARD_WEBHOOKS };
-  const once = (request: ApiRequest, steps: Steps) => doOnce(parts.queries, request, steps);
+  const once = (request: ApiRequest, steps: Steps) => doOnce(parts, request, steps);
   return {
     async listWebhooks({ organizationId }) {
-      const rows = await listEndpoints(reading.queries, { organizationId, now: clock.now() });
+      const rows = await listEndpoints(parts.reads, { organizationId, now: parts.clock.now() });
       return rows.map((row) => toEndpointSummary(row, row.deliveries.map(toDeliverySummary)));
     },
     createWebhook: (request: ApiRequest<SaveWebhookRequest>) =>
@@ -80,10 +44,10 @@ export function createHandlers(needed: HandlerParts): Handlers {
         work: (author) => createEndpoint(parts, request.organizationId, request.body, author),
         again: ({ endpointId: id }) => readSaved(parts, { id, organizationId: request.organizationId }),
       }),
-    listOverviews: ({ organizationId }) => listOverviews(reading, organizationId),
+    listOverviews: ({ organizationId }) => listOverviews(parts, organizationId),
     checkWebhook: async ({ badFields }) => ({ errors: badFields }),
-    readWebhook: (request) => readDetails(reading, keyOf(request)),
-    readRates: (request) => readRates(reading, keyOf(request)),
+    readWebhook: (request) => readDetails(parts, keyOf(request)),
+    readRates: (request) => readRates(parts, keyOf(request)),
     editWebhook: (request: ApiRequest<SaveWebhookRequest>) =>
       once(request, {
         work: (author) => editEndpoint(parts, keyOf(request), request.body, author),
@@ -101,28 +65,28 @@ export function createHandlers(needed: HandlerParts): Handlers {
         again: ({ id }) => readDelivered(parts.queries, { id, organizationId: request.organizationId }),
       }),
     listDeliveries: (request: ApiRequest<unknown, DeliveryQuery>) =>
-      listDeliveries(reading, keyOf(request), request.query),
+      listDeliveries(parts, keyOf(request), request.query),
     listAllDeliveries: ({ organizationId, query }: ApiRequest<unknown, AllDeliveriesQuery>) =>
-      listAllDeliveries(reading, organizationId, query),
-    readDelivery: (request) => readDelivery(reading, keyOf(request), request.params.deliveryId ?? "", headers),
-    listResends: (request: ApiRequest<unknown, ResendQuery>) => listResends(reading, keyOf(request), request.query),
+      listAllDeliveries(parts, organizationId, query),
+    readDelivery: (request) => readDelivery(parts, keyOf(request), request.params.deliveryId ?? ""),
+    listResends: (request: ApiRequest<unknown, ResendQuery>) => listResends(parts, keyOf(request), request.query),
     previewResend: (request: ApiRequest<unknown, StartResendRequest>) =>
-      readPreview(reading, keyOf(request), request.query),
+      readPreview(parts, keyOf(request), request.query),
     startResend: (request: ApiRequest<StartResendRequest>) =>
       once(request, {
-        work: (author) => startResend(reading, keyOf(request), request.body, author),
-        again: ({ id }) => readResend(reading, keyOf(request), id),
+        work: (author) => startResend(parts, keyOf(request), request.body, author),
+        again: ({ id }) => readResend(parts, keyOf(request), id),
       }),
-    readResend: (request) => readResend(reading, keyOf(request), request.params.resendId ?? ""),
+    readResend: (request) => readResend(parts, keyOf(request), request.params.resendId ?? ""),
     stopResend: (request) => endResend(parts, keyOf(request), request.params.resendId ?? "", authorOf(request.caller)),
     listChanges: (request: ApiRequest<unknown, EndpointChangeQuery>) =>
-      listChanges(reading, keyOf(request), request.query),
+      listChanges(parts, keyOf(request), request.query),
     listAllChanges: ({ organizationId, query }: ApiRequest<unknown, EndpointChangeQuery>) =>
-      listAllChanges(reading, organizationId, query),
+      readTrail(parts.reads, { organizationId, endpointId: null }, query),
     findEvents: ({ organizationId, query }: ApiRequest<unknown, EventQuery>) =>
-      findEvents(reading, organizationId, query),
-    readEvent: ({ organizationId, params }) => readEvent(reading, organizationId, params.key ?? ""),
-    readSession: async ({ caller }) => sessionOf(caller, config),
+      findEvents(parts, organizationId, query),
+    readEvent: ({ organizationId, params }) => readEvent(parts, organizationId, params.key ?? ""),
+    readSession: async ({ caller }) => sessionOf(caller, parts.config),
     listEventTypes: async () => eventTypes,
   };
 }
@@ -138,7 +102,7 @@ interface Steps {
  * repetition is not done, and is answered with what there is now. Of two at once the second waits for the first one's transaction,
  * and then fails: by its hash, or since it finds what the first one made, as a new version.
  */
-async function doOnce(queries: Queries, request: ApiRequest, { work, again }: Steps): Promise<unknown> {
+async function doOnce({ queries }: Parts, request: ApiRequest, { work, again }: Steps): Promise<unknown> {
   const { organizationId, requestHash, caller } = request;
   const author = authorOf(caller, requestHash);
   if (requestHash === null) return await work(author);

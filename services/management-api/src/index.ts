@@ -2,5 +2,4 @@ export { type ManagementApiTuning, managementApiSettings, problemsOfManagementAp
 export { observe } from "./http/middleware.ts";
 export { openApiDocument } from "./openapi/document.ts";
 export { published } from "./openapi/published.ts";
-export { problemKinds } from "./problems/catalogue.ts";
 export { startManagementApi } from "./start-management-api.ts";

@@ -5,7 +5,6 @@ import type { Access } from "./authentication/access.ts";
 /** The kinds of requests that are limited for each organization, by the minute. */
 export type Allowance = "reads" | "writes" | "manualDeliveries";
 
-/** One thing that the API does. */
 export interface Operation {
   method: "get" | "post" | "put" | "delete";
   /** Under the API's prefix, as OpenAPI writes it: parameters in braces. */
@@ -305,7 +304,6 @@ export function pointsOf({ points = 1, pointsWithFilter = points }: Operation, q
 
 export type OperationId = keyof typeof operations;
 
-/** By id, in their order. */
 export const operationEntries = Object.entries(operations).map(([id, operation]): [OperationId, Operation] => [
   id as OperationId,
   { rate: operation.method === "get" ? "reads" : "writes", ...operation },
@@ -323,7 +321,7 @@ export function notFound(parameter: string): ProblemCode {
   return NOT_FOUND[parameter] ?? "webhook_not_found";
 }
 
-export function parametersOf({ path }: Pick<Operation, "path">): string[] {
+export function parametersOf({ path }: { path: string }): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
 }
 

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Environment } from "@herald/common/config/read-config";
+import { within } from "@herald/common/runtime/deadline";
 import { memoryBounds } from "@herald/common/service/memory";
 import { openProcess, type StartOptions } from "@herald/common/service/open-process";
 import { factsOf } from "@herald/common/service/processes";
@@ -57,9 +57,9 @@ export async function startManagementApi(
     async stop() {
       const answered = server.close();
       // A request that still waits for a manual delivery's first attempt is answered when the broker closes.
-      await Promise.race([answered, sleep(ANSWER_TIMEOUT_MS, undefined, { ref: false })]);
+      await within(ANSWER_TIMEOUT_MS, answered, undefined);
       await broker.close();
-      await Promise.race([answered, sleep(LAST_ANSWERS_MS, undefined, { ref: false })]);
+      await within(LAST_ANSWERS_MS, answered, undefined);
       server.end();
       await service.close();
     },

@@ -4,14 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { DEFAULT_API_LIMITS, type ProblemCode } from "@herald/contracts";
+import { DEFAULT_API_LIMITS, PROBLEMS, type ProblemCode, type ProblemKind } from "@herald/contracts";
 import { eventSchemaFiles } from "@herald/contracts/schemas";
 import { describe, expect, test } from "@jest/globals";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { openApiDocument } from "../src/openapi/document.ts";
 import { published } from "../src/openapi/published.ts";
 import { codesOf } from "../src/openapi/responses.ts";
-import { catalogue, problemKinds } from "../src/problems/catalogue.ts";
 import { settings, token, useApi } from "./support/use-api.ts";
 
 const DOCS = fileURLToPath(new URL("../../../docs/api/", import.meta.url));
@@ -48,7 +47,7 @@ describe("the OpenAPI document", () => {
     for (const methods of Object.values(document.paths)) {
       for (const { responses } of Object.values(methods)) {
         for (const [status, response] of Object.entries(responses).filter(([status]) => Number(status) >= 400)) {
-          for (const code of codesOf(response)) expect(String(catalogue[code].status)).toBe(status);
+          for (const code of codesOf(response)) expect(String(PROBLEMS[code].status)).toBe(status);
         }
       }
     }
@@ -87,14 +86,17 @@ describe("the catalogue", () => {
   /** Where there is no operation, there is none to describe them. */
   const withoutOperation: ProblemCode[] = ["route_not_found", "method_not_allowed"];
 
-  test.each(problemKinds)("%s is in OpenAPI, in the documentation, and thrown somewhere", (code, kind) => {
-    if (!withoutOperation.includes(code)) expect(described).toContain(code);
-    expect(read("errors.md")).toContain(`\n| \`${code}\` | ${kind.status} | ${kind.when} |`);
-    const users = readdirSync(SOURCES, { recursive: true, encoding: "utf8" })
-      .filter((file) => file.endsWith(".ts") && !file.endsWith("catalogue.ts") && !file.includes("openapi"))
-      .filter((file) => readFileSync(join(SOURCES, file), "utf8").includes(`"${code}"`));
-    expect(users).not.toEqual([]);
-  });
+  test.each(Object.entries(PROBLEMS) as [ProblemCode, ProblemKind][])(
+    "%s is in OpenAPI, in the documentation, and thrown somewhere",
+    (code, kind) => {
+      if (!withoutOperation.includes(code)) expect(described).toContain(code);
+      expect(read("errors.md")).toContain(`\n| \`${code}\` | ${kind.status} | ${kind.when} |`);
+      const users = readdirSync(SOURCES, { recursive: true, encoding: "utf8" })
+        .filter((file) => file.endsWith(".ts") && !file.includes("openapi"))
+        .filter((file) => readFileSync(join(SOURCES, file), "utf8").includes(`"${code}"`));
+      expect(users).not.toEqual([]);
+    },
+  );
 });
 
 describe("receiver URLs", () => {

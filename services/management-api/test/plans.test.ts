@@ -71,12 +71,11 @@ const summary: Call = (queries, stored) =>
   deliverySummary(queries, { ...one(stored), id: stored.deliveryIds[0] ?? "" });
 const failures: Call = (queries, stored) => failedAttempts(queries, [`${stored.deliveryIds[0]}/1`]);
 const missed: Call = (queries, stored) =>
-  missedEvents(queries, {
-    ...one(stored),
-    events: ["WorkItemCompleted"],
-    since: new Date(now.getTime() - 7 * DAY_MS),
-    maxEvents: MAX_EVENTS,
-  });
+  missedEvents(
+    queries,
+    { id: stored.endpointIds[0] ?? "", organizationId: stored.organizationId },
+    { events: ["WorkItemCompleted"], since: new Date(now.getTime() - 7 * DAY_MS), maxEvents: MAX_EVENTS },
+  );
 
 const among: Call = (queries, stored) =>
   deliveryHistory(queries, { ...historyOf(stored), among: stored.deliveryIds.slice(0, 5) });

@@ -5,7 +5,7 @@ import { COUNTED_AT_MOST, readDaysAhead, readLag } from "@herald/common/database
 import type { Queries, Reads } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
-import { Gauge, type Registry } from "@herald/common/telemetry/metrics";
+import { Gauge, type Registry, readGauge } from "@herald/common/telemetry/metrics";
 import { reading } from "@herald/common/telemetry/reading";
 import type { EventsConsumer } from "./inbox/consume-events.ts";
 
@@ -125,14 +125,9 @@ export function exportLag(
 /** Figures of this process: the broker does not count the messages that a process holds. */
 export function exportHeldEvents(registry: Registry, consumer: () => EventsConsumer | undefined): void {
   const exported = (name: string, help: string, figureOf: (events: EventsConsumer) => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        const events = consumer();
-        this.set(events ? figureOf(events) : 0);
-      },
+    readGauge(registry, name, help, () => {
+      const events = consumer();
+      return events ? figureOf(events) : 0;
     });
   exported(
     "herald_oldest_event_age_seconds",

@@ -36,7 +36,6 @@ interface Filter {
   all?: string;
   options?: (context: Context) => Option[];
   placeholder?: string;
-  /** Characters of a text. */
   size?: number;
 }
 

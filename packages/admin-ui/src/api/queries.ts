@@ -84,19 +84,15 @@ export const overviewQuery = queryOptions({
   refetchInterval: (query) => every(Math.max(LIVE_MS, OVERVIEW_PAUSE * overviewTookMs))(query),
 });
 
-export const webhookQuery = (id: string) =>
+const ofWebhook = <Answer>(name: string, id: string, { part = "", ms }: { part?: string; ms: number }) =>
   queryOptions({
-    queryKey: ["webhook", id],
-    queryFn: ({ signal }) => call<EndpointDetails>(`/webhooks/${id}`, { signal }),
-    refetchInterval: every(LIVE_MS),
+    queryKey: [name, id],
+    queryFn: ({ signal }) => call<Answer>(`/webhooks/${id}${part}`, { signal }),
+    refetchInterval: every(ms),
   });
 
-export const ratesQuery = (id: string) =>
-  queryOptions({
-    queryKey: ["rates", id],
-    queryFn: ({ signal }) => call<EndpointRates>(`/webhooks/${id}/rates`, { signal }),
-    refetchInterval: every(RATES_MS),
-  });
+export const webhookQuery = (id: string) => ofWebhook<EndpointDetails>("webhook", id, { ms: LIVE_MS });
+export const ratesQuery = (id: string) => ofWebhook<EndpointRates>("rates", id, { part: "/rates", ms: RATES_MS });
 
 const listOfDeliveries = (
   id: string | null,
@@ -189,7 +185,6 @@ export const resendsQuery = (id: string) =>
     },
   });
 
-/** The organization's events, those that were not taken among them. */
 export const eventsQuery = (filters: Filters) =>
   infiniteQueryOptions({
     queryKey: ["events", filters],

@@ -6,7 +6,7 @@ import { type Connection, useConnection } from "../api/connection.ts";
 import { sessionQuery } from "../api/queries.ts";
 import { classNames } from "../common/class-names.ts";
 import { Icon } from "../common/display/Icon.tsx";
-import { Notice } from "../common/feedback/Notice.tsx";
+import { Notice, type NoticeProps } from "../common/feedback/Notice.tsx";
 import { Button, RefetchButton, ReloadButton } from "../common/form/Button.tsx";
 import controls from "../common/form/form.module.css";
 import { usePlace } from "../common/page/Page.tsx";
@@ -26,7 +26,11 @@ export function Shell({ children }: { children: ReactNode }) {
       </button>
       <header className={classNames(shared.bar, css.head)}>
         <nav className={css.trail} aria-label="You are here">
-          {product.hasLogo ? <Logo /> : <img src={mark} alt="" width="22" height="22" />}
+          {product.hasLogo ? (
+            <img className={css.logo} src="logo" alt={product.name} height="22" />
+          ) : (
+            <img src={mark} alt="" width="22" height="22" />
+          )}
           <Trail />
         </nav>
         <Who />
@@ -85,10 +89,6 @@ function Who() {
   );
 }
 
-function Logo() {
-  return <img className={css.logo} src="logo" alt={product.name} height="22" />;
-}
-
 /** Finds anything by what one has of it: from every scene, and with what was looked for still in it on the results' page. */
 function SearchBox() {
   const [location, go] = useLocation();
@@ -121,26 +121,24 @@ function SearchBox() {
 
 /** Says what is wrong with the connection to the API, above the page. The region is always there, so that it is read out. */
 function ConnectionBanner() {
-  const connection = useConnection();
+  const fault = faultOf(useConnection());
   // Until the session is there, the page has nothing else to say than just this.
   const { data: session } = useQuery({ ...sessionQuery, enabled: false });
   return (
     <div className={css.banner} role="status">
-      {session ? <Words connection={connection} /> : null}
+      {session && fault ? <Notice tone="care" icon="lock" {...fault} /> : null}
     </div>
   );
 }
 
-function Words({ connection }: { connection: Connection }) {
-  const { downSince, lastAnswerAt, session, signInUrl } = connection;
+function faultOf({ downSince, lastAnswerAt, session, signInUrl }: Connection): Partial<NoticeProps> | undefined {
   if (downSince !== null) {
-    return (
-      <Notice
-        tone="bad"
-        icon="offline"
-        title={`${product.name}'s API can't be reached.`}
-        actions={<RefetchButton>Try now</RefetchButton>}
-      >
+    return {
+      tone: "bad",
+      icon: "offline",
+      title: `${product.name}'s API can't be reached.`,
+      actions: <RefetchButton>Try now</RefetchButton>,
+      children: (
         <p>
           It stopped answering <Time iso={iso(downSince)} />.{" "}
           {lastAnswerAt === null ? null : (
@@ -150,12 +148,14 @@ function Words({ connection }: { connection: Connection }) {
           )}
           The page asks again every few seconds; what you have typed stays.
         </p>
-      </Notice>
-    );
+      ),
+    };
   }
   if (session === "lost") {
-    return (
-      <Notice tone="care" icon="lock" title="Your session has ended." actions={<RefetchButton>Try now</RefetchButton>}>
+    return {
+      title: "Your session has ended.",
+      actions: <RefetchButton>Try now</RefetchButton>,
+      children: (
         <p>
           {signInUrl ? (
             <>
@@ -169,40 +169,32 @@ function Words({ connection }: { connection: Connection }) {
           )}{" "}
           then carry on here: nothing on this page is lost.
         </p>
-      </Notice>
-    );
+      ),
+    };
   }
   if (session === "another") {
-    return (
-      <Notice
-        tone="care"
-        icon="lock"
-        title="You are signed in for another organization now."
-        actions={<ReloadButton>Load its page</ReloadButton>}
-      >
+    return {
+      title: "You are signed in for another organization now.",
+      actions: <ReloadButton>Load its page</ReloadButton>,
+      children: (
         <p>This page is about the one before. To save something here, sign in for that one again in another tab.</p>
-      </Notice>
-    );
+      ),
+    };
   }
-  if (session === "hidden") {
-    return (
-      <Notice
-        tone="care"
-        icon="lock"
-        title={`Something in front of ${product.name} answers in its place.`}
-        actions={<ReloadButton />}
-      >
-        <p>
-          Your sign-in may have ended. Load the page again; or, to keep what you have typed,{" "}
-          <a href={location.href} target="_blank" rel="noreferrer">
-            sign in in a new tab
-          </a>
-          , then carry on here.
-        </p>
-      </Notice>
-    );
-  }
-  return null;
+  if (session === "alive") return undefined;
+  return {
+    title: `Something in front of ${product.name} answers in its place.`,
+    actions: <ReloadButton />,
+    children: (
+      <p>
+        Your sign-in may have ended. Load the page again; or, to keep what you have typed,{" "}
+        <a href={location.href} target="_blank" rel="noreferrer">
+          sign in in a new tab
+        </a>
+        , then carry on here.
+      </p>
+    ),
+  };
 }
 
 function iso(timeMs: number): string {

@@ -6,7 +6,6 @@ interface Row {
 
 interface SteadyRows<T> {
   rows: readonly T[];
-  /** New rows that are not shown yet. */
   waiting: number;
 }
 

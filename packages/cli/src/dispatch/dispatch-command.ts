@@ -84,7 +84,6 @@ Counts of deliveries end at ${COUNTED_AT_MOST}.
 
 type State = Pick<Lag, "stoppedSince" | "shardsStopped" | "shardsOwned" | "shardsUnowned" | "due" | "scheduled"> & {
   dispatchers: LivingDispatcher[];
-  /** The number of messages that wait in the inbox queues. */
   inbox: number;
 };
 

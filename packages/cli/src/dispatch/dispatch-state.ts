@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Queries, Reads } from "@herald/common/database/queries";
-import { oneRow } from "../connections.ts";
+import { oneRow, type Queries, type Reads } from "@herald/common/database/queries";
 import { plural } from "../output.ts";
 
 export interface LivingDispatcher {

@@ -1,9 +1,9 @@
 import type { Names } from "@herald/common/broker/topology";
 import type { ServiceName } from "@herald/common/database/rights";
 import type { ChannelModel, ConfirmChannel, Options } from "amqplib";
-import type { BrokerAddress } from "../connections.ts";
 
-export interface BrokerSubject extends Pick<BrokerAddress, "namespace"> {
+export interface BrokerSubject {
+  namespace: string;
   connection: ChannelModel;
   names: Names;
   /** The virtual host and the user of AMQP_URL, as rabbitmqctl names them. */
@@ -59,6 +59,5 @@ export function confirmed(
   });
 }
 
-/** Where RabbitMQ puts replies to what a channel asks for. */
 export const REPLIES = "amq.rabbitmq.reply-to";
 export const DEFAULT_EXCHANGE = "";

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isProbe, PROBE } from "@herald/common/broker/topology";
+import { within } from "@herald/common/runtime/deadline";
 import { reasonOf } from "@herald/common/security/connection-fault";
 import type { ChannelModel } from "amqplib";
 import { depthOf } from "../connections.ts";
@@ -43,12 +44,11 @@ export const BLOCKED = fault(
  */
 export async function isBlocked(connection: ChannelModel): Promise<boolean> {
   const blocked = new Promise<true>((resolve) => connection.once("blocked", () => resolve(true)));
-  const silent = sleep(ANSWER_MS, true as const, { ref: false });
   // The check "rights and policies" reports missing rights.
   const confirm = onChannel(connection, (channel) =>
     confirmed(channel, DEFAULT_EXCHANGE, `herald.doctor.${randomUUID()}`),
   ).catch(() => undefined);
-  return (await Promise.race([confirm, blocked, silent])) === true;
+  return (await within(ANSWER_MS, Promise.race([confirm, blocked]), true)) === true;
 }
 
 /** An event has at most 256 KiB, with its headers beside. Small messages are for limits of their number. */

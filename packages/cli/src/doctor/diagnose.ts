@@ -83,7 +83,7 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
     return text ? readSetting("SECRET_KEYS", () => secretBox(text)) : undefined;
   });
   const database = read(() => {
-    const address = databaseAddress({ environment });
+    const address = databaseAddress(environment);
     const { DATABASE_TIMEOUT_SECONDS: seconds, ENDPOINT_CONCURRENCY: endpointConcurrency } = readSome(
       environment,
       "DATABASE_TIMEOUT_SECONDS",
@@ -91,7 +91,7 @@ export async function diagnose(context: CommandContext, options: DiagnosisOption
     );
     return { ...address, statementTimeoutMs: seconds * 1_000, endpointConcurrency };
   });
-  const broker = read(() => brokerAddress({ environment }));
+  const broker = read(() => brokerAddress(environment));
   const jwksUrl = read(() => readSome(environment, "AUTH_JWKS_URL").AUTH_JWKS_URL);
   const outside = read(() => {
     const networks = ["ALLOWED_PRIVATE_NETWORKS", "DENIED_NETWORKS", "NAT64_PREFIXES"] as const;

@@ -11,7 +11,6 @@ export interface Finding {
   status: "ok" | "warning" | "fault" | "skipped";
   /** The finding, in a sentence. It never contains a secret. */
   what: string;
-  /** The remedy; null if there is nothing to do. */
   remedy: string | null;
 }
 

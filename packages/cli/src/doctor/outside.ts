@@ -61,7 +61,6 @@ function isUsable(jwk: JsonWebKey): boolean {
 interface WayOut {
   /** DNS_SERVERS; undefined for those of the machine. */
   servers: readonly string[] | undefined;
-  /** Undefined if EGRESS_PROXY_URL is not set. */
   proxy: ReturnType<typeof createEgressProxy> | undefined;
 }
 

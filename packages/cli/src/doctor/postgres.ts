@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Session } from "@herald/common/database/client";
 import { databaseDefaults } from "@herald/common/database/database-defaults";
 import {
@@ -12,9 +11,11 @@ import {
 } from "@herald/common/database/database-info";
 import { sqlStateOf } from "@herald/common/database/errors";
 import { daysAhead, LOCKS_A_PARTITION, PARTITIONS_OF_HISTORY } from "@herald/common/database/partitions";
+import { oneRow } from "@herald/common/database/queries";
 import type { ServiceName } from "@herald/common/database/rights";
 import { DISPATCHING, type Dispatching, SHARDS } from "@herald/common/database/shards";
 import type { Clock } from "@herald/common/runtime/clock";
+import { within } from "@herald/common/runtime/deadline";
 import { reasonOf } from "@herald/common/security/connection-fault";
 import type { SecretBox } from "@herald/common/security/secret-box";
 import {
@@ -41,7 +42,6 @@ export interface DatabaseSubject {
   preparesStatements: boolean;
   /** DATABASE_TIMEOUT_SECONDS, in milliseconds. */
   statementTimeoutMs: number;
-  /** ENDPOINT_CONCURRENCY */
   endpointConcurrency: number;
   /** The service that the database's user belongs to; undefined for one user of all services. */
   service: ServiceName | undefined;
@@ -165,7 +165,7 @@ export const commit: Check<DatabaseSubject> = {
         () => "written" as const,
         (error: unknown) => ({ error }),
       );
-      const result = await Promise.race([written, sleep(ANSWER_MS, "hangs" as const, { ref: false })]);
+      const result = await within(ANSWER_MS, written, "hangs" as const);
       if (result === "written") return [];
       if (result === "hangs") return await hanging(session, server?.pid);
       const state = sqlStateOf(result.error);
@@ -318,14 +318,8 @@ export const readiness = asked<Heard>("readiness", HEARD, (heard) =>
   }),
 );
 
-export const dispatching = asked<Dispatching>("dispatching", DISPATCHING, ([found]) => {
-  const {
-    stoppedSince = null,
-    shardsStopped,
-    dispatchersUnable = 0,
-    shardsUnowned = 0,
-    dispatchersAble = 0,
-  } = found ?? {};
+export const dispatching = asked<Dispatching>("dispatching", DISPATCHING, (rows) => {
+  const { stoppedSince, shardsStopped, dispatchersUnable, shardsUnowned, dispatchersAble } = oneRow(rows);
   return warningsOf([
     [
       stoppedSince !== null,

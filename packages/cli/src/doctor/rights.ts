@@ -63,11 +63,9 @@ interface Right {
   privilege: string;
   /** A table's name, or a function's signature. */
   object: string;
-  /** Null for the whole table. */
   of_column: string | null;
 }
 
-/** The single rights of grants, each once. */
 export function rightsOf(grants: readonly string[]): Right[] {
   const rights = grants.flatMap((grant) => {
     const [privileges = "", objects = ""] = grant.split(/ on (?:function )?/);

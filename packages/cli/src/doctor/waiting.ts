@@ -5,7 +5,7 @@ import { type Check, ok } from "./finding.ts";
 import type { DatabaseSubject } from "./postgres.ts";
 
 /** Says what waits in PostgreSQL. How long is too long, the alerts decide. */
-export const waiting: Check<Pick<DatabaseSubject, "session" | "endpointConcurrency">> = {
+export const waiting: Check<DatabaseSubject> = {
   name: "what waits",
   async examine({ session, endpointConcurrency }) {
     const [clock] = await session.query<{ now: Date }>("select clock_timestamp() as now");

@@ -68,7 +68,7 @@ const resume = action({
       stderr(`${plural(found, "endpoint")} would be resumed; --apply does it.\n`);
       return {};
     }
-    const statementTimeoutMs = readConfig({ DATABASE_TIMEOUT_SECONDS }, environment).DATABASE_TIMEOUT_SECONDS * 1_000;
+    const config = readConfig({ DATABASE_TIMEOUT_SECONDS }, environment);
     let [resumed, overtaken] = [0, 0];
     await withDatabase(context, async (queries, clock) => {
       for await (const endpoint of storedEndpoints(queries, selection)) {
@@ -81,7 +81,7 @@ const resume = action({
           sealedSecret: null,
           author: OPERATOR,
           now,
-          catchUpAgainAt: catchUpAgainAt(now, { statementTimeoutMs }),
+          catchUpAgainAt: catchUpAgainAt(now, config),
         });
         if (row === null) overtaken++;
         else resumed++;
@@ -116,7 +116,6 @@ between the reading and the resume are left alone: run it again. What waits is c
 `,
 };
 
-/** Prints what is selected. Returns how many that are. */
 async function print(context: RunContext, selection: Selection, asJson: boolean): Promise<number> {
   let found = 0;
   const rows: string[][] = [];

@@ -21,7 +21,6 @@ export interface StoredEndpoint {
   name: string;
   url: string;
   events: string[];
-  /** The names of its own headers. */
   headerNames: string[];
   enabled: boolean;
   revision: bigint;

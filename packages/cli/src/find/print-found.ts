@@ -26,11 +26,10 @@ export function printFound(
 }
 
 /** The trace that an event was emitted in; null if it came without one. */
-function traceIdOf({ traceparent }: Pick<EventListItem, "traceparent">): string | null {
+function traceIdOf({ traceparent }: EventListItem): string | null {
   return /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(traceparent ?? "")?.[1] ?? null;
 }
 
-/** An event, and what became of it at each endpoint, for a person. */
 function describeEvent(organizationId: string, event: EventListItem): string {
   const facts = [
     ["organization", organizationId],
@@ -44,7 +43,6 @@ function describeEvent(organizationId: string, event: EventListItem): string {
   return `${factsTable("EVENT", event.id, facts)}\n${describeEndpoints(event.endpoints)}`;
 }
 
-/** An event that was not taken, for a person. */
 function describeUndelivered(organizationId: string, event: UndeliveredEvent): string {
   const facts = [
     ["organization", organizationId],
@@ -56,7 +54,6 @@ function describeUndelivered(organizationId: string, event: UndeliveredEvent): s
   return `${factsTable("NOT DELIVERED", event.id, facts)}\n${UNDELIVERED_CAUSES[event.cause]}\n`;
 }
 
-/** A manual delivery, which is of no event, for a person. */
 function describeManualDelivery(organizationId: string, found: EndpointDelivery): string {
   const facts = [["organization", organizationId]];
   return `${factsTable("MANUAL DELIVERY", found.delivery?.id ?? "", facts)}\n${describeEndpoints([found])}`;

@@ -102,7 +102,6 @@ function publish(channel: ConfirmChannel, exchange: string, message: RejectedMes
 const noQueue = ({ id }: RejectedMessage) =>
   `No inbox queue takes message ${id}; it stays where it was. Restart the publishers, which make the queues again.`;
 
-/** AMQP allows no longer one. */
 const MAX_KEY_BYTES = 255;
 
 /** The routing key as the emitter makes it. Events that can't be read are spread over the inbox by their contents. */

@@ -15,11 +15,7 @@ const ANSWER_TIMEOUT_MS = 60_000;
  * Opens the database of a product service that holds an outbox. It need not be there yet. It needs no setting of PostgreSQL, so that it
  * works behind a pooler.
  */
-export function openOutboxPool(
-  url: string,
-  onConnectionLost: (error: Error) => void,
-  log?: Pick<Log, "info" | "warn">,
-): pg.Pool {
+export function openOutboxPool(url: string, onConnectionLost: (error: Error) => void, log?: Log): pg.Pool {
   const pool = new pg.Pool({
     Client: SessionClient,
     ...addressOf(url, undefined, { log, urlSetting: "OUTBOX_DATABASE_URL" }),

@@ -3,7 +3,6 @@ import type { Settings } from "@herald/common/config/settings";
 
 const { AMQP_URL, AMQP_CA_FILE, BROKER_NAMESPACE, HTTP_HOST, OPERATIONS_PORT, LOG_LEVEL } = serviceSettings;
 
-/** Which outbox a command works on. */
 export const outboxSettings = {
   OUTBOX_DATABASE_URL: {
     type: "string",

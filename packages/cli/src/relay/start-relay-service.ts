@@ -3,7 +3,7 @@ import { atMostEach } from "@herald/common/runtime/repeat";
 import { brokerAuthorities } from "@herald/common/security/tls-files";
 import type { Service } from "@herald/common/service/run-service";
 import { createLog } from "@herald/common/telemetry/log";
-import { createRegistry, Gauge, metricsIn, type Registry } from "@herald/common/telemetry/metrics";
+import { createRegistry, metricsIn, type Registry, readGauge } from "@herald/common/telemetry/metrics";
 import { startOperationsServer } from "@herald/common/telemetry/operations-server";
 import { reading } from "@herald/common/telemetry/reading";
 import { createEmitter } from "@herald/emitter";
@@ -22,20 +22,11 @@ const READING_LIFE_MS = 1_000;
 export function relayMetrics(registry: Registry, readLag: () => Promise<OutboxLag>) {
   const { counter } = metricsIn(registry);
   const latest = reading(READING_LIFE_MS, readLag);
-
-  function figure(name: string, help: string, figureOf: (lag: OutboxLag) => number): void {
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      async collect() {
-        const lag = await latest();
-        this.remove();
-        if (lag) this.set(figureOf(lag));
-      },
+  const figure = (name: string, help: string, figureOf: (lag: OutboxLag) => number) =>
+    readGauge(registry, name, help, async () => {
+      const lag = await latest();
+      return lag && figureOf(lag);
     });
-  }
-
   figure(
     "herald_outbox_waiting",
     `Events that wait in the outbox; counted to ${COUNTED_AT_MOST}. Each of its relays exports the same.`,

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Environment, readConfig } from "@herald/common/config/read-config";
+import { within } from "@herald/common/runtime/deadline";
 import { openProcess, type StartOptions } from "@herald/common/service/open-process";
 import type { Service } from "@herald/common/service/run-service";
 import { type DispatcherTuning, dispatcherSettings, startDispatcher } from "@herald/dispatcher";
@@ -76,7 +76,7 @@ export async function startServe(
     async stop() {
       const answered = api.stop();
       const stored = publisher.stop();
-      await Promise.race([answered, sleep(LAST_MANUAL_DELIVERIES_MS, undefined, { ref: false })]);
+      await within(LAST_MANUAL_DELIVERIES_MS, answered, undefined);
       await Promise.all([answered, stored, dispatcher.stop()]);
       await inProcess.close();
     },

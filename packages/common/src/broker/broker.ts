@@ -65,11 +65,9 @@ export {
 } from "@herald/amqp";
 
 export interface BrokerOptions {
-  /** amqp://user:password@host:port/vhost, or amqps:// */
   url: string;
   /** PEM file of the authorities that the broker's certificate may come from; those of Node if absent. */
   caFile?: string | undefined;
-  /** First part of every exchange's and queue's name. */
   namespace: string;
   /** The service whose connection it is; it declares all of Herald's exchanges and queues if absent. */
   side?: Side;
@@ -133,7 +131,6 @@ export function connectBroker(brokerOptions: BrokerOptions) {
   return {
     /** Undefined without a `caFile`. */
     tlsFiles,
-    /** The names of this Herald's exchanges and queues. */
     names: own,
     /** Connected, not blocked, and everything that was started on it is set up. */
     isReady,
@@ -156,7 +153,6 @@ export function connectBroker(brokerOptions: BrokerOptions) {
       return startConsumer(scope, { ...options, queue }, { log, reply });
     },
     publisher: (options?: PublisherOptions): Publisher => startPublisher(sending, options),
-    /** For messages that may get lost. */
     sender: (): Sender => startSender(sending),
     requester: () => startRequester(sending),
     inspector: () => startInspector(receiving),
@@ -215,10 +211,8 @@ export function startInspector(scope: BrokerScope) {
     },
     /** Whether queues can be looked at now. The broker's outages have lines of their own. */
     isOpen: () => channel.current() !== undefined,
-    /** Does nothing if the queue is bound so already. */
     bind: async (queue: string, exchange: string, key: string) =>
       void (await on(queue).bindQueue(queue, exchange, key)),
-    /** Does nothing if the queue is not bound so. */
     unbind: async (queue: string, exchange: string, key: string) =>
       void (await on(queue).unbindQueue(queue, exchange, key)),
     close: channel.close,

@@ -3,7 +3,7 @@ import type { Explanation } from "../security/connection-fault.ts";
 import { DATABASE_INFO, type DatabaseInfo, placeFault } from "./database-info.ts";
 import { sqlStateOf } from "./errors.ts";
 import { Prisma } from "./generated/client.ts";
-import { type Migration, migrationsFolder, readMigrations } from "./migrations-folder.ts";
+import { migrationsFolder, readMigrations } from "./migrations-folder.ts";
 import type { Reads } from "./queries.ts";
 
 export interface AppliedMigration {
@@ -14,7 +14,7 @@ export interface AppliedMigration {
 
 /** The fault if a database does not have the tables of these migrations. Further migrations, of a newer Herald, are none. */
 export function migrationsFault(
-  migrations: readonly Pick<Migration, "name" | "checksum">[],
+  migrations: readonly { name: string; checksum: string }[],
   applied: readonly AppliedMigration[],
 ): Explanation | undefined {
   const cutOff = applied.find(({ finished }) => !finished);

@@ -14,7 +14,6 @@ export interface BlockingSession {
   application: string | null;
   client: string | null;
   state: string | null;
-  /** When its transaction began. */
   since: Date | null;
   /** The beginning of its latest statement, without the values in it. */
   query: string | null;

@@ -14,7 +14,6 @@ const SESSION_SETTINGS = { DateStyle: "ISO, MDY", TimeZone: "UTC", standard_conf
 /** How long a server may take to answer the end of a connection. Without an answer, TCP would keep it, and a command, for a quarter of an hour. */
 const END_TIMEOUT_MS = 2_000;
 
-/** How a client reaches its server. */
 export interface Address extends Pick<pg.ClientConfig, "connectionString" | "ssl" | "sslnegotiation"> {
   /** Files that the URL or a setting names: each new client gets what they hold then. */
   tlsFiles?: TlsFiles;
@@ -44,7 +43,6 @@ export class SessionClient extends pg.Client {
     });
   }
 
-  /** What the caller of `connect` gets. */
   protected refused(error: Error): Error {
     this.#address.tlsFiles?.failed(error);
     this.#address.onRefused?.(error);

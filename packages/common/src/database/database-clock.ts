@@ -44,7 +44,6 @@ interface Bounds {
  */
 export function createDatabaseClock(machine: Clock = machineClock) {
   let offset: (Bounds & { likely: number; atMs: number }) | undefined;
-  /** The latest time that was given. */
   let latestMs = Number.NEGATIVE_INFINITY;
   let becomeKnown = () => {};
   const known = new Promise<void>((resolve) => {

@@ -49,11 +49,7 @@ export const DATABASE_INFO = `
   from pg_database where datname = current_database()`;
 
 /** The statement that takes a setting back where it comes from: a source of `pg_settings`. */
-export function resetOf(
-  name: string,
-  source: string,
-  { user, database }: Pick<DatabaseInfo, "user" | "database">,
-): string {
+export function resetOf(name: string, source: string, { user, database }: { user: string; database: string }): string {
   const places: Readonly<Record<string, string>> = {
     user: `alter role ${user} reset ${name}`,
     "database user": `alter role ${user} in database ${database} reset ${name}`,
@@ -105,7 +101,7 @@ export function versionFault({
 }
 
 /** Why a database can't hold each text; undefined if it can. SQL_ASCII would take any bytes, also those that are no text. */
-export function encodingFault({ encoding }: Pick<DatabaseInfo, "encoding">): Explanation | undefined {
+export function encodingFault({ encoding }: DatabaseInfo): Explanation | undefined {
   if (encoding === "UTF8") return undefined;
   return {
     what: `The database's encoding is ${encoding}, which does not hold each text of an event as it came.`,

@@ -2,6 +2,22 @@ import pg from "pg";
 import { isTlsFault } from "../security/connection-fault.ts";
 import { TimeUnknownError } from "./database-clock.ts";
 
+const NO_SUCH_STATEMENT = "26000";
+const STATEMENT_EXISTS = "42P05";
+const QUERY_CANCELED = "57014";
+const LOCK_NOT_AVAILABLE = "55P03";
+const DEADLOCK_DETECTED = "40P01";
+const SERIALIZATION_FAILURE = "40001";
+const READ_ONLY = "25006";
+const FOREIGN_KEY_VIOLATION = "23503";
+const CHECK_VIOLATION = "23514";
+
+/** Whether PostgreSQL ended a statement with one of these states. */
+const endedWith =
+  (...states: readonly string[]) =>
+  (error: unknown): boolean =>
+    states.includes(sqlStateOf(error) ?? "");
+
 /**
  * Whether PostgreSQL refused a statement because of what it was given (SQLSTATE classes 22 and 23: data that a column
  * can't hold, a constraint), so that the same statement can't succeed later either. Anything else, an outage, a conflict or a
@@ -16,9 +32,7 @@ export function isDataError(error: unknown): boolean {
  * Whether there is no partition for a row (no table of Herald's has a check of its own): publishers were away for longer than they
  * make partitions ahead, or can't make them. The same statement can succeed once there is one.
  */
-export function isPartitionMissing(error: unknown): boolean {
-  return sqlStateOf(error) === CHECK_VIOLATION;
-}
+export const isPartitionMissing = endedWith(CHECK_VIOLATION);
 
 /** An operator's remedy if {@link isPartitionMissing}, as a part of a log's line. */
 export const PARTITION_MISSING =
@@ -28,46 +42,21 @@ export const PARTITION_MISSING =
  * Whether a statement conflicted with another transaction: a deadlock, or the deletion of a row that it was about to refer to. The same
  * statement can succeed when it is run again.
  */
-export function isConflict(error: unknown): boolean {
-  const code = sqlStateOf(error);
-  return code !== undefined && CONFLICTS.has(code);
-}
+export const isConflict = endedWith(DEADLOCK_DETECTED, SERIALIZATION_FAILURE, FOREIGN_KEY_VIOLATION);
 
 /**
  * Whether a statement was too much at once: its time was over, it waited too long for a lock, or it met a deadlock. The same
  * statement may fail again for ever; a smaller one can succeed.
  */
-export function isTooMuch(error: unknown): boolean {
-  const code = sqlStateOf(error);
-  return code === QUERY_CANCELED || code === LOCK_NOT_AVAILABLE || code === DEADLOCK_DETECTED;
-}
+export const isTooMuch = endedWith(QUERY_CANCELED, LOCK_NOT_AVAILABLE, DEADLOCK_DETECTED);
 
-/** Whether a statement waited for a lock for longer than `lock_timeout`. */
-export function isLockNotAvailable(error: unknown): boolean {
-  return sqlStateOf(error) === LOCK_NOT_AVAILABLE;
-}
+export const isLockNotAvailable = endedWith(LOCK_NOT_AVAILABLE);
 
 /** Whether another transaction changed what a statement had read, which ends it only if the user's isolation is above read committed. */
-export function isSerializationFailure(error: unknown): boolean {
-  return sqlStateOf(error) === SERIALIZATION_FAILURE;
-}
+export const isSerializationFailure = endedWith(SERIALIZATION_FAILURE);
 
 /** Whether PostgreSQL ended a statement because its time was over. */
-export function isOutOfTime(error: unknown): boolean {
-  return sqlStateOf(error) === QUERY_CANCELED;
-}
-
-const NO_SUCH_STATEMENT = "26000";
-const STATEMENT_EXISTS = "42P05";
-const QUERY_CANCELED = "57014";
-const LOCK_NOT_AVAILABLE = "55P03";
-const DEADLOCK_DETECTED = "40P01";
-const SERIALIZATION_FAILURE = "40001";
-const READ_ONLY = "25006";
-const FOREIGN_KEY_VIOLATION = "23503";
-const CHECK_VIOLATION = "23514";
-
-const CONFLICTS: ReadonlySet<string> = new Set([DEADLOCK_DETECTED, SERIALIZATION_FAILURE, FOREIGN_KEY_VIOLATION]);
+export const isOutOfTime = endedWith(QUERY_CANCELED);
 
 /** Whether a prepared statement's name was missing on a connection, or taken, as behind a pooler that knows nothing of them. */
 export function isStatementLost(sqlState: string | undefined): boolean {

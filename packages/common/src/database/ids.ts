@@ -24,7 +24,6 @@ export function firstIdAt(time: Date): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
-/** The greatest id of a millisecond. */
 export function lastIdAt(time: Date): string {
   return `${firstIdAt(time).slice(0, 13)}-ffff-ffff-ffffffffffff`;
 }

@@ -1,9 +1,8 @@
 import { Prisma } from "./generated/client.ts";
 import { daysAhead, PARTITIONS_OF_HISTORY } from "./partitions.ts";
-import type { Reads } from "./queries.ts";
+import { oneRow, type Reads } from "./queries.ts";
 import { type Dispatching, readDispatching } from "./shards.ts";
 
-/** How far behind Herald is, as PostgreSQL knows it. */
 export interface Lag extends Dispatching {
   /** Deliveries of enabled endpoints whose time has come, those under way too; counted to {@link COUNTED_AT_MOST}. */
   due: number;
@@ -25,9 +24,7 @@ export interface Lag extends Dispatching {
    * younger ones are usual.
    */
   notices: number;
-  /** Enabled endpoints whose requested catch-up is due. */
   catchUps: number;
-  /** Enabled endpoints whose daily catch-up is due. */
   guards: number;
   endpointsEnabled: number;
   /** Enabled endpoints whose signing secret no dispatcher can open. */
@@ -39,7 +36,6 @@ export interface Lag extends Dispatching {
    * the rights of `pg_read_all_stats` sees its own transactions only.
    */
   oldestTransactionSeconds: number;
-  /** Connections to PostgreSQL, of all databases. */
   connectionsUsed: number;
   /** How many connections users without special rights may have together. */
   connectionsAllowed: number;
@@ -62,7 +58,7 @@ export async function readLag(
   { now, endpointConcurrency }: { now: Date; endpointConcurrency: number },
 ): Promise<Lag> {
   const dispatching = await readDispatching(reads);
-  const [row] = await reads.$queryRaw<Omit<Lag, keyof Dispatching>[]>`
+  const rows = await reads.$queryRaw<Omit<Lag, keyof Dispatching>[]>`
     with recursive step (shard, endpoint_id) as (
       (select shard, endpoint_id from due order by shard, endpoint_id limit 1)
       union all
@@ -165,8 +161,7 @@ export async function readLag(
         count(*) filter (where not enabled and disabled_reason = 'failures')::int as "endpointsFailed"
       from webhook_endpoint
     ) as endpoint`;
-  if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
-  return { ...row, ...dispatching };
+  return { ...oneRow(rows), ...dispatching };
 }
 
 /** Counts the days after today that have partitions. Waits for a lock of a partition: PostgreSQL takes one to write a bound as text. */

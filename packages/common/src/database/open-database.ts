@@ -17,7 +17,6 @@ import { statementFailures } from "./statement-failures.ts";
 export interface DatabaseOptions {
   /** PEM file of the authorities that the server's certificate may come from; with it TLS is required and checked. */
   caFile?: string | undefined;
-  /** For the files of TLS. */
   log?: TlsFiles["log"];
   /** The largest number of connections, shared by everything in the process. */
   poolSize?: number;
@@ -26,7 +25,6 @@ export interface DatabaseOptions {
    * the answer; then the statement fails here and its connection is closed.
    */
   statementTimeoutMs?: number;
-  /** The name of these connections in `pg_stat_activity`. */
   applicationName?: string;
   /** Called when an idle connection breaks. The pool replaces it by itself, so this is for the log. */
   onConnectionLost?: (error: Error) => void;

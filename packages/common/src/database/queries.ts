@@ -11,12 +11,16 @@ import type { StatementFailures } from "./statement-failures.ts";
 export interface Queries {
   /** The rows, by the names of the statement's columns. */
   $queryRaw<T>(statement: TemplateStringsArray, ...values: unknown[]): Promise<T>;
-  /** How many rows the statement changed. */
   $executeRaw(statement: TemplateStringsArray, ...values: unknown[]): Promise<number>;
 }
 
-/** Runs statements that change nothing. */
 export type Reads = Pick<Queries, "$queryRaw">;
+
+/** The row of a statement that returns just one, as a select of aggregates does. */
+export function oneRow<Row>([row]: readonly Row[]): Row {
+  if (row === undefined) throw new Error("PostgreSQL answered a select with no row.");
+  return row;
+}
 
 /** How often a statement is run that meets others again and again, if the user's isolation is above read committed. */
 const MAX_TRIES = 20;

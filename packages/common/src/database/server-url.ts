@@ -1,24 +1,15 @@
 import { ConfigError } from "../config/read-config.ts";
 
 /** What libpq reads beside those of TLS. Herald's client has no use for some of them. */
-const OF_LIBPQ = [
-  ..."host hostaddr port dbname user password passfile require_auth channel_binding connect_timeout client_encoding options".split(
-    " ",
-  ),
-  ..."application_name fallback_application_name keepalives keepalives_idle keepalives_interval keepalives_count".split(
-    " ",
-  ),
-  ..."tcp_user_timeout gssencmode krbsrvname gsslib gssdelegation target_session_attrs load_balance_hosts".split(" "),
-  ..."min_protocol_version max_protocol_version sslmode sslnegotiation sslrootcert sslcert sslkey sslpassword sslcertmode".split(
-    " ",
-  ),
-  ..."sslcompression sslcrl sslcrldir sslsni requirepeer requiressl ssl_min_protocol_version ssl_max_protocol_version".split(
-    " ",
-  ),
-];
+const OF_LIBPQ = `
+  host hostaddr port dbname user password passfile require_auth channel_binding connect_timeout client_encoding options
+  application_name fallback_application_name keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout
+  gssencmode krbsrvname gsslib gssdelegation target_session_attrs load_balance_hosts min_protocol_version max_protocol_version
+  sslmode sslnegotiation sslrootcert sslcert sslkey sslpassword sslcertmode sslcompression sslcrl sslcrldir sslsni requirepeer
+  requiressl ssl_min_protocol_version ssl_max_protocol_version`;
 /** What other clients read: pg, and Prisma. */
-const OF_OTHERS = ["pgbouncer", "uselibpqcompat", "ssl", "schema"];
-const KNOWN: ReadonlySet<string> = new Set([...OF_LIBPQ, ...OF_OTHERS]);
+const OF_OTHERS = "pgbouncer uselibpqcompat ssl schema";
+const KNOWN: ReadonlySet<string> = new Set(`${OF_LIBPQ} ${OF_OTHERS}`.split(/\s+/));
 
 const MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full", "no-verify"];
 

@@ -1,5 +1,5 @@
 import { Prisma } from "./generated/client.ts";
-import type { Queries, Reads } from "./queries.ts";
+import { oneRow, type Reads } from "./queries.ts";
 
 /** The number of shards that all endpoints are in. More dispatchers than this would have nothing to do. */
 export const SHARDS = 256;
@@ -10,8 +10,8 @@ export function shardOf(endpointId: string): number {
 }
 
 /** The dispatcher that owns the endpoint's shard, by the id of its process; null if none does. Locks nothing. Walks shard_pkey. */
-export async function ownerOf(queries: Pick<Queries, "$queryRaw">, endpointId: string): Promise<string | null> {
-  const [row] = await queries.$queryRaw<{ owner: string | null }[]>`
+export async function ownerOf(reads: Reads, endpointId: string): Promise<string | null> {
+  const [row] = await reads.$queryRaw<{ owner: string | null }[]>`
     select owner from shard where id = shard_of(${endpointId}::uuid)`;
   return row?.owner ?? null;
 }
@@ -45,7 +45,6 @@ export const DISPATCHING = `
   from shard cross join lateral (select exists (select from living where id = shard.owner) as is_owned) as owned`;
 
 export async function readDispatching(reads: Reads): Promise<Dispatching> {
-  const [row] = await reads.$queryRaw<Dispatching[]>`${Prisma.raw(DISPATCHING)}`;
-  if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
-  return row;
+  const rows = await reads.$queryRaw<Dispatching[]>`${Prisma.raw(DISPATCHING)}`;
+  return oneRow(rows);
 }

@@ -67,9 +67,7 @@ export function shrinkingBatches<Item, Result>(
  *
  * @throws the statement's error if fewer rows can't help, or one is too much
  */
-export function shrinkingPages({
-  max,
-}: Pick<BatchesOptions, "max">): <T>(run: (size: number) => Promise<T>) => Promise<T> {
+export function shrinkingPages({ max }: { max: number }): <T>(run: (size: number) => Promise<T>) => Promise<T> {
   let size = max;
   return async (run) => {
     for (;;) {

@@ -18,7 +18,7 @@ export interface Author {
 export const OPERATOR: Author = { changedBy: "operator", subject: null, name: null, request: null };
 
 /** The one name of an author, where there is room for one; null if the token has none that can be shown. */
-export function nameOf({ name, subject }: Pick<Author, "name" | "subject">): string | null {
+export function nameOf({ name, subject }: Author): string | null {
   return name ?? subject;
 }
 
@@ -71,8 +71,8 @@ const CATCH_UP_MARGIN_MS = 30_000;
  * When the publisher catches up a new, resumed or newly subscribed endpoint for the second time. A fan-out that began before
  * the edit knows nothing of it, and may store its events after the first catch-up has passed them.
  */
-export function catchUpAgainAt(now: Date, { statementTimeoutMs }: { statementTimeoutMs: number }): Date {
-  return new Date(now.getTime() + statementTimeoutMs + CATCH_UP_MARGIN_MS);
+export function catchUpAgainAt(now: Date, config: { DATABASE_TIMEOUT_SECONDS: number }): Date {
+  return new Date(now.getTime() + config.DATABASE_TIMEOUT_SECONDS * 1_000 + CATCH_UP_MARGIN_MS);
 }
 
 /**

@@ -107,11 +107,12 @@ export async function readEvent(
 }
 
 async function withEndpoints(
-  { queries, now, windowMs }: SearchParts,
+  parts: SearchParts,
   organizationId: string,
   rows: readonly EventRow[],
 ): Promise<EventListItem[]> {
   if (rows.length === 0) return [];
+  const { queries, now } = parts;
   const pairs = await deliveriesAtEndpoints(queries, { organizationId, keys: rows.map(({ key }) => key), now });
   const byKey = Map.groupBy(pairs, ({ eventKey }) => eventKey);
   return rows.map((row) => ({
@@ -123,15 +124,11 @@ async function withEndpoints(
     entityType: entityTypeOf(row.head),
     entityId: row.entityId,
     traceparent: row.traceparent,
-    endpoints: (byKey.get(row.key) ?? []).map((pair) => toEndpointDelivery(row, pair, { now, windowMs })),
+    endpoints: (byKey.get(row.key) ?? []).map((pair) => toEndpointDelivery(row, pair, parts)),
   }));
 }
 
-function toEndpointDelivery(
-  event: EventRow,
-  pair: AtEndpoint,
-  { now, windowMs }: Pick<SearchParts, "now" | "windowMs">,
-): EndpointDelivery {
+function toEndpointDelivery(event: EventRow, pair: AtEndpoint, { now, windowMs }: SearchParts): EndpointDelivery {
   const { endpointId, endpointName, isEndpointEnabled, endpointEvents: events, endpointCreatedAt: createdAt } = pair;
   if (pair.id !== null) {
     const delivery = toListItem({ ...pair, businessEventId: event.id, entityId: event.entityId });

@@ -1,5 +1,4 @@
 export interface BatcherOptions<Item> {
-  /** How many items a batch may have. */
   maxItems: number;
   /** How many batches may run at once. */
   maxRunning: number;

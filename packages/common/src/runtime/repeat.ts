@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Work that is done again and again until it's stopped. */
 export interface Repetition {
   /** Starts the next turn without waiting for the interval; while one runs, another follows it. */
   wake(): void;

@@ -148,7 +148,6 @@ function isPublicUnicast(address: IpAddress): boolean {
 export interface AddressRules {
   /** Networks that may be connected to although they are not public. */
   allowed: Networks;
-  /** Networks that may never be connected to. */
   denied: Networks;
   /** An address in one of these leads to the IPv4 address that it carries. The longest prefix comes first. */
   nat64Prefixes: Networks;

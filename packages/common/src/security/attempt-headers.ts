@@ -8,7 +8,6 @@ export interface HeaderSettings {
   standardWebhooks: boolean;
 }
 
-/** The facts that the headers of an attempt are made of. */
 export interface AttemptToSend {
   deliveryId: string;
   eventType: string;

@@ -155,7 +155,6 @@ function said(error: unknown): string {
   return `${code} ${syscall} ${reasonOf(error)}`;
 }
 
-/** Whether an error is about the TLS of a connection. */
 export function isTlsFault(error: unknown): boolean {
   return TLS.some(([pattern]) => pattern.test(said(error)));
 }

@@ -142,8 +142,8 @@ function pemOf(files: readonly FoundFile[]): [pem: Pem, mark: string | undefined
   const own = files.filter(({ use }) => use !== "ca");
   const authorities = ca && authoritiesIn(ca);
   // OpenSSL reads none behind one whose last line is not ended, as where two files were joined.
-  if (authorities) pem.ca = authorities.join("\n");
-  const mark = authorities && markOf(authorities);
+  if (authorities) pem.ca = authorities.map((each) => each.pem).join("\n");
+  const mark = authorities && markOf(authorities.map(({ print }) => print));
   try {
     if (own.length > 0) createSecureContext(pem);
   } catch (error) {
@@ -153,8 +153,8 @@ function pemOf(files: readonly FoundFile[]): [pem: Pem, mark: string | undefined
   return [pem, mark];
 }
 
-/** The certificates in a file of authorities, each as PEM. */
-function authoritiesIn({ setting, file, text }: FoundFile): string[] {
+/** The certificates in a file of authorities, each as PEM and by its fingerprint. */
+function authoritiesIn({ setting, file, text }: FoundFile): { pem: string; print: string }[] {
   const certificates = text.match(CERTIFICATE) ?? [];
   if (certificates.length === 0) {
     throw new ConfigError([
@@ -162,20 +162,18 @@ function authoritiesIn({ setting, file, text }: FoundFile): string[] {
         "Give the certificate of the authority; one in DER is converted by: openssl x509 -inform der -in FILE",
     ]);
   }
-  for (const [index, certificate] of certificates.entries()) {
+  return certificates.map((pem, index) => {
     try {
       // OpenSSL leaves out what it can't read, and says nothing.
-      new X509Certificate(certificate);
+      return { pem, print: new X509Certificate(pem).fingerprint256 };
     } catch {
       throw new ConfigError([`${setting}: certificate ${index + 1} of ${file} is damaged; fetch the file again.`]);
     }
-  }
-  return certificates;
+  });
 }
 
 /** Distinguishes authorities, whatever their order. */
-function markOf(certificates: readonly string[]): string {
-  const prints = certificates.map((certificate) => new X509Certificate(certificate).fingerprint256);
+function markOf(prints: readonly string[]): string {
   const hash = createHash("sha256")
     .update([...new Set(prints)].sort().join())
     .digest("hex");

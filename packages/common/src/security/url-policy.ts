@@ -16,7 +16,6 @@ export type UrlCheck =
 
 export interface UrlPolicy {
   addresses: AddressRules;
-  /** The most characters of a URL. */
   maxLength?: number;
 }
 

@@ -3,7 +3,6 @@ import { MIB, memorySettings } from "../config/common-settings.ts";
 import { ConfigError } from "../config/read-config.ts";
 import type { Config } from "../config/settings.ts";
 
-/** How much a process may hold at once. */
 export type MemoryBounds = ReturnType<typeof memoryBounds>;
 
 /** The memory that the operating system gives this process. */
@@ -20,9 +19,7 @@ const BASE_BYTES = 128 * MIB;
 const PART_OF_MACHINE = 1 / 4;
 const MOST_OF_MACHINE_BYTES = 512 * MIB;
 
-/** The memory of an attempt's connection, TLS included. */
 const ATTEMPT_BYTES = 75_000;
-/** The memory of a connection of a client of the API. */
 const CLIENT_BYTES = 10_000;
 
 /** The fewest manual deliveries in flight. An endpoint may have a tenth of them, so at least five. */

@@ -15,7 +15,7 @@ import { POSTGRES } from "../security/connection-fault.ts";
 import { nodeAuthorities } from "../security/node-authorities.ts";
 import type { TlsFiles } from "../security/tls-files.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
-import { createRegistry } from "../telemetry/metrics.ts";
+import { createRegistry, readGauge } from "../telemetry/metrics.ts";
 import { type OperationsOptions, type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
 import type { TelemetrySource, Tracing } from "../telemetry/tracing.ts";
 import { memoryBytes } from "./memory.ts";
@@ -32,7 +32,6 @@ export type LocalOwners = Map<string, (handOver: HandOver) => void>;
 
 /** The resources of every service: database, broker, telemetry. */
 export interface OpenService {
-  /** The id of its row in the table of processes. */
   id: string;
   /** The number of running processes of this service, this one included. It is read every ten seconds; 1 while PostgreSQL is unreachable. */
   processes(): number;
@@ -44,12 +43,10 @@ export interface OpenService {
   database: Database;
   broker: Broker;
   localOwners: LocalOwners;
-  /** PostgreSQL's time, or the one that a test steers. */
   clock: Clock;
   /** Resolves when the time is known, which is when PostgreSQL has answered for the first time: at the start, if it is there. */
   timeKnown: Promise<void>;
   tracing: Tracing | undefined;
-  /** Where /healthz, /readyz and /metrics are. */
   operationsPort: number;
   /** Closes all of it, and the process if the service is alone in it. The service's own work must have ended before. */
   close(): Promise<void>;
@@ -57,9 +54,7 @@ export interface OpenService {
 
 interface OpenOptions extends Pick<OperationsOptions, "conditions" | "worksWithout"> {
   clock?: Clock | undefined;
-  /** The settings that must be the same for all processes. */
   facts: Facts;
-  /** The service's own files of TLS. */
   tlsFiles?: TlsFiles | undefined;
 }
 
@@ -194,7 +189,6 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
   return {
     log,
     operationsPort: operations.port,
-    /** Opens one of the process's services. */
     async open(
       service: Side,
       ownConfig: ServiceConfig,
@@ -261,35 +255,27 @@ async function startTracing(source: TelemetrySource): Promise<Tracing | undefine
 /** Shows in the metrics whether RabbitMQ takes messages, and how wrong the machine's clock is. */
 export function exportConnections(
   registry: Registry,
-  { broker, database }: { broker: Pick<Broker, "isBlocked">; database: Pick<Database, "clock" | "failures"> },
+  { broker, database }: { broker: Broker; database: Database },
 ): void {
-  new Gauge({
-    name: "herald_broker_blocked",
-    help: "1 while RabbitMQ takes no messages, since its memory or disk alarm is set: emitters wait.",
-    registers: [registry],
-    collect() {
-      this.set(Number(broker.isBlocked()));
-    },
-  });
-  new Gauge({
-    name: "herald_database_failing_seconds",
-    help: "Seconds for which PostgreSQL has not carried out a statement that the process repeats: no room, no right, read-only, a commit that does not end, or a lock that another session holds. 0 if it carries out all.",
-    registers: [registry],
-    collect() {
-      this.set(database.failures.seconds());
-    },
-  });
-  new Gauge({
-    name: "herald_clock_difference_seconds",
-    help: "Seconds by which the machine's clock is ahead of PostgreSQL's, which Herald uses; negative if it is behind.",
-    registers: [registry],
-    collect() {
-      // Absent until PostgreSQL has said its time.
-      const { clock } = database;
-      if (clock.isKnown()) this.set(clock.machineAheadMs() / 1_000);
-      else this.remove();
-    },
-  });
+  readGauge(
+    registry,
+    "herald_broker_blocked",
+    "1 while RabbitMQ takes no messages, since its memory or disk alarm is set: emitters wait.",
+    () => Number(broker.isBlocked()),
+  );
+  readGauge(
+    registry,
+    "herald_database_failing_seconds",
+    "Seconds for which PostgreSQL has not carried out a statement that the process repeats: no room, no right, read-only, a commit that does not end, or a lock that another session holds. 0 if it carries out all.",
+    () => database.failures.seconds(),
+  );
+  readGauge(
+    registry,
+    "herald_clock_difference_seconds",
+    "Seconds by which the machine's clock is ahead of PostgreSQL's, which Herald uses; negative if it is behind.",
+    // Absent until PostgreSQL has said its time.
+    () => (database.clock.isKnown() ? database.clock.machineAheadMs() / 1_000 : undefined),
+  );
 }
 
 export function exportMemoryLimit(registry: Registry): Gauge {

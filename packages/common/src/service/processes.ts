@@ -1,12 +1,12 @@
 import { createPublicKey } from "node:crypto";
 import { hostname } from "node:os";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Gauge, type Registry } from "prom-client";
 import { catalogueMark, readCatalogue } from "../config/event-types.ts";
 import { readSetting } from "../config/read-config.ts";
 import type { Settings } from "../config/settings.ts";
 import { Prisma } from "../database/generated/client.ts";
 import type { Queries, Reads } from "../database/queries.ts";
+import { within } from "../runtime/deadline.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { keyMark, readSealingKey, readSecretKeys } from "../security/sealing-keys.ts";
 import type { Held } from "../security/tls-files.ts";
@@ -168,7 +168,11 @@ export function sayFacts(
     processes: () => 1 + others.filter((other) => other.service === service).length,
     async stop() {
       const ended = saying.stop().then(() => endFacts(queries, id));
-      await Promise.race([ended.catch(() => {}), sleep(END_TIMEOUT_MS, undefined, { ref: false })]);
+      await within(
+        END_TIMEOUT_MS,
+        ended.catch(() => {}),
+        undefined,
+      );
     },
   };
 }
@@ -180,7 +184,6 @@ export const LIVING = `select id, service, name, facts from process where said_a
 export interface Heard {
   service: string;
   name: string;
-  /** The parts for which it is not ready; null if it is. */
   notReady: string | null;
   silentSeconds: number;
 }

@@ -3,7 +3,6 @@ import winston from "winston";
 /** Facts of a log line, by name. Never a secret, a token or a payload. */
 export type LogFields = Record<string, unknown>;
 
-/** The log that the parts of a service write to. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;

@@ -37,6 +37,25 @@ function exportLinesLost(registry: Registry): void {
   });
 }
 
+/** A figure that is read when it is scraped; without a value it is not shown. */
+export function readGauge(
+  registry: Registry,
+  name: string,
+  help: string,
+  read: () => number | undefined | Promise<number | undefined>,
+): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    async collect() {
+      const value = await read();
+      if (value === undefined) this.remove();
+      else this.set(value);
+    },
+  });
+}
+
 type Labels<Label extends string> = Readonly<Record<Label, readonly string[]>>;
 
 /**

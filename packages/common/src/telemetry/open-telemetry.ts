@@ -26,6 +26,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
+import { within } from "../runtime/deadline.ts";
 import { heraldVersion } from "./metrics.ts";
 import { readTraceparent, type TelemetrySource, type Tracing, writeTraceparent } from "./tracing.ts";
 
@@ -78,9 +79,9 @@ export function openTelemetryTracing(source: TelemetrySource): Tracing {
       };
     },
     async stop() {
-      // A stop does not wait longer: spans that can't be exported by then are lost.
-      const late = new Promise<void>((resolve) => setTimeout(resolve, EXPORT_TIMEOUT_MS).unref());
-      await Promise.race([provider.shutdown().catch(() => undefined), late]);
+      // Spans that can't be exported by then are lost.
+      const exported = provider.shutdown().catch(() => undefined);
+      await within(EXPORT_TIMEOUT_MS, exported, undefined);
     },
   };
 }

@@ -6,11 +6,8 @@ import type { Log } from "./log.ts";
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 export interface TraceContext {
-  /** 32 hexadecimal digits. */
   traceId: string;
-  /** 16 hexadecimal digits. */
   spanId: string;
-  /** Whether the writer of the header records this trace. */
   isSampled: boolean;
 }
 
@@ -28,7 +25,6 @@ export function writeTraceparent({ traceId, spanId, isSampled }: TraceContext): 
 export interface TelemetrySource {
   /** "publisher"; shown as `herald-publisher`. */
   service: string;
-  /** The id of the process, or of one of the services in it. */
   id: string;
   config: Config<typeof serviceSettings>;
   log: Log;

@@ -11,7 +11,6 @@ interface Parts {
 }
 
 export interface BatchResult {
-  /** There may be more to send now. */
   isMore: boolean;
   /** The broker takes no event at all, of any bucket. */
   isBrokerAway: boolean;
@@ -24,7 +23,6 @@ interface HeldBucket {
   after: string;
   /** The broker has taken an event of the bucket since. */
   isOpen: boolean;
-  /** When it is tried again. */
   tryAtMs: number;
 }
 

@@ -8,7 +8,6 @@ export interface Row {
   traceparent: string | null;
 }
 
-/** A row as it is sent. */
 export interface Sendable {
   number: string;
   json: string;
@@ -54,7 +53,6 @@ function storable(reason: string): string {
 
 /** The result of sending some rows. */
 export interface SentRows {
-  /** The broker has confirmed them. */
   sent: string[];
   /** The first refused row of each bucket. */
   refused: Map<string, string>;

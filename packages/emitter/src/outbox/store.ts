@@ -38,7 +38,6 @@ const IDLE_LIMIT = "set local idle_in_transaction_session_timeout = '60s'";
 /** Set whatever the database's default is: after a relay gets the lock, its reads have to show what the relay before has written. */
 const BEGIN = "begin isolation level read committed";
 
-/** A relay's operations on an outbox. */
 export function outboxStore(pool: Pool, table: string) {
   async function withClient<Result>(work: (client: Pick<PoolClient, "query">) => Promise<Result>): Promise<Result> {
     const client = await take(pool);
@@ -92,7 +91,6 @@ export function outboxStore(pool: Pool, table: string) {
 
 const POLICY_NEEDED = "give the relay's user BYPASSRLS, or policies to select, update and delete all rows.";
 
-/** A relay's operations on its table while it has the lock. */
 function lockedOutbox(client: Pick<PoolClient, "query">, table: string) {
   async function write(statement: string, values: unknown[]): Promise<void> {
     const { rows } = await client.query(statement, values);
@@ -101,7 +99,6 @@ function lockedOutbox(client: Pick<PoolClient, "query">, table: string) {
   }
 
   return {
-    /** @param after the number behind which they are */
     waiting: async (limit: number, after: string) => {
       const rows = (await client.query(waitingRows(table), [limit, after])).rows as Row[];
       await client.query(IDLE_LIMIT);

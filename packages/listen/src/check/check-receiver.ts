@@ -29,7 +29,6 @@ export interface CheckResult {
   passed: boolean;
   /** The statuses of the answers, in the order of the requests; null if none came. */
   statuses: (number | null)[];
-  /** The slowest answer's. */
   durationMs: number;
   /** The fault in words, and the advice; null if the check passed. */
   fault: string | null;

@@ -24,18 +24,19 @@ export interface Step {
   ask?: string;
 }
 
-/** One thing that is tried with a receiver: a row of the table of good and bad requests. */
 export interface Check {
   /** Stable, for programs. */
   id: string;
   /** The behaviour of a right receiver, such as "refuses a request without a signature". */
   title: string;
-  /** Advice if the receiver does not do that. */
   advice: string;
   /** Requests that are sent one after the other, or all at once. */
   steps: (make: RequestMaker) => Step[];
   atOnce?: true;
 }
+
+export const checksOf = (rows: readonly (readonly [id: string, title: string, advice: string, Check["steps"]])[]) =>
+  rows.map(([id, title, advice, steps]): Check => ({ id, title, advice, steps }));
 
 /** Far beyond what Herald sends, and beyond any limit that a receiver of events has a use for. */
 export const OVERSIZED_BYTES = 32 * LARGEST_EVENT_BYTES;
@@ -62,6 +63,7 @@ export function eventOf(make: RequestMaker, bytes: number): Uint8Array {
 export const advice = {
   bytes: "Verify the body's bytes as they came, before anything parses them.",
   key: "The key of X-Service-Signature is the secret's text, not decoded; the key of webhook-signature is what the text decodes to from Base64, as libraries of Standard Webhooks do it.",
+  emptySecret: "Don't start without a secret: an empty one lets any sender sign.",
   clock: "Take a timestamp that is at most 300 s away from your clock, in either direction, and refuse any other.",
   signature:
     'Compute HMAC-SHA256 over timestamp, dot and body with the secret\'s text, and compare all of "sha256=" and 64 lowercase hex digits, in constant time. A library of Standard Webhooks does its own: refuse what it refuses.',

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { advice, type Check, refuses, refusesSigned } from "./check.ts";
-import { type SignatureText, written, zeros } from "./request-maker.ts";
+import { advice, type Check, checksOf, refuses, refusesSigned } from "./check.ts";
+import { type Deviation, type RequestMaker, type SignatureText, written, zeros } from "./request-maker.ts";
 
 const STALE_SECONDS = 360;
 
@@ -46,124 +46,86 @@ const refusedSignatures: [id: string, title: string, signature: (right: Signatur
   ],
 ];
 
-/** The requests that a receiver has to refuse. */
-export const FORGED_REQUESTS: readonly Check[] = [
-  {
-    id: "unsigned",
-    title: "refuses a request without signature and timestamp",
-    advice: advice.refusal,
-    steps: refuses((make) => make.without(make.signed(), "Signature", "Timestamp")),
-  },
-  {
-    id: "signature_missing",
-    title: "refuses a request without a signature",
-    advice: advice.refusal,
-    steps: refuses((make) => make.without(make.signed(), "Signature")),
-  },
-  {
-    id: "timestamp_missing",
-    title: "refuses a request without a timestamp",
-    advice: advice.refusal,
-    steps: refuses((make) => make.without(make.signed(), "Timestamp")),
-  },
-  {
-    id: "timestamp_missing_body_signed",
-    title: "refuses a request without a timestamp whose body alone is signed",
-    advice: advice.refusal,
-    steps: refuses((make) => make.without(make.signed({ signedTimestamp: "" }), "Timestamp")),
-  },
-  {
-    id: "other_secret",
-    title: "refuses the signature of another secret",
-    advice: advice.signature,
-    steps: refusesSigned(() => ({ key: { text: "another secret" } })),
-  },
-  {
-    id: "empty_secret",
-    title: "refuses the signature of an empty secret",
-    advice: "Don't start without a secret: an empty one lets any sender sign.",
-    steps: refusesSigned(() => ({ key: { text: "" } })),
-  },
-  {
-    id: "other_key",
-    title: "refuses the signature of the secret decoded from Base64",
-    advice: advice.key,
-    steps: refusesSigned(() => ({ key: "swapped" })),
-  },
-  {
-    id: "changed_body",
-    title: "refuses a body that was changed",
-    advice: advice.signature,
-    steps: refuses((make) => {
+const refusedDeviations: [id: string, what: string, advice: string, deviation: (make: RequestMaker) => Deviation][] = [
+  ["other_secret", "the signature of another secret", advice.signature, () => ({ key: { text: "another secret" } })],
+  ["empty_secret", "the signature of an empty secret", advice.emptySecret, () => ({ key: { text: "" } })],
+  ["other_key", "the signature of the secret decoded from Base64", advice.key, () => ({ key: "swapped" })],
+  ["body_signed", "a signature of the body alone", advice.signature, () => ({ signedTimestamp: null })],
+  ["changed_timestamp", "a timestamp other than the signed one", advice.signature, signedAt(-1)],
+  ["stale", "a request that was signed six minutes ago", advice.clock, sentAt(-STALE_SECONDS)],
+  ["future", "a request that was signed six minutes ahead", advice.clock, sentAt(STALE_SECONDS)],
+  ["ancient", "a request that was signed in 1970", advice.clock, () => ({ timestamp: "0" })],
+];
+
+function signedAt(seconds: number) {
+  return ({ now }: RequestMaker): Deviation => ({ signedTimestamp: String(now + seconds) });
+}
+
+function sentAt(seconds: number) {
+  return ({ now }: RequestMaker): Deviation => ({ timestamp: String(now + seconds) });
+}
+
+export const FORGED_REQUESTS: readonly Check[] = checksOf([
+  [
+    "unsigned",
+    "refuses a request without signature and timestamp",
+    advice.refusal,
+    refuses((make) => make.without(make.signed(), "Signature", "Timestamp")),
+  ],
+  [
+    "signature_missing",
+    "refuses a request without a signature",
+    advice.refusal,
+    refuses((make) => make.without(make.signed(), "Signature")),
+  ],
+  [
+    "timestamp_missing",
+    "refuses a request without a timestamp",
+    advice.refusal,
+    refuses((make) => make.without(make.signed(), "Timestamp")),
+  ],
+  [
+    "timestamp_missing_body_signed",
+    "refuses a request without a timestamp whose body alone is signed",
+    advice.refusal,
+    refuses((make) => make.without(make.signed({ signedTimestamp: "" }), "Timestamp")),
+  ],
+  ...refusedDeviations.map(
+    ([id, what, advised, deviation]) => [id, `refuses ${what}`, advised, refusesSigned(deviation)] as const,
+  ),
+  [
+    "changed_body",
+    "refuses a body that was changed",
+    advice.signature,
+    refuses((make) => {
       const body = make.event();
       const changed = Buffer.from(Buffer.from(body).toString().replace('"id":"', '"id":"0'));
       return make.signed({ body: changed, signedBody: body });
     }),
-  },
-  {
-    id: "changed_spacing",
-    title: "refuses a body that was parsed and written again",
-    advice: advice.bytes,
-    steps: refuses((make) => {
+  ],
+  [
+    "changed_spacing",
+    "refuses a body that was parsed and written again",
+    advice.bytes,
+    refuses((make) => {
       const body = make.event();
-      return make.signed({
-        body: Buffer.from(JSON.stringify(JSON.parse(body.toString()), null, 2)),
-        signedBody: body,
-      });
+      const written = Buffer.from(JSON.stringify(JSON.parse(body.toString()), null, 2));
+      return make.signed({ body: written, signedBody: body });
     }),
-  },
-  {
-    id: "changed_timestamp",
-    title: "refuses a timestamp other than the signed one",
-    advice: advice.signature,
-    steps: refusesSigned(({ now }) => ({ signedTimestamp: String(now - 1) })),
-  },
-  {
-    id: "body_signed",
-    title: "refuses a signature of the body alone",
-    advice: advice.signature,
-    steps: refusesSigned(() => ({ signedTimestamp: null })),
-  },
-  {
-    id: "stale",
-    title: "refuses a request that was signed six minutes ago",
-    advice: advice.clock,
-    steps: refusesSigned(({ now }) => ({ timestamp: String(now - STALE_SECONDS) })),
-  },
-  {
-    id: "future",
-    title: "refuses a request that was signed six minutes ahead",
-    advice: advice.clock,
-    steps: refusesSigned(({ now }) => ({ timestamp: String(now + STALE_SECONDS) })),
-  },
-  {
-    id: "ancient",
-    title: "refuses a request that was signed in 1970",
-    advice: advice.clock,
-    steps: refusesSigned(() => ({ timestamp: "0" })),
-  },
+  ],
   ...refusedTimestamps.map(
-    ([id, what, timestamp]): Check => ({
-      id,
-      title: `refuses ${what}`,
-      advice: advice.timestamp,
-      steps: refusesSigned(({ now }) => ({ timestamp: timestamp(now) })),
-    }),
+    ([id, what, timestamp]) =>
+      [id, `refuses ${what}`, advice.timestamp, refusesSigned(({ now }) => ({ timestamp: timestamp(now) }))] as const,
   ),
   ...refusedSignatures.map(
-    ([id, what, signature]): Check => ({
-      id,
-      title: `refuses ${what}`,
-      advice: advice.signature,
-      steps: refusesSigned(() => ({ signature })),
-    }),
+    ([id, what, signature]) => [id, `refuses ${what}`, advice.signature, refusesSigned(() => ({ signature }))] as const,
   ),
   // These repeat Herald's own headers only. Repeated headers of Standard Webhooks are no fault: its signature header may hold several signatures.
-  {
-    id: "two_signatures",
-    title: "refuses two signatures, whichever of them is right",
-    advice: advice.once,
-    steps: (make) => {
+  [
+    "two_signatures",
+    "refuses two signatures, whichever of them is right",
+    advice.once,
+    (make) => {
       const forged = `sha256=${"0".repeat(64)}`;
       const good = make.signed({ isStandardForged: true });
       const right = make.valueOf(good, "Signature");
@@ -174,38 +136,38 @@ export const FORGED_REQUESTS: readonly Check[] = [
         { send: make.withHeader(good, "Signature", right), expect: "refuse" },
       ];
     },
-  },
-  {
-    id: "joined_signatures",
-    title: "refuses two signatures in one header",
-    advice: advice.once,
-    steps: refusesSigned(() => ({
+  ],
+  [
+    "joined_signatures",
+    "refuses two signatures in one header",
+    advice.once,
+    refusesSigned(() => ({
       signature: (right) => `${written(right)}, ${written(right)}`,
       isStandardForged: true,
     })),
-  },
-  {
-    id: "two_timestamps",
-    title: "refuses two timestamps",
-    advice: advice.once,
-    steps: (make) => {
+  ],
+  [
+    "two_timestamps",
+    "refuses two timestamps",
+    advice.once,
+    (make) => {
       const good = make.signed({ isStandardForged: true });
       return [make.now, make.now - 1].map((timestamp) => ({
         send: make.withHeader(good, "Timestamp", String(timestamp)),
         expect: "refuse" as const,
       }));
     },
-  },
-  {
-    id: "two_events",
-    title: "refuses two event headers",
-    advice: advice.once,
-    steps: refuses((make) => make.withHeader(make.signed({ isStandardForged: true }), "Event", "Another")),
-  },
-  {
-    id: "two_delivery_ids",
-    title: "refuses two delivery ids",
-    advice: advice.once,
-    steps: refuses((make) => make.withHeader(make.signed({ isStandardForged: true }), "Delivery-Id", randomUUID())),
-  },
-];
+  ],
+  [
+    "two_events",
+    "refuses two event headers",
+    advice.once,
+    refuses((make) => make.withHeader(make.signed({ isStandardForged: true }), "Event", "Another")),
+  ],
+  [
+    "two_delivery_ids",
+    "refuses two delivery ids",
+    advice.once,
+    refuses((make) => make.withHeader(make.signed({ isStandardForged: true }), "Delivery-Id", randomUUID())),
+  ],
+]);

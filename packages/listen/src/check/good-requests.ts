@@ -6,7 +6,6 @@ import { withNames } from "./request-maker.ts";
 /** A minute within the 300 s, so that a slow machine and a slow request change no verdict. */
 const IN_TIME_SECONDS = 240;
 
-/** The requests that a receiver has to accept. */
 export const GOOD_REQUESTS: readonly Check[] = [
   {
     id: "good",

@@ -3,9 +3,7 @@ import { EVENT_TYPES, type EventType } from "@herald/receiver";
 import { type OutgoingRequest, pairsOf } from "../exchange.ts";
 import { SAMPLES } from "../samples.ts";
 
-/** The inputs of a check's requests. */
 export interface MakerOptions {
-  /** The receiver's signing secret. */
   secret: string;
   /** The type of the sample events: one that the receiver takes. */
   eventType: EventType;
@@ -109,7 +107,6 @@ export function requestMaker(options: MakerOptions) {
     now,
     secret,
     type: eventType,
-    /** Two types other than that of the good requests. */
     otherTypes: EVENT_TYPES.filter((type) => type !== eventType).slice(0, 2),
     event: (fields?: Record<string, unknown>): Uint8Array => event(fields),
     signed,

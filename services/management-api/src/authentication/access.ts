@@ -8,7 +8,6 @@ import type { Caller } from "./caller.ts";
  */
 export type Access = "view" | "manage" | "save";
 
-/** Something that the caller lacks. */
 export interface Missing {
   code: ProblemCode;
   /** What the caller lacks, in words: "permission integrations.manage". */

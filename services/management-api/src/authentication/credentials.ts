@@ -4,7 +4,6 @@ import { parseCookie } from "cookie";
 import type { Request } from "express";
 import { ProblemError } from "../problems/problem-error.ts";
 
-/** The ways in which a request may carry its credentials. */
 export type Credentials =
   | { kind: "bearer"; token: string }
   /** The admin page's cookie, which browsers also attach to requests that other sites make. */

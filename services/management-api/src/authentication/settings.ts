@@ -68,8 +68,7 @@ export const authenticationSettings = {
 
 export type AuthenticationConfig = Config<typeof authenticationSettings>;
 
-/** The name of the claim that holds each. */
-export function claimsOf({ AUTH_CLAIMS }: Pick<AuthenticationConfig, "AUTH_CLAIMS">): Claims {
+export function claimsOf({ AUTH_CLAIMS }: { AUTH_CLAIMS: string }): Claims {
   const others = AUTH_CLAIMS.split(",").filter(Boolean);
   return { ...CLAIMS, ...Object.fromEntries(others.map((pair) => pair.split("="))) };
 }

@@ -116,19 +116,20 @@ function problemOf(error: unknown): unknown {
   return error;
 }
 
+const FAULTS_OF_CLAIMS: Readonly<Record<string, string>> = {
+  aud: "The token was made for another audience.",
+  iss: "The token was made by another issuer.",
+  nbf: `The token begins more than ${CLOCK_TOLERANCE_S} s from now.`,
+  exp: "The token ends more than 31 days from now.",
+  typ: "This is an ID token, or the token's typ is not that of an access token (at+jwt, JWT, Bearer or none).",
+  cnf: "The token is bound to a key of its holder (cnf): Herald takes bearer tokens only.",
+};
+
 function whyInvalid(error: Error): string {
   if (error instanceof errors.JWTClaimValidationFailed) {
     if (error.reason === "missing") return `The token has no claim ${error.claim}.`;
     if (error.reason === "invalid") return `The token's claim ${error.claim} is of a wrong type.`;
-    if (error.claim === "aud") return "The token was made for another audience.";
-    if (error.claim === "iss") return "The token was made by another issuer.";
-    if (error.claim === "nbf") return `The token begins more than ${CLOCK_TOLERANCE_S} s from now.`;
-    if (error.claim === "exp") return "The token ends more than 31 days from now.";
-    if (error.claim === "typ")
-      return "This is an ID token, or the token's typ is not that of an access token (at+jwt, JWT, Bearer or none).";
-    if (error.claim === "cnf")
-      return "The token is bound to a key of its holder (cnf): Herald takes bearer tokens only.";
-    return `The token's claim ${error.claim} is not valid.`;
+    return FAULTS_OF_CLAIMS[error.claim] ?? `The token's claim ${error.claim} is not valid.`;
   }
   if (error instanceof errors.JWSSignatureVerificationFailed) return "The token's signature doesn't match.";
   if (error instanceof errors.JWKSNoMatchingKey) return "The token is signed with a key that isn't accepted.";

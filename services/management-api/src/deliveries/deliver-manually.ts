@@ -1,33 +1,15 @@
 import type { Broker } from "@herald/common/broker/broker";
-import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import { ownerOf } from "@herald/common/database/shards";
 import type { Author } from "@herald/common/database/update-endpoint";
 import { toDeliverySummary } from "@herald/common/history/summary";
-import type { Clock } from "@herald/common/runtime/clock";
-import type { DeliverRequest, ManualRequest, WebhookDeliverySummary } from "@herald/contracts";
-import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
-import type { KeyedLimiter } from "../limits/keyed-limiter.ts";
+import type { DeliverRequest, WebhookDeliverySummary } from "@herald/contracts";
+import { findEndpoint } from "../endpoints/find-endpoint.ts";
+import type { Parts } from "../parts.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { deliverySummary } from "../sql/delivery-details.ts";
+import type { EndpointKey } from "../sql/endpoint-details.ts";
 import { insertManualDelivery } from "../sql/insert-manual-delivery.ts";
-
-/**
- * Asks a dispatcher for a manual delivery's first attempt; resolves when it has answered, or when its time is over.
- *
- * @param traceparent of the request, whose trace the attempt continues
- */
-export type RequestAttempt = (request: ManualRequest, traceparent: string | undefined) => Promise<void>;
-
-export interface DeliverParts {
-  prisma: PrismaClient;
-  queries: Queries;
-  clock: Clock;
-  newId: () => string;
-  requestAttempt: RequestAttempt;
-  /** Limits how many writes of the organization run at once. */
-  writeLimiter: KeyedLimiter;
-}
 
 /**
  * How long a new delivery waits for the attempt that its request asks for, before it is due as any other. A request reaches the owner within
@@ -43,29 +25,21 @@ const LEFT_TO_REQUEST_MS = 3_000;
  * @throws ProblemError `webhook_not_found`, `endpoint_disabled`, `event_not_subscribed` or `too_many_requests`
  */
 export async function deliverManually(
-  { prisma, queries, clock, newId, requestAttempt, writeLimiter }: DeliverParts,
+  parts: Parts,
   key: EndpointKey,
-  { eventType, payloadJson }: DeliverRequest,
+  { eventType, payloadJson: body }: DeliverRequest,
   { author, traceparent }: { author: Author; traceparent: string | undefined },
 ): Promise<WebhookDeliverySummary> {
+  const { queries, clock, newId, requestAttempt, writeLimiter } = parts;
+  const { id: endpointId, organizationId } = key;
   const id = newId();
   let dueAt = clock.now();
-  const isStored = await writeLimiter.run(key.organizationId, () => {
+  const isStored = await writeLimiter.run(organizationId, () => {
     const createdAt = clock.now();
     dueAt = new Date(createdAt.getTime() + LEFT_TO_REQUEST_MS);
-    return insertManualDelivery(queries, {
-      id,
-      endpointId: key.id,
-      organizationId: key.organizationId,
-      eventType,
-      body: payloadJson,
-      author,
-      createdAt,
-      dueAt,
-    });
+    return insertManualDelivery(queries, key, { id, eventType, body, author }, { createdAt, dueAt });
   });
-  if (!isStored) return await refuseDelivery(prisma, key, eventType);
-  const { id: endpointId, organizationId } = key;
+  if (!isStored) return await refuseDelivery(parts, key, eventType);
   await requestAttempt(
     { kind: "manual", deliveryId: id, endpointId, organizationId, dueAtUtc: dueAt.toISOString() },
     traceparent,
@@ -87,7 +61,7 @@ export async function readDelivered(
   return toDeliverySummary(row);
 }
 
-async function refuseDelivery(prisma: PrismaClient, key: EndpointKey, eventType: string): Promise<never> {
+async function refuseDelivery({ prisma }: Parts, key: EndpointKey, eventType: string): Promise<never> {
   const { enabled, events } = await findEndpoint(prisma, key);
   if (!enabled) throw new ProblemError("endpoint_disabled");
   throw new ProblemError("event_not_subscribed", {
@@ -102,7 +76,7 @@ async function refuseDelivery(prisma: PrismaClient, key: EndpointKey, eventType:
 export function attemptRequester(
   { broker, queries }: { broker: Broker; queries: Queries },
   { timeoutMs }: { timeoutMs: number },
-): RequestAttempt {
+): Parts["requestAttempt"] {
   const requester = broker.requester();
   const { requestsExchange: exchange } = broker.names;
   return async (request, traceparent) => {

@@ -1,4 +1,5 @@
 import { deliveryId, firstIdAt, lastIdAt, timeOf } from "@herald/common/database/ids";
+import type { Period } from "../sql/delivery-history.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -6,14 +7,6 @@ const DAY_MS = 24 * HOUR_MS;
 const MAX_AHEAD_MS = 1.1 * HOUR_MS;
 /** A catch-up that takes long makes deliveries of events that have left the window meanwhile. */
 const CATCH_UP_MS = DAY_MS;
-
-/** A period of a history, and the ids between which all of its deliveries lie, the second excluded. Null is no limit. */
-export interface Period {
-  from: Date | null;
-  to: Date | null;
-  firstId: string | null;
-  endId: string | null;
-}
 
 /**
  * The period of a filter's `from` and `to`, which are about when deliveries were made. Ids begin with the time of the
@@ -30,20 +23,6 @@ export function periodOf(filter: { from?: string; to?: string }, windowDays: num
   };
 }
 
-const UUID_BYTES = 16;
-
-/** The cursor of the deliveries, or of the events, that are older than this one: opaque to clients. */
-export function cursorOf(id: string): string {
-  return Buffer.from(id.replaceAll("-", ""), "hex").toString("base64url");
-}
-
-/** The id of a cursor; null if {@link cursorOf} can't have made the text. */
-export function parseCursor(cursor: string): string | null {
-  const bytes = Buffer.from(cursor, "base64url");
-  if (bytes.length !== UUID_BYTES || bytes.toString("base64url") !== cursor) return null;
-  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-}
-
 /** The deliveries of some events that some endpoints may have. */
 export interface FilteredDeliveries {
   ids: string[];
@@ -53,7 +32,6 @@ export interface FilteredDeliveries {
 
 export interface DeliveriesOfOptions {
   endpointIds: readonly string[];
-  /** Only deliveries older than this one; null for all. */
   olderThan: string | null;
   /** There may be older events than these. */
   isCut: boolean;

@@ -1,9 +1,6 @@
-import type { PrismaClient } from "@herald/common/database/generated/client";
-import type { Reads } from "@herald/common/database/queries";
 import { eventKeys } from "@herald/common/history/sql/events";
-import { type HistoryRow, toListItem, toUtc } from "@herald/common/history/summary";
-import type { Clock } from "@herald/common/runtime/clock";
-import { attemptHeaders, type HeaderSettings, timestampText } from "@herald/common/security/attempt-headers";
+import { toListItem, toUtc } from "@herald/common/history/summary";
+import { attemptHeaders, timestampText } from "@herald/common/security/attempt-headers";
 import type {
   AllDeliveriesQuery,
   DeliveryAttemptInfo,
@@ -11,22 +8,15 @@ import type {
   DeliveryPage,
   DeliveryQuery,
 } from "@herald/contracts";
-import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
+import { findEndpoint } from "../endpoints/find-endpoint.ts";
+import type { Parts } from "../parts.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { deliveryDetails } from "../sql/delivery-details.ts";
 import { deliveryHistory } from "../sql/delivery-history.ts";
+import type { EndpointKey } from "../sql/endpoint-details.ts";
 import { endpointIdsOf } from "../sql/list-endpoints.ts";
-import { cursorOf, deliveriesOf, type FilteredDeliveries, keysBefore, parseCursor, periodOf } from "./filter.ts";
-
-export interface HistoryParts {
-  prisma: PrismaClient;
-  /** Bounded in time. */
-  queries: Reads;
-  clock: Clock;
-  windowDays: number;
-}
-
-export type DeliveryFilter = Omit<DeliveryQuery, "limit" | "cursor">;
+import { cursorOf, olderThanOf } from "../validation/opaque.ts";
+import { deliveriesOf, type FilteredDeliveries, keysBefore, periodOf } from "./filter.ts";
 
 /** How many deliveries one answer reads: some milliseconds of PostgreSQL's time, however rare the deliveries that pass the filters are. */
 export const MAX_SCANNED = 2_000;
@@ -34,31 +24,19 @@ export const MAX_SCANNED = 2_000;
 export const MAX_SCANNED_OF_ALL = 1_000;
 
 /** @throws ProblemError `webhook_not_found` */
-export async function listDeliveries(
-  parts: HistoryParts,
-  key: EndpointKey,
-  { limit, cursor, ...filter }: DeliveryQuery,
-): Promise<DeliveryPage> {
-  const olderThan = cursor === undefined ? null : parseCursor(cursor);
-  const { rows, next } = await readHistory(parts, key, filter, { olderThan, limit });
-  if (rows.length === 0) await findEndpoint(parts.prisma, key);
-  return pageOf(rows, next);
+export async function listDeliveries(parts: Parts, key: EndpointKey, query: DeliveryQuery): Promise<DeliveryPage> {
+  const page = await readHistory(parts, key, query);
+  if (page.deliveries.length === 0) await findEndpoint(parts.prisma, key);
+  return page;
 }
 
 /** The deliveries of all of an organization's endpoints, or of one. */
 export async function listAllDeliveries(
-  parts: HistoryParts,
+  parts: Parts,
   organizationId: string,
-  { limit, cursor, endpointId, ...filter }: AllDeliveriesQuery,
+  { endpointId, ...query }: AllDeliveriesQuery,
 ): Promise<DeliveryPage> {
-  const olderThan = cursor === undefined ? null : parseCursor(cursor);
-  const of = { organizationId, id: endpointId ?? null };
-  const { rows, next } = await readHistory(parts, of, filter, { olderThan, limit });
-  return pageOf(rows, next);
-}
-
-function pageOf(rows: HistoryRow[], next: string | null): DeliveryPage {
-  return { deliveries: rows.map(toListItem), nextCursor: next === null ? null : cursorOf(next) };
+  return await readHistory(parts, { organizationId, id: endpointId ?? null }, query);
 }
 
 /** Names the history: an endpoint's, or that of all endpoints of an organization. */
@@ -67,35 +45,30 @@ interface HistoryKey {
   id: string | null;
 }
 
-/**
- * The next part of a history: up to `limit` deliveries of it, among the next {@link MAX_SCANNED}. `next` is the delivery behind
- * which the part after it begins; null if the history ends.
- */
-export async function readHistory(
-  { queries, clock, windowDays }: Omit<HistoryParts, "prisma">,
-  key: HistoryKey,
-  filter: DeliveryFilter,
-  { olderThan, limit }: { olderThan: string | null; limit: number },
-): Promise<{ rows: HistoryRow[]; next: string | null }> {
-  const found = await seek(queries, key, filter, olderThan);
-  const { rows, lastSeen } = await deliveryHistory(queries, {
+/** The next part of a history: up to `limit` deliveries of it, among the next {@link MAX_SCANNED}. */
+async function readHistory(parts: Parts, key: HistoryKey, query: DeliveryQuery): Promise<DeliveryPage> {
+  const { limit, cursor: _cursor, ...filter } = query;
+  const olderThan = olderThanOf(query);
+  const found = await seek(parts, key, filter, olderThan);
+  const { rows, lastSeen } = await deliveryHistory(parts.reads, {
     organizationId: key.organizationId,
     endpointId: key.id,
-    now: clock.now(),
+    now: parts.clock.now(),
     among: found?.ids ?? null,
     olderThan,
     outcomes: filter.outcome ?? [],
     eventTypes: filter.eventType ?? [],
     statusCodes: filter.statusCode ?? [],
-    ...periodOf(filter, windowDays),
+    ...periodOf(filter, parts.config.PUBLICATION_WINDOW_DAYS),
     limit,
     maxScanned: scanOf(key, filter, limit),
   });
-  return { rows, next: lastSeen ?? found?.rest ?? null };
+  const next = lastSeen ?? found?.rest ?? null;
+  return { deliveries: rows.map(toListItem), nextCursor: next && cursorOf(next) };
 }
 
 /** Deliveries that pass no filter are read all the same. */
-function scanOf({ id }: HistoryKey, filter: DeliveryFilter, limit: number): number {
+function scanOf({ id }: HistoryKey, filter: object, limit: number): number {
   if (id !== null) return MAX_SCANNED;
   return Object.values(filter).some((value) => value !== undefined) ? MAX_SCANNED_OF_ALL : limit;
 }
@@ -105,17 +78,17 @@ const MIN_EVENTS = 10;
 
 /** The deliveries that match the filter's ids; null if it has no ids. */
 async function seek(
-  queries: Reads,
+  { reads }: Parts,
   { id, organizationId }: HistoryKey,
-  filter: DeliveryFilter,
+  filter: Omit<DeliveryQuery, "limit">,
   olderThan: string | null,
 ): Promise<FilteredDeliveries | null> {
   const { eventId = null, entityId = null, idPrefix = null, deliveryId: only = null } = filter;
   if (eventId === null && entityId === null && idPrefix === null) {
     return only === null ? null : { ids: olderThan === null || only < olderThan ? [only] : [], rest: null };
   }
-  const endpointIds = id === null ? await endpointIdsOf(queries, organizationId) : [id];
-  const { keys, next } = await eventKeys(queries, {
+  const endpointIds = id === null ? await endpointIdsOf(reads, organizationId) : [id];
+  const { keys, next } = await eventKeys(reads, {
     ...{ organizationId, eventId, entityId, idPrefix },
     ...{ types: [], firstKey: null, before: olderThan && keysBefore(olderThan) },
     limit: Math.max(MIN_EVENTS, Math.floor(MAX_SCANNED / Math.max(1, endpointIds.length))),
@@ -126,19 +99,19 @@ async function seek(
 
 /** @throws ProblemError `webhook_not_found` or `delivery_not_found` */
 export async function readDelivery(
-  { prisma, queries, clock }: HistoryParts,
+  { config, prisma, reads, clock }: Parts,
   key: EndpointKey,
   deliveryId: string,
-  headers: HeaderSettings,
 ): Promise<DeliveryDetails> {
   const { id: endpointId, organizationId } = key;
-  const row = await deliveryDetails(queries, { id: deliveryId, endpointId, organizationId, now: clock.now() });
+  const row = await deliveryDetails(reads, { id: deliveryId, endpointId, organizationId, now: clock.now() });
   if (row === null) {
     await findEndpoint(prisma, key);
     throw new ProblemError("delivery_not_found");
   }
   const { eventType } = row;
   const body = row.body ?? "";
+  const headers = { headerPrefix: config.HEADER_PREFIX, standardWebhooks: config.STANDARD_WEBHOOKS };
   const attempts = row.attempts.map(({ startedAt: startedText, traceparent: own, ...attempt }): DeliveryAttemptInfo => {
     const startedAt = new Date(startedText);
     // The trace context of an interrupted attempt is not stored.

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { Reads } from "@herald/common/database/queries";
 import type { Author } from "@herald/common/database/update-endpoint";
 import { toUtc } from "@herald/common/history/summary";
@@ -10,10 +9,11 @@ import type {
   EndpointChangePage,
   EndpointChangeQuery,
 } from "@herald/contracts";
-import type { Caller } from "../authentication/caller.ts";
-import { cursorOf, parseCursor } from "../deliveries/filter.ts";
+import type { Parts } from "../parts.ts";
 import { type ChangeRow, endpointChanges, type Settings } from "../sql/endpoint-changes.ts";
-import { type EndpointKey, findEndpoint, versionOf } from "./find-endpoint.ts";
+import type { EndpointKey } from "../sql/endpoint-details.ts";
+import { cursorOf, olderThanOf, versionOf } from "../validation/opaque.ts";
+import { findEndpoint } from "./find-endpoint.ts";
 
 const MAX_SUBJECT = 256;
 
@@ -22,7 +22,7 @@ const MAX_SUBJECT = 256;
  * author has a name, and a person who has the token's subject can compare.
  */
 export function authorOf(
-  { subject, name }: Pick<Caller, "subject" | "name">,
+  { subject, name }: { subject: string; name: string | null },
   request: Author["request"] = null,
 ): Author {
   const isKept = subject !== "" && subject.length <= MAX_SUBJECT && !/[\p{Cc}\p{Cs}]/u.test(subject);
@@ -36,32 +36,23 @@ export function authorOf(
  * @throws ProblemError `webhook_not_found`
  */
 export async function listChanges(
-  { prisma, queries }: { prisma: PrismaClient; queries: Reads },
+  { prisma, reads }: Parts,
   key: EndpointKey,
-  filter: EndpointChangeQuery,
+  query: EndpointChangeQuery,
 ): Promise<EndpointChangePage> {
   await findEndpoint(prisma, key);
-  return await readTrail(queries, { organizationId: key.organizationId, endpointId: key.id }, filter);
+  return await readTrail(reads, { organizationId: key.organizationId, endpointId: key.id }, query);
 }
 
-/** The trail of all of an organization's endpoints. It outlives them. */
-export async function listAllChanges(
-  { queries }: { queries: Reads },
-  organizationId: string,
-  filter: EndpointChangeQuery,
-): Promise<EndpointChangePage> {
-  return await readTrail(queries, { organizationId, endpointId: null }, filter);
-}
-
-/** @param of null stands for all endpoints */
+/** @param of null stands for all endpoints of the organization, deleted ones too */
 export async function readTrail(
   queries: Reads,
   of: { organizationId: string; endpointId: string | null },
-  { limit, cursor }: EndpointChangeQuery,
+  query: EndpointChangeQuery,
 ): Promise<EndpointChangePage> {
-  const olderThan = cursor === undefined ? null : parseCursor(cursor);
+  const { limit } = query;
   // One more row shows whether there is a next part.
-  const rows = await endpointChanges(queries, { ...of, olderThan, limit: limit + 1 });
+  const rows = await endpointChanges(queries, of, { olderThan: olderThanOf(query), limit: limit + 1 });
   const part = rows.slice(0, limit);
   const last = rows.length > limit ? part.at(-1) : undefined;
   return { changes: part.map(toChange), nextCursor: last ? cursorOf(last.id) : null };

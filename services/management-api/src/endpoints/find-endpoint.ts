@@ -2,12 +2,8 @@ import type { PrismaClient } from "@herald/common/database/generated/client";
 import type { EndpointRow } from "@herald/common/database/update-endpoint";
 import type { WebhookDeliverySummary, WebhookEndpointSummary } from "@herald/contracts";
 import { ProblemError } from "../problems/problem-error.ts";
-
-/** Names an endpoint for its organization; other organizations don't find it. */
-export interface EndpointKey {
-  id: string;
-  organizationId: string;
-}
+import type { EndpointKey } from "../sql/endpoint-details.ts";
+import { versionOf } from "../validation/opaque.ts";
 
 /** @throws ProblemError `webhook_not_found` */
 export async function findEndpoint(
@@ -28,25 +24,6 @@ export async function findEndpoint(
 export async function refuseVersion(prisma: PrismaClient, key: EndpointKey): Promise<never> {
   await findEndpoint(prisma, key);
   throw new ProblemError("version_conflict");
-}
-
-const BYTES = 8;
-/** The Base64 of 8 bytes: two bits of its 11th character are always 0. The OpenAPI document has this regular expression too. */
-export const VERSION_PATTERN = "^[A-Za-z0-9+/]{10}[AEIMQUYcgkosw048]=$";
-
-const pattern = new RegExp(VERSION_PATTERN);
-
-/** The API's version of a row's revision: Base64 of 8 big-endian bytes. Opaque to clients (SPEC 9.1). */
-export function versionOf(revision: bigint): string {
-  const bytes = Buffer.alloc(BYTES);
-  bytes.writeBigInt64BE(revision);
-  return bytes.toString("base64");
-}
-
-/** The revision that a version stands for; null if {@link versionOf} can't have made the text. */
-export function parseVersion(version: string): bigint | null {
-  if (!pattern.test(version)) return null;
-  return Buffer.from(version, "base64").readBigInt64BE();
 }
 
 /** An endpoint as clients see it (SPEC 2.1). */

@@ -1,21 +1,12 @@
 import { timeOf } from "@herald/common/database/ids";
-import type { Reads } from "@herald/common/database/queries";
 import { failedAttempts } from "@herald/common/history/sql/failed-attempts";
 import { toDeliverySummary, toUtc } from "@herald/common/history/summary";
-import type { Clock } from "@herald/common/runtime/clock";
 import type { EndpointDetails, EndpointOverview, HourOfDeliveries } from "@herald/contracts";
+import type { Parts } from "../parts.ts";
 import { ProblemError } from "../problems/problem-error.ts";
-import { missedEvents } from "../sql/endpoint-details.ts";
+import { type EndpointKey, missedEvents } from "../sql/endpoint-details.ts";
 import { endpointOverviews, type HourRow, type OverviewRow } from "../sql/endpoint-overviews.ts";
-import type { EndpointKey } from "./find-endpoint.ts";
 import { toEndpointSummary } from "./find-endpoint.ts";
-
-export interface OverviewParts {
-  queries: Reads;
-  clock: Clock;
-  /** How many days back a resumed endpoint is caught up. */
-  windowDays: number;
-}
 
 const HOURS = 24;
 const HOUR_MS = 3_600_000;
@@ -27,44 +18,37 @@ export const ofOne = { maxDeliveries: 2_000, maxCount: 10_000 };
 export const MAX_EVENTS = 2_000;
 
 /** The state of each of an organization's endpoints, in the order of their names. */
-export async function listOverviews(
-  { queries, clock }: OverviewParts,
-  organizationId: string,
-): Promise<EndpointOverview[]> {
+export async function listOverviews({ reads, clock }: Parts, organizationId: string): Promise<EndpointOverview[]> {
   const hours = lastHours(clock.now());
-  const rows = await endpointOverviews(queries, { organizationId, endpointId: null, hours, ...ofAll });
+  const rows = await endpointOverviews(reads, { organizationId, endpointId: null, hours, ...ofAll });
   return rows.map((row) => toOverview(row, hours));
 }
 
 /** @throws ProblemError `webhook_not_found` */
-export async function readDetails(
-  { queries, clock, windowDays }: OverviewParts,
-  { id, organizationId }: EndpointKey,
-): Promise<EndpointDetails> {
-  const now = clock.now();
-  const hours = lastHours(now);
-  const [row] = await endpointOverviews(queries, { organizationId, endpointId: id, hours, ...ofOne });
+export async function readDetails(parts: Parts, { id, organizationId }: EndpointKey): Promise<EndpointDetails> {
+  const { reads, clock } = parts;
+  const hours = lastHours(clock.now());
+  const [row] = await endpointOverviews(reads, { organizationId, endpointId: id, hours, ...ofOne });
   if (row === undefined) throw new ProblemError("webhook_not_found");
-  const failures = await failedAttempts(queries, row.failureRun);
-  const windowStart = new Date(now.getTime() - windowDays * DAY_MS);
+  const failures = await failedAttempts(reads, row.failureRun);
   return {
     ...toOverview(row, hours),
     failureRun: row.failureRun
       .flatMap((name) => failures.get(name) ?? [])
       .map(({ attemptedAt, ...attempt }) => ({ ...attempt, attemptedAtUtc: toUtc(attemptedAt) })),
-    onResume: row.enabled ? null : await whatResumingSends(queries, row, organizationId, windowStart),
+    onResume: row.enabled ? null : await whatResumingSends(parts, row, organizationId),
   };
 }
 
 async function whatResumingSends(
-  queries: Reads,
+  { config, reads, clock }: Parts,
   { id, events, createdAt, unfinished }: OverviewRow,
   organizationId: string,
-  windowStart: Date,
 ): Promise<EndpointDetails["onResume"]> {
+  const windowStart = new Date(clock.now().getTime() - config.PUBLICATION_WINDOW_DAYS * DAY_MS);
   const since = createdAt > windowStart ? createdAt : windowStart;
-  const query = { organizationId, endpointId: id, events, since, maxEvents: MAX_EVENTS };
-  const { missed, isMinimum } = await missedEvents(queries, query);
+  const key = { id, organizationId };
+  const { missed, isMinimum } = await missedEvents(reads, key, { events, since, maxEvents: MAX_EVENTS });
   return { parked: unfinished.parked, missedEvents: missed, missedEventsIsMinimum: isMinimum };
 }
 

@@ -6,12 +6,10 @@ import {
 } from "@herald/common/security/secret-box";
 import type { FieldProblem, SaveWebhookRequest } from "@herald/contracts";
 import { invalidRequest } from "../problems/problem-error.ts";
-import type { Fault } from "../validation/formats.ts";
-import { foldedName } from "../validation/header-formats.ts";
+import { type Fault, foldedName } from "../validation/header-formats.ts";
 
 const MAX_BYTES = 4_096;
 
-/** The endpoint as an edit finds it. */
 export interface StoredHeaders {
   url: string;
   headers: SealedHeaders;
@@ -26,7 +24,7 @@ export interface StoredHeaders {
  */
 export function sealHeaders(
   id: string,
-  { headers, url }: Pick<SaveWebhookRequest, "headers" | "url">,
+  { headers, url }: SaveWebhookRequest,
   stored: StoredHeaders,
   secrets: SecretSealer,
 ): Record<string, string | null> | undefined {

@@ -1,10 +1,9 @@
 import { percentileMs } from "@herald/common/history/durations";
 import { toUtc } from "@herald/common/history/summary";
 import type { AttemptCounts, EndpointRates, PeriodRates } from "@herald/contracts";
+import type { Parts } from "../parts.ts";
 import { ProblemError } from "../problems/problem-error.ts";
-import { endpointRates, type RateRow } from "../sql/endpoint-details.ts";
-import type { EndpointKey } from "./find-endpoint.ts";
-import type { OverviewParts } from "./overview.ts";
+import { type EndpointKey, endpointRates, type RateRow } from "../sql/endpoint-details.ts";
 
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
@@ -17,13 +16,10 @@ const WHOLE_DAYS = DAYS - 1;
  *
  * @throws ProblemError `webhook_not_found`
  */
-export async function readRates(
-  { queries, clock }: Pick<OverviewParts, "queries" | "clock">,
-  key: EndpointKey,
-): Promise<EndpointRates> {
+export async function readRates({ reads, clock }: Parts, key: EndpointKey): Promise<EndpointRates> {
   const endMs = (Math.floor(clock.now().getTime() / HOUR_MS) + 1) * HOUR_MS;
   const starts = startsBefore(endMs);
-  const found = await endpointRates(queries, key, starts);
+  const found = await endpointRates(reads, key, starts);
   if (found.length === 0) throw new ProblemError("webhook_not_found");
   const rows = new Map(found.map((row) => [row.piece, row]));
   const points = starts.map((_, piece) => ({ ...NOTHING, ...rows.get(piece) }));
@@ -63,6 +59,4 @@ function ratesOf(days: number, points: readonly Sums[]): PeriodRates {
   return { days, attempts: succeeded + failed, succeeded, p50Ms, p95Ms };
 }
 
-function countsOf({ succeeded, failed }: Sums): AttemptCounts {
-  return { succeeded, failed };
-}
+const countsOf = ({ succeeded, failed }: Sums): AttemptCounts => ({ succeeded, failed });

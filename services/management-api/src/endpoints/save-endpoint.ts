@@ -1,31 +1,17 @@
 import type { Prisma, PrismaClient } from "@herald/common/database/generated/client";
-import type { Queries } from "@herald/common/database/queries";
 import { type Author, catchUpAgainAt, changeId, nameOf, updateEndpoint } from "@herald/common/database/update-endpoint";
 import { toDeliverySummary } from "@herald/common/history/summary";
-import type { Clock } from "@herald/common/runtime/clock";
-import type { SealedHeaders, SecretSealer } from "@herald/common/security/secret-box";
+import type { SealedHeaders } from "@herald/common/security/secret-box";
 import { newSigningSecret } from "@herald/common/security/signature";
 import type { SaveWebhookRequest, SaveWebhookResponse } from "@herald/contracts";
+import type { Parts } from "../parts.ts";
 import { ProblemError } from "../problems/problem-error.ts";
 import { deleteEndpointRow } from "../sql/delete-endpoint.ts";
 import { recentDeliveries } from "../sql/delivery-details.ts";
-import { type EndpointKey, parseVersion, refuseVersion, toEndpointSummary } from "./find-endpoint.ts";
+import type { EndpointKey } from "../sql/endpoint-details.ts";
+import { parseVersion } from "../validation/opaque.ts";
+import { refuseVersion, toEndpointSummary } from "./find-endpoint.ts";
 import { sealHeaders } from "./own-headers.ts";
-import type { TellOwner } from "./tell-owner.ts";
-
-export interface SaveParts {
-  prisma: PrismaClient;
-  queries: Queries;
-  secrets: SecretSealer;
-  /** Notifies the owner of an endpoint of its change, before the client gets the answer. */
-  tellOwner: TellOwner;
-  clock: Clock;
-  newId: () => string;
-  /** How many endpoints an organization may have. */
-  maxEndpoints: number;
-  /** How long PostgreSQL may take for one statement. */
-  statementTimeoutMs: number;
-}
 
 /**
  * Creates an endpoint with a signing secret of its own. No other answer than this one holds the secret (SPEC 3.1).
@@ -33,12 +19,11 @@ export interface SaveParts {
  * @throws ProblemError `endpoint_limit_reached`
  */
 export async function createEndpoint(
-  parts: SaveParts,
+  { config, prisma, secrets, clock, newId }: Parts,
   organizationId: string,
   request: SaveWebhookRequest,
   author: Author,
 ): Promise<SaveWebhookResponse> {
-  const { prisma, secrets, clock, newId, maxEndpoints } = parts;
   // The sealed secret is bound to the id, so the id is made here and not by PostgreSQL.
   const id = newId();
   const now = clock.now();
@@ -61,7 +46,7 @@ export async function createEndpoint(
     createdAt: now,
     updatedAt: now,
   };
-  const catchUp = { endpointId: id, dueAt: now, againAt: catchUpAgainAt(now, parts) };
+  const catchUp = { endpointId: id, dueAt: now, againAt: catchUpAgainAt(now, config) };
   const { name, url, enabled, events } = row;
   const change = {
     id: changeId(now, 1n),
@@ -73,6 +58,7 @@ export async function createEndpoint(
     ...author,
     after: { name, url, enabled, events, ...(headerNames.length > 0 && { headerNames, headerValues: headerNames }) },
   };
+  const { MAX_ENDPOINTS: maxEndpoints } = config;
   if (!(await insertEndpoint(prisma, { row, catchUp, change, maxEndpoints }))) {
     throw new ProblemError("endpoint_limit_reached", {
       detail:
@@ -90,7 +76,7 @@ export async function createEndpoint(
  * @throws ProblemError `webhook_not_found` if it was deleted since
  */
 export async function readSaved(
-  { prisma, queries, clock }: SaveParts,
+  { prisma, queries, clock }: Parts,
   { id, organizationId }: EndpointKey,
 ): Promise<SaveWebhookResponse> {
   const row = await prisma.webhookEndpoint.findFirst({ where: { id, organizationId }, select: SUMMARY_COLUMNS });
@@ -158,12 +144,11 @@ const TRANSACTION_TIMEOUT_MS = 120_000;
  * @throws ProblemError `webhook_not_found`, `version_conflict` if the client has read another version, or `invalid_request`
  */
 export async function editEndpoint(
-  parts: SaveParts,
+  { config, prisma, queries, secrets, tellOwner, clock }: Parts,
   key: EndpointKey,
   request: SaveWebhookRequest,
   author: Author,
 ): Promise<SaveWebhookResponse> {
-  const { prisma, queries, secrets, tellOwner, clock } = parts;
   const { id, organizationId } = key;
   const revision = parseVersion(request.version ?? "") ?? 0n;
   const select = { url: true, headers: true } as const;
@@ -172,19 +157,19 @@ export async function editEndpoint(
   const headers = sealHeaders(id, request, { ...stored, headers: (stored.headers ?? {}) as SealedHeaders }, secrets);
   const signingSecret = request.rotateSecret ? newSigningSecret() : null;
   const now = clock.now();
+  const { name, url, enabled } = request;
   const row = await updateEndpoint(queries, {
-    id,
-    organizationId,
+    ...key,
     revision,
-    name: request.name,
-    url: request.url,
-    enabled: request.enabled,
+    name,
+    url,
+    enabled,
     events: [...new Set(request.events)],
     sealedSecret: signingSecret === null ? null : secrets.seal(signingSecret, id),
     headers,
     author,
     now,
-    catchUpAgainAt: catchUpAgainAt(now, parts),
+    catchUpAgainAt: catchUpAgainAt(now, config),
   });
   if (row === null) return await refuseVersion(prisma, key);
   await tellOwner({ id, organizationId });
@@ -205,7 +190,7 @@ const LATE_DELIVERIES_MS = 15 * 60_000;
  * @throws ProblemError `webhook_not_found`, or `version_conflict` if the client has read another version
  */
 export async function deleteEndpoint(
-  { prisma, queries, clock, tellOwner }: { prisma: PrismaClient; queries: Queries; clock: Clock; tellOwner: TellOwner },
+  { prisma, queries, clock, tellOwner }: Parts,
   key: EndpointKey,
   version: string,
   author: Author,
@@ -213,7 +198,6 @@ export async function deleteEndpoint(
   const now = clock.now();
   const eraseUntil = new Date(now.getTime() + LATE_DELIVERIES_MS);
   const revision = parseVersion(version) ?? 0n;
-  if (!(await deleteEndpointRow(queries, { ...key, revision, author, now, eraseUntil })))
-    await refuseVersion(prisma, key);
+  if (!(await deleteEndpointRow(queries, key, { revision, author, now, eraseUntil }))) await refuseVersion(prisma, key);
   await tellOwner(key);
 }

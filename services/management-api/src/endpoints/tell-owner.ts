@@ -3,9 +3,7 @@ import type { Queries } from "@herald/common/database/queries";
 import { ownerOf } from "@herald/common/database/shards";
 import type { Log } from "@herald/common/telemetry/log";
 import type { EndpointChanged } from "@herald/contracts";
-import type { EndpointKey } from "./find-endpoint.ts";
-
-export type TellOwner = ReturnType<typeof ownerTeller>;
+import type { Parts } from "../parts.ts";
 
 /**
  * Notifies the dispatcher that owns an endpoint of its change or deletion, over the broker and without a confirm. Never throws. If that fails, nothing is lost: no attempt begins on configuration that was read more than
@@ -16,12 +14,12 @@ export function ownerTeller({
   queries,
   log,
 }: {
-  broker: Pick<Broker, "sender" | "names">;
+  broker: Broker;
   queries: Queries;
   log: Log;
-}) {
+}): Parts["tellOwner"] {
   const sender = broker.sender();
-  return async ({ id: endpointId, organizationId }: EndpointKey): Promise<void> => {
+  return async ({ id: endpointId, organizationId }) => {
     try {
       const owner = await ownerOf(queries, endpointId);
       if (owner === null) return;

@@ -1,7 +1,7 @@
 import { isDatabaseOutage, isOutOfTime, isPartitionMissing, PARTITION_MISSING } from "@herald/common/database/errors";
 import type { Log } from "@herald/common/telemetry/log";
+import { PROBLEMS } from "@herald/contracts";
 import type { ErrorRequestHandler } from "express";
-import { catalogue } from "../problems/catalogue.ts";
 import { ProblemError, toProblem } from "../problems/problem-error.ts";
 
 const DATABASE_RETRY_S = 5;
@@ -21,7 +21,7 @@ export function errorHandler({ log, signInUrl }: { log: Log; signInUrl?: string 
       response.socket?.resetAndDestroy();
       return;
     }
-    const { status } = catalogue[problem.code];
+    const { status } = PROBLEMS[problem.code];
     if (status >= 500 && problem.code !== "key_server_unavailable") {
       const why = isPartitionMissing(error) ? `: ${PARTITION_MISSING}` : "";
       log.error(`a request failed${why}`, { requestId, method: request.method, code: problem.code, error });

@@ -9,7 +9,6 @@ import { v7 } from "uuid";
 
 interface Traced {
   tracing: Tracing;
-  /** First part of the paths of operations. */
   apiPath: string;
   /** The scheme that clients use: a proxy may end TLS. */
   scheme: string;

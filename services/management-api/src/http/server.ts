@@ -1,9 +1,8 @@
 import { type RequestListener, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { createBoundedServer, listen } from "@herald/common/runtime/bounded-server";
-import type { ProblemCode } from "@herald/contracts";
+import { PROBLEMS, type ProblemCode } from "@herald/contracts";
 import { v7 } from "uuid";
-import { catalogue } from "../problems/catalogue.ts";
 import { toProblem } from "../problems/problem-error.ts";
 import { SECURITY_HEADERS } from "./middleware.ts";
 
@@ -85,7 +84,7 @@ function refusal(code: ProblemCode): { status: number; headers: Record<string, s
     ...SECURITY_HEADERS,
     Connection: "close",
   };
-  return { status: catalogue[code].status, headers, body };
+  return { status: PROBLEMS[code].status, headers, body };
 }
 
 function problemCodeOf(error: NodeJS.ErrnoException): ProblemCode {

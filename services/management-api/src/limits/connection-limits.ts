@@ -25,7 +25,7 @@ export function connectionLimits(poolSize: number) {
   const reads = (places: number) =>
     inTurn(
       createKeyedLimiter({ perKey: Math.max(1, places - 1), maxWaitMs: READ_WAIT_MS, refusal: () => tooMany(1) }),
-      createKeyedLimiter({ together: Math.max(1, places), maxWaitMs: OTHERS_WAIT_MS, refusal: () => busy(1) }),
+      createKeyedLimiter({ together: Math.max(1, places), maxWaitMs: OTHERS_WAIT_MS, refusal: busy }),
     );
   return {
     /** Reads that look at a few rows. */
@@ -42,15 +42,11 @@ function inTurn(first: KeyedLimiter, second: KeyedLimiter): KeyedLimiter {
 }
 
 function tooMany(seconds: number): ProblemError {
-  return new ProblemError("too_many_requests", {
-    detail: `The organization asks for more at once than can be done. Try again in ${seconds} s, one after the other.`,
-    headers: { "Retry-After": String(seconds) },
-  });
+  const detail = `The organization asks for more at once than can be done. Try again in ${seconds} s, one after the other.`;
+  return new ProblemError("too_many_requests", { detail, headers: { "Retry-After": String(seconds) } });
 }
 
-function busy(seconds: number): ProblemError {
-  return new ProblemError("read_out_of_time", {
-    detail: `The database is busy with what others read. Try again in ${seconds} s.`,
-    headers: { "Retry-After": String(seconds) },
-  });
+function busy(): ProblemError {
+  const detail = "The database is busy with what others read. Try again in 1 s.";
+  return new ProblemError("read_out_of_time", { detail, headers: { "Retry-After": "1" } });
 }

@@ -6,9 +6,7 @@ export interface KeyedLimiterOptions {
   perKey?: number;
   /** How many tasks of all keys together run at once; no limit if absent. */
   together?: number;
-  /** How long a task waits before it is refused. */
   maxWaitMs: number;
-  /** Makes the error of a task that has waited too long. */
   refusal: () => ProblemError;
 }
 
@@ -27,10 +25,8 @@ interface WaitingTask {
  */
 export function createKeyedLimiter(options: KeyedLimiterOptions) {
   const { perKey = Number.POSITIVE_INFINITY, together = Number.POSITIVE_INFINITY, maxWaitMs, refusal } = options;
-  /** How many tasks of a key run. */
   const running = new Counts<string>();
   let total = 0;
-  /** In the order of the calls. */
   const waiting = new Set<WaitingTask>();
 
   const hasPlace = (key: string) => running.of(key) < perKey && total < together;

@@ -1,6 +1,6 @@
 import type { Schema, SchemaName } from "@herald/contracts/schemas";
-import { VERSION_PATTERN } from "../endpoints/find-endpoint.ts";
 import { operationEntries } from "../operations.ts";
+import { VERSION_PATTERN } from "../validation/opaque.ts";
 
 /**
  * A pattern for each of Herald's own formats, as far as a regular expression can say it: programs that read the document don't

@@ -8,7 +8,6 @@ import { API_PREFIX, type Operation, type OperationId, operationsByPath, paramet
 import { componentSchemas, withPatterns } from "./component-schemas.ts";
 import { type OpenApiResponse, problemResponses, problemsOf, rateHeaders, refTo, requestId } from "./responses.ts";
 
-/** The subjects of the operations, in the order in which viewers list them. */
 export const TAGS = [
   { name: "Endpoints", description: "The receivers that the organization configured, and how they fare." },
   {
@@ -21,7 +20,7 @@ export const TAGS = [
 
 type Tag = (typeof TAGS)[number]["name"];
 
-export function tagOf({ path }: Pick<Operation, "path">): Tag {
+export function tagOf({ path }: { path: string }): Tag {
   if (/\/(?:deliver|deliveries|resends)\b/.test(path)) return "Deliveries";
   if (path.startsWith("/event")) return "Events";
   return path.startsWith("/session") ? "Session" : "Endpoints";
@@ -32,7 +31,6 @@ export type OpenApiOperation = ReturnType<typeof describe>;
 
 export interface DocumentOptions {
   limits: ApiLimits;
-  /** The default catalogue if absent. */
   catalogue?: Catalogue;
   basePath: string;
   cookieName: string;

@@ -1,7 +1,6 @@
-import type { ProblemCode } from "@herald/contracts";
+import { PROBLEMS, type ProblemCode } from "@herald/contracts";
 import type { Schema } from "@herald/contracts/schemas";
 import { notFound, type Operation, parametersOf } from "../operations.ts";
-import { catalogue } from "../problems/catalogue.ts";
 
 export interface OpenApiResponse {
   description: string;
@@ -36,12 +35,12 @@ export const rateHeaders: Headers = {
 
 /** One response a status, with the codes that it may have. */
 export function problemResponses(all: readonly ProblemCode[]): Record<string, OpenApiResponse> {
-  const byStatus = Map.groupBy(all, (code) => catalogue[code].status);
+  const byStatus = Map.groupBy(all, (code) => PROBLEMS[code].status);
   return Object.fromEntries([...byStatus].map(([status, codes]) => [status, problemResponse(status, codes)]));
 }
 
 function problemResponse(status: number, codes: ProblemCode[]): OpenApiResponse {
-  const description = codes.map((code) => `\`${code}\`: ${catalogue[code].title}.`).join("\n\n");
+  const description = codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join("\n\n");
   return {
     description,
     headers: { ...requestId, ...headersOf(status) },

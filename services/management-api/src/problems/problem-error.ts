@@ -1,5 +1,4 @@
-import type { FieldProblem, Problem, ProblemCode } from "@herald/contracts";
-import { catalogue, problemType } from "./catalogue.ts";
+import { type FieldProblem, PROBLEMS, type Problem, type ProblemCode } from "@herald/contracts";
 
 export interface ProblemFacts {
   /** The facts of this case and the remedy; the catalogue's action if absent. */
@@ -19,14 +18,14 @@ export class ProblemError extends Error {
   readonly facts: ProblemFacts;
 
   constructor(code: ProblemCode, facts: ProblemFacts = {}) {
-    super(`${code}: ${facts.detail ?? catalogue[code].title}`, { cause: facts.cause });
+    super(`${code}: ${facts.detail ?? PROBLEMS[code].title}`, { cause: facts.cause });
     this.name = "ProblemError";
     this.code = code;
     this.facts = facts;
   }
 
   get status(): number {
-    return catalogue[this.code].status;
+    return PROBLEMS[this.code].status;
   }
 }
 
@@ -38,10 +37,10 @@ export function invalidRequest(errors: FieldProblem[]): ProblemError {
   });
 }
 
-export function toProblem({ code, facts }: Pick<ProblemError, "code" | "facts">, requestId: string): Problem {
-  const { status, title, action } = catalogue[code];
+export function toProblem({ code, facts }: { code: ProblemCode; facts: ProblemFacts }, requestId: string): Problem {
+  const { status, title, action } = PROBLEMS[code];
   return {
-    type: problemType(code),
+    type: `urn:herald:problem:${code.replaceAll("_", "-")}`,
     title,
     status,
     code,

@@ -1,40 +1,31 @@
-import type { PrismaClient } from "@herald/common/database/generated/client";
-import type { Queries, Reads } from "@herald/common/database/queries";
-import type { Author } from "@herald/common/database/update-endpoint";
+import { type Author, nameOf } from "@herald/common/database/update-endpoint";
 import { toUtc } from "@herald/common/history/summary";
-import type { Clock } from "@herald/common/runtime/clock";
 import type { Resend, ResendPage, ResendPreview, ResendQuery, StartResendRequest } from "@herald/contracts";
-import { cursorOf, parseCursor, periodOf } from "../deliveries/filter.ts";
-import type { HistoryParts } from "../deliveries/history.ts";
-import { type EndpointKey, findEndpoint } from "../endpoints/find-endpoint.ts";
+import { periodOf } from "../deliveries/filter.ts";
+import { findEndpoint } from "../endpoints/find-endpoint.ts";
+import type { Parts } from "../parts.ts";
 import { ProblemError } from "../problems/problem-error.ts";
+import type { EndpointKey } from "../sql/endpoint-details.ts";
 import { type PreviewRow, previewResend } from "../sql/preview-resend.ts";
 import { insertResend, type ResendRow, readResends, stopResend } from "../sql/resends.ts";
+import { cursorOf, olderThanOf } from "../validation/opaque.ts";
 import { periodFault } from "../validation/query.ts";
 
-interface Parts {
-  prisma: PrismaClient;
-  queries: Reads;
-}
-
 /** @throws ProblemError `webhook_not_found` */
-export async function listResends(
-  { prisma, queries }: Parts,
-  key: EndpointKey,
-  { limit, cursor }: ResendQuery,
-): Promise<ResendPage> {
+export async function listResends({ prisma, reads }: Parts, key: EndpointKey, query: ResendQuery): Promise<ResendPage> {
   const { id: endpointId, organizationId } = key;
-  const olderThan = cursor === undefined ? null : parseCursor(cursor);
-  const rows = await readResends(queries, { organizationId, endpointId, id: null, olderThan, limit });
+  const { limit } = query;
+  const olderThan = olderThanOf(query);
+  const rows = await readResends(reads, { organizationId, endpointId, id: null, olderThan, limit });
   if (rows.length === 0) await findEndpoint(prisma, key);
   const last = rows.length === limit ? rows.at(-1) : undefined;
   return { resends: rows.map(toResend), nextCursor: last ? cursorOf(last.id) : null };
 }
 
 /** @throws ProblemError `webhook_not_found` or `resend_not_found` */
-export async function readResend({ prisma, queries }: Parts, key: EndpointKey, id: string): Promise<Resend> {
+export async function readResend({ prisma, reads }: Parts, key: EndpointKey, id: string): Promise<Resend> {
   const { id: endpointId, organizationId } = key;
-  const [row] = await readResends(queries, { organizationId, endpointId, id, olderThan: null, limit: 1 });
+  const [row] = await readResends(reads, { organizationId, endpointId, id, olderThan: null, limit: 1 });
   if (row) return toResend(row);
   await findEndpoint(prisma, key);
   throw new ProblemError("resend_not_found");
@@ -45,15 +36,11 @@ export async function readResend({ prisma, queries }: Parts, key: EndpointKey, i
  *
  * @throws ProblemError `webhook_not_found` or `resend_not_found`
  */
-export async function endResend(
-  { prisma, queries, clock }: { prisma: PrismaClient; queries: Queries; clock: Clock },
-  key: EndpointKey,
-  id: string,
-  { subject, name }: Author,
-): Promise<Resend> {
+export async function endResend(parts: Parts, key: EndpointKey, id: string, author: Author): Promise<Resend> {
   const { id: endpointId, organizationId } = key;
-  await stopResend(queries, { id, endpointId, organizationId, stoppedBy: name ?? subject, now: clock.now() });
-  return await readResend({ prisma, queries }, key, id);
+  const stop = { id, endpointId, organizationId, stoppedBy: nameOf(author), now: parts.clock.now() };
+  await stopResend(parts.queries, stop);
+  return await readResend(parts, key, id);
 }
 
 function toResend(row: ResendRow): Resend {
@@ -87,11 +74,7 @@ const MAX_SCANNED = 50_000;
 const MAX_RESENT = 10_000;
 
 /** @throws ProblemError `webhook_not_found` */
-export async function readPreview(
-  parts: HistoryParts,
-  key: EndpointKey,
-  filter: StartResendRequest,
-): Promise<ResendPreview> {
+export async function readPreview(parts: Parts, key: EndpointKey, filter: StartResendRequest): Promise<ResendPreview> {
   const { count, bytes, oldestAt, newestAt, lookedBackTo } = await findNeverGot(parts, key, filter, parts.clock.now());
   if (count === 0) await findEndpoint(parts.prisma, key);
   return {
@@ -104,19 +87,19 @@ export async function readPreview(
 }
 
 /** Counts the deliveries that the endpoint's receiver has never got. */
-export function findNeverGot(
-  { queries, windowDays }: HistoryParts,
+function findNeverGot(
+  { config, reads }: Parts,
   { id: endpointId, organizationId }: EndpointKey,
   filter: StartResendRequest,
   now: Date,
 ): Promise<PreviewRow> {
-  return previewResend(queries, {
+  return previewResend(reads, {
     organizationId,
     endpointId,
     now,
     eventTypes: filter.eventType ?? [],
     statusCodes: filter.statusCode ?? [],
-    ...periodOf(filter, windowDays),
+    ...periodOf(filter, config.PUBLICATION_WINDOW_DAYS),
     maxScanned: MAX_SCANNED,
     maxTaken: MAX_RESENT,
   });
@@ -128,20 +111,20 @@ export function findNeverGot(
  * @throws ProblemError `invalid_request`, `webhook_not_found`, `endpoint_disabled`, `nothing_to_resend` or `resend_running`
  */
 export async function startResend(
-  parts: HistoryParts & { newId: () => string },
+  parts: Parts,
   key: EndpointKey,
   filter: StartResendRequest,
   author: Author,
 ): Promise<Resend> {
   refusePeriod(filter);
-  const { prisma, clock, newId, windowDays } = parts;
+  const { config, prisma, clock, newId } = parts;
   const { enabled } = await findEndpoint(prisma, key);
   if (!enabled) throw new ProblemError("endpoint_disabled");
   const id = newId();
   const now = clock.now();
   const { count: total, bytes, beginId, endId } = await findNeverGot(parts, key, filter, now);
   if (beginId === null || endId === null) throw new ProblemError("nothing_to_resend");
-  const { from, to } = periodOf(filter, windowDays);
+  const { from, to } = periodOf(filter, config.PUBLICATION_WINDOW_DAYS);
   const stored = await insertResend(prisma, {
     id,
     endpointId: key.id,

@@ -1,28 +1,23 @@
 import { noticeId } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import { type Author, authorDetails, changeId, settingsOf } from "@herald/common/database/update-endpoint";
-
-export interface EndpointDeletion {
-  id: string;
-  organizationId: string;
-  /** The revision that the client has read. The row is deleted only if it is still in this revision. */
-  revision: bigint;
-  author: Author;
-  now: Date;
-  /** When the publisher looks for the last time for what has to be erased. */
-  eraseUntil: Date;
-}
+import type { EndpointKey } from "./endpoint-details.ts";
 
 /**
- * Deletes an endpoint, ends its catch-up, requests the erasure of its history, and stores a notice and a change with the author. Its
+ * Deletes an endpoint that is still in the revision which the client has read, ends its catch-up, requests the erasure of its history, and stores a notice and a change with the author. Its
  * deliveries are out of reach from then on, since every read begins with the endpoint. Returns whether the organization had it in that
  * revision.
+ *
+ * @param deletion at `eraseUntil` the publisher looks for the last time for what has to be erased
  *
  * Locks the endpoint and its row of `catch_up`. Walks webhook_endpoint_pkey and catch_up_pkey, and no delivery: it takes the
  * same time however long the history is.
  */
-export async function deleteEndpointRow(queries: Queries, deletion: EndpointDeletion): Promise<boolean> {
-  const { id, organizationId, revision, author, now, eraseUntil } = deletion;
+export async function deleteEndpointRow(
+  queries: Queries,
+  { id, organizationId }: EndpointKey,
+  { revision, author, now, eraseUntil }: { revision: bigint; author: Author; now: Date; eraseUntil: Date },
+): Promise<boolean> {
   const count = await queries.$executeRaw`
     with deleted as (
       delete from webhook_endpoint as endpoint

@@ -5,8 +5,15 @@ import type { Reads } from "@herald/common/database/queries";
 import { historyColumns, outcome } from "@herald/common/history/sql/delivery-columns";
 import type { HistoryRow } from "@herald/common/history/summary";
 import type { Outcome } from "@herald/contracts";
-import type { Period } from "../deliveries/filter.ts";
 import { newestDeliveries, ofAllTimes } from "./newest-deliveries.ts";
+
+/** A period of a history, and the ids between which all of its deliveries lie, the second excluded. Null is no limit. */
+export interface Period {
+  from: Date | null;
+  to: Date | null;
+  firstId: string | null;
+  endId: string | null;
+}
 
 export interface HistoryQuery extends Period {
   organizationId: string;

@@ -26,14 +26,6 @@ export interface ChangeRow extends Pick<EndpointChange, Unchanged> {
   delivered: string | null;
 }
 
-export interface ChangesQuery {
-  organizationId: string;
-  /** Null for all endpoints of the organization, deleted ones too. */
-  endpointId: string | null;
-  olderThan: string | null;
-  limit: number;
-}
-
 /**
  * A part of an organization's trail, or of one endpoint's, newest first.
  *
@@ -43,8 +35,10 @@ export interface ChangesQuery {
  */
 export async function endpointChanges(
   queries: Reads,
-  { organizationId, endpointId, olderThan, limit }: ChangesQuery,
+  of: { organizationId: string; endpointId: string | null },
+  { olderThan, limit }: { olderThan: string | null; limit: number },
 ): Promise<ChangeRow[]> {
+  const { organizationId, endpointId } = of;
   return await queries.$queryRaw<ChangeRow[]>`
     select id, endpoint_id as "endpointId", endpoint_name as "endpointName", revision, changed_at as "changedAt",
            changed_by::text as "changedBy", subject, name, before, after, secret_replaced as "secretReplaced", resent, delivered

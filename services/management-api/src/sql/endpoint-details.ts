@@ -3,16 +3,11 @@ import { firstIdAt } from "@herald/common/database/ids";
 import type { Reads } from "@herald/common/database/queries";
 import { DURATION_BOUNDS_MS } from "@herald/common/history/durations";
 import type { AttemptCounts } from "@herald/contracts";
-import type { EndpointKey } from "../endpoints/find-endpoint.ts";
 
-export interface MissedQuery {
+/** Names an endpoint for its organization; other organizations don't find it. */
+export interface EndpointKey {
+  id: string;
   organizationId: string;
-  endpointId: string;
-  /** The types that it subscribes to. */
-  events: readonly string[];
-  /** Events that occurred before don't count. */
-  since: Date;
-  maxEvents: number;
 }
 
 /**
@@ -23,7 +18,8 @@ export interface MissedQuery {
  */
 export async function missedEvents(
   queries: Reads,
-  { organizationId, endpointId, events, since, maxEvents }: MissedQuery,
+  { id, organizationId }: EndpointKey,
+  { events, since, maxEvents }: { events: readonly string[]; since: Date; maxEvents: number },
 ): Promise<{ missed: number; isMinimum: boolean }> {
   const [row] = await queries.$queryRaw<{ missed: number; seen: number }[]>`
     select count(*)::int as seen,
@@ -31,7 +27,7 @@ export async function missedEvents(
              where delivery_id is not null and (select id from delivery where id = event.delivery_id) is null
            )::int as missed
     from (
-      select case when type = any (${events}::text[]) then delivery_id(key, ${endpointId}::uuid) end as delivery_id
+      select case when type = any (${events}::text[]) then delivery_id(key, ${id}::uuid) end as delivery_id
       from business_event
       where organization_id = ${organizationId} and key >= ${firstIdAt(since)}::uuid
       order by key desc
@@ -46,7 +42,6 @@ export interface RateRow extends AttemptCounts {
   durations: number[];
 }
 
-/** The attempts of each of {@link DURATION_BOUNDS_MS}. */
 const sumsOfDurations = Prisma.raw(DURATION_BOUNDS_MS.map((_, index) => `sum(durations[${index + 1}])`).join(", "));
 
 /**

@@ -1,27 +1,21 @@
 import type { Queries } from "@herald/common/database/queries";
 import { type Author, nameOf } from "@herald/common/database/update-endpoint";
-
-export interface ManualDelivery {
-  id: string;
-  endpointId: string;
-  organizationId: string;
-  eventType: string;
-  /** The payload, as it will be sent. */
-  body: string;
-  author: Author;
-  createdAt: Date;
-  /** Until then it is left to the request that waits for it; then it is due as any other. */
-  dueAt: Date;
-}
+import type { EndpointKey } from "./endpoint-details.ts";
 
 /**
  * Stores a manual delivery, and its entry in the trail, if its endpoint is enabled and subscribed to the event. Returns whether it did.
  *
+ * @param times until `dueAt` it is left to the request that waits for it; then it is due as any other
+ *
  * Locks the endpoint for the statement, so that no edit and no deletion comes between check and insert. Walks
  * webhook_endpoint_pkey.
  */
-export async function insertManualDelivery(queries: Queries, delivery: ManualDelivery): Promise<boolean> {
-  const { id, endpointId, organizationId, eventType, body, author, createdAt, dueAt } = delivery;
+export async function insertManualDelivery(
+  queries: Queries,
+  { id: endpointId, organizationId }: EndpointKey,
+  { id, eventType, body, author }: { id: string; eventType: string; body: string; author: Author },
+  { createdAt, dueAt }: { createdAt: Date; dueAt: Date },
+): Promise<boolean> {
   const count = await queries.$executeRaw`
     with subscribed as materialized (
       select id, organization_id, name, revision

@@ -12,7 +12,7 @@ export interface NewestQuery {
 }
 
 /** The bounds of a query for the newest of the deliveries stored until `now`, however old they are, or from an id on. */
-export function ofAllTimes(now: Date, since = firstIdAt(new Date(0))): Pick<NewestQuery, "since" | "recently"> {
+export function ofAllTimes(now: Date, since = firstIdAt(new Date(0))): { since: string; recently: string } {
   const [, recently = since] = [since, firstIdAt(new Date(now.getTime() - DAY_MS))].sort();
   return { since, recently };
 }

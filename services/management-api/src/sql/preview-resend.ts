@@ -1,6 +1,6 @@
-import type { Reads } from "@herald/common/database/queries";
+import { oneRow, type Reads } from "@herald/common/database/queries";
 import { neverSentAgain, wasGivenUp } from "@herald/common/history/sql/never-got";
-import type { Period } from "../deliveries/filter.ts";
+import type { Period } from "./delivery-history.ts";
 
 export interface PreviewQuery extends Period {
   organizationId: string;
@@ -38,7 +38,7 @@ export async function previewResend(queries: Reads, query: PreviewQuery): Promis
   const { organizationId, endpointId, now, eventTypes, statusCodes, from, to, maxScanned, maxTaken } = query;
   const firstId = query.firstId ?? FIRST_ID;
   const endId = query.endId ?? LAST_ID;
-  const [row] = await queries.$queryRaw<PreviewRow[]>`
+  const rows = await queries.$queryRaw<PreviewRow[]>`
     with endpoint as materialized (
       select id, events from webhook_endpoint
       where id = ${endpointId}::uuid and organization_id = ${organizationId}
@@ -81,8 +81,7 @@ export async function previewResend(queries: Reads, query: PreviewQuery): Promis
       where organization_id = ${organizationId} and key = taken.event_key
       offset 0
     ) as event on true`;
-  if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
-  return row;
+  return oneRow(rows);
 }
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";

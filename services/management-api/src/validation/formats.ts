@@ -1,15 +1,8 @@
 import type { AddressRules } from "@herald/common/security/address-guard";
 import { checkEndpointUrl } from "@herald/common/security/url-policy";
 import { type ApiLimits, isTime } from "@herald/contracts";
-import { parseCursor } from "../deliveries/filter.ts";
-import { parseVersion } from "../endpoints/find-endpoint.ts";
-import { headerNameFault, headerValueFault } from "./header-formats.ts";
-
-/** The fault of a text: a code for programs, a detail for people. */
-export interface Fault {
-  code: string;
-  detail: string;
-}
+import { type Fault, fault, headerNameFault, headerValueFault } from "./header-formats.ts";
+import { parseCursor, parseVersion } from "./opaque.ts";
 
 /** Checks a text against a format of the API's schemas; null if nothing is wrong. */
 export type Format = (text: string) => Fault | null;
@@ -19,7 +12,7 @@ export function apiFormats(limits: ApiLimits, addresses: AddressRules, headerPre
     "webhook-name": nameFault,
     "webhook-url": (text) => {
       const check = checkEndpointUrl(text, { addresses, maxLength: limits.urlCharacters });
-      return check.ok ? null : { code: check.code, detail: check.message };
+      return check.ok ? null : fault(check.code, check.message);
     },
     "header-name": (text) => headerNameFault(text, headerPrefix),
     "header-value": headerValueFault,
@@ -27,14 +20,11 @@ export function apiFormats(limits: ApiLimits, addresses: AddressRules, headerPre
     "json-text": (text) => payloadFault(text, limits.payloadBytes),
     "endpoint-version": (text) =>
       parseVersion(text) === null
-        ? {
-            code: "not_a_version",
-            detail: "This is no version that Herald gave out: use the endpoint's as it was read.",
-          }
+        ? fault("not_a_version", "This is no version that Herald gave out: use the endpoint's as it was read.")
         : null,
     cursor: (text) =>
       parseCursor(text) === null
-        ? { code: "not_a_cursor", detail: "This is no cursor that Herald gave out: use a cursor as it was read." }
+        ? fault("not_a_cursor", "This is no cursor that Herald gave out: use a cursor as it was read.")
         : null,
   };
 }
@@ -45,14 +35,14 @@ const VISIBLE = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{
 /** Names go to the page, to logs and into notices. None may look like another one there. */
 function nameFault(text: string): Fault | null {
   if (/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(text)) {
-    return { code: "control_characters", detail: "The name contains line breaks or control characters: remove them." };
+    return fault("control_characters", "The name contains line breaks or control characters: remove them.");
   }
-  if (!VISIBLE.test(text)) return { code: "blank", detail: "The name is blank: give the endpoint a name." };
+  if (!VISIBLE.test(text)) return fault("blank", "The name is blank: give the endpoint a name.");
   if (hasInvisible(text)) {
-    return {
-      code: "invisible_characters",
-      detail: "The name contains characters that can't be seen, so it can look like another name: remove them.",
-    };
+    return fault(
+      "invisible_characters",
+      "The name contains characters that can't be seen, so it can look like another name: remove them.",
+    );
   }
   return null;
 }
@@ -60,30 +50,26 @@ function nameFault(text: string): Fault | null {
 function timeFault(text: string): Fault | null {
   return isTime(text)
     ? null
-    : {
-        code: "not_a_time",
-        detail:
-          "This must be a time such as 2026-01-31T12:00:00Z, on a day that exists, of the years 1 to 9999 in UTC.",
-      };
+    : fault(
+        "not_a_time",
+        "This must be a time such as 2026-01-31T12:00:00Z, on a day that exists, of the years 1 to 9999 in UTC.",
+      );
 }
 
 function payloadFault(text: string, maxBytes: number): Fault | null {
   const bytes = Buffer.byteLength(text);
   if (bytes > maxBytes) {
-    return { code: "too_long", detail: `The payload has ${bytes} bytes; ${maxBytes} is the most that is sent.` };
+    return fault("too_long", `The payload has ${bytes} bytes; ${maxBytes} is the most that is sent.`);
   }
   // Half of a surrogate pair can't be written as UTF-8, so it can't be sent as it is.
   if (/\p{Cs}/u.test(text)) {
-    return {
-      code: "not_unicode",
-      detail: "The payload contains half of a surrogate pair, which can't be sent as UTF-8.",
-    };
+    return fault("not_unicode", "The payload contains half of a surrogate pair, which can't be sent as UTF-8.");
   }
   try {
     JSON.parse(text);
     return null;
   } catch (error) {
-    return { code: "not_json", detail: `The payload isn't valid JSON: ${jsonFault(error)}` };
+    return fault("not_json", `The payload isn't valid JSON: ${jsonFault(error)}`);
   }
 }
 

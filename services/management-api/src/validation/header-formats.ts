@@ -1,6 +1,10 @@
-import type { FieldProblem } from "@herald/contracts";
+/** The fault of a text: a code for programs, a detail for people. */
+export interface Fault {
+  code: string;
+  detail: string;
+}
 
-type Fault = Pick<FieldProblem, "code" | "detail">;
+export const fault = (code: string, detail: string): Fault => ({ code, detail });
 
 /** The headers that no endpoint may have of its own, by the reason; a name that ends in `-` stands for all names that begin so. */
 const REFUSED: readonly (readonly [reason: string, names: string])[] = [
@@ -25,24 +29,23 @@ export const foldedName = (name: string) => name.toLowerCase().replaceAll("_", "
 /** @param headerPrefix the setting `HEADER_PREFIX`, with which Herald's own headers begin */
 export function headerNameFault(name: string, headerPrefix: string): Fault | null {
   if (!TOKEN.test(name)) {
-    return {
-      code: "malformed",
-      detail:
-        "A name has 1 to 64 letters, digits and characters of !#$%&'*+-.^_`|~ only, and begins with a letter or digit.",
-    };
+    return fault(
+      "malformed",
+      "A name has 1 to 64 letters, digits and characters of !#$%&'*+-.^_`|~ only, and begins with a letter or digit.",
+    );
   }
   const own: typeof REFUSED = [["Herald sets it", `${headerPrefix.toLowerCase()}-`]];
   const isMeant = (refused: string) =>
     refused.endsWith("-") ? foldedName(name).startsWith(refused) : foldedName(name) === refused;
   const [reason] = [...REFUSED, ...own].find(([, names]) => names.split(" ").some(isMeant)) ?? [];
-  return reason === undefined
-    ? null
-    : { code: "reserved", detail: `This header can't be an endpoint's own: ${reason}.` };
+  return reason === undefined ? null : fault("reserved", `This header can't be an endpoint's own: ${reason}.`);
 }
 
 export function headerValueFault(value: string): Fault | null {
-  if (value === "") return { code: "blank", detail: "This header has no value: give one, or leave the header out." };
+  if (value === "") return fault("blank", "This header has no value: give one, or leave the header out.");
   if (VALUE.test(value)) return null;
-  const detail = "A value has visible ASCII characters only, with spaces and tabs between them and none at its ends.";
-  return { code: "value_malformed", detail };
+  return fault(
+    "value_malformed",
+    "A value has visible ASCII characters only, with spaces and tabs between them and none at its ends.",
+  );
 }

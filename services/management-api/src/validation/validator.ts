@@ -2,12 +2,12 @@ import { type FieldProblem, isUuid, storedName } from "@herald/contracts";
 import type { Schema, SchemaName } from "@herald/contracts/schemas";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import type { Fault, Format } from "./formats.ts";
+import type { Format } from "./formats.ts";
+import { type Fault, fault } from "./header-formats.ts";
 import { periodFault, type RawQuery, readQuery, unknownParameters, whatIsTaken } from "./query.ts";
 
 export type ApiValidator = ReturnType<typeof apiValidator>;
 
-/** Compiles the API's schemas for requests. */
 export function apiValidator(schemas: Record<SchemaName, Schema>, formats: Record<string, Format>) {
   const ajv = new Ajv2020({ allErrors: true, useDefaults: true, verbose: true, strict: false });
   ajv.addFormat("uuid", isUuid);
@@ -75,39 +75,31 @@ function faultOf(error: ErrorObject, formats: Record<string, Format>): Fault {
   const { keyword, params, data } = error;
   switch (keyword) {
     case "additionalProperties":
-      return {
-        code: "unknown_field",
-        detail: whatIsTaken(params.additionalProperty, Object.keys(error.parentSchema?.properties ?? {}), "fields"),
-      };
+      return fault(
+        "unknown_field",
+        whatIsTaken(params.additionalProperty, Object.keys(error.parentSchema?.properties ?? {}), "fields"),
+      );
     case "required":
-      return { code: "missing", detail: "This field is missing." };
+      return fault("missing", "This field is missing.");
     case "type":
-      return { code: "wrong_type", detail: `This must be ${typeName(params.type)}, but is ${typeOf(data)}.` };
+      return fault("wrong_type", `This must be ${typeName(params.type)}, but is ${typeOf(data)}.`);
     case "enum":
-      return { code: "unknown_value", detail: `This must be one of ${params.allowedValues.join(", ")}.` };
+      return fault("unknown_value", `This must be one of ${params.allowedValues.join(", ")}.`);
     case "minItems":
-      return {
-        code: "too_few",
-        detail: `At least ${params.limit === 1 ? "one is" : `${params.limit} are`} needed.`,
-      };
+      return fault("too_few", `At least ${params.limit === 1 ? "one is" : `${params.limit} are`} needed.`);
     case "maxProperties":
-      return { code: "too_many", detail: `At most ${params.limit} are possible.` };
+      return fault("too_many", `At most ${params.limit} are possible.`);
     case "minLength":
-      return { code: "blank", detail: "This must not be empty." };
+      return fault("blank", "This must not be empty.");
     case "maxLength":
-      return {
-        code: "too_long",
-        detail: `This has ${[...(data as string)].length} characters; ${params.limit} is the most.`,
-      };
+      return fault("too_long", `This has ${[...(data as string)].length} characters; ${params.limit} is the most.`);
     case "minimum":
     case "maximum":
-      return { code: "out_of_range", detail: `This must be ${params.comparison} ${params.limit}.` };
+      return fault("out_of_range", `This must be ${params.comparison} ${params.limit}.`);
     case "format":
-      return (
-        formats[params.format]?.(data as string) ?? { code: "malformed", detail: `This must be a ${params.format}.` }
-      );
+      return formats[params.format]?.(data as string) ?? fault("malformed", `This must be a ${params.format}.`);
     default:
-      return { code: "malformed", detail: `This ${error.message ?? "is not valid"}.` };
+      return fault("malformed", `This ${error.message ?? "is not valid"}.`);
   }
 }
 

@@ -1,7 +1,7 @@
+import { PROBLEMS } from "@herald/contracts";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { versionOf } from "../../src/endpoints/find-endpoint.ts";
 import { type Operation, operations } from "../../src/operations.ts";
-import { catalogue, problemKinds } from "../../src/problems/catalogue.ts";
+import { versionOf } from "../../src/validation/opaque.ts";
 import { type Client, create, settings, useApi } from "../support/use-api.ts";
 
 const api = useApi();
@@ -85,7 +85,7 @@ test("§7/409 on the five routes a 409 is a version conflict", () => {
   const routes = ["listWebhooks", "createWebhook", "editWebhook", "deleteWebhook", "deliverManually"] as const;
   const conflicts = routes.map((id) => {
     const { problems = [] }: Omit<Operation, "rate"> = operations[id];
-    return [id, problems.filter((code) => catalogue[code].status === 409)];
+    return [id, problems.filter((code) => PROBLEMS[code].status === 409)];
   });
   expect(conflicts).toEqual([
     ["listWebhooks", []],
@@ -94,6 +94,8 @@ test("§7/409 on the five routes a 409 is a version conflict", () => {
     ["deleteWebhook", ["version_conflict"]],
     ["deliverManually", []],
   ]);
-  const everywhere = problemKinds.filter(([, { status }]) => status === 409).map(([code]) => code);
+  const everywhere = Object.entries(PROBLEMS)
+    .filter(([, { status }]) => status === 409)
+    .map(([code]) => code);
   expect(everywhere).toEqual(["version_conflict", "nothing_to_resend", "resend_running"]);
 });

@@ -12,11 +12,10 @@ import { SignJWT } from "jose";
 import { agent, type Response, type Test } from "supertest";
 import { createApp } from "../../src/app.ts";
 import { limitsOf, type ManagementApiConfig, readManagementApiConfig } from "../../src/config.ts";
-import type { RequestAttempt } from "../../src/deliveries/deliver-manually.ts";
-import type { TellOwner } from "../../src/endpoints/tell-owner.ts";
 import { type ApiServer, startServer } from "../../src/http/server.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { API_PREFIX } from "../../src/operations.ts";
+import type { Parts } from "../../src/parts.ts";
 import { responseValidator, type SeenResponse } from "./response-validator.ts";
 
 export const JWT_SECRET = "a secret of the tests, of 32 characters at least";
@@ -78,10 +77,10 @@ export interface ApiOptions {
   /** How many processes of the API there are; one if absent. */
   processes?: () => number;
   /** Stands in for broker and dispatcher; without it no dispatcher answers. */
-  requestAttempt?: RequestAttempt;
+  requestAttempt?: Parts["requestAttempt"];
   tracing?: Tracing;
   /** Gets the endpoints that were changed; without it the changes are ignored. */
-  tellOwner?: TellOwner;
+  tellOwner?: Parts["tellOwner"];
 }
 
 export interface Api {

@@ -1,7 +1,7 @@
 import { onDaysOf } from "@herald/common/database/days";
 import { Prisma } from "@herald/common/database/generated/client";
 import { lastIdAt } from "@herald/common/database/ids";
-import { isOver, type Queries } from "@herald/common/database/queries";
+import { isOver, oneRow, type Queries } from "@herald/common/database/queries";
 import type { PageBounds, Work, WorkPage } from "./work.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -75,7 +75,7 @@ export async function backfill(
   { pageSize, now, renewedUntil }: PageBounds,
 ): Promise<BackfilledPage> {
   const waits = Prisma.sql`not ${isOver(Prisma.sql`again_at`, now)}`;
-  const [row] = await queries.$queryRaw<BackfilledPage[]>`
+  const rows = await queries.$queryRaw<BackfilledPage[]>`
     with endpoint as materialized (
       select id, organization_id, events, enabled from webhook_endpoint where id = ${endpointId}::uuid
     ), page as materialized (
@@ -128,6 +128,5 @@ export async function backfill(
       (select owner from shard where shard.id = shard_of(${endpointId}::uuid)) as "owner",
       (select count(*) from backfilled)::int as "deliveryCount"
     from progress`;
-  if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
-  return row;
+  return oneRow(rows);
 }

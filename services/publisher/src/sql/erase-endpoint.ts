@@ -1,4 +1,4 @@
-import type { Queries } from "@herald/common/database/queries";
+import { oneRow, type Queries } from "@herald/common/database/queries";
 import type { PageBounds, Work, WorkPage } from "./work.ts";
 
 /**
@@ -35,7 +35,7 @@ export async function eraseEndpointPage(
   { endpointId, leasedUntil }: Work,
   { pageSize, now, renewedUntil }: PageBounds,
 ): Promise<WorkPage> {
-  const [row] = await queries.$queryRaw<WorkPage[]>`
+  const rows = await queries.$queryRaw<WorkPage[]>`
     with page as materialized (
       select id from delivery where endpoint_id = ${endpointId}::uuid order by id limit ${pageSize}
     ), resends as (
@@ -81,6 +81,5 @@ export async function eraseEndpointPage(
         and ended and until <= ${now}::timestamptz
     )
     select exists (select from held) as "held", ended, delivery_count as "deliveryCount" from progress`;
-  if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
-  return row;
+  return oneRow(rows);
 }

@@ -1,7 +1,7 @@
 import { onDaysOf } from "@herald/common/database/days";
 import { Prisma } from "@herald/common/database/generated/client";
 import { firstIdAt, timeOfInSql } from "@herald/common/database/ids";
-import type { Queries } from "@herald/common/database/queries";
+import { oneRow, type Queries } from "@herald/common/database/queries";
 
 /** The key of a row of `due`, without the shard, which follows from the endpoint. */
 export interface DueCursor {
@@ -40,7 +40,7 @@ export async function expireDue(
   { after, endedBefore, pageSize }: { after: DueCursor | null; endedBefore: Date; pageSize: number },
 ): Promise<ExpiredPage> {
   const { endpointId, dueAt, deliveryId } = after ?? BEFORE_ALL;
-  const [row] = await queries.$queryRaw<ExpiredPage[]>`
+  const rows = await queries.$queryRaw<ExpiredPage[]>`
     with page as materialized (
       select ctid as place, ${KEY} from due
       where (${KEY}) > (shard_of(${endpointId}::uuid), ${endpointId}::uuid, ${dueAt}::timestamptz, ${deliveryId}::uuid)
@@ -71,8 +71,7 @@ export async function expireDue(
         select json_build_object('endpointId', endpoint_id, 'dueAt', due_at, 'deliveryId', delivery_id)
         from page order by shard desc, endpoint_id desc, due_at desc, delivery_id desc limit 1
       ) as "last"`;
-  if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
-  return row;
+  return oneRow(rows);
 }
 
 /** The column that begins with the time of a row: an id, or the time itself. */

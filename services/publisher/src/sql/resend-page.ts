@@ -1,6 +1,6 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import { firstIdAt, lastIdAt, timeOf } from "@herald/common/database/ids";
-import { isOver, type Queries } from "@herald/common/database/queries";
+import { isOver, oneRow, type Queries } from "@herald/common/database/queries";
 import { neverSentAgain, wasGivenUp } from "@herald/common/history/sql/never-got";
 import type { ResendState } from "@herald/contracts";
 import type { PageBounds, Work } from "./work.ts";
@@ -68,7 +68,7 @@ export async function makeResendPage(
 ): Promise<MadePage> {
   // The ids of a resend's deliveries begin with its own time.
   const time = timeOf(id);
-  const [row] = await queries.$queryRaw<MadePage[]>`
+  const rows = await queries.$queryRaw<MadePage[]>`
     with taken as materialized (
       select * from resend where id = ${id}::uuid and due_at = ${leasedUntil}::timestamptz for update
     ), endpoint as materialized (
@@ -157,6 +157,5 @@ export async function makeResendPage(
       (select state::text from moved) as "state",
       (select count(*) from made)::int as "deliveryCount",
       (select owner from shard where shard.id = shard_of((select id from endpoint))) as "owner"`;
-  if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
-  return row;
+  return oneRow(rows);
 }

@@ -1,6 +1,6 @@
 import { ARRIVAL } from "@herald/common/broker/arrival";
 import { onDaysOf } from "@herald/common/database/days";
-import { nullable, type Queries } from "@herald/common/database/queries";
+import { nullable, oneRow, type Queries } from "@herald/common/database/queries";
 import type { EndpointWithWork, ForOwners, NewDelivery } from "../hand-over.ts";
 import type { IncomingEvent } from "../inbox/read-event.ts";
 
@@ -83,7 +83,7 @@ const MAX_HANDED_OVER = 1_000;
 export async function storeEvents(queries: Queries, pages: readonly EventPage[], now: Date): Promise<StoredEvents> {
   const events = pages.map(({ event }) => event);
   const keys = events.map(({ key }) => key);
-  const [row] = await queries.$queryRaw<Row[]>`
+  const rows = await queries.$queryRaw<Row[]>`
     with incoming as materialized (
       select * from unnest(
         ${events.map((event) => event.organizationId)}::text[],
@@ -185,7 +185,7 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
         select coalesce(json_agg(json_build_object('position', position - 1, 'afterEndpointId', after_endpoint_id)), '[]')
         from unfinished
       ) as "unfinished"`;
-  if (!row) throw new Error("PostgreSQL answered a select of aggregates with no row.");
+  const row = oneRow(rows);
   const unfinished = row.unfinished.map(({ position, afterEndpointId }) => [pages[position], afterEndpointId] as const);
   return {
     made: { stored: true, ...forOwners(row, events, now) },

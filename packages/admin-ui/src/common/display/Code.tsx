@@ -74,7 +74,6 @@ export function Copy({ text, what, small = false, kind = small ? "quiet" : "seco
   );
 }
 
-/** An id in full, and a button that copies it. */
 export function CopiedId({ id, what }: { id: string; what: string }) {
   return (
     <span className={shared.copied}>

@@ -13,38 +13,34 @@ import { reasonOf } from "./Notice.tsx";
  * Says why something could not be loaded, and what to do, in its place. Something that was loaded once stays on the page instead.
  */
 export function LoadError({ error, what, level = 1 }: { error: unknown; what: string; level?: 1 | 2 }) {
-  if (error instanceof ApiProblem && error.status === 401) return <SignedOut signInUrl={error.problem.signInUrl} />;
-  const { missing } = error instanceof ApiProblem ? error.problem : {};
-  if (missing) return <NotAllowed missing={missing} />;
-  if (error instanceof ApiProblem && error.status === 404) {
+  const { status, problem } = error instanceof ApiProblem ? error : {};
+  if (status === 401) return <SignedOut signInUrl={problem?.signInUrl} />;
+  if (problem?.missing) return <NotAllowed missing={problem.missing} />;
+  const state = { level, title: `Could not load ${what}` };
+  const reason = <p>{reasonOf(error)}</p>;
+  if (status === 404) {
+    const title = `There is no ${what.replace(/^(the|your) /, "")} here`;
     return (
-      <EmptyState
-        icon="search"
-        title={`There is no ${what.replace(/^(the|your) /, "")} here`}
-        level={level}
-        action={<ButtonLink href="/">All webhooks</ButtonLink>}
-      >
-        <p>{error.message}</p>
+      <EmptyState {...state} icon="search" title={title} action={<ButtonLink href="/">All webhooks</ButtonLink>}>
+        {reason}
       </EmptyState>
     );
   }
   if (error instanceof AnsweredByAnother) {
     return (
-      <EmptyState icon="lock" title={`Could not load ${what}`} level={level} action={<ReloadButton />}>
-        <p>{reasonOf(error)}</p>
+      <EmptyState {...state} icon="lock" action={<ReloadButton />}>
+        {reason}
       </EmptyState>
     );
   }
-  const isWrong = error instanceof ApiProblem && error.status === 400;
   return (
     <EmptyState
+      {...state}
       icon={error instanceof ApiUnreachable ? "offline" : "alert"}
-      title={`Could not load ${what}`}
-      level={level}
-      action={isWrong ? null : <RefetchButton>Try again</RefetchButton>}
+      action={status === 400 ? null : <RefetchButton>Try again</RefetchButton>}
     >
-      <p>{reasonOf(error)}</p>
-      <p>{isWrong ? "Change or clear the filter." : "The page asks again every few seconds."}</p>
+      {reason}
+      <p>{status === 400 ? "Change or clear the filter." : "The page asks again every few seconds."}</p>
     </EmptyState>
   );
 }

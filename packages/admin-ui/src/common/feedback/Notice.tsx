@@ -13,19 +13,18 @@ export type Tone = "good" | "bad" | "care" | "plain";
 
 const icons: Record<Tone, IconName> = { good: "check", bad: "stop", care: "alert", plain: "info" };
 
-interface Props {
+export interface NoticeProps {
   tone: Tone;
   title?: ReactNode;
   icon?: IconName;
   children?: ReactNode;
-  /** Buttons, at the end of the notice. */
   actions?: ReactNode;
   /** It answers something that the admin just did: it is read out at once. */
   urgent?: boolean;
 }
 
 /** Something to know, beside the thing that it is about. */
-export function Notice({ tone, title, icon = icons[tone], children, actions, urgent = false }: Props) {
+export function Notice({ tone, title, icon = icons[tone], children, actions, urgent = false }: NoticeProps) {
   return (
     <div className={classNames(css.notice, shared[tone])} role={urgent ? "alert" : undefined}>
       <span className={css.noticeIcon}>

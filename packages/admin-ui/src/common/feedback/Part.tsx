@@ -9,7 +9,6 @@ const ANSWER_MS = 10_000;
 interface Props {
   /** As in "the chart". */
   what: string;
-  /** 1 if it is the whole page. */
   level?: 1 | 2;
   load?: () => Promise<unknown>;
   onFailed?: () => unknown;

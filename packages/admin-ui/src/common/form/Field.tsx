@@ -14,7 +14,6 @@ interface FieldAttributes {
 interface FieldProps {
   label: string;
   hint?: ReactNode;
-  /** Problems of the value, in the API's words. */
   problems?: readonly string[];
   /** Between the label's line end and the field: e.g. a count. */
   aside?: ReactNode;
@@ -84,7 +83,6 @@ export function Problems({ id, problems }: { id: string; problems: readonly stri
   );
 }
 
-/** A native select with the page's styles. */
 export function Select({ className, children, ...rest }: ComponentProps<"select">) {
   return (
     <span className={classNames(css.selectFrame, className)}>

@@ -9,7 +9,6 @@ import css from "./overlay.module.css";
 
 interface Props {
   title: string;
-  /** Called when it is closed by Escape, by a click beside it, or by its cross. */
   onClose: () => void;
   children: ReactNode;
   /** Below the content, at its right end: the buttons. */
@@ -17,7 +16,6 @@ interface Props {
   /** A question that must be answered: only the actions close it. */
   mustAnswer?: boolean;
   shape?: "dialog" | "drawer";
-  /** Beside the title. */
   aside?: ReactNode;
 }
 
@@ -78,10 +76,8 @@ export function Dialog({ title, onClose, children, actions, mustAnswer = false, 
 
 interface ConfirmationProps {
   title: string;
-  /** The words of the button that does it. */
   verb: string;
   icon: IconName;
-  /** It can't be undone. */
   danger?: boolean;
   /** Why it can't be done yet. */
   block?: string | null;
@@ -97,7 +93,6 @@ interface ConfirmationProps {
   children: ReactNode;
 }
 
-/** Explains something before it is done. */
 export function Confirmation({ title, verb, icon, danger = false, block = null, ...rest }: ConfirmationProps) {
   const { mutation, done, subject, again, onConfirm, onClose, children } = rest;
   const form = useId();

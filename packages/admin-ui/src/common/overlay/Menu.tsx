@@ -10,7 +10,6 @@ export interface MenuItem {
   icon: IconName;
   onSelect: () => void;
   danger?: boolean;
-  /** Marks one of several as the current one. */
   current?: boolean;
   disabledReason?: string | null | undefined;
 }

@@ -23,7 +23,6 @@ import css from "./page.module.css";
 export interface FilterBarProps {
   list: List;
   filters: Filters;
-  /** The list's address. */
   home: string;
   /** The events of the one webhook that the list is of. */
   subscribed?: readonly string[];
@@ -71,7 +70,6 @@ export function FilterBar({ list, filters, home, subscribed = [] }: FilterBarPro
 
 interface ControlProps {
   label: string;
-  /** Empty if nothing is chosen. */
   value: string;
   onChange: (value: string) => void;
 }

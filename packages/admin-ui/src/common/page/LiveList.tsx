@@ -9,7 +9,6 @@ import shared from "../shared.module.css";
 import { FilterBar, type FilterBarProps } from "./FilterBar.tsx";
 import css from "./page.module.css";
 
-/** A list that is loaded part by part. */
 export interface Paged {
   hasNextPage: boolean;
   isFetchingNextPage: boolean;
@@ -54,7 +53,6 @@ export function NextPage({ query, count, what }: NextPageProps) {
 
 interface Props {
   query: Paged & { data: unknown; error: unknown };
-  /** Rows that are loaded. */
   count: number;
   /** Names the rows, as in "deliveries". */
   what: string;
@@ -62,7 +60,6 @@ interface Props {
   none: ReactNode;
   /** Rows of the picture that stands in the list's place until the first part is there. */
   skeletonRows?: number;
-  /** The rows. */
   children: ReactNode;
 }
 
@@ -102,7 +99,7 @@ export function FilteredList({ children, none, ...props }: Omit<Props, "skeleton
 }
 
 /** Stands in the place of a list whose filters let nothing pass. */
-export function NoMatch({ what, home, list }: { what: string } & Pick<FilterBarProps, "home" | "list">) {
+export function NoMatch({ what, home, list }: { what: string; home: string; list: List }) {
   return (
     <EmptyState
       icon="search"

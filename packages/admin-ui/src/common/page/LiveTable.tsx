@@ -11,7 +11,6 @@ interface Props {
   hover: HoverOrFocus;
   /** Between the table's place and its head. */
   above?: ReactNode;
-  /** The rows. */
   children: ReactNode;
 }
 

@@ -12,7 +12,6 @@ window.addEventListener("popstate", () => {
 
 interface PageHeadProps {
   title: string;
-  /** Beside the title. */
   aside?: ReactNode;
   children?: ReactNode;
   actions?: ReactNode;
@@ -100,7 +99,6 @@ interface PanelProps {
   children: ReactNode;
 }
 
-/** A sheet on the page. */
 export function Panel({ title, aside, padded = false, children }: PanelProps) {
   return (
     <section className={css.panel} aria-label={title}>
@@ -115,15 +113,9 @@ export function Panel({ title, aside, padded = false, children }: PanelProps) {
   );
 }
 
-/** The panels of a page, one below the other. */
-export function Stack({ children }: { children: ReactNode }) {
-  return <div className={shared.stack}>{children}</div>;
-}
-
 interface TabsProps {
   /** Names the whole, for screen readers. */
   name: string;
-  /** The address of the whole. */
   base: string;
   /** Each by its path below `base`; "" is the first one's. */
   tabs: readonly { path: string; words: string }[];
@@ -175,10 +167,10 @@ export function OrganizationPage({ title, words, actions, children }: Organizati
       <PageHead title={title} actions={actions}>
         <p>{words}</p>
       </PageHead>
-      <Stack>
+      <div className={shared.stack}>
         <Tabs name="Parts of webhooks" base="" tabs={sections} />
         {children}
-      </Stack>
+      </div>
     </>
   );
 }

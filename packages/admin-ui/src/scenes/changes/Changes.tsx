@@ -19,7 +19,17 @@ export function Changes({ id }: { id: string | null }) {
   const changes = query.data?.pages.flatMap((page) => page.changes) ?? [];
   return (
     <Panel {...(id !== null && { title: "Changes" })}>
-      <LiveList query={query} count={changes.length} what="changes" none={<None />} skeletonRows={4}>
+      <LiveList
+        query={query}
+        count={changes.length}
+        what="changes"
+        none={
+          <EmptyState icon="clock" title="No change is kept">
+            <p>Changes are kept as long as deliveries. There has been none since.</p>
+          </EmptyState>
+        }
+        skeletonRows={4}
+      >
         <ol className={shared.ruled} aria-label="Changes, newest first">
           {changes.map((change) => (
             <Change
@@ -31,14 +41,6 @@ export function Changes({ id }: { id: string | null }) {
         </ol>
       </LiveList>
     </Panel>
-  );
-}
-
-function None() {
-  return (
-    <EmptyState icon="clock" title="No change is kept">
-      <p>Changes are kept as long as deliveries. There has been none since.</p>
-    </EmptyState>
   );
 }
 
@@ -81,7 +83,6 @@ function Value({ field: { before, after } }: { field: ChangedField }) {
   );
 }
 
-/** The changes of all of the organization's webhooks. */
 export default function AllChanges() {
   return (
     <OrganizationPage

@@ -41,7 +41,6 @@ export function changeAuthor({ changedBy, name, subject }: EndpointChange): stri
 
 export interface ChangedField {
   name: string;
-  /** Null if there was nothing before. */
   before: string | null;
   after: string;
 }

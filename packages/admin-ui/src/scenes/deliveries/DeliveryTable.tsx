@@ -19,7 +19,6 @@ interface Props {
   rows: readonly DeliveryListItem[];
   /** Names the list that the rows are of: another filter is another list. */
   list: string;
-  /** The deliveries are of several webhooks. */
   ofAll?: boolean;
   hrefOf: (delivery: DeliveryListItem) => string;
   /** When the delivery's webhook is tried next, if it fails. */
@@ -158,7 +157,7 @@ function nameOf(delivery: DeliveryListItem, ofAll: boolean): string {
   return ofAll ? `${words}, to ${delivery.endpointName}` : words;
 }
 
-export function NextAttempt({ delivery, nextTry }: Pick<RowProps, "delivery" | "nextTry">) {
+export function NextAttempt({ delivery, nextTry }: { delivery: DeliveryListItem; nextTry: string | null }) {
   const words = useTicking((now) => nextAttemptWords(delivery, nextTry, now) ?? "");
   if (words === "") return <span className={shared.faint}>–</span>;
   const { nextAttemptAtUtc } = delivery;

@@ -74,7 +74,6 @@ export function ManualForm({ webhook, samples, start }: Props) {
   // Kept apart from the text area, which would turn each CRLF into an LF: an unedited body is sent unchanged.
   const [payloadJson, setPayloadJson] = useState(before.payloadJson ?? start?.payloadJson ?? sampleOf(first));
   const [edited, setEdited] = useState(start !== null || before.payloadJson !== undefined);
-  /** The text is also elsewhere. */
   const [kept, setKept] = useState(start?.payloadJson);
   const keys = useKeys(before.keys);
   const wouldBeLost = keys.size > 0 || (edited && payloadJson !== kept);

@@ -11,7 +11,7 @@ import { formats } from "../../common/formats.ts";
 import { Confirmation } from "../../common/overlay/Dialog.tsx";
 import { FilterBar } from "../../common/page/FilterBar.tsx";
 import { NoMatch, useFilters } from "../../common/page/LiveList.tsx";
-import { Panel, Stack } from "../../common/page/Page.tsx";
+import { Panel } from "../../common/page/Page.tsx";
 import { useManageBlock } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
 import { Time } from "../../common/Time.tsx";
@@ -25,7 +25,7 @@ export default function NeverGot({ webhook }: { webhook: EndpointDetails }) {
   const { data: preview, error } = useQuery(resendPreviewQuery(webhook.id, filters));
   const home = `/webhooks/${webhook.id}/never-got`;
   return (
-    <Stack>
+    <div className={shared.stack}>
       <Panel title="What this receiver missed">
         <FilterBar list="never-got" filters={filters} subscribed={webhook.events} home={home} />
         {preview === undefined ? (
@@ -44,7 +44,7 @@ export default function NeverGot({ webhook }: { webhook: EndpointDetails }) {
         )}
       </Panel>
       <Resends id={webhook.id} />
-    </Stack>
+    </div>
   );
 }
 

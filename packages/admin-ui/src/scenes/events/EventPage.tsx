@@ -10,7 +10,7 @@ import { Body } from "../../common/display/Body.tsx";
 import { CopiedId } from "../../common/display/Code.tsx";
 import { besideStatus } from "../../common/display/status.ts";
 import { NotLoaded } from "../../common/feedback/LoadError.tsx";
-import { Facts, PageHead, Panel, Stack } from "../../common/page/Page.tsx";
+import { Facts, PageHead, Panel } from "../../common/page/Page.tsx";
 import shared from "../../common/shared.module.css";
 import { Moment, Time } from "../../common/Time.tsx";
 import css from "./events.module.css";
@@ -30,7 +30,7 @@ export default function EventPage({ id }: { id: string }) {
           A business event of your organization, <Time iso={event.occurredAtUtc} />.
         </p>
       </PageHead>
-      <Stack>
+      <div className={shared.stack}>
         <Panel title="Event" padded>
           <Facts facts={factsOf(event)} />
         </Panel>
@@ -40,7 +40,7 @@ export default function EventPage({ id }: { id: string }) {
         <Panel title="Body, as receivers get it" padded>
           <Body text={event.body} />
         </Panel>
-      </Stack>
+      </div>
     </>
   );
 }

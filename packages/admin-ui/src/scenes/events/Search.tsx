@@ -5,7 +5,7 @@ import { eventsQuery, overviewQuery, searchQuery } from "../../api/queries.ts";
 import { EmptyState, NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
 import { NextPage } from "../../common/page/LiveList.tsx";
-import { PageHead, Panel, Stack } from "../../common/page/Page.tsx";
+import { PageHead, Panel } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
 import shared from "../../common/shared.module.css";
 import { Time } from "../../common/Time.tsx";
@@ -24,7 +24,7 @@ export default function Search() {
           entity's id the first eight digits are enough. Type a part of a name or URL to find webhooks.
         </p>
       </PageHead>
-      <Stack>
+      <div className={shared.stack}>
         {sought === "" ? (
           <Panel>
             <EmptyState icon="search" title="What are you looking for?">
@@ -38,7 +38,7 @@ export default function Search() {
         ) : (
           <ByText text={sought} />
         )}
-      </Stack>
+      </div>
     </>
   );
 }

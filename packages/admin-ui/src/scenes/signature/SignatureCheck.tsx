@@ -4,7 +4,6 @@ import { classNames } from "../../common/class-names.ts";
 import { Code } from "../../common/display/Code.tsx";
 import { Notice } from "../../common/feedback/Notice.tsx";
 import { Choices, TextField } from "../../common/form/Field.tsx";
-import { Stack } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
 import { useSession } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
@@ -23,7 +22,7 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
   const { timestamp } = attempt;
   const signed = { secret, timestamp, body: delivery.body };
   return (
-    <Stack>
+    <div className={shared.stack}>
       {delivery.attempts.length > 1 ? (
         <div className={shared.row}>
           <span className={classNames(shared.small, shared.strong)} aria-hidden="true">
@@ -79,7 +78,7 @@ export function SignatureCheck({ delivery }: { delivery: DeliveryDetails }) {
       <div role="status" className={shared.region}>
         <Judged got={got} signed={signed} />
       </div>
-    </Stack>
+    </div>
   );
 }
 

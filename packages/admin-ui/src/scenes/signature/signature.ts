@@ -7,7 +7,7 @@ export interface Signed {
   body: string;
 }
 
-export function signedMessage({ timestamp, body }: Pick<Signed, "timestamp" | "body">): string {
+export function signedMessage({ timestamp, body }: Signed): string {
   return `${timestamp}.${body}`;
 }
 

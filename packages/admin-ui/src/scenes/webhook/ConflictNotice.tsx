@@ -48,7 +48,7 @@ export function ConflictNotice({ conflicts, secretReplaced, onTake }: Props) {
   );
 }
 
-function Change({ conflict, onTake }: { conflict: Conflict } & Pick<Props, "onTake">) {
+function Change({ conflict, onTake }: { conflict: Conflict; onTake: Props["onTake"] }) {
   const { field, before, now, yours } = conflict;
   return (
     <li className={css.conflict}>

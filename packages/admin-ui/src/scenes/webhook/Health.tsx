@@ -35,9 +35,7 @@ interface CardProps {
   label: string;
   icon: IconName;
   title: string;
-  /** The words below the title. */
   children: ReactNode;
-  /** A button beside the words. */
   action?: ReactNode;
   below?: ReactNode;
 }

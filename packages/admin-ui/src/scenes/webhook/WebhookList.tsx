@@ -168,7 +168,6 @@ function statusFromSearch(search: URLSearchParams): EndpointStatus | null {
   return STATUSES.find((status) => status === search.get("status")) ?? null;
 }
 
-/** The webhooks of a status, or all. */
 function listed(webhooks: readonly EndpointOverview[], status: EndpointStatus | null): EndpointOverview[] {
   return inOrder(webhooks.filter((webhook) => status === null || endpointStatus(webhook) === status));
 }

@@ -12,7 +12,7 @@ import { RefreshProblem, StandstillNotice } from "../../common/feedback/Notice.t
 import { Boundary, part } from "../../common/feedback/Part.tsx";
 import { Button } from "../../common/form/Button.tsx";
 import { Menu } from "../../common/overlay/Menu.tsx";
-import { PageHead, Stack, Tabs } from "../../common/page/Page.tsx";
+import { PageHead, Tabs } from "../../common/page/Page.tsx";
 import { useDeleteBlock, useManageBlock, useSession } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
 import { Deliveries } from "../deliveries/Deliveries.tsx";
@@ -45,14 +45,14 @@ export default function WebhookPage({ id, place }: { id: string; place: string }
     <>
       <Head webhook={webhook} />
       <RefreshProblem error={error} what="the webhook" />
-      <Stack>
+      <div className={shared.stack}>
         <StandstillNotice webhook={webhook} />
         <Health webhook={webhook} brief={place !== "" && !place.startsWith("deliveries")} />
         <Tabs name="Parts of this webhook" base={`/webhooks/${id}`} tabs={tabs} />
         <Boundary what="this part of the page">
           <Place webhook={webhook} place={place} />
         </Boundary>
-      </Stack>
+      </div>
     </>
   );
 }

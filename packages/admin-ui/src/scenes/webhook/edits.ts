@@ -44,19 +44,20 @@ export const fieldNames: Record<DraftField, string> = {
 };
 
 /** A draft's headers. Rows without a text are left out. */
-const headersOf = ({ headers }: Pick<Draft, "headers">) => headers.filter(({ name, value }) => name || value);
-export const headerNames = (draft: Pick<Draft, "headers">): string[] => headersOf(draft).map(({ name }) => name);
+const headersOf = ({ headers }: Draft) => headers.filter(({ name, value }) => name || value);
+export const headerNames = (draft: Draft): string[] => headersOf(draft).map(({ name }) => name);
 
 /** A name that two headers have: the API's object of headers can't say that. */
 export const repeatedHeader = (draft: Draft): string | undefined =>
   headerNames(draft).find((name, at, names) => names.indexOf(name) !== at);
 
 /** A draft as the API takes it. Headers are left out if all stay as they are. */
-export function settingsOf({ headers, ...settings }: Draft, base: Draft) {
-  if (sameField({ headers, ...settings }, base, "headers")) return settings;
+export function settingsOf(draft: Draft, base: Draft) {
+  const { headers: _headers, ...settings } = draft;
+  if (sameField(draft, base, "headers")) return settings;
   const stored = headerNames(base);
   const isKept = ({ name, value }: HeaderRow) => value === "" && stored.includes(name);
-  const values = headersOf({ headers }).map((row) => [row.name, isKept(row) ? null : row.value] as const);
+  const values = headersOf(draft).map((row) => [row.name, isKept(row) ? null : row.value] as const);
   return { ...settings, headers: Object.fromEntries(values) };
 }
 

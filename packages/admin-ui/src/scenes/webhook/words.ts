@@ -2,7 +2,6 @@ import type { EndpointDetails, FailedAttempt, FailureKind } from "@herald/contra
 import { counted, formats } from "../../common/formats.ts";
 
 export interface Diagnosis {
-  /** The most likely one. */
   cause: string;
   remedy: string;
 }

@@ -65,7 +65,6 @@ export const historyColumns = (now: Date, onDays?: Prisma.Sql) => Prisma.sql`
 export const deliveryColumns = (now: Date) => Prisma.sql`delivery.id, ${latestAttempt}, ${progress(now)}`;
 
 export interface FoundDelivery extends Omit<HistoryRow, "businessEventId" | "entityId"> {
-  /** Null for a manual delivery. */
   eventKey: string | null;
 }
 

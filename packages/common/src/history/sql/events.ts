@@ -12,7 +12,6 @@ export interface EventKeysQuery {
   /** The first characters of the id of the event, or of its entity. */
   idPrefix: string | null;
   types: readonly string[];
-  /** Only keys from this id on. */
   firstKey: string | null;
   /** Only keys smaller than this id. */
   before: string | null;
@@ -108,7 +107,6 @@ export interface EventRow {
   traceparent: string | null;
   /** The beginning of the body: all that comes before `data`. */
   head: string;
-  /** Null where it was not asked for. */
   body: string | null;
 }
 

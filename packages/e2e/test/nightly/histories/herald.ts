@@ -93,9 +93,8 @@ export class Herald {
   async delete(endpoint: number): Promise<void> {
     const { revision } = await this.#row(endpoint);
     const now = this.#clock.now();
-    const [id, organizationId] = [this.#endpointId(endpoint), this.#organizationId];
-    const author = OPERATOR;
-    await deleteEndpointRow(this.#database.queries, { id, organizationId, revision, author, now, eraseUntil: now });
+    const key = { id: this.#endpointId(endpoint), organizationId: this.#organizationId };
+    await deleteEndpointRow(this.#database.queries, key, { revision, author: OPERATOR, now, eraseUntil: now });
   }
 
   /** The same event by as many publishers at once. */

@@ -1,5 +1,3 @@
-import type { ProblemCode } from "@herald/contracts";
-
 /** A kind of problem: fixed texts for clients, and advice for people. */
 export interface ProblemKind {
   status: number;
@@ -11,8 +9,8 @@ export interface ProblemKind {
   action: string;
 }
 
-/** Every error of the management API, by code. OpenAPI, documentation and tests are made of this list. */
-export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
+/** Every error with which the management API refuses requests, by code. OpenAPI, documentation and tests are made of this list. */
+export const PROBLEMS = {
   invalid_request: {
     status: 400,
     title: "The request has fields that can't be accepted",
@@ -240,10 +238,6 @@ export const catalogue: Readonly<Record<ProblemCode, ProblemKind>> = {
     action:
       "Try again after as many seconds as the `Retry-After` header says. A change may have been made: read first.",
   },
-};
+} as const satisfies Record<string, ProblemKind>;
 
-export const problemKinds = Object.entries(catalogue) as [ProblemCode, ProblemKind][];
-
-export function problemType(code: ProblemCode): string {
-  return `urn:herald:problem:${code.replaceAll("_", "-")}`;
-}
+export type ProblemCode = keyof typeof PROBLEMS;

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { parseVersion, versionOf } from "./find-endpoint.ts";
+import { cursorOf, parseCursor, parseVersion, versionOf } from "./opaque.ts";
 
 test("§9.1 a version is Base64 of the revision's eight bytes, the highest first", () => {
   expect(versionOf(1n)).toBe("AAAAAAAAAAE=");
@@ -33,5 +33,21 @@ test("§9.1 a text that no revision is written as is no version, even if it can 
     "-_AAAAAAAAE=",
   ]) {
     expect(parseVersion(text)).toBeNull();
+  }
+});
+
+test("every id comes back out of its cursor", () => {
+  fc.assert(fc.property(fc.uuid(), (id) => expect(parseCursor(cursorOf(id))).toBe(id)));
+});
+
+test("a text that no delivery id is written as is no cursor", () => {
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      const id = parseCursor(text);
+      if (id !== null) expect(cursorOf(id)).toBe(text);
+    }),
+  );
+  for (const text of ["", "null", "AAAA", `${cursorOf("00000000-0000-7000-8000-000000000000")}=`]) {
+    expect(parseCursor(text)).toBeNull();
   }
 });
