@@ -169,7 +169,7 @@ test("closing a consumer stops waiting when its channel dies, since nothing is l
   await closing;
 });
 
-test.each([0, 2, 4, 6, 8, 10, 15, 20])(
+test.each([0, 4, 8, 15])(
   "closing a consumer that has been starting for %d ms leaves no consumer behind",
   async (afterMs) => {
     // Longer than the test may take: closing must not wait until it is over.

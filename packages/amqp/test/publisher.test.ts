@@ -235,15 +235,13 @@ describe("unroutableGraceMs", () => {
   });
 });
 
-describe("closing a publisher", () => {
-  test("closing a publisher waits for the messages under way, and accepts no more", async () => {
-    const { publisher } = await environment.publishing({ maxUnconfirmed: 5 });
-    const queue = environment.names.otherQueue;
-    const sending = many(50, () => publisher.publish(messageTo(queue, "x")));
-    const closing = publisher.close();
-    expect(await outcomes([publisher.publish(messageTo(queue, "late"))])).toEqual(["closed"]);
-    await closing;
-    expect(new Set(await outcomes(sending))).toEqual(new Set(["sent"]));
-    expect(await environment.take(queue)).toHaveLength(50);
-  });
+test("closing a publisher waits for the messages under way, and accepts no more", async () => {
+  const { publisher } = await environment.publishing({ maxUnconfirmed: 5 });
+  const queue = environment.names.otherQueue;
+  const sending = many(50, () => publisher.publish(messageTo(queue, "x")));
+  const closing = publisher.close();
+  expect(await outcomes([publisher.publish(messageTo(queue, "late"))])).toEqual(["closed"]);
+  await closing;
+  expect(new Set(await outcomes(sending))).toEqual(new Set(["sent"]));
+  expect(await environment.take(queue)).toHaveLength(50);
 });

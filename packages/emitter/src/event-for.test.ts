@@ -1,5 +1,5 @@
 import { DEFAULT_CATALOGUE, ENTITY_TYPES, type EntityType, EVENT_TYPES, type EventType } from "@herald/contracts";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { type EntityChange, eventFor } from "./event-for.ts";
 
 const statuses = [
@@ -47,28 +47,24 @@ const rules: [string, EntityType, Rule][] = [
   ],
 ];
 
-describe("which change means which event", () => {
-  test.each(rules)("§6/emitted %s, and no other change of it means anything", (_title, entity, rule) => {
-    for (const change of everyChange.filter((one) => one.entity === entity)) {
-      expect({ change, event: eventFor(change) }).toEqual({ change, event: rule(change) });
-    }
-  });
+test.each(rules)("§6/emitted %s, and no other change of it means anything", (_title, entity, rule) => {
+  for (const change of everyChange.filter((one) => one.entity === entity)) {
+    expect({ change, event: eventFor(change) }).toEqual({ change, event: rule(change) });
+  }
+});
 
-  test("§6/project-updated ProjectUpdated is emitted for nothing, and each other event for something", () => {
-    const events = new Set(everyChange.map(eventFor));
-    expect(events).toEqual(new Set([null, ...EVENT_TYPES.filter((type) => type !== "ProjectUpdated")]));
-  });
+test("§6/project-updated ProjectUpdated is emitted for nothing, and each other event for something", () => {
+  const events = new Set(everyChange.map(eventFor));
+  expect(events).toEqual(new Set([null, ...EVENT_TYPES.filter((type) => type !== "ProjectUpdated")]));
+});
 
-  test("§2.4/fields each event is about the kind of entity that the contract names for it", () => {
-    for (const change of everyChange) {
-      const event = eventFor(change);
-      if (event !== null) expect([event, change.entity]).toEqual([event, DEFAULT_CATALOGUE[event].entityType]);
-    }
-  });
+test("§2.4/fields each event is about the kind of entity that the contract names for it", () => {
+  for (const change of everyChange) {
+    const event = eventFor(change);
+    if (event !== null) expect([event, change.entity]).toEqual([event, DEFAULT_CATALOGUE[event].entityType]);
+  }
+});
 
-  test("§2.4/again a work item that is completed again after it was reopened is completed again", () => {
-    expect(eventFor({ entity: "WorkItem", change: "status", from: "In progress", to: "Done" })).toBe(
-      "WorkItemCompleted",
-    );
-  });
+test("§2.4/again a work item that is completed again after it was reopened is completed again", () => {
+  expect(eventFor({ entity: "WorkItem", change: "status", from: "In progress", to: "Done" })).toBe("WorkItemCompleted");
 });

@@ -196,10 +196,9 @@ describe("command", () => {
     [["--help"], 0, "herald-listen [--url URL"],
     [["--port", "http"], 2, "--port must be a whole number from 0 to 65535"],
     [["--herald", "http://127.0.0.1:9"], 2, "set HERALD_TOKEN"],
-    [["--herald", "http://[::1]:9"], 2, "set HERALD_TOKEN"],
     [["--herald", "http://localhost:9/herald"], 2, "set HERALD_TOKEN"],
     [["--herald", "https://herald.example.com"], 2, "set HERALD_TOKEN"],
-    ...["herald.example.com", "10.0.0.7", "127.0.0.1.example.com", "localhost.example.com", "0.0.0.0", "[fe80::1]"].map(
+    ...["herald.example.com", "127.0.0.1.example.com", "localhost.example.com"].map(
       (host): [string[], number, string] => [["--herald", `http://${host}`], 2, "--herald must begin with https://"],
     ),
     [["--nonsense"], 2, "--nonsense"],

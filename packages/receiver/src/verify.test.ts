@@ -210,21 +210,19 @@ test("an event id is compared without case, and only a UUID is one", () => {
   expect(withId(7)).toMatchObject({ eventId: null });
 });
 
-describe("mistakes of the caller", () => {
-  test.each<[string, Partial<VerifyInput>]>([
-    ["no secret", { secret: [] }],
-    ["an empty secret, with which anyone could sign", { secret: "" }],
-    ["an empty secret among others", { secret: [secret, ""] }],
-    ["an undefined secret", { secret: undefined as never }],
-    ["an undefined secret among others", { secret: [secret, undefined as never] }],
-    ["a body that is text", { body: body.toString() as never }],
-    ["a parsed body", { body: event as never }],
-    ["a tolerance that is no number", { toleranceSeconds: Number.NaN }],
-    ["a negative tolerance", { toleranceSeconds: -1 }],
-    ["a time that is none", { now: new Date(Number.NaN) }],
-  ])("%s throws, since it is a mistake of the caller", (_title, changes) => {
-    expect(() => verify(request(changes))).toThrow(/^verify: /);
-  });
+test.each<[string, Partial<VerifyInput>]>([
+  ["no secret", { secret: [] }],
+  ["an empty secret, with which anyone could sign", { secret: "" }],
+  ["an empty secret among others", { secret: [secret, ""] }],
+  ["an undefined secret", { secret: undefined as never }],
+  ["an undefined secret among others", { secret: [secret, undefined as never] }],
+  ["a body that is text", { body: body.toString() as never }],
+  ["a parsed body", { body: event as never }],
+  ["a tolerance that is no number", { toleranceSeconds: Number.NaN }],
+  ["a negative tolerance", { toleranceSeconds: -1 }],
+  ["a time that is none", { now: new Date(Number.NaN) }],
+])("%s throws, since it is a mistake of the caller", (_title, changes) => {
+  expect(() => verify(request(changes))).toThrow(/^verify: /);
 });
 
 function mapValues<Value>(headers: Record<string, string>, change: (value: string) => Value): Record<string, Value> {

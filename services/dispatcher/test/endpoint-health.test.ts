@@ -263,14 +263,6 @@ test("§3.2/exhausted a settlement records how many deliveries of each endpoint 
   ]);
 });
 
-test("a given-up delivery whose settlement is written again, since its answer was lost, is recorded once", async () => {
-  const endpoint = await insertEndpoint(db.database.prisma);
-  const { settle, health } = dispatcher(losingAnswers(db.database.queries, () => true));
-  await settle(last(endpoint, await underWay(endpoint, 5)));
-  await health.drained();
-  expect(await recordedOf(endpoint)).toMatchObject([{ deliveries: 1 }]);
-});
-
 test("two dispatchers that settle one delivery record it once", async () => {
   const endpoint = await insertEndpoint(db.database.prisma);
   const exhausted = last(endpoint, await underWay(endpoint, 5));

@@ -111,29 +111,27 @@ test("deliveries that were interrupted before spread over the next minutes, and 
   for (const { id, nextAttemptAt } of deliveries) expect(nextAttemptAt).toEqual(dueById.get(id));
 });
 
-describe("a sweep", () => {
-  test("§6.3 §8/pass a sweep finds every enabled endpoint of its shards with a due delivery, however large other backlogs are", async () => {
-    const { prisma, queries } = db.database;
-    const endpoints = await Promise.all(Array.from({ length: 40 }, () => insertEndpoint(prisma)));
-    const [busy, paused] = endpoints as [(typeof endpoints)[0], (typeof endpoints)[0]];
-    await insertDeliveries(busy, 60);
-    for (const endpoint of endpoints.slice(1)) await insertDeliveries(endpoint, 1);
-    await prisma.webhookEndpoint.update({ where: { id: paused.id }, data: { enabled: false } });
-    const later = await insertEndpoint(prisma);
-    await insertDelivery(prisma, later, { due: { dueAt: at(3_600) } });
+test("§6.3 §8/pass a sweep finds every enabled endpoint of its shards with a due delivery, however large other backlogs are", async () => {
+  const { prisma, queries } = db.database;
+  const endpoints = await Promise.all(Array.from({ length: 40 }, () => insertEndpoint(prisma)));
+  const [busy, paused] = endpoints as [(typeof endpoints)[0], (typeof endpoints)[0]];
+  await insertDeliveries(busy, 60);
+  for (const endpoint of endpoints.slice(1)) await insertDeliveries(endpoint, 1);
+  await prisma.webhookEndpoint.update({ where: { id: paused.id }, data: { enabled: false } });
+  const later = await insertEndpoint(prisma);
+  await insertDelivery(prisma, later, { due: { dueAt: at(3_600) } });
 
-    const early = await insertEndpoint(prisma);
-    // By a clock that was set back since.
-    await insertDelivery(prisma, early, { due: { dueAt: at(3_601) } });
+  const early = await insertEndpoint(prisma);
+  // By a clock that was set back since.
+  await insertDelivery(prisma, early, { due: { dueAt: at(3_601) } });
 
-    const bounds = { dueBy: at(60), latestDue: at(3_600) };
-    const found = await findEndpointsWithWork(queries, EVERY_SHARD, bounds);
-    const expected = [...endpoints, early].filter(({ id }) => id !== paused.id).map(({ id }) => id);
-    expect(found.map(({ endpointId }) => endpointId).sort()).toEqual(expected.sort());
-    expect(found.find(({ endpointId }) => endpointId === busy.id)).toMatchObject({ dueAt: at(0), failures: 0 });
-    const some = await findEndpointsWithWork(queries, [shardOf(busy.id)], bounds);
-    expect(some.map(({ endpointId }) => endpointId)).toEqual(
-      expected.filter((id) => shardOf(id) === shardOf(busy.id)).sort(),
-    );
-  });
+  const bounds = { dueBy: at(60), latestDue: at(3_600) };
+  const found = await findEndpointsWithWork(queries, EVERY_SHARD, bounds);
+  const expected = [...endpoints, early].filter(({ id }) => id !== paused.id).map(({ id }) => id);
+  expect(found.map(({ endpointId }) => endpointId).sort()).toEqual(expected.sort());
+  expect(found.find(({ endpointId }) => endpointId === busy.id)).toMatchObject({ dueAt: at(0), failures: 0 });
+  const some = await findEndpointsWithWork(queries, [shardOf(busy.id)], bounds);
+  expect(some.map(({ endpointId }) => endpointId)).toEqual(
+    expected.filter((id) => shardOf(id) === shardOf(busy.id)).sort(),
+  );
 });

@@ -199,23 +199,6 @@ describe("a settled delivery", () => {
     ).toBe(0);
   });
 
-  test("a delivery succeeds by a late success, keeps the failure before, and waits for nothing any more", async () => {
-    const { endpoint, current } = await begin();
-    await settleAll([settlement(endpoint, current, { succeeded: false })]);
-    const late = { ...current, epoch: EARLIER };
-    await settleAll([settlement(endpoint, late, { startedAt: after(1) })]);
-    expect(await deliveryOf(current.deliveryId)).toMatchObject({
-      state: "succeeded",
-      statusCode: 204,
-      attemptCount: 2,
-    });
-    expect(await dueOf(current.deliveryId)).toBeNull();
-    expect((await attemptsOf(current.deliveryId)).map(({ number, statusCode }) => [number, statusCode])).toEqual([
-      [1, 500],
-      [2, 204],
-    ]);
-  });
-
   test("a late success that meets another dispatcher's failure of the same delivery ends it after that, and both are in the history", async () => {
     const { prisma, queries } = db.database;
     const { settle: settleLate } = dispatcher();
@@ -310,42 +293,40 @@ describe("settlements whose answer was lost, and which are made once more", () =
   });
 });
 
-describe("rows that another session has locked", () => {
-  test.each(["delivery", "due"] as const)(
-    "a locked row of %s holds up the results of its endpoint, which keep their order, and no other's",
-    async (table) => {
-      const { prisma } = db.database;
-      const endpoint = await insertEndpoint(prisma);
-      const { settle, health, metrics, lines } = dispatcher();
-      const failure = () => ({ succeeded: false, startedAt: nextStart() });
-      const locked = settlement(endpoint, await underWay(endpoint), failure());
-      const behind = settlement(endpoint, await underWay(endpoint), { startedAt: nextStart() });
-      const others = await Promise.all(
-        Array.from({ length: 100 }, () => begin().then(({ endpoint, current }) => settlement(endpoint, current))),
-      );
-      const stored: unknown[] = [];
-      const settled = (each: typeof locked) => settle(each).then(() => stored.push(each));
-      let all: Promise<unknown> | undefined;
-      await whileLocked(db.database.prisma, lockOf[table](locked), async () => {
-        const [first, ...rest] = others as [typeof locked];
-        all = Promise.all([locked, behind].map(settled));
-        await Promise.all(rest.map(settled));
-        // A later batch finds the row locked too.
-        await settled(first);
-        expect(stored.length).toBe(100);
-        expect(await lockWaiters(prisma)).toBe(0);
-      });
-      await all;
-      expect(stored.slice(100)).toEqual([locked, behind]);
-      await health.drained();
-      expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
-      for (const { deliveryId } of [locked, behind, ...others]) expect(await attemptsOf(deliveryId)).toHaveLength(1);
-      expect(await dueOf(locked.deliveryId)).toMatchObject({ dueAt: RETRY_AT, attempts: 1 });
-      expect((await metrics.resultsLate.get()).values).toMatchObject([{ value: 0 }]);
-      expect(lines).toEqual([]);
-    },
-  );
-});
+test.each(["delivery", "due"] as const)(
+  "a locked row of %s holds up the results of its endpoint, which keep their order, and no other's",
+  async (table) => {
+    const { prisma } = db.database;
+    const endpoint = await insertEndpoint(prisma);
+    const { settle, health, metrics, lines } = dispatcher();
+    const failure = () => ({ succeeded: false, startedAt: nextStart() });
+    const locked = settlement(endpoint, await underWay(endpoint), failure());
+    const behind = settlement(endpoint, await underWay(endpoint), { startedAt: nextStart() });
+    const others = await Promise.all(
+      Array.from({ length: 100 }, () => begin().then(({ endpoint, current }) => settlement(endpoint, current))),
+    );
+    const stored: unknown[] = [];
+    const settled = (each: typeof locked) => settle(each).then(() => stored.push(each));
+    let all: Promise<unknown> | undefined;
+    await whileLocked(db.database.prisma, lockOf[table](locked), async () => {
+      const [first, ...rest] = others as [typeof locked];
+      all = Promise.all([locked, behind].map(settled));
+      await Promise.all(rest.map(settled));
+      // A later batch finds the row locked too.
+      await settled(first);
+      expect(stored.length).toBe(100);
+      expect(await lockWaiters(prisma)).toBe(0);
+    });
+    await all;
+    expect(stored.slice(100)).toEqual([locked, behind]);
+    await health.drained();
+    expect((await endpointOf(endpoint.id)).consecutiveFailures).toBe(0);
+    for (const { deliveryId } of [locked, behind, ...others]) expect(await attemptsOf(deliveryId)).toHaveLength(1);
+    expect(await dueOf(locked.deliveryId)).toMatchObject({ dueAt: RETRY_AT, attempts: 1 });
+    expect((await metrics.resultsLate.get()).values).toMatchObject([{ value: 0 }]);
+    expect(lines).toEqual([]);
+  },
+);
 
 test.each(["delivery", "due", "delivery_attempt", "webhook_endpoint", "shard"])(
   "a locked table %s is a PostgreSQL that takes no results: the log says so once, and all are settled when it is free",
@@ -388,41 +369,18 @@ test("a stop during a lock says how many results are not stored, and waits for n
   });
 });
 
-describe("a batch with something that PostgreSQL refuses or can't do in time", () => {
-  test("one settlement that can't be written is set aside, and the others are settled", async () => {
-    const endpoint = await insertEndpoint(db.database.prisma);
-    const { settle } = dispatcher();
-    const begun = await Promise.all(Array.from({ length: 9 }, () => underWay(endpoint)));
-    const outcomes = await Promise.allSettled(
-      begun.map((current, index) =>
-        settle(settlement(endpoint, current, index === 4 ? { responseExcerpt: "\u0000" } : {})),
-      ),
-    );
-    expect(outcomes.map(({ status }) => status === "fulfilled")).toEqual(begun.map((_, index) => index !== 4));
-    const states = await Promise.all(begun.map(async ({ deliveryId }) => (await deliveryOf(deliveryId)).state));
-    expect(states).toEqual(begun.map((_, index) => (index === 4 ? "pending" : "succeeded")));
-  });
-
-  test("settlements that time out together are made in smaller batches, and all are settled", async () => {
-    const { queries } = db.database;
-    const endpoint = await insertEndpoint(db.database.prisma);
-    const begun = await Promise.all(Array.from({ length: 8 }, () => underWay(endpoint)));
-    const cause = { originalCode: "57014" };
-    const outOfTime = Object.assign(new Error("out of time"), { meta: { driverAdapterError: { cause } } });
-    const slow: typeof queries = {
-      ...queries,
-      async $queryRaw<T>(strings: TemplateStringsArray, ...values: unknown[]) {
-        const parameters = Prisma.sql(strings, ...values).values;
-        if (parameters.some((value) => Array.isArray(value) && value.length > 3)) throw outOfTime;
-        return await queries.$queryRaw<T>(strings, ...values);
-      },
-    };
-    const { settle, lines } = dispatcher(slow);
-    await Promise.all(begun.map((current) => settle(settlement(endpoint, current))));
-    const { prisma } = db.database;
-    expect(await prisma.delivery.count({ where: { endpointId: endpoint.id, state: "succeeded" } })).toBe(8);
-    expect(lines[0]).toContain("wait for a lock or run out of time");
-  });
+test("one settlement that can't be written is set aside, and the others are settled", async () => {
+  const endpoint = await insertEndpoint(db.database.prisma);
+  const { settle } = dispatcher();
+  const begun = await Promise.all(Array.from({ length: 9 }, () => underWay(endpoint)));
+  const outcomes = await Promise.allSettled(
+    begun.map((current, index) =>
+      settle(settlement(endpoint, current, index === 4 ? { responseExcerpt: "\u0000" } : {})),
+    ),
+  );
+  expect(outcomes.map(({ status }) => status === "fulfilled")).toEqual(begun.map((_, index) => index !== 4));
+  const states = await Promise.all(begun.map(async ({ deliveryId }) => (await deliveryOf(deliveryId)).state));
+  expect(states).toEqual(begun.map((_, index) => (index === 4 ? "pending" : "succeeded")));
 });
 
 test("results of 250 endpoints settle while one endpoint's row is locked, and only that endpoint's health waits", async () => {

@@ -79,18 +79,16 @@ describe("the admin page", () => {
   });
 });
 
-describe("the base path", () => {
-  test("§4.1/prefix every route lies under the base path and /api/organization/integration-operations, and nowhere else", async () => {
-    const headers = { Authorization: `Bearer ${await token()}` };
-    for (const path of ["/webhooks", "/webhooks/overview", "/event-types", "/session"]) {
-      expect((await request(API_PREFIX + path, { headers })).status).toBe(200);
-      expect((await fetch(api.origin + API_PREFIX + path, { headers })).status).toBe(404);
-      expect((await request(path, { headers })).status).toBe(404);
-    }
-    const document = await (await request("/openapi.json")).json();
-    expect(document).toMatchObject({ servers: [{ url: BASE + API_PREFIX }] });
-    expect((await request("/schemas/events/RiskCreated.json")).status).toBe(200);
-  });
+test("§4.1/prefix every route lies under the base path and /api/organization/integration-operations, and nowhere else", async () => {
+  const headers = { Authorization: `Bearer ${await token()}` };
+  for (const path of ["/webhooks", "/webhooks/overview", "/event-types", "/session"]) {
+    expect((await request(API_PREFIX + path, { headers })).status).toBe(200);
+    expect((await fetch(api.origin + API_PREFIX + path, { headers })).status).toBe(404);
+    expect((await request(path, { headers })).status).toBe(404);
+  }
+  const document = await (await request("/openapi.json")).json();
+  expect(document).toMatchObject({ servers: [{ url: BASE + API_PREFIX }] });
+  expect((await request("/schemas/events/RiskCreated.json")).status).toBe(200);
 });
 
 describe("the page's session", () => {

@@ -99,32 +99,28 @@ describe("the catalogue", () => {
   );
 });
 
-describe("receiver URLs", () => {
-  test("§7/secrets a refusal repeats nothing of a URL that may be a password", async () => {
-    const { text } = await (await api.as({}))
-      .post("/webhooks", settings({ url: "https://me:hunter2@example.com/?key=s3cret#x" }))
-      .expect(400);
-    expect(text).not.toMatch(/hunter2|s3cret/);
-  });
+test("§7/secrets a refusal repeats nothing of a URL that may be a password", async () => {
+  const { text } = await (await api.as({}))
+    .post("/webhooks", settings({ url: "https://me:hunter2@example.com/?key=s3cret#x" }))
+    .expect(400);
+  expect(text).not.toMatch(/hunter2|s3cret/);
 });
 
-describe("commands in the documentation", () => {
-  test.each(["README.md", "authentication.md"])("every curl of %s works", async (name) => {
-    const { error } = spawnSync("curl", ["--version"]);
-    if (error)
-      throw new Error(
-        `The documentation's commands are tried with curl, which is not here: install it. ${error.message}`,
-      );
-    const blocks = [...read(name).matchAll(/^( *)```sh\n([\s\S]*?)^ *```$/gm)].map(([, , block]) => block ?? "");
-    const script = blocks.join("\n").replaceAll("http://127.0.0.1:8080", api.origin);
-    expect(script.match(/\bcurl\b/g)?.length).toBeGreaterThan(1);
-    const folder = mkdtempSync(join(tmpdir(), "herald-docs-"));
-    try {
-      // pnpm token, without a build and without its start.
-      const prelude = `set -euo pipefail\nnpx() { echo '${await token({ organizationId: api.newOrganization() })}'; }\n`;
-      await promisify(execFile)("bash", ["-c", prelude + script], { cwd: folder });
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  });
+test.each(["README.md", "authentication.md"])("every curl of %s works", async (name) => {
+  const { error } = spawnSync("curl", ["--version"]);
+  if (error)
+    throw new Error(
+      `The documentation's commands are tried with curl, which is not here: install it. ${error.message}`,
+    );
+  const blocks = [...read(name).matchAll(/^( *)```sh\n([\s\S]*?)^ *```$/gm)].map(([, , block]) => block ?? "");
+  const script = blocks.join("\n").replaceAll("http://127.0.0.1:8080", api.origin);
+  expect(script.match(/\bcurl\b/g)?.length).toBeGreaterThan(1);
+  const folder = mkdtempSync(join(tmpdir(), "herald-docs-"));
+  try {
+    // pnpm token, without a build and without its start.
+    const prelude = `set -euo pipefail\nnpx() { echo '${await token({ organizationId: api.newOrganization() })}'; }\n`;
+    await promisify(execFile)("bash", ["-c", prelude + script], { cwd: folder });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });

@@ -217,19 +217,17 @@ describe("headers", () => {
   });
 });
 
-describe("limits of an organization", () => {
-  test("§7/400 an organization gets no more endpoints than it may have, also when many are created at once", async () => {
-    const client = await api.as({ organizationId: api.newOrganization() });
-    for (let count = 0; count < 17; count++) await create(client);
-    const responses = await Promise.all(Array.from({ length: 10 }, () => client.post("/webhooks", settings())));
-    expect(responses.filter(({ status }) => status === 200)).toHaveLength(3);
-    const refused = responses.filter(({ status }) => status === 400);
-    expect(refused).toHaveLength(7);
-    expect(refused[0]?.body).toMatchObject({ code: "endpoint_limit_reached", detail: expect.stringContaining("20") });
-    const [{ id, version }] = (await client.get("/webhooks")).body;
-    await client.delete(`/webhooks/${id}`, { version }).expect(204);
-    await create(client);
-  });
+test("§7/400 an organization gets no more endpoints than it may have, also when many are created at once", async () => {
+  const client = await api.as({ organizationId: api.newOrganization() });
+  for (let count = 0; count < 17; count++) await create(client);
+  const responses = await Promise.all(Array.from({ length: 10 }, () => client.post("/webhooks", settings())));
+  expect(responses.filter(({ status }) => status === 200)).toHaveLength(3);
+  const refused = responses.filter(({ status }) => status === 400);
+  expect(refused).toHaveLength(7);
+  expect(refused[0]?.body).toMatchObject({ code: "endpoint_limit_reached", detail: expect.stringContaining("20") });
+  const [{ id, version }] = (await client.get("/webhooks")).body;
+  await client.delete(`/webhooks/${id}`, { version }).expect(204);
+  await create(client);
 });
 
 describe("broken and slow requests", () => {
@@ -275,24 +273,22 @@ describe("broken and slow requests", () => {
   });
 });
 
-describe("stopping", () => {
-  test("a server that stops takes no more connections, and answers the requests under way", async () => {
-    let answer: (() => void) | undefined;
-    const server = await startServer(
-      (_request, response) => {
-        answer = () => response.end("done");
-      },
-      { host: "127.0.0.1", port: 0 },
-    );
-    const url = `http://127.0.0.1:${server.port}/`;
-    const underWay = fetch(url);
-    while (answer === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
-    const closed = server.close();
-    await expect(fetch(url)).rejects.toThrow();
-    answer();
-    expect(await (await underWay).text()).toBe("done");
-    await closed;
-  });
+test("a server that stops takes no more connections, and answers the requests under way", async () => {
+  let answer: (() => void) | undefined;
+  const server = await startServer(
+    (_request, response) => {
+      answer = () => response.end("done");
+    },
+    { host: "127.0.0.1", port: 0 },
+  );
+  const url = `http://127.0.0.1:${server.port}/`;
+  const underWay = fetch(url);
+  while (answer === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+  const closed = server.close();
+  await expect(fetch(url)).rejects.toThrow();
+  answer();
+  expect(await (await underWay).text()).toBe("done");
+  await closed;
 });
 
 /** Everything that the server sends for these bytes until it closes. */

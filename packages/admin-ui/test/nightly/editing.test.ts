@@ -222,22 +222,6 @@ test("a URL of another server says at once that no stored value is kept, at the 
   expect(await value.getAttribute("placeholder")).toContain("kept");
 });
 
-test.each([
-  ["the name", "Name", "Mine"],
-  ["the value too", "Value of header 1", "Bearer mine"],
-])("a colleague's new value of an own header is named when one edits %s", async (_what, field, typed) => {
-  const { id } = await webhook({ headers: { Authorization: "Bearer one" } });
-  const page = await environment.signIn(`/webhooks/${id}/settings`);
-  await page.getByLabel(field, { exact: true }).fill(typed);
-  await environment.api.edit(id, { headers: { Authorization: "Bearer two" } });
-  await page.getByRole("button", { name: "Save webhook" }).click();
-  await page.getByText("The webhook was changed while you edited it.").waitFor();
-  await page.getByRole("alert").getByText("is now Authorization (new value)").waitFor();
-  expect(await page.getByRole("button", { name: "Take “Authorization (new value)” instead" }).count()).toBe(
-    field === "Name" ? 0 : 1,
-  );
-});
-
 test("own headers are added, kept, replaced, renamed and removed, and no value is on the page once it is saved", async () => {
   const { id } = await webhook();
   const page = await environment.signIn(`/webhooks/${id}/settings`);

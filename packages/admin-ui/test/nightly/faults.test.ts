@@ -122,19 +122,6 @@ describe("a change whose answer is lost", () => {
       .waitFor();
   });
 
-  test("an edit is no conflict with itself", async () => {
-    const { endpoint } = await webhook();
-    const page = await environment.signIn(`/webhooks/${endpoint.id}/settings`);
-    await loseAnswer(page, "PUT", /\/webhooks\/[^/]+$/);
-    await page.getByLabel("Name").fill("Another");
-    await page.getByRole("button", { name: "Save webhook" }).click();
-    await page.getByText("It is not known whether it was saved.").waitFor();
-    const [{ version } = endpoint] = await environment.api.list();
-    await page.getByRole("button", { name: "Save webhook" }).click();
-    await page.getByRole("heading", { name: "Another", level: 1 }).waitFor();
-    expect(await environment.api.get(endpoint.id)).toMatchObject({ name: "Another", version });
-  });
-
   test("a replaced secret that was lost is replaced again, and the webhook waits meanwhile", async () => {
     const { endpoint } = await webhook();
     const page = await environment.signIn(`/webhooks/${endpoint.id}/settings`);
@@ -151,20 +138,6 @@ describe("a change whose answer is lost", () => {
     for (let press = 0; press < 2 && !(await dialog.isVisible()); press += 1) await again.click();
     await dialog.getByTestId("signing-secret").waitFor();
     expect(await environment.api.get(endpoint.id)).toMatchObject({ enabled: false });
-  });
-
-  test("a manual delivery is sent once", async () => {
-    const { endpoint } = await webhook();
-    const page = await environment.signIn(`/webhooks/${endpoint.id}/manual`);
-    await loseAnswer(page, "POST", /\/deliver$/);
-    await page.getByRole("button", { name: "Send manual delivery" }).click();
-    await page.getByText("It is not known whether it was sent.").waitFor();
-    await page.getByRole("button", { name: "Send manual delivery" }).click();
-    await page.getByText("Succeeded: the receiver answered 200.").waitFor();
-    expect(environment.receiver.requests).toHaveLength(1);
-    // It was answered, so the next press is another delivery.
-    await page.getByRole("button", { name: "Send manual delivery" }).click();
-    await environment.receiver.received(2);
   });
 
   test("a deletion says that it is not known", async () => {
@@ -420,19 +393,6 @@ describe("unsaved work", () => {
     expect(await isAsked(page)).toBe(false);
   });
 
-  test("a new webhook that was typed stays, until it is given up", async () => {
-    const page = await environment.signIn("/webhooks/new");
-    await page.getByLabel("Name").fill("Half finished");
-    await page.getByRole("link", { name: "Webhooks", exact: true }).click();
-    await heading(page, "No webhooks yet").waitFor();
-    expect(await isAsked(page)).toBe(true);
-    await page.getByRole("link", { name: "New webhook" }).first().click();
-    expect(await page.getByLabel("Name").inputValue()).toBe("Half finished");
-    await page.getByRole("link", { name: "Cancel" }).click();
-    await heading(page, "No webhooks yet").waitFor();
-    expect(await isAsked(page)).toBe(false);
-  });
-
   test("a payload that was typed stays until it is sent", async () => {
     const { endpoint } = await webhook();
     const page = await environment.signIn(`/webhooks/${endpoint.id}/manual`);
@@ -462,8 +422,6 @@ describe("unsaved work", () => {
 describe("an address whose filter the API refuses", () => {
   test.each([
     ["/deliveries?event=NoSuchEvent", /Event: This must be one of /],
-    ["/events?event=NoSuchEvent", /Event: This must be one of /],
-    ["/webhooks/ID?event=NoSuchEvent", /Event: This must be one of /],
     ["/webhooks/ID/never-got?event=NoSuchEvent", /Event: This must be one of /],
   ])("§7/400 %s is answered in words about its filter, and is not asked again", async (place, words) => {
     const { endpoint } = await webhook();

@@ -26,7 +26,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
   throw new Error(`Tab never came to “${name}”. It passed: ${passed.join(" | ")}`);
 }
 
-test("with the keyboard alone one makes a webhook, opens a delivery, pauses, resumes and deletes", async () => {
+test("with the keyboard alone one makes a webhook, opens a delivery, pauses and deletes", async () => {
   const page = await environment.signIn();
   await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
 
@@ -76,13 +76,6 @@ test("with the keyboard alone one makes a webhook, opens a delivery, pauses, res
   await tabTo(page, "Pause");
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: "Resume…" }).waitFor();
-  await page.evaluate(() => document.getElementById("main")?.focus());
-  await tabTo(page, "Resume…");
-  await page.keyboard.press("Enter");
-  await page.getByRole("dialog", { name: "Resume By hand?" }).waitFor();
-  await tabTo(page, "Resume");
-  await page.keyboard.press("Enter");
-  await page.getByRole("button", { name: "Pause…" }).waitFor();
 
   await page.evaluate(() => document.getElementById("main")?.focus());
   await tabTo(page, "More actions");

@@ -8,7 +8,7 @@ import { depthOf } from "../../src/connections.ts";
 import { callHerald, runHerald } from "../run-herald.ts";
 import { useRightSetUp } from "./right-set-up.ts";
 
-const { postgres, broker, caFile, settings: right, complaints } = useRightSetUp();
+const { postgres, broker, caFile, settings: right, complaints, complaintsOf } = useRightSetUp();
 
 /** As docs/operating/doctor.md lists them. */
 function documentedChecks(): string[] {
@@ -40,7 +40,7 @@ describe("of a right set-up", () => {
   test("settings of its user that Herald does not depend on change nothing", async () => {
     const harmless = ODD_SETTINGS.filter(([name]) => name !== "default_transaction_isolation");
     await setSettings(postgres.run, "role herald_app", harmless);
-    expect(await complaints()).toEqual([]);
+    expect(await complaintsOf("PostgreSQL")).toEqual([]);
     await setSettings(postgres.run, "role herald_app", []);
   });
 

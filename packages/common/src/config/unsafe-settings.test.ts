@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { type SettingValues, unsafeSettings } from "./unsafe-settings.ts";
 
 /** 32 different bytes. */
@@ -77,32 +77,30 @@ const TAKEN: readonly (readonly [string, string | boolean, SettingValues])[] = [
   ["PUBLIC_ORIGIN", "http://localhost:8080", {}],
 ];
 
-describe("what production refuses", () => {
-  test.each(REFUSED)("%s=%s beside %j is not safe", (name, value, beside, words) => {
-    const problems = unsafeSettings({ ...beside, [name]: value });
-    expect(problems).toEqual([expect.stringMatching(words)]);
-    expect(problems[0]).toMatch(new RegExp(`^${name} is not safe with HERALD_ENV=production: `));
-  });
+test.each(REFUSED)("%s=%s beside %j is not safe", (name, value, beside, words) => {
+  const problems = unsafeSettings({ ...beside, [name]: value });
+  expect(problems).toEqual([expect.stringMatching(words)]);
+  expect(problems[0]).toMatch(new RegExp(`^${name} is not safe with HERALD_ENV=production: `));
+});
 
-  test.each(TAKEN)("%s=%s beside %j is safe", (name, value, beside) => {
-    expect(unsafeSettings({ ...beside, [name]: value })).toEqual([]);
-  });
+test.each(TAKEN)("%s=%s beside %j is safe", (name, value, beside) => {
+  expect(unsafeSettings({ ...beside, [name]: value })).toEqual([]);
+});
 
-  test("all faults are listed at once, also two of one setting", () => {
-    const problems = unsafeSettings({ AMQP_URL: "amqp://guest:guest@mq", PUBLIC_ORIGIN: "http://herald.example.com" });
-    expect(problems.map((problem) => problem.split(" ")[0])).toEqual(["AMQP_URL", "AMQP_URL", "PUBLIC_ORIGIN"]);
-  });
+test("all faults are listed at once, also two of one setting", () => {
+  const problems = unsafeSettings({ AMQP_URL: "amqp://guest:guest@mq", PUBLIC_ORIGIN: "http://herald.example.com" });
+  expect(problems.map((problem) => problem.split(" ")[0])).toEqual(["AMQP_URL", "AMQP_URL", "PUBLIC_ORIGIN"]);
+});
 
-  test("no fault shows a secret", () => {
-    const secrets = {
-      DATABASE_URL: "postgres://hunter2:hunter2@db/herald",
-      AMQP_URL: "amqp://hunter2:hunter2@mq",
-      SECRET_KEYS: key("k1", Buffer.alloc(32, "hunter2")),
-      AUTH_JWT_SECRET: "hunter2".repeat(5),
-    };
-    const problems = unsafeSettings(secrets).join("\n");
-    for (const name of Object.keys(secrets)) expect(problems).toContain(name);
-    expect(problems).not.toContain("hunter2");
-    expect(problems).not.toContain(secrets.SECRET_KEYS.slice(3));
-  });
+test("no fault shows a secret", () => {
+  const secrets = {
+    DATABASE_URL: "postgres://hunter2:hunter2@db/herald",
+    AMQP_URL: "amqp://hunter2:hunter2@mq",
+    SECRET_KEYS: key("k1", Buffer.alloc(32, "hunter2")),
+    AUTH_JWT_SECRET: "hunter2".repeat(5),
+  };
+  const problems = unsafeSettings(secrets).join("\n");
+  for (const name of Object.keys(secrets)) expect(problems).toContain(name);
+  expect(problems).not.toContain("hunter2");
+  expect(problems).not.toContain(secrets.SECRET_KEYS.slice(3));
 });

@@ -51,21 +51,6 @@ test("§4.4.10 a dispatcher killed in the middle of 200 deliveries loses none, a
   expect(arrived.length - 200).toBeLessThanOrEqual(cutOff);
 }, 240_000);
 
-test("a dispatcher that is asked to end finishes and settles what it has in flight", async () => {
-  const { api, receiver, emitter, herald, clock } = environment;
-  await herald.startPublisher();
-  const { endpoint } = await api.create({ url: receiver.url });
-  receiver.answerWith({ delayMs: 1_000 });
-  const dispatcher = await environment.startProcess("dispatcher", {}, { tuning: {} });
-  // The dispatcher's process goes by PostgreSQL's clock.
-  clock.set(new Date());
-  for (let index = 0; index < 5; index++) await emitter.emit(environment.event());
-  await receiver.received(5);
-  await dispatcher.stop();
-  expect((await dispatcher.process.exited).code).toBe(0);
-  expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: 5 });
-});
-
 test("§4.4.10 a publisher killed again and again in the middle of 120 events loses none and delivers none twice", async () => {
   const { api, receiver, emitter, herald, clock, db } = environment;
   const { organizationId } = api;

@@ -99,6 +99,23 @@ test("a manual delivery whose endpoint is deleted while the receiver answers is 
   expect(await delivering).toContain("answered 404");
 });
 
+test("a manual delivery doesn't queue behind an endpoint's own events", async () => {
+  const { api, receiver, emitter } = environment;
+  const { endpoint } = await api.create({ url: receiver.url });
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  receiver.answerWith(async ({ body }) => {
+    if (body.toString() !== "{}") await answered;
+    return { status: 200 };
+  });
+  await Promise.all(Array.from({ length: 25 }, () => emitter.emit(environment.event())));
+  await receiver.received(10);
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ waiting: 25 }));
+  expect(await api.deliver(endpoint.id, "WorkItemCompleted", "{}")).toMatchObject({ succeeded: true });
+  expect(await environment.outcomes(endpoint.id)).toEqual({ waiting: 25, succeeded: 1 });
+  answer();
+  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: 26 }));
+});
+
 test("an event type that is unsubscribed while its deliveries wait is still sent: they were due when it was subscribed", async () => {
   const { api, receiver, emitter } = environment;
   const { endpoint } = await api.create({ url: receiver.url });

@@ -51,33 +51,3 @@ test("§3.1/several §3.1/failures §8/disabling §3.1/resume §6.4 five failure
   expect(ids.sort()).toEqual([...failing, ...meanwhile].map(({ id }) => id).sort());
   expect((await api.get(endpoint.id)).enabled).toBe(true);
 });
-
-const SECOND_MS = 1_000;
-
-/** Every event has arrived, and the endpoint is well. */
-async function arrived(endpointId: string, count: number): Promise<void> {
-  await eventually(async () => expect(await environment.outcomes(endpointId)).toEqual({ succeeded: count }));
-  await eventually(async () =>
-    expect(await environment.api.get(endpointId)).toMatchObject({ enabled: true, consecutiveFailures: 0 }),
-  );
-}
-
-test("§3.1/failures five events at once to a receiver that is away for ten seconds are one failure, and all five arrive", async () => {
-  const { api, receiver, emitter, clock } = environment;
-  const { endpoint } = await api.create({ url: receiver.url });
-  const back = clock.now().getTime() + 10 * SECOND_MS;
-  const { promise: failing, resolve: fail } = Promise.withResolvers<void>();
-  receiver.answerWith(async () => {
-    await failing;
-    return clock.now().getTime() < back ? { fault: "reset" } : { status: 200 };
-  });
-  await Promise.all(Array.from({ length: 5 }, () => emitter.emit(environment.event())));
-  await receiver.received(5);
-  fail();
-  await environment.settled();
-  await environment.rested(endpoint.id, 1);
-  expect((await api.get(endpoint.id)).enabled).toBe(true);
-  clock.set(new Date(back));
-  await environment.advanceToNextAttempts(endpoint.id);
-  await arrived(endpoint.id, 5);
-});

@@ -1,5 +1,4 @@
 import { eventually } from "@herald/dev/harness/eventually";
-import { startLink } from "@herald/dev/harness/link";
 import { expect, test } from "@jest/globals";
 import { apiClient } from "../../src/herald/api-client.ts";
 import type { ServiceName, ServiceProcess } from "../../src/herald/processes.ts";
@@ -29,19 +28,20 @@ async function aheadMsOf({ operationsUrl }: ServiceProcess): Promise<number> {
   return Number(/^herald_clock_difference_seconds\{.*\} (\S+)$/m.exec(metrics)?.[1]) * SECOND_MS;
 }
 
+/** Of a dispatcher, and of the publisher beside it. */
 const CLOCKS = [
-  ["400 seconds behind", -400 * SECOND_MS],
-  ["a day ahead", DAY_MS],
+  ["400 seconds behind", "eight days ahead", -400 * SECOND_MS, 8 * DAY_MS],
+  ["a day ahead", "62 minutes behind", DAY_MS, -62 * MINUTE_MS],
 ] as const;
 
 test.each(CLOCKS)(
-  "§4.4.3 §3.1/failures §3.2/retry a dispatcher whose machine's clock is %s disables no endpoint, delivers everything, and retries a minute after a failure by the true time",
-  async (_words, aheadMs) => {
+  "§4.4.3 §3.1/failures §3.2/retry §6.1 a dispatcher whose machine's clock is %s, beside a publisher %s, disables no endpoint, delivers everything, and retries a minute after a failure by the true time",
+  async (_dispatcher, _publisher, aheadMs, publisherAheadMs) => {
     const { api, receiver, emitter, db } = environment;
     refuseUntimely();
     const urls = Array.from({ length: 5 }, (_, index) => `${receiver.url}/${index}`);
     for (const url of urls) await api.create({ url });
-    await start("publisher", 0);
+    await start("publisher", publisherAheadMs);
     await start("dispatcher", aheadMs);
     const events = Array.from({ length: 10 }, () => environment.event());
     for (const event of events) await emitter.emit(event);
@@ -56,6 +56,7 @@ test.each(CLOCKS)(
     );
     // By the first attempt each: none was refused for its time.
     expect(receiver.requests).toHaveLength(events.length * urls.length);
+    expect(await db.database.prisma.notice.count()).toBe(0);
 
     receiver.answerWith({ status: 500 });
     const { endpoint } = await api.create({ url: receiver.url, events: ["RiskCreated"] });
@@ -120,24 +121,6 @@ test("§4.2 the timestamp of a signature is PostgreSQL's time, whatever the mach
   }
 });
 
-test.each([
-  ["eight days ahead", 8 * DAY_MS],
-  ["62 minutes behind", -62 * MINUTE_MS],
-])("§6.1 a publisher whose machine's clock is %s stores every event", async (_words, aheadMs) => {
-  const { api, receiver, emitter, db } = environment;
-  await api.create({ url: receiver.url });
-  await start("publisher", aheadMs);
-  await start("dispatcher", 0);
-  const events = Array.from({ length: 20 }, () => environment.event({ occurredAtUtc: new Date().toISOString() }));
-  for (const event of events) await emitter.emit(event);
-  const { organizationId } = api;
-  await eventually(async () =>
-    expect(await db.database.prisma.businessEvent.count({ where: { organizationId } })).toBe(20),
-  );
-  await receiver.received(20);
-  expect(await db.database.prisma.notice.count()).toBe(0);
-});
-
 test("§6.1 an endpoint that an API makes whose machine's clock is a day ahead gets the next event, and the page gets the true time", async () => {
   const { api: right, receiver, emitter } = environment;
   const { port } = await start("management-api", DAY_MS);
@@ -150,82 +133,4 @@ test("§6.1 an endpoint that an API makes whose machine's clock is a day ahead g
   // By which the page shows times.
   const { headers } = await fetch(`http://127.0.0.1:${port}/`, { headers: { connection: "close" } });
   expect(Math.abs(Date.parse(headers.get("date") ?? "") - Date.now())).toBeLessThan(MINUTE_MS);
-});
-
-test("services that start before PostgreSQL take nothing until it has said its time, and then everything", async () => {
-  const { receiver, emitter, servers, api: right } = environment;
-  const target = new URL(servers.databaseUrl);
-  let isOpen = false;
-  const link = await startLink(() => (isOpen ? [target] : []));
-  const url = new URL(target);
-  url.host = `127.0.0.1:${link.port}`;
-  const names = ["management-api", "publisher", "dispatcher"] as const;
-  const options = { clockAheadMs: DAY_MS, untilReady: false };
-  const processes = await Promise.all(
-    names.map((name) => environment.startProcess(name, { DATABASE_URL: url.href }, options)),
-  );
-  try {
-    const api = await apiClient(`http://127.0.0.1:${processes[0]?.port}`, right.organizationId);
-    await eventually(() => expect(api.list()).rejects.toThrow(/ 503: .*database_unavailable/));
-    await right.create({ url: receiver.url });
-    await emitter.emit(environment.event());
-    isOpen = true;
-    await receiver.received(1);
-    await eventually(async () => expect(await api.list()).toHaveLength(1));
-    for (const each of processes) await each.ready();
-  } finally {
-    await Promise.all(processes.map((each) => each.stop()));
-    await link.close();
-  }
-});
-
-const HOUR_MS = 60 * MINUTE_MS;
-
-test("PostgreSQL's clock that jumps an hour back holds up neither new deliveries nor retries, and sends nothing twice", async () => {
-  const { api, receiver, emitter, clock, herald } = environment;
-  await Promise.all([herald.startPublisher(), herald.startDispatcher()]);
-  const { endpoint: failing } = await api.create({ url: `${receiver.url}/failing` });
-  const { endpoint } = await api.create({ url: receiver.url, events: ["RiskCreated"] });
-  receiver.answerWith(({ path }) => ({ status: path === "/failing" ? 500 : 200 }));
-  await emitter.emit(environment.event());
-  await receiver.received(1);
-  await environment.settled();
-  const before = clock.now();
-  const occurredAtUtc = before.toISOString();
-  clock.set(new Date(before.getTime() - HOUR_MS));
-  await api.edit(endpoint.id, { name: "Edited by a clock that was set back" });
-  for (let index = 0; index < 30; index++) {
-    await emitter.emit(environment.event({ type: "RiskCreated", occurredAtUtc }));
-  }
-  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: 30 }));
-  expect(await api.deliver(endpoint.id, "RiskCreated", '"RiskCreated"')).toMatchObject({ succeeded: true });
-
-  // Its second failure counts, and the next retry is a matter of minutes.
-  await environment.rested(failing.id, 2);
-  receiver.answerWith({ status: 200 });
-  const at = await environment.advanceToNextAttempts(failing.id);
-  expect(at.getTime()).toBeLessThan(before.getTime() - HOUR_MS / 2);
-  await eventually(async () => expect(await environment.outcomes(failing.id)).toEqual({ succeeded: 1 }));
-  expect(receiver.requests).toHaveLength(34);
-});
-
-test("PostgreSQL's clock that jumps ahead while an attempt is under way repeats nothing, and its result counts", async () => {
-  const { api, receiver, emitter, clock, herald } = environment;
-  await Promise.all([herald.startPublisher(), herald.startDispatcher()]);
-  const { endpoint } = await api.create({ url: receiver.url });
-  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
-  receiver.answerWith(async () => {
-    await answered;
-    return { status: 200 };
-  });
-  await emitter.emit(environment.event());
-  await receiver.received(1);
-  clock.advance(HOUR_MS);
-  // The later event has passed it.
-  await emitter.emit(environment.event());
-  await receiver.received(2);
-  answer();
-  await eventually(async () => expect(await environment.outcomes(endpoint.id)).toEqual({ succeeded: 2 }));
-  expect((await api.get(endpoint.id)).deliveries.map(({ attemptCount }) => attemptCount)).toEqual([1, 1]);
-  expect(receiver.requests).toHaveLength(2);
 });

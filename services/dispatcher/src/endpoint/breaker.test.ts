@@ -181,14 +181,6 @@ describe("a run of failures", () => {
     expect(afterFailure(first, failure(11), [0]).failures).toBe(2);
   });
 
-  test("an attempt that took long and began before the last failure does not count when it ends", () => {
-    expect(runOf([failure(0), failure(2_000), failure(5, { durationMs: 15_000 })])).toEqual({
-      failures: 2,
-      failedAt: at(2_010),
-      pausedUntil: at(4_010),
-    });
-  });
-
   test("the pauses after four failures are 1, 2, 4 and 8 seconds, and each further one is the last", () => {
     let run = HEALTHY;
     const pausesMs: number[] = [];

@@ -110,11 +110,6 @@ test("a success after a run with a notice of failing has a notice of the run tha
   });
 });
 
-test("a success after failures without a notice has no notice", () => {
-  const unsettled = { ...healthy, failureRun: ["a/1", "b/1", "c/1"], failedAt: at(-10), pausedUntil: at(990) };
-  expect(nextHealth(unsettled, results("S"), THRESHOLDS)).toMatchObject({ notice: null, noticeRun: [] });
-});
-
 test("an endpoint has a second notice of failing an hour after the first one, and no sooner", () => {
   const HOUR_MS = 60 * 60_000;
   // The third failure ends 2,010 ms after the beginning.

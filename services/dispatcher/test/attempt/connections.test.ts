@@ -111,13 +111,6 @@ describe("trust", () => {
     expect(connections.fresh.options.rejectUnauthorized).toBe(true);
   });
 
-  test("several extra authorities can be in one file", async () => {
-    const other = await makeAuthority("Another authority");
-    receivers = [await wellBehavedReceiver(tls)];
-    connections = createConnections(guard, authoritiesIn(`${other.cert}\n${extraAuthorities.current().ca}`));
-    await visit((receivers as [Receiver])[0], connections.reused);
-  });
-
   test("a file of authorities that changes decides about new connections, and no session outlives its authority", async () => {
     const other = await makeAuthority("Another authority");
     const own = await wellBehavedReceiver(tls);

@@ -37,7 +37,7 @@ describe.each(WAYS)("%s", (way) => {
 
   beforeAll(async () => {
     trap = await tcpReceiver((socket) => socket.resume(), "::");
-    sending = await through(way, { deadlineMs: SHORT_DEADLINE_MS, addresses: addressRules({}), resolve });
+    sending = await through(way, { deadlineMs: 60_000, addresses: addressRules({}), resolve });
   });
 
   beforeEach(() => {
@@ -66,11 +66,9 @@ describe.each(WAYS)("%s", (way) => {
     await expectBlocked("receiver.test");
   }
 
-  describe("by literal", () => {
-    test.each(LITERALS)("§2.1.3 %s reaches no socket", async (host) => {
-      await expectBlocked(host);
-      expect(asked).toEqual([]);
-    });
+  test.each(LITERALS)("§2.1.3 %s reaches no socket", async (host) => {
+    await expectBlocked(host);
+    expect(asked).toEqual([]);
   });
 
   describe("by name", () => {
@@ -169,8 +167,8 @@ describe("name look-up", () => {
 
   afterEach(() => sending.close());
 
-  async function send(resolve: Resolve) {
-    sending = sender({ resolve, deadlineMs: SHORT_DEADLINE_MS });
+  async function send(resolve: Resolve, deadlineMs = SHORT_DEADLINE_MS) {
+    sending = sender({ resolve, deadlineMs });
     let result: Awaited<ReturnType<TestSender["send"]>> | undefined;
     const connects = await countConnects(async () => {
       result = await sending.send(request());
@@ -183,7 +181,7 @@ describe("name look-up", () => {
     const failed = { statusCode: 503, succeeded: false, errorSummary: "host not found" };
     const resolve = (name: string) =>
       Promise.reject(Object.assign(new Error(`queryA ENOTFOUND ${name}`), { code: "ENOTFOUND" }));
-    expect(await send(resolve)).toMatchObject(failed);
+    expect(await send(resolve, 60_000)).toMatchObject(failed);
   });
 
   test("§8/timeout a name look-up that never ends is ended by the attempt's deadline", async () => {

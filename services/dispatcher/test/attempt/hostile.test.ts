@@ -11,8 +11,6 @@ describe.each(WAYS)("%s", (way) => {
   let receiver: Receiver;
   let sending: TestSender | undefined;
 
-  const TIMED_OUT = { statusCode: 503, succeeded: false, errorSummary: "timed out after 0.4 s", reached: true };
-
   // Even a slow machine reaches this deadline only if a receiver never ends.
   beforeEach(() => withDeadline(60_000));
 
@@ -55,17 +53,23 @@ describe.each(WAYS)("%s", (way) => {
   }
 
   describe("a receiver that does not answer in time", () => {
-    beforeEach(() => withDeadline(SHORT_DEADLINE_MS));
-
-    test("§8/timeout §2.2/503 a receiver that says nothing is left at the attempt's deadline", async () => {
-      receiver = await scriptedReceiver(tls, () => {});
-      const result = await send();
-      expect(result).toMatchObject(TIMED_OUT);
-      expect(result.durationMs).toBeGreaterThanOrEqual(SHORT_DEADLINE_MS - 1);
-      await expectFreed();
-    });
+    /** The attempt ends at a short deadline. A busy machine may not even connect before that: then the deadline is longer. */
+    async function expectTimedOut(changes: Partial<AttemptRequest>) {
+      let deadlineMs = SHORT_DEADLINE_MS;
+      await withDeadline(deadlineMs);
+      let result = await send(changes);
+      while (!result.reached && deadlineMs < 20_000) {
+        deadlineMs *= 4;
+        await withDeadline(deadlineMs);
+        result = await send(changes);
+      }
+      const errorSummary = `timed out after ${deadlineMs / 1_000} s`;
+      expect(result).toMatchObject({ statusCode: 503, succeeded: false, errorSummary, reached: true });
+      expect(result.durationMs).toBeGreaterThanOrEqual(deadlineMs - 1);
+    }
 
     test.each<[string, () => Promise<Receiver>, Partial<AttemptRequest>?]>([
+      ["says nothing", () => scriptedReceiver(tls, () => {})],
       ["never finishes its TLS handshake", () => tcpReceiver(() => {})],
       [
         "drips its headers",
@@ -83,11 +87,14 @@ describe.each(WAYS)("%s", (way) => {
         () => rawReceiver(tls, (socket) => socket.pause()),
         { body: JSON.stringify("x".repeat(20_000_000)) },
       ],
-    ])("§8/timeout a receiver that %s is left at the attempt's deadline", async (_what, start, changes = {}) => {
-      receiver = await start();
-      expect(await send(changes)).toMatchObject(TIMED_OUT);
-      await expectFreed();
-    });
+    ])(
+      "§8/timeout §2.2/503 a receiver that %s is left at the attempt's deadline",
+      async (_what, start, changes = {}) => {
+        receiver = await start();
+        await expectTimedOut(changes);
+        await expectFreed();
+      },
+    );
   });
 
   describe("a receiver that answers nonsense", () => {
@@ -279,17 +286,15 @@ describe.each(WAYS)("%s", (way) => {
     });
   });
 
-  describe("many hostile receivers at once", () => {
-    test("100 attempts at once are all connected before any of them is answered", async () => {
-      const waiting: TLSSocket[] = [];
-      receiver = await scriptedReceiver(tls, (socket) => {
-        waiting.push(socket);
-        if (waiting.length < 100) return;
-        for (const each of waiting) each.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-      });
-      const results = await Promise.all(Array.from({ length: 100 }, () => send()));
-      expect(results.every(({ succeeded }) => succeeded)).toBe(true);
-      expect(receiver.accepted()).toBe(100);
+  test("100 attempts at once are all connected before any of them is answered", async () => {
+    const waiting: TLSSocket[] = [];
+    receiver = await scriptedReceiver(tls, (socket) => {
+      waiting.push(socket);
+      if (waiting.length < 100) return;
+      for (const each of waiting) each.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     });
+    const results = await Promise.all(Array.from({ length: 100 }, () => send()));
+    expect(results.every(({ succeeded }) => succeeded)).toBe(true);
+    expect(receiver.accepted()).toBe(100);
   });
 });

@@ -48,13 +48,6 @@ async function failsLater(
 }
 
 describe("connections", () => {
-  test("one connection serves attempts one after the other", async () => {
-    receiver = await wellBehavedReceiver(tls);
-    sending = sender({ extraAuthorities });
-    for (let i = 0; i < 10; i++) expect(await send()).toMatchObject({ statusCode: 200 });
-    expect(receiver.accepted()).toBe(1);
-  });
-
   // Under load most receivers do: the head is enough for their decision, or their answer overtakes the end of the request.
   test("regression: a connection is kept whose receiver answers before it has read the whole request", async () => {
     receiver = await scriptedReceiver(tls, (socket) => socket.write(OK));

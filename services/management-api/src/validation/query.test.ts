@@ -12,23 +12,21 @@ const parameters: Record<string, Schema> = {
 const noIntegers = ["0x10", "1e1", "1.0", " 1", "1 ", "+1", "01", "-0x1", "", "one", "１", "Infinity", "1_000"];
 const noBooleans = ["1", "yes", "TRUE", ""];
 
-describe("query parameters", () => {
-  test.each<[string, string | string[], unknown]>([
-    ["limit", "7", 7],
-    ["limit", "0", 0],
-    ["limit", "-1", -1],
-    ["deep", "true", true],
-    ["deep", "false", false],
-    ["name", "7", "7"],
-    ["status", "200", [200]],
-    ["status", ["200", "404", "x"], [200, 404, "x"]],
-    // The schema refuses a list if one is meant, and a text.
-    ["limit", ["1", "2"], ["1", "2"]],
-    ...noIntegers.map((text): [string, string, string] => ["limit", text, text]),
-    ...noBooleans.map((text): [string, string, string] => ["deep", text, text]),
-  ])("the query parameter %s with %j says %j", (name, text, value) => {
-    expect(readQuery({ [name]: text }, parameters)).toEqual({ [name]: value });
-  });
+test.each<[string, string | string[], unknown]>([
+  ["limit", "7", 7],
+  ["limit", "0", 0],
+  ["limit", "-1", -1],
+  ["deep", "true", true],
+  ["deep", "false", false],
+  ["name", "7", "7"],
+  ["status", "200", [200]],
+  ["status", ["200", "404", "x"], [200, 404, "x"]],
+  // The schema refuses a list if one is meant, and a text.
+  ["limit", ["1", "2"], ["1", "2"]],
+  ...noIntegers.map((text): [string, string, string] => ["limit", text, text]),
+  ...noBooleans.map((text): [string, string, string] => ["deep", text, text]),
+])("the query parameter %s with %j says %j", (name, text, value) => {
+  expect(readQuery({ [name]: text }, parameters)).toEqual({ [name]: value });
 });
 
 describe("unknown query parameters", () => {

@@ -25,21 +25,11 @@ describe("create", () => {
     await client.get("/webhooks").expect(200, [endpoint]);
   });
 
-  test("§2.3/shown §2.3/text the signing secret is in the answer: text that looks like Base64", async () => {
-    const [first, second] = [await create(client), await create(client)];
-    expect(first.signingSecret).toMatch(/^[A-Za-z0-9+/]{43}=$/);
-    expect(second.signingSecret).not.toBe(first.signingSecret);
-  });
-
-  test("§2.3/shown a new endpoint gets a secret whether rotateSecret is true, false or absent", async () => {
-    for (const rotateSecret of [true, false, undefined]) {
-      expect((await create(client, { rotateSecret })).signingSecret).toEqual(expect.any(String));
-    }
-  });
-
-  test("§3.1/create the new endpoint is enabled as the request says", async () => {
-    expect((await create(client, { enabled: true })).endpoint.enabled).toBe(true);
-    expect((await create(client, { enabled: false })).endpoint.enabled).toBe(false);
+  test("§2.3/shown §2.3/text the answer has a new signing secret, text that looks like Base64, whether rotateSecret is true, false or absent", async () => {
+    const secrets = new Set<string | null>();
+    for (const rotateSecret of [true, false, undefined])
+      secrets.add((await create(client, { rotateSecret })).signingSecret);
+    expect([...secrets]).toEqual(Array(3).fill(expect.stringMatching(/^[A-Za-z0-9+/]{43}=$/)));
   });
 
   test("§9.1 version is null on creation, and may be left out", async () => {
@@ -198,13 +188,11 @@ describe("listing", () => {
   });
 });
 
-describe("an id that is none", () => {
-  test.each(["nothing", "00000000-0000-0000-0000-000000000000", "%20", "..%2F..", "%00", "1'or'1'='1"])(
-    "§7 the id %p is a 404",
-    async (id) => {
-      await client.get(`/webhooks/${id}`).expect(404);
-      await client.put(`/webhooks/${id}`, settings({ version: "AAAAAAAAAAE=" })).expect(404);
-      await client.delete(`/webhooks/${id}`, { version: "AAAAAAAAAAE=" }).expect(404);
-    },
-  );
-});
+test.each(["nothing", "00000000-0000-0000-0000-000000000000", "%20", "..%2F..", "%00", "1'or'1'='1"])(
+  "§7 the id %p is a 404",
+  async (id) => {
+    await client.get(`/webhooks/${id}`).expect(404);
+    await client.put(`/webhooks/${id}`, settings({ version: "AAAAAAAAAAE=" })).expect(404);
+    await client.delete(`/webhooks/${id}`, { version: "AAAAAAAAAAE=" }).expect(404);
+  },
+);

@@ -30,16 +30,6 @@ function recording({ maxItems = 100, isApart = false, gathers = false } = {}) {
 }
 
 describe("batches", () => {
-  test("a batch has events of each organization, however many one has", async () => {
-    const { batches, begun, end } = recording({ maxItems: 5 });
-    for (const each of [...items(9, "a"), ...items(1, "b"), ...items(2, "c")]) batches.add(each);
-    await turn();
-    end();
-    await turn();
-    await turn();
-    expect(begun).toEqual(["abcac", "aaaaa"]);
-  });
-
   test("an organization that is alone has whole batches, one after another, and without a pause", async () => {
     const { batches, begun, end } = recording({ maxItems: 6 });
     batches.add(item("b"));

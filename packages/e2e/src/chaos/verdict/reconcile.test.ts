@@ -106,25 +106,13 @@ describe("refused requests that are no attempt in the history", () => {
 
   test.each([
     ["a dispatcher that was killed", {}, fault(SHORT)],
-    [
-      "a dispatcher that was killed just before the result had to be stored",
-      { endedAt: FIRST + 50 },
-      fault({ ...SHORT, from: FIRST + 900 }),
-    ],
     ["a dispatcher that crashed again and again", {}, fault({ ...LONG, kind: "crash-loop", from: FIRST - 1_000 })],
-    ["a dispatcher that stood still", {}, fault({ ...SHORT, kind: "freeze" })],
     ["a standstill of all dispatchers", {}, fault({ ...SHORT, kind: "frozen", target: "dispatchers" })],
-    [
-      "a dispatcher that stood still within the attempt, before the request came",
-      { outcome: "unanswered" as const, endedAt: FIRST + 500 },
-      fault({ kind: "freeze", from: FIRST - 2_600, until: FIRST - 1_100 }),
-    ],
     [
       "a dispatcher that did not reach PostgreSQL for long",
       {},
       fault({ ...LONG, kind: "stall", target: "dispatcher-2>postgres" }),
     ],
-    ["a long absence of PostgreSQL", {}, fault({ ...LONG, kind: "postgres-crashed", target: "postgres" })],
     [
       "an outage without an answer",
       { outcome: "unanswered" as const },
@@ -138,17 +126,11 @@ describe("refused requests that are no attempt in the history", () => {
 
   test.each([
     ["a dispatcher that was killed before it came", fault({ from: FIRST - 500, until: FIRST + 1_000 })],
-    [
-      "a dispatcher that was killed when the result had to be stored",
-      fault({ from: FIRST + 1_100, until: FIRST + 2_000 }),
-    ],
     ["a killed publisher", fault({ ...SHORT, target: "publisher-1" })],
-    ["a dispatcher that ended in good order", fault({ ...SHORT, kind: "terminate" })],
     [
       "a dispatcher that did not reach PostgreSQL for a moment",
       fault({ ...SHORT, kind: "stall", target: "dispatcher-2>postgres" }),
     ],
-    ["a short absence of PostgreSQL", fault({ ...SHORT, kind: "postgres-crashed", target: "postgres" })],
     ["a dispatcher that did not reach RabbitMQ", fault({ ...LONG, kind: "stall", target: "dispatcher-2>rabbitmq" })],
     ["an outage with an answer", fault({ ...SHORT, kind: "no-route", target: "network" })],
     ["a fault that never happened", fault({ ...SHORT, skipped: "there was none" })],
@@ -176,7 +158,6 @@ describe("refused requests that are no attempt in the history", () => {
   test.each([
     ["PostgreSQL", { kind: "postgres-crashed", target: "postgres" }, 1_900],
     ["a locked row", { kind: "row-lock", target: "delivery" }, 3_900],
-    ["a locked table", { kind: "table-lock", target: "due" }, 3_900],
   ])(
     "a result that waited for %s is lost with a dispatcher that is killed soon afterwards",
     (_what, waits, afterMs) => {
