@@ -104,8 +104,7 @@ const heraldDatabase = useDatabase();
 const serviceDatabase = useDatabase({ migrated: false });
 // Servers of its own, since it kills them.
 const folder = mkdtempSync(join(tmpdir(), "herald-outbox-"));
-const pidFolder = join(folder, "pids");
-const outboxOptions = { folder: join(folder, "postgres"), pidFolder, disposable: true };
+const outboxOptions = { folder: join(folder, "postgres"), disposable: true };
 const relays: ChildProcess[] = [];
 
 let outboxServer: Postgres;
@@ -119,7 +118,7 @@ let service: ReceivingService;
 
 async function startBroker(): Promise<RabbitmqNode> {
   const { executable } = await askForRabbitmqServer();
-  return await startRabbitmqNode(executable, { folder: join(folder, "rabbitmq"), pidFolder, disposable: true });
+  return await startRabbitmqNode(executable, { folder: join(folder, "rabbitmq"), disposable: true });
 }
 
 beforeAll(async () => {
