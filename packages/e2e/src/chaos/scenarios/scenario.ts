@@ -17,9 +17,9 @@ export interface ScenarioOptions extends Pick<RunOptions, "seed" | "seconds" | "
 export interface ScenarioResult extends RunResult {
   /** Where the logs of the run are; deleted unless something was found. */
   folder: string;
-  /** This scenario's own figures, besides the verdict. */
+  /** This scenario's own figures, beside the verdict. */
   extra: Record<string, string | number>;
-  /** Faults that this scenario finds besides the verdict; empty if all is well. */
+  /** Faults that this scenario finds beside the verdict; empty if all is well. */
   complaints: string[];
 }
 
@@ -53,7 +53,7 @@ export async function inEnvironment<S extends Servers>(
   }
 }
 
-/** Runs the command of this checkout on the broker of the run, as an operator does, with these settings besides. Returns what it says. */
+/** Runs the command of this checkout on the broker of the run, as an operator does, with these further settings. Returns what it says. */
 export function heraldCommand(
   { servers, namespace }: ChaosEnvironment,
   settings: Record<string, string>,
