@@ -58,7 +58,7 @@ export interface ConsumerOptions {
   handle(message: IncomingMessage): void | Promise<void>;
 }
 
-/** Services that a consumer uses besides its scope. */
+/** What a consumer uses beside its scope. */
 export interface ConsumerContext {
   log: BrokerLog;
   /** How `IncomingMessage.reply` answers. */
@@ -285,7 +285,7 @@ interface QueueConsumerOptions {
 function consumeQueue(channel: Channel, queue: string, { prefetch, got }: QueueConsumerOptions): QueueConsumer {
   const consumerTag = queue;
   return {
-    // The prefetch of a channel is that of each consumer which starts after it. Requests are sent in the order of these calls.
+    // A channel's prefetch holds for each consumer that starts after it was set. Requests are sent in the order of these calls.
     started: Promise.all([channel.prefetch(prefetch), channel.consume(queue, got, { consumerTag })]),
     cancel: () => channel.cancel(consumerTag),
   };

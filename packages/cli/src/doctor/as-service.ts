@@ -26,7 +26,7 @@ export function lackingRight(service: ServiceName, right: string): Finding {
 
 type Try = readonly [right: string, attempt: (channel: ConfirmChannel) => Promise<unknown>];
 
-/** Tries what a service does besides declaring, without taking a message. */
+/** Tries what a service does beside declaring, without taking a message. */
 export async function lackingRights(subject: BrokerSubject, service: ServiceName): Promise<Finding[]> {
   const { connection, names, namespace } = subject;
   const writeTo = (exchange: string): Try => [

@@ -67,7 +67,7 @@ export {
 export interface BrokerOptions {
   /** amqp://user:password@host:port/vhost, or amqps:// */
   url: string;
-  /** PEM file of the authorities that the broker's certificate may come from; those of Node if absent. */
+  /** PEM file of the authorities that the broker's certificate may come from; Node's if absent. */
   caFile?: string | undefined;
   /** First part of every exchange's and queue's name. */
   namespace: string;

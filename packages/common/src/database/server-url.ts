@@ -1,6 +1,6 @@
 import { ConfigError } from "../config/read-config.ts";
 
-/** What libpq reads beside those of TLS. Herald's client has no use for some of them. */
+/** What libpq reads beside the parameters of TLS. Herald's client has no use for some of them. */
 const OF_LIBPQ = [
   ..."host hostaddr port dbname user password passfile require_auth channel_binding connect_timeout client_encoding options".split(
     " ",

@@ -109,7 +109,7 @@ export function requestMaker(options: MakerOptions) {
     now,
     secret,
     type: eventType,
-    /** Two types other than that of the good requests. */
+    /** Two types that the good requests do not have. */
     otherTypes: EVENT_TYPES.filter((type) => type !== eventType).slice(0, 2),
     event: (fields?: Record<string, unknown>): Uint8Array => event(fields),
     signed,
@@ -118,7 +118,7 @@ export function requestMaker(options: MakerOptions) {
       ...request,
       headers: [...request.headers, nameOf(header), value],
     }),
-    /** Removes these headers, and those of Standard Webhooks that stand for them. */
+    /** Removes these headers, and their like of Standard Webhooks. */
     without: (request: OutgoingRequest, ...headers: HeraldHeader[]): OutgoingRequest => {
       const removed = headers.flatMap((header) => [nameOf(header), `webhook-${header.toLowerCase()}`]);
       return {
