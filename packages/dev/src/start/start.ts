@@ -7,8 +7,7 @@ import { DEMO_ORGANIZATION, developmentToken, FULL_ACCESS } from "./development-
 import { localCertificates, startLocalReceiver } from "./local-certificates.ts";
 import { localSecrets, type RunInfo, removeRunFile, writeRunFile } from "./local-files.ts";
 import { type Progress, panel } from "./panel.ts";
-import { serviceSpecs } from "./service-specs.ts";
-import { startService } from "./services.ts";
+import { serviceSpecs, startService } from "./services.ts";
 
 export interface StartOptions {
   progress: Progress;
