@@ -3,7 +3,6 @@ import { parseArgs } from "node:util";
 import { buildBaseline, openBenchEnvironment } from "./environment.ts";
 import type { FigureKind, Row } from "./row.ts";
 import { backlogRow } from "./rows/backlog.ts";
-import { crashRow } from "./rows/crash.ts";
 import { deliveriesRow } from "./rows/deliveries.ts";
 import { floodRow } from "./rows/flood.ts";
 import { floorRow } from "./rows/floor.ts";
@@ -54,21 +53,17 @@ const ROWS: readonly Row[] = [
   backlogRow,
   floodRow,
   slowCrowdRow,
-  crashRow,
   historyRow,
   hostsRow,
   memoryRow,
 ];
 
-const COMPARED = ROWS.filter(({ compared }) => compared)
-  .map(({ name }) => name)
-  .join(", ");
 const USAGE = `pnpm bench [options]: measures Herald on this machine, with a PostgreSQL, a RabbitMQ and a receiver of its own.
 
   --only a,b         rows to measure: ${ROWS.map(({ name }) => name).join(", ")}
   --seconds N        how long each figure is measured in a round (5)
   --rounds N         rounds; the table shows their medians and spread (3)
-  --baseline COMMIT  builds this commit into .local, and measures with it too, by turns, what is compared: ${COMPARED}`;
+  --baseline COMMIT  builds this commit into .local, and measures with it too, by turns`;
 
 const { values } = parseArgs({
   options: {

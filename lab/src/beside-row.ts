@@ -24,7 +24,7 @@ export interface DisturbanceRounds {
 
 /** The result of a disturbance. */
 export interface Beside {
-  /** The steady traffic meanwhile. */
+  /** The steady traffic beside it. */
   steady: Steady;
   /** Events that never arrived, and those that arrived again, from the disturbance's begin to its end. */
   lost: number;
@@ -59,11 +59,6 @@ export function besideRow(row: {
       ...BENCH_LOAD,
       ...EXACTLY_ONCE,
     },
-    compared: Object.fromEntries(
-      disturbances.flatMap(([name, { figures = {} }]) =>
-        [`${name}Ratio`, ...Object.keys(figures)].map((figure) => [figure, "shown" as const]),
-      ),
-    ),
     async open(environment, options) {
       const { seconds } = options;
       const running = await startHerald(environment, { name: row.name, endpoints: ENDPOINTS });

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
@@ -35,8 +35,6 @@ export interface BenchHerald extends HeraldEnvironment {
 
 export async function openBenchEnvironment(progress: (text: string) => void): Promise<BenchEnvironment> {
   const folder = await mkdtemp(join(tmpdir(), "herald-bench-"));
-  const pidFolder = join(folder, "processes");
-  await mkdir(pidFolder, { recursive: true });
   const closers: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
   const close = async () => {
     for (const closer of closers.reverse()) await closer();
@@ -44,9 +42,9 @@ export async function openBenchEnvironment(progress: (text: string) => void): Pr
   try {
     progress("Bringing up PostgreSQL and RabbitMQ");
     // Not disposable: a measurement that doesn't wait for the disk measures another system.
-    const postgres = await startPostgres({ folder: join(folder, "postgres"), pidFolder });
+    const postgres = await startPostgres({ folder: join(folder, "postgres") });
     closers.push(postgres.remove);
-    const rabbitmq = await startRabbitmq({ folder: join(folder, "rabbitmq"), pidFolder });
+    const rabbitmq = await startRabbitmq({ folder: join(folder, "rabbitmq") });
     closers.push(rabbitmq.stop);
     const authority = await makeAuthority("Herald bench authority");
     const caFile = join(folder, "ca.pem");

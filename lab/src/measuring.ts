@@ -22,8 +22,8 @@ export async function measureSteady(
   const emitted = await traffic.emitEvenly(perSecond, seconds);
   const busy = await traffic.busy();
   await sleep(500);
-  const { delays, plannedAt, paths } = await traffic.arrivals();
-  return { emitted, delays, plannedAt, paths, busy };
+  const { delays, paths } = await traffic.arrivals();
+  return { emitted, delays, paths, busy };
 }
 
 /** The deliveries of a time in which there is always more to deliver, or those to added endpoints, and what `read` grows by a delivery. */

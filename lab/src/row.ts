@@ -7,8 +7,8 @@ export interface Row {
   readonly title: string;
   /** By the names that `round` returns, in the order in which they are shown. */
   readonly figures: Readonly<Record<string, FigureKind>>;
-  /** Figures that `--baseline` sets beside another commit's, each with what their ratio has to reach, if anything. */
-  readonly compared?: Readonly<Record<string, Bar | "shown">>;
+  /** What the ratio of a figure to that of `--baseline` has to reach. */
+  readonly ratios?: Readonly<Record<string, Bar>>;
   /** Starts what it measures, and warms it up. */
   open(environment: BenchEnvironment, options: BenchOptions): Promise<OpenRow>;
 }

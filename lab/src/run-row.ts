@@ -1,6 +1,6 @@
 import { median } from "@herald/e2e/statistics";
 import type { BenchEnvironment } from "./environment.ts";
-import type { BenchOptions, FigureKind, OpenRow, Row } from "./row.ts";
+import { BENCH_LOAD, type BenchOptions, EXACTLY_ONCE, type FigureKind, type OpenRow, type Row } from "./row.ts";
 
 export interface Figure extends FigureKind {
   name: string;
@@ -21,7 +21,7 @@ export interface RowResult {
 }
 
 /**
- * Measures a row in several rounds, on services that run through. With a baseline, its compared figures are measured with the
+ * Measures a row in several rounds, on services that run through. With a baseline, it is measured with the
  * other code too, by turns, so that whatever else the machine does hits both. An earlier commit may lack what a row asks for, a
  * table or a metric: then the row has its own figures alone, and it is said why.
  */
@@ -45,7 +45,7 @@ export async function runRow(
   };
   let isCompared = false;
   try {
-    if (baseline && row.compared) beside = await ofBaseline(() => row.open(baseline, options));
+    if (baseline) beside = await ofBaseline(() => row.open(baseline, options));
     for (let round = 1; round <= rounds; round++) {
       options.progress(`${row.title}: round ${round} of ${rounds}`);
       const own = await open.round();
@@ -67,13 +67,13 @@ export async function runRow(
   return { name: row.name, title: row.title, conditions: open.conditions, figures };
 }
 
-/** A row's figures, each compared one with the baseline's behind it, and with their ratio where that has a bar. */
+/** A row's figures, with a baseline each with the baseline's behind it, and with their ratio if that has a bar. */
 function kindsOf(row: Row, isCompared: boolean): [string, FigureKind][] {
   return Object.entries(row.figures).flatMap(([name, kind]): [string, FigureKind][] => {
-    const bar = isCompared && row.compared?.[name];
-    if (!bar) return [[name, kind]];
+    if (!isCompared || name in BENCH_LOAD || name in EXACTLY_ONCE) return [[name, kind]];
     const beside: [string, FigureKind] = [otherName(name), { label: "  the baseline's", unit: kind.unit }];
-    if (bar === "shown") return [[name, kind], beside];
+    const bar = row.ratios?.[name];
+    if (!bar) return [[name, kind], beside];
     return [[name, kind], beside, [ratioName(name), { label: "  to the baseline's", unit: "x", bar }]];
   });
 }

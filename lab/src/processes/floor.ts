@@ -1,9 +1,10 @@
 import { createHmac } from "node:crypto";
-import { Agent, request as httpsRequest } from "node:https";
+import { Agent } from "node:https";
 import { declareTopology, names } from "@herald/common/broker/topology";
 import { answerParent } from "@herald/e2e/child";
 import { type Channel, type ConsumeMessage, connect } from "amqplib";
 import { Client } from "pg";
+import { post, SECRET, wholly } from "./request.ts";
 
 export type FloorRequest =
   /** `urls`: where the events of an organization go. */
@@ -16,7 +17,6 @@ const PREFETCH = 500;
 const IN_FLIGHT = 200;
 const BATCH = 100;
 const GATHER_MS = 40;
-const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 interface Sent {
   message: ConsumeMessage;
@@ -72,24 +72,16 @@ async function start({ amqpUrl, namespace, databaseUrl, ca, urls }: Extract<Floo
   }
 }
 
-function send({ hostname, port, pathname }: URL, body: Buffer, agent: Agent): Promise<number> {
+function send({ hostname: host, port, pathname: path }: URL, body: Buffer, agent: Agent): Promise<number> {
   const timestamp = String(Math.floor(Date.now() / 1_000));
   const signature = createHmac("sha256", SECRET).update(`${timestamp}.`).update(body).digest("hex");
-  return new Promise((resolve, reject) => {
-    const request = httpsRequest({
-      ...{ host: hostname, port, path: pathname, method: "POST", agent },
-      headers: {
-        "Content-Type": "application/json; charset=utf-8",
-        "Content-Length": body.length,
-        "X-Service-Signature": `sha256=${signature}`,
-        "X-Service-Timestamp": timestamp,
-      },
-    });
-    request.once("response", (response) => {
-      response.resume().once("end", () => resolve(response.statusCode ?? 0));
-    });
-    request.once("error", reject).end(body);
-  });
+  const headers = {
+    "Content-Type": "application/json; charset=utf-8",
+    "Content-Length": body.length,
+    "X-Service-Signature": `sha256=${signature}`,
+    "X-Service-Timestamp": timestamp,
+  };
+  return wholly(post({ host, port, path, agent, headers }, body));
 }
 
 /** Stores what was sent, one statement at a time, and acknowledges it. */

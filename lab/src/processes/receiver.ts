@@ -30,8 +30,6 @@ export interface Arrivals {
   repeated: number;
   /** From the emitter's plan to the receiver having the whole request, in milliseconds. */
   delays: number[];
-  /** When each of these events was planned, in milliseconds of the clock that all processes share. */
-  plannedAt: number[];
   /** The paths where they arrived. */
   paths: string[];
 }
@@ -41,7 +39,6 @@ const AT_ONCE: Behaviour = { afterMs: 0, exact: false };
 let counts = new Map<string, number>();
 const arrivals = new Map<string, number>();
 let delays: number[] = [];
-let plannedAt: number[] = [];
 let paths: string[] = [];
 const behaviours = new Map<string, Behaviour>();
 
@@ -59,7 +56,6 @@ answerParent<ReceiverRequest>((request) => {
     case "reset":
       arrivals.clear();
       delays = [];
-      plannedAt = [];
       paths = [];
       counts = new Map();
       return undefined;
@@ -91,7 +87,6 @@ function handle(path: string, body: string, response: ServerResponse): void {
   const emitted = EMITTED.exec(body)?.[1];
   if (emitted !== undefined) {
     delays.push(sharedNow() - Number(emitted));
-    plannedAt.push(Number(emitted));
     paths.push(path);
   }
   record(path, body);
@@ -113,7 +108,7 @@ function arrivalsSoFar(): Arrivals {
     different[path] = (different[path] ?? 0) + 1;
     total += times;
   }
-  return { different, repeated: total - arrivals.size, delays, plannedAt, paths };
+  return { different, repeated: total - arrivals.size, delays, paths };
 }
 
 function answer(response: ServerResponse): void {

@@ -1,4 +1,5 @@
-import { request as httpsRequest, Agent as NodeAgent } from "node:https";
+import type { IncomingMessage } from "node:http";
+import { Agent as NodeAgent } from "node:https";
 import { Session } from "node:inspector/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -6,6 +7,7 @@ import { connect, createSecureContext, type TLSSocket } from "node:tls";
 import { pathToFileURL } from "node:url";
 import { answerParent } from "@herald/e2e/child";
 import { SAMPLE_BODY } from "../row.ts";
+import { post, SECRET, wholly } from "./request.ts";
 
 /** Ways to send one signed request, each with one thing more than the one before it. */
 export const WAYS = ["tls", "https", "agent", "got", "exchange", "sender"] as const;
@@ -28,7 +30,6 @@ export interface SendingCost {
 const IN_FLIGHT = 20;
 const PATHS = 20;
 const HOST = "localhost";
-const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const ID = "0190a1b2-0000-7000-8000-0000000000ac";
 const BODY = Buffer.from(SAMPLE_BODY);
 const clock = { now: () => new Date(), monotonicMs: () => performance.now() };
@@ -65,14 +66,7 @@ async function open({ way, code, port, ca }: Extract<SendingRequest, { type: "op
     return createConnections(createAddressGuard(addresses, createNameResolver()), extraAuthorities, { most: 2_000 });
   };
   const byNode = (agent: NodeAgent) => (path: string) =>
-    new Promise((answered, failed) => {
-      const sent = httpsRequest({ host: HOST, port, servername: HOST, path, method: "POST", headers, agent });
-      sent.once("response", answered).once("error", failed).end(BODY);
-    });
-  const wholly = async (answer: Promise<unknown>) => {
-    const response = (await answer) as NodeJS.ReadableStream;
-    await new Promise((ended) => response.once("end", ended).resume());
-  };
+    post({ host: HOST, port, servername: HOST, path, headers, agent }, BODY);
   switch (way) {
     case "tls":
       return byTls(port, ca, headers);
@@ -90,7 +84,7 @@ async function open({ way, code, port, ca }: Extract<SendingRequest, { type: "op
       return (path) => {
         const stream = client.stream(`https://${HOST}:${port}${path}`, { request: () => byNode(reused)(path) });
         stream.end();
-        return wholly(Promise.resolve(stream));
+        return wholly(Promise.resolve(stream as unknown as IncomingMessage));
       };
     }
     case "exchange": {

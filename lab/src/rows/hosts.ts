@@ -22,7 +22,6 @@ export const hostsRow: Row = {
     ...BENCH_LOAD,
     ...EXACTLY_ONCE,
   },
-  compared: { many: "shown", ratio: "shown", manyCpu: "shown", memory: "shown" },
   async open(environment, { seconds, progress }) {
     const names = await nameServer();
     const herald = await environment.openHerald("hosts");

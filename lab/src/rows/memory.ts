@@ -31,7 +31,6 @@ export const memoryRow: Row = {
     died: { label: "processes that died", unit: "", bar: { atMost: 0 } },
     ...EXACTLY_ONCE,
   },
-  compared: Object.fromEntries(["load", "large"].flatMap((when) => NAMES.map((name) => [`${when}-${name}`, "shown"]))),
   async open(environment, { seconds, progress }) {
     const herald = await environment.openHerald("memory");
     const database = await startLink(() => [new URL(herald.databaseUrl)]);

@@ -20,7 +20,6 @@ export const overloadRow: Row = {
     ...BENCH_LOAD,
     ...EXACTLY_ONCE,
   },
-  compared: { overloadRatio: "shown", drainRatio: "shown" },
   async open(environment, { seconds, progress }) {
     const { traffic, close } = await startHerald(environment, { name: "overload", endpoints: ENDPOINTS });
     progress("Warming up");

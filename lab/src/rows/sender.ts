@@ -20,7 +20,6 @@ export const senderRow: Row = {
     ...figuresOf("cpu", "us"),
     ...figuresOf("bytes", "B"),
   },
-  compared: Object.fromEntries(["cpu", "bytes"].flatMap((kind) => WAYS.map((way) => [`${kind} ${way}`, "shown"]))),
   async open(environment, { seconds }) {
     const receiver = await startChild(new URL("../processes/receiver.js", import.meta.url));
     const { receiverCertificate, authority, code } = environment;

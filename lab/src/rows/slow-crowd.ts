@@ -33,7 +33,6 @@ export const slowCrowdRow: Row = {
     ...BENCH_LOAD,
     ...EXACTLY_ONCE,
   },
-  compared: { ratio: "shown" },
   async open(environment, { seconds, progress }) {
     const settings = { dispatcher: SETTINGS, "management-api": SETTINGS };
     const { herald, traffic, close } = await startHerald(environment, { name: "slow-crowd", endpoints: 1, settings });

@@ -15,7 +15,7 @@ export interface ConnectionOptions {
   /** Shown in the broker's list of connections. */
   name: string;
   /**
-   * PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node if absent. A function is asked for
+   * PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; Node's if absent. A function is asked for
    * them at each connection, so that a program can read a file that has changed.
    */
   ca?: Authorities | undefined;

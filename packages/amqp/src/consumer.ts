@@ -268,7 +268,7 @@ function consumeQueue(
 ): QueueConsumer {
   const consumerTag = queue;
   return {
-    // The prefetch of a channel is that of each consumer which starts after it. Requests are sent in the order of these calls.
+    // A channel's prefetch holds for each consumer that starts after it was set. Requests are sent in the order of these calls.
     started: Promise.all([channel.prefetch(prefetch), channel.consume(queue, got, { consumerTag })]),
     cancel: () => channel.cancel(consumerTag),
   };

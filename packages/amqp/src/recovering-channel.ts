@@ -194,7 +194,7 @@ function watchAnswers(
 
 /**
  * Closes a channel, even a dead one. amqplib's `close()` throws on a dead one, and never settles if the connection
- * dies meanwhile; the "close" event always comes. Returns whether it came in time.
+ * dies; the "close" event always comes. Returns whether it came in time.
  */
 function closeChannel(channel: Channel, timeoutMs: number): Promise<boolean> {
   const closed = new Promise<void>((resolve) => channel.once("close", () => resolve()));

@@ -64,7 +64,7 @@ async function audited(
   }
 }
 
-/** The surroundings of a command, besides its arguments. */
+/** What a command gets beside its arguments. */
 export interface CommandContext {
   environment: Environment;
   /** Writes results, for a person or the next program. Text comes with its line breaks. */

@@ -33,7 +33,7 @@ export function databaseAddress(environment: Environment): Address {
  * instead, since an operator waits for it.
  *
  * @param at the database, or whose settings name it
- * @param task gets PostgreSQL's time besides, which is that of all that is written there
+ * @param task also gets PostgreSQL's time, for all that it writes
  */
 export async function withDatabase<T>(
   at: Address | CommandContext,

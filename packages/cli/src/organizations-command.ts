@@ -69,7 +69,7 @@ const TABLES = {
 
 type Erased = Record<"webhook_endpoint" | "delivery" | keyof typeof TABLES, number>;
 
-/** Reads webhook_endpoint and endpoint_change by their indexes of the organization, and delivery by that of its endpoints. */
+/** Reads webhook_endpoint and endpoint_change by their indexes of the organization, and delivery by its index of the endpoint. */
 async function countRows(queries: Queries, organizationId: string): Promise<Erased> {
   const endpointIds = await endpointsOf(queries, organizationId);
   const ofOrganization = Prisma.sql`organization_id = ${organizationId}`;

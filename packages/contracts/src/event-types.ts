@@ -13,7 +13,7 @@ export interface EventTypeDefinition {
   dataSchema?: Schema;
 }
 
-/** The types of events that a Herald delivers, by their exact names. Their order is that of every list of them. */
+/** The types of events that a Herald delivers, by their exact names. Every list of them has this order. */
 export type Catalogue = Readonly<Record<string, EventTypeDefinition>>;
 
 /** The catalogue of a Herald that was given none of its own: the events of SPEC 6. */

@@ -9,7 +9,7 @@ const apiLimits = {
   endpoints: count("Endpoints that the organization may have."),
 };
 
-/** Sizes and counts that the management API refuses to go beyond: characters are Unicode code points, bytes those of UTF-8. */
+/** Sizes and counts that the management API refuses to go beyond: characters are Unicode code points, bytes are UTF-8's. */
 export type ApiLimits = Static<TObject<typeof apiLimits>>;
 
 export const ServiceLimits = object("Sizes, counts and times of this service.", {

@@ -41,7 +41,7 @@ function askSource() {
   return spawnSync(process.execPath, args, { stdio: "inherit" }).status ?? 1;
 }
 
-/** Builds everything, unless its sources are those of the last build. */
+/** Builds everything, unless the last build was of the same sources. */
 function build() {
   const stamp = join(root, "node_modules", ".herald-built");
   const files = readdirSync(root).filter((name) => /^(tsconfig.*|package|pnpm-.*)\.(json|yaml)$/.test(name));

@@ -46,14 +46,14 @@ function call(url: string, method: string, body = "", headers: Record<string, st
 }
 
 /** Sends as a dispatcher does. */
-function deliver(url: string, secret: string, { deliveryId = "delivery-1", timeoutMs = 5000 } = {}) {
+function deliver(url: string, secret: string, timeoutMs = 5000) {
   const body = JSON.stringify(event);
   const timestamp = Math.floor(Date.now() / 1000);
   const headers = {
     "X-Service-Signature": sign(secret, timestamp, Buffer.from(body)),
     "X-Service-Timestamp": String(timestamp),
     "X-Service-Event": event.type,
-    "X-Service-Delivery-Id": deliveryId,
+    "X-Service-Delivery-Id": "delivery-1",
   };
   return call(url, "POST", body, headers, timeoutMs);
 }
@@ -91,57 +91,43 @@ test("the receiver works on when secrets cannot be read", async () => {
   expect(printed[0]).toContain("secrets cannot be read: the database is away");
 });
 
-test("an endpoint's URL says how its deliveries are treated", async () => {
-  const secret = aSecret();
-  const { url } = await start(async () => [secret]);
-  const begun = Date.now();
-  expect((await deliver(`${url}?status=500&delayMs=200`, secret)).status).toBe(500);
-  expect(Date.now() - begun).toBeGreaterThanOrEqual(195);
-  expect((await deliver(`${url}?status=302`, secret)).status).toBe(302);
-  await expect(deliver(`${url}/cut`, secret)).rejects.toThrow("socket hang up");
-  await expect(deliver(`${url}/hang`, secret, { timeoutMs: 300 })).rejects.toThrow("no answer in time");
-  expect(await deliver(`${url}?status=1000`, secret)).toEqual({
-    status: 400,
-    text: "status must be a whole number from 200 to 599\n",
-  });
-});
+const put = (controlUrl: string, behaviour: object) =>
+  call(`${controlUrl}/control`, "PUT", JSON.stringify(behaviour), json);
 
-test("each delivery fails as often as its URL asks, and then succeeds", async () => {
-  const secret = aSecret();
-  const { url } = await start(async () => [secret]);
-  const statuses: Record<string, (number | undefined)[]> = { a: [], b: [] };
-  for (let attempt = 0; attempt < 3; attempt++) {
-    for (const deliveryId of ["a", "b"]) {
-      statuses[deliveryId]?.push((await deliver(`${url}?failTimes=2`, secret, { deliveryId })).status);
-    }
-  }
-  expect(statuses).toEqual({ a: [503, 503, 200], b: [503, 503, 200] });
-});
-
-test("PUT /control says how deliveries are treated whose URL asks for nothing", async () => {
+test("PUT /control says how deliveries are treated", async () => {
   const secret = aSecret();
   const { url, controlUrl } = await start(async () => [secret]);
-  const put = (behaviour: object) => call(`${controlUrl}/control`, "PUT", JSON.stringify(behaviour), json);
-  expect((await put({ status: 503 })).status).toBe(200);
-  expect((await deliver(url, secret)).status).toBe(503);
-  expect((await deliver(`${url}?status=200`, secret)).status).toBe(200);
-  expect(JSON.parse((await put({})).text)).toEqual({ mode: "answer", status: 200, delayMs: 0, failTimes: 0 });
+  expect((await put(controlUrl, { status: 500, delayMs: 200 })).status).toBe(200);
+  const begun = Date.now();
+  expect((await deliver(url, secret)).status).toBe(500);
+  expect(Date.now() - begun).toBeGreaterThanOrEqual(195);
+  await put(controlUrl, { status: 302 });
+  expect((await deliver(url, secret)).status).toBe(302);
+  await put(controlUrl, { mode: "cut" });
+  await expect(deliver(url, secret)).rejects.toThrow("socket hang up");
+  await put(controlUrl, { mode: "hang" });
+  await expect(deliver(url, secret, 300)).rejects.toThrow("no answer in time");
+  expect(JSON.parse((await put(controlUrl, {})).text)).toEqual({ mode: "answer", status: 200, delayMs: 0 });
   expect((await deliver(url, secret)).status).toBe(200);
-  expect((await put({ mode: "sulk" })).status).toBe(400);
+  expect((await put(controlUrl, { mode: "sulk" })).status).toBe(400);
+  expect((await put(controlUrl, { status: 1000 })).text).toBe("status must be a whole number from 200 to 599\n");
   expect((await call(`${controlUrl}/control`, "PUT", "{", json)).status).toBe(400);
   expect((await call(`${controlUrl}/control`, "PUT", "{}")).status).toBe(400);
 });
 
 test("a browser gets the help text of the demo receiver", async () => {
   const { controlUrl } = await start(async () => []);
-  expect((await call(`${controlUrl}/`, "GET")).text).toContain(`${controlUrl}/hooks?failTimes=2`);
+  expect((await call(`${controlUrl}/`, "GET")).text).toContain(`PUT ${controlUrl}/control`);
 });
 
 test("the demo receiver ends while a delivery hangs", async () => {
   const secret = aSecret();
   const started = await start(async () => [secret]);
-  const hanging = expect(deliver(`${started.url}/hang`, secret)).rejects.toThrow();
-  const slow = expect(deliver(`${started.url}?delayMs=60000`, secret)).rejects.toThrow();
+  await put(started.controlUrl, { mode: "hang" });
+  const hanging = expect(deliver(started.url, secret)).rejects.toThrow();
+  await eventually(() => expect(printed).toHaveLength(1));
+  await put(started.controlUrl, { delayMs: 60_000 });
+  const slow = expect(deliver(started.url, secret)).rejects.toThrow();
   await eventually(() => expect(printed).toHaveLength(2));
   await started.close();
   await Promise.all([hanging, slow]);

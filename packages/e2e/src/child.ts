@@ -67,7 +67,7 @@ export function answerParent<Request>(answer: (request: Request) => Promise<unkn
   process.on("disconnect", () => process.exit());
 }
 
-/** A parent that has ended meanwhile hears nothing, and that is no error. */
+/** A parent that has ended hears nothing, and that is no error. */
 function reply(answer: Answer): void {
   process.send?.(answer, undefined, undefined, () => {});
 }

@@ -15,7 +15,7 @@ let loading: Promise<void> | undefined = import("@opentelemetry/api").then(
 export const traceLoading = (): Promise<void> | undefined => loading;
 
 /**
- * The trace context to send with an event: as the caller gave it; else that of the caller's active span, by OpenTelemetry's API and the
+ * The trace context to send with an event: as the caller gave it; else of the caller's active span, by OpenTelemetry's API and the
  * propagators that the service has registered; undefined if there is neither. A `null` of the caller's is no trace, whatever is active.
  */
 export function callerTrace({ traceparent }: { traceparent?: string | null }): string | undefined {

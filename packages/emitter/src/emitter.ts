@@ -14,7 +14,7 @@ export interface EmitterOptions {
   /** The broker, as `amqp://user:password@host:port/vhost`. */
   url: string;
   /**
-   * PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; those of Node if absent. A function is asked for
+   * PEM certificates of the authorities that the broker's certificate may come from, for `amqps://`; Node's if absent. A function is asked for
    * them at each connection, so that a program can read a file that has changed.
    */
   ca?: Authorities;
@@ -32,7 +32,7 @@ export interface EmitterOptions {
 
 export interface EmitOptions {
   /**
-   * W3C trace context of what caused the event, which Herald continues. If absent, it is that of the active span, if the service has
+   * W3C trace context of what caused the event, which Herald continues. If absent, it is the active span's, if the service has
    * OpenTelemetry (`@opentelemetry/api`); `null` for none.
    */
   traceparent?: string | null;

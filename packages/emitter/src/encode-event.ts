@@ -111,7 +111,7 @@ function digitsOf(organizationId: string): string {
  * The routing key of an event: its type, and the first two hexadecimal digits of the SHA-256 of its organization's id. The
  * first digit is the bucket: `RiskCreated.c.2` for `org-1`.
  *
- * Dots divide a routing key into words, so those of a type become hyphens. Herald goes by the type in the body.
+ * Dots divide a routing key into words, so a type's dots become hyphens. Herald goes by the type in the body.
  */
 export function routingKey({ type, organizationId }: Pick<EmittedEvent, "type" | "organizationId">): string {
   const [bucket, digit] = digitsOf(organizationId);

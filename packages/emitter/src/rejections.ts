@@ -17,7 +17,7 @@ export interface RejectionOptions {
    * name that begins with "product.".
    */
   queue: string;
-  /** The broker as another user; that of the emitter if absent. */
+  /** The broker as another user; the emitter's if absent. */
   url?: string;
   /** How many rejections may be handled at once; 10 if absent. */
   prefetch?: number;

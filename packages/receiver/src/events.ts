@@ -1,4 +1,4 @@
-/** The names of the events (SPEC 6), which are those of `DEFAULT_CATALOGUE` in packages/contracts. This package stands without that one. */
+/** The names of the events (SPEC 6), as in `DEFAULT_CATALOGUE` of packages/contracts, which this package does not need. */
 export const EVENT_TYPES = [
   "ProjectCreated",
   "ProjectUpdated",

@@ -30,27 +30,6 @@ function schemaOf({ description: _description, ...schema }: Setting): string {
   return JSON.stringify(Object.entries(schema).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** `.env.example`: every setting with its default, commented out. Required settings are empty. */
-export function envExample(settings: readonly KnownSetting[]): string {
-  const required = settings.filter(({ setting }) => setting.required);
-  const others = settings.filter(({ setting }) => !setting.required);
-  return `# Settings of Herald's services. docs/configuration.md says more; "pnpm run docs" writes both.
-# A secret can also come from a file: NAME_FILE=/path instead of NAME.
-
-# --- required
-
-${required.map(envEntry).join("\n")}
-# --- with their defaults
-
-${others.map(envEntry).join("\n")}`;
-}
-
-function envEntry({ name, setting, services }: KnownSetting): string {
-  const { description, required, default: value } = setting;
-  const line = required ? `${name}=` : `#${name}=${value ?? ""}`;
-  return `# ${description} [${services.join(", ")}]\n${line}\n`;
-}
-
 /** `docs/configuration.md` */
 export function configurationDocument(
   settings: readonly KnownSetting[],
@@ -60,13 +39,13 @@ export function configurationDocument(
   const ofAll = settings.filter(({ services }) => services.length === allServices.length);
   const ofSome = settings.filter(({ services }) => services.length > 1 && services.length < allServices.length);
   const sections = [
-    `## All services\n\n${table(ofAll, false)}`,
-    `## Several services\n\n${table(ofSome, true)}`,
+    `## All services\n\n${table(ofAll)}`,
+    `## Several services\n\n[Which](operating/deploy.md#on-machines-without-containers).\n\n${table(ofSome)}`,
     ...allServices.map((service) => {
       const own = settings.filter(({ services }) => services.length === 1 && services[0] === service);
-      return `## ${service}\n\n${table(own, false)}`;
+      return `## ${service}\n\n${table(own)}`;
     }),
-    `## herald relay\n\n${RELAY_HEAD}\n\n${table(settingsOfRelay, false)}`,
+    `## herald relay\n\n${RELAY_HEAD}\n\n${table(settingsOfRelay)}`,
   ];
   return `${CONFIGURATION_HEAD}\n${sections.join("\n\n")}\n`;
 }
@@ -89,44 +68,40 @@ export function servicesTable(settings: readonly KnownSetting[], services: reado
 const CONFIGURATION_HEAD = `# Configuration
 
 Environment variables configure the services, and nothing else does. A service checks all of its variables when it starts: it lists
-every problem at once and exits 78. An empty variable counts as absent. \`.env.example\` has every variable with its default.
+every problem at once and exits 78. An empty variable counts as absent.
 
 A secret can also come from a file: \`DATABASE_URL_FILE=/run/secrets/database-url\` instead of \`DATABASE_URL\`. This holds for every
 setting that is marked as a secret below, and for \`SECRET_SEALING_KEY\`. No log and no error shows a secret.
 
 With \`HERALD_ENV=production\`, which is the default, a program does not start with unsafe settings: signing keys over http, guessable secrets and
-passwords, sign-in links, a page without TLS, and PostgreSQL, RabbitMQ, or the login of a proxy, on another machine without checked TLS unless \`ALLOW_PLAINTEXT\` allows it. \`herald doctor\` finds the same.
+passwords, sign-in links, and a page without TLS. Servers on another machine need checked TLS, unless \`ALLOW_PLAINTEXT\` allows it.
 
-Besides the required settings, the management API needs \`PUBLIC_ORIGIN\` in production, and, with \`AUTH_ISSUER\` and \`AUTH_AUDIENCE\`, a key that verifies tokens:
+The management API also needs \`PUBLIC_ORIGIN\` in production, and, with \`AUTH_ISSUER\` and \`AUTH_AUDIENCE\`, a key that verifies tokens:
 \`AUTH_JWKS_URL\`, \`AUTH_PUBLIC_KEY\`, or for development \`AUTH_JWT_SECRET\`.
 
-A setting that is marked **alike** must have the same value in all processes that read it. They compare their values, and report a difference in the log, by \`herald_settings_differ\`
-and the alert \`HeraldProcessesDiffer\`; so does \`herald doctor\`. Of files of certificate
-authorities they compare the content, and report what has differed for two minutes.
+A setting that is marked **alike** must have the same value in all processes that read it. They compare their values, of files of certificate
+authorities the content, and report a difference by the log, \`herald doctor\` and the alert \`HeraldProcessesDiffer\`.
 
-\`MEMORY_MIB\` bounds a process's events, bodies, attempts, connections to receivers and connections of clients. [memory.ts](../packages/common/src/service/memory.ts) divides it among them.
-Half of it bounds V8's heap (\`--max-old-space-size\`), and a 32nd, at least 8 MiB, is the room for new objects (\`--max-semi-space-size\`): with less a busy process
-collects more often, with more it keeps more. Node's own arguments, or \`NODE_OPTIONS\`, take precedence if they give the first of the two.
-Where the C library is glibc, its allocator gets \`MALLOC_ARENA_MAX=2\` and \`MALLOC_TRIM_THRESHOLD_=131072\`, unless the environment has them.
+\`MEMORY_MIB\` bounds a process's events, bodies, attempts and connections ([memory.ts](../packages/common/src/service/memory.ts)).
+Half of it bounds V8's heap (\`--max-old-space-size\`), and a 32nd, at least 8 MiB, is the room for new objects (\`--max-semi-space-size\`).
+Node's own arguments, or \`NODE_OPTIONS\`, take precedence if they give the first of the two.
+The allocator of glibc gets \`MALLOC_ARENA_MAX=2\` and \`MALLOC_TRIM_THRESHOLD_=131072\`, unless the environment has them.
 
 \`herald serve\` reads the settings of all three services. \`DATABASE_POOL_SIZE\` is then the size of their shared pool.
 
-The \`herald\` command reads \`DATABASE_URL\`, \`AMQP_URL\`, \`BROKER_NAMESPACE\`, \`SECRET_KEYS\` and \`SECRET_SEALING_KEY\`, if the command needs them,
-\`HERALD_ENV\` and \`ALLOW_PLAINTEXT\`. \`herald relay\` has settings of its own.
-
-\`pnpm run docs\` writes this page from the services' schemas.
+The \`herald\` command reads \`DATABASE_URL\`, \`AMQP_URL\`, \`BROKER_NAMESPACE\`, \`SECRET_KEYS\`, \`SECRET_SEALING_KEY\`,
+\`HERALD_ENV\` and \`ALLOW_PLAINTEXT\`, if the command needs them.
 `;
 
-const RELAY_HEAD = `These are the settings of \`herald relay\`, which sends the events of an [outbox](emitting-events.md#the-outbox). It also reads
+const RELAY_HEAD = `[It](emitting-events.md#the-outbox) also reads
 \`AMQP_URL\`, \`AMQP_CA_FILE\`, \`BROKER_NAMESPACE\`, \`HTTP_HOST\`, \`OPERATIONS_PORT\`, \`LOG_LEVEL\`, \`HERALD_ENV\` and \`ALLOW_PLAINTEXT\`, as services do.`;
 
-function table(settings: readonly KnownSetting[], withServices: boolean): string {
-  const heads = ["setting", "value", "default", ...(withServices ? ["read by"] : []), "meaning"];
-  const rows = settings.map(({ name, setting, services }) => [
+function table(settings: readonly KnownSetting[]): string {
+  const heads = ["setting", "value", "default", "meaning"];
+  const rows = settings.map(({ name, setting }) => [
     `\`${name}\``,
     valuesOf(setting),
     defaultOf(setting),
-    ...(withServices ? [services.join(", ")] : []),
     [setting.description, setting.secret && "Secret.", setting.shared && "**Alike.**"].filter(Boolean).join(" "),
   ]);
   return [heads, heads.map(() => "---"), ...rows]

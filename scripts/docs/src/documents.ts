@@ -15,7 +15,7 @@ import { dispatcherSettings } from "@herald/dispatcher";
 import { outboxTable } from "@herald/emitter/outbox";
 import { managementApiSettings, openApiDocument, published } from "@herald/management-api";
 import { publisherSettings } from "@herald/publisher";
-import { configurationDocument, envExample, knownSettings, servicesTable } from "./configuration.ts";
+import { configurationDocument, knownSettings, servicesTable } from "./configuration.ts";
 import { heraldMetrics, metricsDocument } from "./metrics.ts";
 import { sizingTable } from "./sizing.ts";
 
@@ -54,7 +54,6 @@ export function documents(): Record<string, string> {
   );
   const openApi = openApiDocument({ limits: DEFAULT_API_LIMITS, basePath: "", cookieName: "herald_session" });
   return {
-    ".env.example": envExample(settings),
     "docs/configuration.md": configurationDocument(settings, Object.keys(services), settingsOfRelay),
     "docs/api/openapi.json": escapeControls(`${JSON.stringify(published(openApi), null, 2)}\n`),
     "docs/api/README.md": withBlocks(read("docs/api/README.md"), { reasons: reasonsTable() }),

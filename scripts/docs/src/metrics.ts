@@ -82,6 +82,6 @@ ${rows.join("\n")}
 const HEAD = `# Metrics
 
 Each service, and \`herald relay\`, answers \`/metrics\` on \`OPERATIONS_PORT\` (9464), each series with the label \`service\`, and prom-client's \`process_*\` and \`nodejs_*\` beside these.
-Take the \`max\` of gauges that publishers alone export: they are figures of all of Herald, and absent if they can't be read. Take the \`sum\` of all others. Have all processes of a Herald in
-one \`job\`, and each Herald in another one, or in a \`namespace\` of its own.
+Take the \`max\` of gauges that publishers alone export: they are figures of all of Herald, and absent if they can't be read. Take the \`sum\` of all others. Each Herald has
+a \`job\` or a \`namespace\` of its own.
 `;

@@ -11,17 +11,19 @@ const packages = ["packages", "services"].flatMap((parent) =>
 
 /** The program texts of what runs in production, by their paths. */
 const sources = new Map(
-  [...packages.filter((folder) => !/packages\/(dev|e2e)\//.test(folder)), "deploy/systemd"].flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
-      .filter((file) => /(?<!\.test)\.(tsx?|mjs)$/.test(file))
-      .map((file) => join(folder, file))
-      .map((file) => [file, readFileSync(join(root, file), "utf8")] as const),
-  ),
+  packages
+    .filter((folder) => !/packages\/(dev|e2e)\//.test(folder))
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+        .filter((file) => /(?<!\.test)\.tsx?$/.test(file))
+        .map((file) => join(folder, file))
+        .map((file) => [file, readFileSync(join(root, file), "utf8")] as const),
+    ),
 );
 
 /** A way to wait for somebody else, and what has to stand beside it in the file, so that the wait has an end. */
 const WAYS: [name: string, way: RegExp, bound: RegExp, count: number][] = [
-  ["a request by fetch", /(?<![.\w])fetch\(/, /\bsignal\b/, 5],
+  ["a request by fetch", /(?<![.\w])fetch\(/, /\bsignal\b/, 4],
   [
     "a connection to PostgreSQL",
     /new (pg\.)?(Pool|Client)\(/,

@@ -8,7 +8,7 @@ export interface CatchUpOptions extends TurnOptions {
   windowMs: number;
 }
 
-/** The guard begins this long before the end of the last pass: it also looks at events that were stored behind the pass's cursor meanwhile. */
+/** The guard begins this long before the end of the last pass: it also looks at events that were stored behind the pass's cursor. */
 const GUARD_OVERLAP_MS = DAY_MS;
 
 /**

@@ -197,7 +197,7 @@ export const eventsQuery = (filters: Filters) =>
     refetchInterval: (query) => every(ALL_PAGES_MS * (query.state.data?.pages.length ?? 1))(query),
   });
 
-/** Finds an id: that of an event, of a delivery, or of an entity, whose events may have more parts. */
+/** Finds the id of an event, a delivery or an entity. An entity's events may have more parts. */
 export const searchQuery = (id: string) =>
   infiniteQueryOptions({
     queryKey: ["search", id],

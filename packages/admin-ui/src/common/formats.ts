@@ -5,8 +5,8 @@ type Formats = ReturnType<typeof formatsFor>;
 /**
  * How numbers and times are written for the person who looks at the page. The words around them are English.
  *
- * @param languages those of the browser, the preferred one first.
- * @param timeZone by default that of the browser.
+ * @param languages of the browser, the preferred one first.
+ * @param timeZone by default the browser's.
  */
 export function formatsFor(languages: readonly string[], timeZone?: string) {
   const locales = languages.filter(isLanguage);
@@ -46,7 +46,7 @@ export function formatsFor(languages: readonly string[], timeZone?: string) {
   };
 }
 
-/** The formats of the browser's languages; in unit tests, which have no browser, those of American English in UTC. */
+/** The formats of the browser's languages; in unit tests, which have no browser, American English in UTC. */
 export const formats = typeof document === "undefined" ? formatsFor(["en-US"], "UTC") : formatsFor(navigator.languages);
 
 /** On a system with LANG=C, browsers name languages that `Intl` refuses, such as "en-US@posix". */

@@ -199,7 +199,7 @@ function reaches({ connection, names }: BrokerSubject, queue: string, isConsumed
     if (isReturned || isConsumed) return !isReturned;
     const found = await channel.get(queue);
     if (found === false) return false;
-    // An event that came meanwhile goes back.
+    // An event that arrived during the check goes back.
     if (isProbe(found.properties.headers, found.content)) channel.ack(found);
     else channel.nack(found);
     return true;

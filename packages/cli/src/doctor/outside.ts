@@ -59,7 +59,7 @@ function isUsable(jwk: JsonWebKey): boolean {
 
 /** How a dispatcher's attempts leave this machine. */
 interface WayOut {
-  /** DNS_SERVERS; undefined for those of the machine. */
+  /** DNS_SERVERS; undefined for the machine's. */
   servers: readonly string[] | undefined;
   proxy: ReturnType<typeof createEgressProxy> | undefined;
 }

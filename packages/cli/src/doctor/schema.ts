@@ -10,7 +10,7 @@ export const schema: Check<DatabaseSubject> = {
   name: "schema",
   async examine({ session }) {
     const [info] = await session.query<DatabaseInfo>(DATABASE_INFO);
-    // PostgreSQL names what it does not find by itself otherwise.
+    // With another schema first, the statements below would not find Herald's tables.
     if (info && placeFault(info)) return skipped("The tables are not found.");
     const applied = await appliedMigrations({
       $queryRaw: async <T>([sql = ""]: readonly string[]) => (await session.read(sql)) as T,

@@ -24,7 +24,7 @@ const allSettings = {
   ...relaySettings,
 };
 
-/** Settings of any service, all of them optional: an environment may be that of one service. */
+/** Settings of any service, all of them optional: an environment may be one service's. */
 const optionalSettings = Object.fromEntries(
   Object.entries<Setting>(allSettings).map(([name, { required: _required, ...setting }]) => [name, setting]),
 ) as unknown as { [Name in keyof typeof allSettings]: Omit<(typeof allSettings)[Name], "required"> };

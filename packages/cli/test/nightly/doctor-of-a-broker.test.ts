@@ -18,7 +18,7 @@ let starting: Promise<RabbitmqNode>;
 // It starts while the set-up does.
 beforeAll(() => {
   starting = askForRabbitmqServer().then(({ executable }) =>
-    startRabbitmqNode(executable, { folder, pidFolder: join(folder, "pids"), disposable: true }),
+    startRabbitmqNode(executable, { folder, disposable: true }),
   );
 });
 const { complaints, complaintsOf } = useRightSetUp();

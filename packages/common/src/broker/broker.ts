@@ -66,7 +66,7 @@ export {
 
 export interface BrokerOptions {
   url: string;
-  /** PEM file of the authorities that the broker's certificate may come from; those of Node if absent. */
+  /** PEM file of the authorities that the broker's certificate may come from; Node's if absent. */
   caFile?: string | undefined;
   namespace: string;
   /** The service whose connection it is; it declares all of Herald's exchanges and queues if absent. */

@@ -84,7 +84,7 @@ export function startRequester(scope: BrokerScope) {
     /**
      * Sends a message and waits for the answer of its consumer (`IncomingMessage.reply`).
      *
-     * @returns undefined if no answer came in time, if no queue takes the message, or if the channel died meanwhile:
+     * @returns undefined if no answer came in time, if no queue takes the message, or if the channel died:
      *   the answer's address died with it. The request may have been carried out in all of these cases.
      */
     request: (request: Request): Promise<Buffer | undefined> =>

@@ -111,7 +111,7 @@ export function unsafeSettings(settings: SettingValues): string[] {
 }
 
 /**
- * The server that pg connects to by a URL, and by the environment variables that it reads besides. pg is asked, since the text says less: if sslmode has two
+ * The server that pg connects to by a URL, and by the environment variables that it also reads. pg is asked, since the text says less: if sslmode has two
  * values, pg takes the last, and with `uselibpqcompat=true` it checks nothing for `require`.
  */
 function postgresOf(text: string) {

@@ -53,7 +53,7 @@ export async function appliedMigrations(reads: Reads): Promise<AppliedMigration[
   });
 }
 
-/** @throws ConfigError if the database's tables are not those of this Herald, or its statements would not find them */
+/** @throws ConfigError if the database's tables are not this Herald's, or its statements would not find them */
 export async function assertMigrated(reads: Reads): Promise<void> {
   const [info] = await reads.$queryRaw<DatabaseInfo[]>`${Prisma.raw(DATABASE_INFO)}`;
   if (info) assertNone(placeFault(info));

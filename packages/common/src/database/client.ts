@@ -72,7 +72,7 @@ export class SessionClient extends pg.Client {
 export class Client extends SessionClient {
   constructor(config?: pg.ClientConfig & Address) {
     super(config);
-    // Besides, a connection that breaks emits "error", which would end the process if it had no listener. A pool listens to idle
+    // A connection that breaks also emits "error", which would end the process if it had no listener. A pool listens to idle
     // connections only, and the code that takes one out can listen a moment later: too late where the server's "ready" and its end come together.
     this.on("error", () => {});
   }

@@ -32,7 +32,7 @@ interface Bounds {
  * PostgreSQL's time in this process: the monotonic clock, and its offset to PostgreSQL's answers. So all processes use one clock, and
  * a wrong or changed time of day on their machines does not matter.
  *
- * Each answer gives two bounds of the offset: PostgreSQL's time less the moment of the question, and less that of the answer. The known
+ * Each answer gives two bounds of the offset: PostgreSQL's time less the moment of the question, and less the moment of the answer. The known
  * bounds are the intersection of all answers. It widens slowly ({@link DRIFT}). The offset is the middle of the narrowest answer; an
  * answer that took longer changes it no more than its bounds require.
  *

@@ -77,7 +77,7 @@ export async function migrate(
     onProgress("waiting for another migration");
     await holder.connect();
     const assertHeld = await acquireLock(holder);
-    // Another migration may have made the tables meanwhile.
+    // Another migration may have made the tables while this one waited.
     const info = await readInfo(client);
     if (info.owner === null) {
       assertNone(ownershipFault(info));

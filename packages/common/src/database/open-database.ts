@@ -128,10 +128,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
     readsWithin: (timeoutMs: number) => boundedReads(pool, statementName, timeoutMs),
     /** PostgreSQL's time, from its answers to `ping`. */
     clock,
-    /**
-     * Asks PostgreSQL for its time, over a connection of its own, so that it doesn't wait for the work; rejects if there is none.
-     * However often it is called, PostgreSQL is asked once a second.
-     */
+    /** Reads PostgreSQL's time over a reserved connection, at most once a second. Rejects if PostgreSQL is away. */
     ping: async () => {
       if (pingPool.ending) throw new Error("The database was closed.");
       await ping();

@@ -34,7 +34,7 @@ function elementOf(element: unknown): string | undefined {
 }
 
 const ESCAPED = /["\\]/;
-/** What JSON escapes besides, in another way than PostgreSQL. */
+/** What JSON also escapes, in another way than PostgreSQL. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are meant
 const CONTROL = /[\0-\x1f]/;
 

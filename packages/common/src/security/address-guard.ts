@@ -37,7 +37,7 @@ export type AddressGuard = ReturnType<typeof createAddressGuard>;
  */
 export function createAddressGuard(rules: AddressRules, resolve: Resolve) {
   const isAllowed = (address: string) => isAllowedAddress(address, rules);
-  // localhost is this machine whatever a DNS server says (RFC 6761), and only those of its addresses that are open.
+  // localhost is this machine whatever a DNS server says (RFC 6761), and only its open addresses.
   const loopback = [
     { address: "127.0.0.1", family: 4 },
     { address: "::1", family: 6 },
@@ -56,7 +56,7 @@ export function createAddressGuard(rules: AddressRules, resolve: Resolve) {
 
   /**
    * The `lookup` of a socket: addresses of the name, at most {@link MOST_ADDRESSES}, each of them allowed. The socket connects to the returned
-   * addresses and looks nothing up again, so a name whose answer changes meanwhile cannot lead it elsewhere.
+   * addresses and looks nothing up again, so a name with another answer a moment later cannot lead it elsewhere.
    */
   const lookup: LookupFunction = (hostname, options, callback) => {
     allowedAddresses(hostname).then(

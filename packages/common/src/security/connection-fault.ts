@@ -7,8 +7,8 @@ export interface Explanation {
 }
 
 /**
- * An error by its code, call and words; what it says of the server, and what to do. `{...}` stands for what `explain` knows. The first
- * row that fits counts.
+ * How to recognize an error by its code, call and words; what it means, and what to do. `{...}` is filled in by `explain`. The first
+ * matching row wins.
  */
 export type Row = readonly [error: RegExp, what: string, remedy: string];
 

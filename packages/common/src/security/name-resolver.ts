@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Resolve } from "./address-guard.ts";
 
 export interface NameResolverOptions {
-  /** Name servers as `address`, `address:port` or `[address]:port`; those of `resolv.conf` by default. */
+  /** Name servers as `address`, `address:port` or `[address]:port`; by default from `resolv.conf`. */
   servers?: readonly string[] | undefined;
   /**
    * How long a server may take to answer. c-ares then takes no answer to that question any more: it asks again, and waits once to twice as long, at
@@ -136,7 +136,7 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
   }
 
   function ask(name: string): Promise<LookupAddress[]> {
-    // The question is kept from its start, so that all callers meanwhile wait for the same answer.
+    // The question is kept from its start, so that all callers until then wait for the same answer.
     const entry = { addresses: (tries > 1 ? twice : once)(name), untilMs: Number.POSITIVE_INFINITY };
     answers.delete(name);
     answers.set(name, entry);
@@ -161,7 +161,7 @@ export function createNameResolver(options: NameResolverOptions = {}): NameResol
     if (name === "localhost") return LOCALHOST;
     const earlier = current(name);
     if (earlier === undefined) return ask(name);
-    // A question that was put before, and fails, says nothing about the name servers of now: they may have come back meanwhile.
+    // A question that was put before, and fails, says nothing about the name servers of now: they may have come back since.
     return earlier.catch(() => current(name) ?? ask(name));
   }
 

@@ -2,7 +2,7 @@ import tls from "node:tls";
 import { TlsFiles } from "./tls-files.ts";
 
 /**
- * The authorities of NODE_EXTRA_CA_CERTS, which Node trusts besides its own, wherever no others are named: as of the identity provider and of collectors.
+ * The authorities of NODE_EXTRA_CA_CERTS, which Node trusts beside its own, wherever no others are named: as of the identity provider and of collectors.
  * Node reads that file at its start only. Undefined without it, if Node could not read it and said so, and before Node 22.19.
  */
 export const nodeAuthorities: TlsFiles | undefined = follow(process.env.NODE_EXTRA_CA_CERTS);

@@ -61,7 +61,7 @@ interface OpenOptions extends Pick<OperationsOptions, "conditions" | "worksWitho
 /** A process with one service or several: one pool of connections to PostgreSQL, one way to the broker, one operations port. */
 export type OpenProcess = Awaited<ReturnType<typeof openProcess>>;
 
-/** The arguments of a service's start besides its environment; PostgreSQL's time and a process of its own if absent. */
+/** The arguments of a service's start beside its environment; PostgreSQL's time and a process of its own if absent. */
 export interface StartOptions<Tuning = object> {
   /** A clock instead of PostgreSQL's, for tests that set the time. */
   clock?: Clock | undefined;

@@ -11,7 +11,7 @@ export type { Outages } from "@herald/amqp";
 /** For this long a refusal at the start is tried again: a server that has just started may not have all its users yet. */
 const REFUSED_MS = 5_000;
 
-/** Other errors of the broker are those of a channel, or of a connection that was open before. */
+/** Other errors of the broker are about a channel, or about a connection that was open before. */
 const NO_CONNECTION: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);
 
 /**

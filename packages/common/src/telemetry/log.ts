@@ -68,7 +68,7 @@ export function createLog({ service, level }: { service: string; level: LogLevel
 }
 
 /**
- * JSON has no errors: an Error among the fields becomes its stack, and those of its causes. Its code, such as a SQLSTATE or
+ * JSON has no errors: an Error among the fields becomes its stack, with the stacks of its causes. Its code, such as a SQLSTATE or
  * ECONNREFUSED, is a field of its own, to search for.
  */
 const errorsAsText = winston.format((info) => {

@@ -13,7 +13,7 @@ export type ReadinessChecks = Record<string, () => boolean | Promise<boolean>>;
 export interface OperationsOptions {
   host: string;
   port: number;
-  /** The metrics that /metrics shows: one registry, or that of the process and those of the services in it. */
+  /** The metrics that /metrics shows: one registry, or the registries of the process and of the services in it. */
   registries: readonly Registry[];
   checks: ReadinessChecks;
   /** Further conditions of readiness. They are evaluated with each request, so some may be added later. */
@@ -99,7 +99,7 @@ const FAMILY = /^(?=# HELP )/m;
 
 /**
  * Several registries' metrics as one text in Prometheus's format. A metric that more than one of them has stands once, with
- * the series of each: the format allows no metric twice. Its description is that of the first.
+ * the series of each: the format allows no metric twice. Its description is the first one's.
  */
 export function joinMetrics(texts: readonly string[]): string {
   const families = new Map<string, string[]>();

@@ -26,7 +26,6 @@ beforeAll(async () => {
   const { executable } = await askForRabbitmqServer();
   node = await startRabbitmqNode(executable, {
     folder,
-    pidFolder: join(folder, "pids"),
     disposable: true,
     tls: await authority.issue({ names: ["localhost"] }),
   });

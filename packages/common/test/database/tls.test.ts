@@ -27,7 +27,7 @@ let url: string;
 
 beforeAll(async () => {
   made = await certificates();
-  server = await startPostgres({ folder, pidFolder: join(folder, "pids"), disposable: true, tls: made.trusted });
+  server = await startPostgres({ folder, disposable: true, tls: made.trusted });
   url = server.url;
 }, STACK_TIMEOUT_MS);
 beforeEach(() => present(made.trusted));

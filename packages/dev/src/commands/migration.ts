@@ -35,7 +35,7 @@ await runCommand(HELP, async () => {
 async function changeOfSchema(prismaFolder: string): Promise<string> {
   const committed = execFileSync("git", ["show", "HEAD:./schema.prisma"], { cwd: prismaFolder, encoding: "utf8" });
   const folder = mkdtempSync(join(localFolder(), "migration-"));
-  const postgres = await startPostgres({ folder, pidFolder: join(folder, "pids"), disposable: true });
+  const postgres = await startPostgres({ folder, disposable: true });
   try {
     return await diffSchemas(postgres.url, committed, readFileSync(join(prismaFolder, "schema.prisma"), "utf8"));
   } finally {

@@ -4,9 +4,21 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describeRequest, type ReceivedRequest, type Refused, receiveRequest, verdictOn } from "@herald/listen";
-import { attemptCounter, type Plan, planFor, politeBehaviour, withChanges } from "./behaviour.ts";
 
 const HOST = "127.0.0.1";
+
+/** How the demo receiver treats what verifies. */
+interface Behaviour {
+  /** `answer` answers; `hang` takes the request and never answers; `cut` drops the connection. */
+  mode: "answer" | "hang" | "cut";
+  status: number;
+  /** How long the sender waits for it. */
+  delayMs: number;
+}
+
+const POLITE: Behaviour = { mode: "answer", status: 200, delayMs: 0 };
+const MODES: readonly unknown[] = ["answer", "hang", "cut"];
+const LIMITS = { status: [200, 599], delayMs: [0, 120_000] } as const;
 
 export interface DemoReceiverOptions {
   /** 0 takes any free port. */
@@ -32,15 +44,12 @@ export interface DemoReceiver {
 
 /**
  * Starts an HTTPS receiver that verifies what arrives, prints it, and can be set to fail, to be slow, to hang or to cut
- * the connection: by the endpoint's URL (`behaviourOf`) or, for all that ask for nothing, by `PUT /control`.
- * Rejects where the port cannot be had.
+ * the connection, by `PUT /control`. Rejects if the port cannot be had.
  */
 export async function startDemoReceiver(options: DemoReceiverOptions): Promise<DemoReceiver> {
   const { port, tls, print, colour = false } = options;
-  /** The behaviour for endpoints whose URL asks for nothing else. */
-  let standing = politeBehaviour;
+  let behaviour = POLITE;
   let readSecrets: readonly string[] = [];
-  const attempts = attemptCounter();
   const closing = new AbortController();
   let controlUrl = "";
 
@@ -68,16 +77,30 @@ export async function startDemoReceiver(options: DemoReceiverOptions): Promise<D
       received.verdict = verdictOn(received, { secrets: readSecrets }, received.receivedAt);
     }
 
-    const plan = planFor(url, standing, received, attempts);
-    print(describeRequest(received, { answer: plan.text, colour }));
-    await carryOut(plan, response, closing.signal);
+    await answer(behaviour, received, response);
+  }
+
+  /** An unverified request never succeeds. */
+  async function answer({ mode, status, delayMs }: Behaviour, received: ReceivedRequest, response: ServerResponse) {
+    const { verdict } = received;
+    const refusal = !verdict.ok && (verdict.reason === "body_too_large" ? 413 : 401);
+    const after = delayMs > 0 ? ` after ${delayMs} ms` : "";
+    const words = { answer: `${refusal || status}${after}`, hang: "no answer (hangs)", cut: `connection cut${after}` };
+    print(describeRequest(received, { answer: words[mode], colour }));
+    if (mode === "hang") return;
+    if (delayMs > 0) await sleep(delayMs, undefined, { signal: closing.signal });
+    if (mode === "cut") return void response.destroy();
+    if (status >= 300 && status < 400) response.setHeader("Location", "/hooks");
+    response.writeHead(refusal || status);
+    if (!verdict.ok) response.end(`${verdict.reason}: ${verdict.message}\n`);
+    else response.end(status < 300 ? undefined : `set to answer ${status}\n`);
   }
 
   /** Answers the operator. Bodies must say that they are JSON, which no foreign page in a browser can do unasked. */
   async function control(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      standing = withChanges(politeBehaviour, await readJson(request));
-      response.writeHead(200, { "Content-Type": "application/json" }).end(`${JSON.stringify(standing)}\n`);
+      behaviour = behaviourOf(await readJson(request));
+      response.writeHead(200, { "Content-Type": "application/json" }).end(`${JSON.stringify(behaviour)}\n`);
     } catch (error) {
       if (!(error instanceof RangeError || error instanceof SyntaxError)) throw error;
       response.writeHead(400, { "Content-Type": "text/plain" }).end(`${error.message}\n`);
@@ -101,15 +124,19 @@ export async function startDemoReceiver(options: DemoReceiverOptions): Promise<D
   };
 }
 
-async function carryOut(plan: Plan, response: ServerResponse, signal: AbortSignal): Promise<void> {
-  if (plan.mode === "hang") return;
-  if (plan.delayMs > 0) await sleep(plan.delayMs, undefined, { signal });
-  if (plan.status === null) return void response.destroy();
-  response.writeHead(plan.status, {
-    ...(plan.status >= 300 && plan.status < 400 ? { Location: "/hooks" } : {}),
-    ...(plan.body ? { "Content-Type": "text/plain; charset=utf-8" } : {}),
-  });
-  response.end(plan.body ? `${plan.body}\n` : undefined);
+/** @throws RangeError with the field's name, if a value is not valid */
+function behaviourOf({
+  mode = POLITE.mode,
+  status = POLITE.status,
+  delayMs = POLITE.delayMs,
+}: Record<string, unknown>) {
+  if (!MODES.includes(mode)) throw new RangeError(`mode must be one of ${MODES.join(", ")}`);
+  for (const [name, value] of Object.entries({ status, delayMs })) {
+    const [min, max] = LIMITS[name as keyof typeof LIMITS];
+    if (!Number.isInteger(value) || (value as number) < min || (value as number) > max)
+      throw new RangeError(`${name} must be a whole number from ${min} to ${max}`);
+  }
+  return { mode, status, delayMs } as Behaviour;
 }
 
 function fitsNoSecret(verdict: ReceivedRequest["verdict"]): verdict is Refused {
@@ -131,12 +158,7 @@ async function readJson(request: IncomingMessage): Promise<Record<string, unknow
 function help(controlUrl: string): string {
   return `Herald's demo receiver. Point an endpoint at ${controlUrl}/hooks and it answers 200 to what verifies.
 
-  ${controlUrl}/hooks?status=500&delayMs=2000   answers so, that late
-  ${controlUrl}/hooks?failTimes=2               fails the first two attempts of each delivery
-  ${controlUrl}/hooks/hang                      never answers
-  ${controlUrl}/hooks/cut                       cuts the connection
-
-  PUT ${controlUrl}/control   {"status", "delayMs", "failTimes", "mode": "answer" | "hang" | "cut"}
+  PUT ${controlUrl}/control   {"status", "delayMs", "mode": "answer" | "hang" | "cut"}
 
 `;
 }

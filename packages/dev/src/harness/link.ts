@@ -8,7 +8,7 @@ export interface Link {
   cut(): void;
   /** Lets nothing pass that the server says, or the client, or both, on old connections and on new ones, until `release`. */
   stall(...from: Side[]): void;
-  /** Keeps frames of a broker from its clients, until `release`: if absent, those of all channels, so that connections are opened and beat, and channels hang. */
+  /** Keeps frames of a broker from its clients, until `release`: if absent, the frames of all channels, so that connections are opened and beat, and channels hang. */
   hang(isHeld?: (frame: Buffer) => boolean): void;
   release(): void;
   /** Sends bytes to the server in the name of the client whose first bytes contain this text, after the client's own bytes. */

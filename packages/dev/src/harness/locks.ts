@@ -39,8 +39,6 @@ export async function mostLocks({ url }: TestDatabase, call: (queries: Queries) 
     try {
       const result = await client.query(config);
       const [held] = (await client.query<{ count: number }>(HELD)).rows;
-      if (process.env.LOCKS_SHOWN)
-        process.stderr.write(`LOCKS ${names.size} ${held?.count} ${config.text.replace(/\s+/g, " ").slice(0, 60)}\n`);
       most = Math.max(most, held?.count ?? 0);
       return result;
     } finally {

@@ -61,7 +61,7 @@ export async function nameServer(script: NameScript = ["127.0.0.1"]): Promise<Na
     listening.on("message", (message, sender) => {
       const { reply, afterMs = 0 } = replyTo(message);
       if (!reply) return;
-      // The client, or this server, may have closed its socket meanwhile; the next client must not be affected.
+      // The client, or this server, may have closed its socket; the next client must not be affected.
       const send = () => listening === socket && listening.send(reply, sender.port, sender.address, () => {});
       if (afterMs === 0) send();
       else setTimeout(send, afterMs).unref();

@@ -40,7 +40,7 @@ export function useOwnPostgres() {
   }
 
   beforeAll(async () => {
-    server = await startPostgres({ folder, pidFolder: join(folder, "pids") });
+    server = await startPostgres({ folder });
     await run(MANAGED);
     await runAt(url("administrator"), deployed("roles.sql"));
     await runAt(url("administrator"), deployed("service-roles.sql"));

@@ -11,7 +11,7 @@ import type { DiffTarget, SchemaEngine } from "@prisma/schema-engine-wasm";
 import * as bindings from "@prisma/schema-engine-wasm/schema_engine_bg";
 import type { QueryArrayResult } from "pg";
 
-// Node has it; its types come only with those of a browser.
+// Node has it; its types are only in the types of a browser.
 declare const WebAssembly: {
   Module: new (bytes: Uint8Array) => object;
   Instance: new (module: object, imports: object) => { exports: Record<string, () => void> };

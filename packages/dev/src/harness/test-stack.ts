@@ -3,10 +3,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type Postgres, startPostgres } from "../stack/postgres.ts";
-import { removePostgresData } from "../stack/postgres-programs.ts";
-import { endStaleProcesses } from "../stack/processes.ts";
 import { findOrInstallRabbitmq, type Rabbitmq, startRabbitmq } from "../stack/rabbitmq.ts";
-import { RABBITMQ_VERSIONS, type RabbitmqVersion } from "../stack/rabbitmq-versions.ts";
+import { RABBITMQ_VERSIONS } from "../stack/rabbitmq-versions.ts";
 import { findOrInstallPrometheus, TEST_PROGRAMS } from "../stack/test-programs.ts";
 import { makeTemplateDatabase } from "./template-database.ts";
 
@@ -57,8 +55,8 @@ export async function startTestStack(folder: string): Promise<TestStack> {
   };
   for (const [name, find] of Object.entries(TEST_PROGRAMS)) routes[`/${name}`] = program(find);
   for (const version of RABBITMQ_VERSIONS) {
-    const own = { folder: join(folder, `rabbitmq-${version}`), pidFolder: rabbitmqPidFolder(folder, version) };
-    const rabbitmq = once(() => startRabbitmq({ ...own, management: true, disposable: true }, version));
+    const own = { folder: join(folder, `rabbitmq-${version}`), management: true, disposable: true };
+    const rabbitmq = once(() => startRabbitmq(own, version));
     brokers.push(rabbitmq);
     routes[`/rabbitmq/${version}`] = async (): Promise<TestRabbitmq> => {
       const { url, managementUrl } = await rabbitmq.get();
@@ -88,23 +86,10 @@ function program(find: () => Promise<string>): () => Promise<TestProgram> {
   return async () => ({ executable: await found.get() });
 }
 
-/** Ends what a killed run left running of its stack in this folder, and removes the folder. */
-export async function removeTestStack(folder: string): Promise<void> {
-  const pidFolders = RABBITMQ_VERSIONS.map((version) => rabbitmqPidFolder(folder, version));
-  for (const pidFolder of [join(folder, "pids"), ...pidFolders]) await endStaleProcesses(pidFolder);
-  removePostgresData(join(folder, "postgres"));
-  rmSync(folder, { recursive: true, force: true });
-}
-
-/** Pid files are named after what runs, and each version runs the same. */
-function rabbitmqPidFolder(folder: string, version: RabbitmqVersion): string {
-  return join(folder, `pids-rabbitmq-${version}`);
-}
-
 async function launchPostgres(folder: string): Promise<Pick<Postgres, "url" | "remove">> {
   const external = process.env.DATABASE_URL;
   if (external) return { url: external, remove: async () => {} };
-  return await startPostgres({ folder: join(folder, "postgres"), pidFolder: join(folder, "pids"), disposable: true });
+  return await startPostgres({ folder: join(folder, "postgres"), disposable: true });
 }
 
 interface Once<T> {

@@ -138,7 +138,7 @@ export function useBroker({ ownNode = false }: TestBrokerOptions = {}): TestBrok
 
   async function startNode(): Promise<RabbitmqNode> {
     const { executable } = await askForRabbitmqServer();
-    return await startRabbitmqNode(executable, { folder, pidFolder: join(folder, "pids"), management: true });
+    return await startRabbitmqNode(executable, { folder, management: true });
   }
 
   beforeAll(async () => {

@@ -29,7 +29,7 @@ async function builtLibrary(): Promise<string> {
   const library = join(folder, "wrong-clock.so");
   const isBuilt = () => existsSync(library);
   if (isBuilt()) return library;
-  const compiler = { title: "a C compiler", apt: "gcc libc6-dev", brew: ["gcc"] };
+  const compiler = { title: "a C compiler", apt: "gcc libc6-dev" };
   const cc = await findOrInstall(compiler, "Tests of wrong clocks", () => findProgram("cc") ?? findProgram("gcc"));
   await fillOnce(folder, isBuilt, async (draft) => {
     const args = ["-shared", "-fPIC", "-O2", "-o", join(draft, "wrong-clock.so"), source, "-ldl"];

@@ -19,7 +19,7 @@ export function localFolder(): string {
 }
 
 /**
- * Fills a folder, which appears whole or not at all. Another run may fill it meanwhile.
+ * Fills a folder, which appears whole or not at all. Another run may fill it at the same time.
  *
  * @param isFilled whether the folder has what it is for
  */

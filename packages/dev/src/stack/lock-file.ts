@@ -26,25 +26,11 @@ export function commandLine(pid: number): string {
     if (process.platform === "linux") {
       return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").join(" ").trim();
     }
-    return ps("command=", pid);
+    const args = ["-ww", "-o", "command=", "-p", `${pid}`];
+    return execFileSync("ps", args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
   } catch {
     return "";
   }
-}
-
-/** The process that started it, undefined if there is no such process. */
-export function parentOf(pid: number): number | undefined {
-  try {
-    if (process.platform !== "linux") return Number(ps("ppid=", pid));
-    return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
-  } catch {
-    return undefined;
-  }
-}
-
-function ps(field: string, pid: number): string {
-  const args = ["-ww", "-o", field, "-p", `${pid}`];
-  return execFileSync("ps", args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
 }
 
 /**

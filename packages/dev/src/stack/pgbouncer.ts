@@ -48,8 +48,6 @@ export async function startPgbouncer(program: string, options: PgbouncerOptions)
     command: program,
     args: [file],
     ...(user && { user }),
-    pidFolder: join(folder, "pids"),
-    mark: file,
   });
   const ask = async () => {
     if (!(await answers(port))) throw new Error("nothing listens");

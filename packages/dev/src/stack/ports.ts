@@ -21,7 +21,7 @@ export async function freePort(preferred?: number): Promise<number> {
 }
 
 /**
- * Between finding a port and listening on it another search may run, also that of another checkout: it must not find the same one. So this process holds
+ * Between finding a port and listening on it another search may run, also in another checkout: it must not find the same one. So this process holds
  * an abstract socket of the port's name until it ends. Only Linux has these: on other systems each process knows its own ports alone.
  */
 function handOut(port: number): Promise<boolean> {

@@ -3,8 +3,6 @@ import { join } from "node:path";
 import { copyPostgresData, type Postgres, type PostgresOptions, startPostgres, withClient } from "./postgres.ts";
 import { untilReady } from "./processes.ts";
 
-type PostgresPairOptions = Pick<PostgresOptions, "folder" | "pidFolder" | "disposable">;
-
 /** Two PostgreSQL servers: the second follows the first. */
 export interface PostgresPair {
   /** Takes writes. A commit waits until the standby has it on its disk. */
@@ -18,13 +16,8 @@ const FOLLOWS_WITHIN_MS = 60_000;
 const PROMOTED_WITHIN_SECONDS = 60;
 
 /** Starts a primary and a standby on the loopback, each in its own folder, and resolves when the standby follows. */
-export async function startPostgresPair(options: PostgresPairOptions): Promise<PostgresPair> {
-  const optionsOf = (name: string): PostgresOptions => ({
-    ...options,
-    folder: join(options.folder, name),
-    // Their files are named after what runs.
-    pidFolder: join(options.pidFolder, name),
-  });
+export async function startPostgresPair(options: PostgresOptions): Promise<PostgresPair> {
+  const optionsOf = (name: string): PostgresOptions => ({ ...options, folder: join(options.folder, name) });
   const [ofPrimary, ofStandby] = [optionsOf("primary"), optionsOf("standby")];
   await (await startPostgres(ofPrimary)).stop();
   const data = await copyPostgresData(ofPrimary.folder, ofStandby.folder);

@@ -10,7 +10,6 @@ import { runProgram } from "./programs.ts";
 export interface PostgresOptions {
   /** Where everything of this server lives; made if it does not exist. Absolute. */
   folder: string;
-  pidFolder: string;
   /** Tried first; without it any free port. */
   preferredPort?: number;
   /** For data that may be lost in a power cut, as in tests: skips waiting for the disk. */
@@ -92,8 +91,6 @@ async function launch(
     command: programs.postgres,
     args: ["-D", data, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
     ...(programs.user && { user: programs.user }),
-    pidFolder: options.pidFolder,
-    mark: data,
     // "Fast": ends sessions and writes everything down. "Immediate", where even that takes too long: recovers at the next start.
     signals: { orderly: "SIGINT", sure: "SIGQUIT" },
   });

@@ -1,12 +1,9 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isAlive, type ProcessIdentity, readIdentity } from "./lock-file.ts";
 
 export interface ProcessSpec {
-  /** Names the process in messages, and its pid file. */
+  /** Names the process in messages. */
   name: string;
   command: string;
   args: string[];
@@ -14,10 +11,6 @@ export interface ProcessSpec {
   cwd?: string;
   /** System user to run as; only root can choose. */
   user?: { uid: number; gid: number };
-  /** Where pid files live; a later run finds there what this one could not end. */
-  pidFolder: string;
-  /** Part of the command line that only this process has: the proof that a pid found later is ours to end. */
-  mark: string;
   /** The signal that asks for an orderly end, and the one that makes an end sure. */
   signals?: { orderly: NodeJS.Signals; sure: NodeJS.Signals };
   /** Called with every line of output. */
@@ -61,13 +54,11 @@ export async function startProcess(spec: ProcessSpec): Promise<RunningProcess> {
   });
   const pid = child.pid as number;
   const signals = spec.signals ?? { orderly: "SIGTERM", sure: "SIGKILL" };
-  const pidFile = writePidFile(spec, pid);
   const guard = guardGroup(pid, signals.sure);
   const exited = new Promise<ProcessExit>((resolve) => {
     child.once("exit", (code, signal) => {
       // Its number may soon belong to another group.
       guard.kill("SIGKILL");
-      rmSync(pidFile, { force: true });
       resolve({ code, signal });
     });
   });
@@ -139,50 +130,6 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   } catch {
     // The group has no process left.
   }
-}
-
-function writePidFile(spec: ProcessSpec, pid: number): string {
-  mkdirSync(spec.pidFolder, { recursive: true });
-  const file = join(spec.pidFolder, `${spec.name}.json`);
-  writeFileSync(file, JSON.stringify({ pid, mark: spec.mark } satisfies ProcessIdentity));
-  return file;
-}
-
-/**
- * Ends what an earlier run that was killed left running. A recorded pid is touched only if its process has the mark.
- *
- * @returns the names of the processes that were ended
- */
-export async function endStaleProcesses(pidFolder: string): Promise<string[]> {
-  const ended: string[] = [];
-  for (const each of existsSync(pidFolder) ? readdirSync(pidFolder) : []) {
-    const [file, name] = [join(pidFolder, each), basename(each, ".json")];
-    const recorded = readIdentity(file);
-    if (recorded !== undefined && isAlive(recorded)) {
-      await end(name, recorded);
-      ended.push(name);
-    }
-    rmSync(file, { force: true });
-  }
-  return ended;
-}
-
-async function end(name: string, recorded: ProcessIdentity): Promise<void> {
-  for (const [signal, patienceMs] of [
-    ["SIGTERM", 1_000],
-    ["SIGQUIT", 4_000],
-    ["SIGKILL", 5_000],
-  ] as const) {
-    signalGroup(recorded.pid, signal);
-    const deadline = Date.now() + patienceMs;
-    while (Date.now() < deadline) {
-      if (!isAlive(recorded)) return;
-      await sleep(50);
-    }
-  }
-  throw new Error(
-    `${name} of an earlier run (process ${recorded.pid}) does not end. End it by hand, then start again.`,
-  );
 }
 
 /**

@@ -12,7 +12,6 @@ import { findRabbitmq4, type RabbitmqVersion, rabbitmqVersion } from "./rabbitmq
 export interface RabbitmqOptions {
   /** Where everything of this broker lives; made if it does not exist. Absolute. */
   folder: string;
-  pidFolder: string;
   /** Tried first for AMQP; without it any free port. */
   preferredPort?: number;
   /** Opens RabbitMQ's management API on the loopback too. */
@@ -21,7 +20,7 @@ export interface RabbitmqOptions {
   disposable?: boolean;
   /** Takes TLS too, at a port of its own, with this certificate. */
   tls?: { cert: string; key: string };
-  /** Makes a broker user for each service of the Herald of this namespace, whose password is its name, besides `guest`. */
+  /** Makes a broker user for each service of the Herald of this namespace, with its name as password, beside `guest`. */
   usersOf?: string;
   /** Lines of rabbitmq.conf that win over those that every node has. */
   configuration?: readonly string[];
@@ -101,7 +100,7 @@ export async function startRabbitmqNode(server: string, options: RabbitmqOptions
     tls: options.tls ? await freePort() : undefined,
   };
   writeConfiguration(options, ports, server === findRabbitmq4() ? WITHOUT_DEPRECATED : []);
-  const mapper = options.cluster ? undefined : await startPortMapper(server, options.pidFolder, ports.mapper);
+  const mapper = options.cluster ? undefined : await startPortMapper(server, ports.mapper);
   const url = `amqp://guest:guest@127.0.0.1:${ports.amqp}`;
   let node: RunningProcess | undefined;
   try {
@@ -110,8 +109,6 @@ export async function startRabbitmqNode(server: string, options: RabbitmqOptions
       command: server,
       args: [],
       env: nodeEnvironment(options.folder, ports),
-      pidFolder: options.pidFolder,
-      mark: options.folder,
     });
     await untilBrokerAnswers(url, { timeoutMs: START_TIMEOUT_MS, child: node });
   } catch (error) {
@@ -171,7 +168,7 @@ function writeConfiguration(
     lines.push(`load_definitions = ${join(folder, "definitions.json")}`);
   }
   if (cluster !== undefined) {
-    // Nodes that do not see the majority stop: else both halves take messages, and those of one half are lost later.
+    // Nodes that do not see the majority stop: else both halves take messages, and the messages of one half are lost later.
     lines.push(
       "cluster_partition_handling = pause_minority",
       "cluster_formation.peer_discovery_backend = classic_config",
@@ -236,11 +233,7 @@ function nodeName(folder: string): string {
  * @param server RabbitMQ's start script, as `findRabbitmqServer` has it
  * @returns undefined if there is no program for it: then the first node starts its own
  */
-export async function startPortMapper(
-  server: string,
-  pidFolder: string,
-  port: number,
-): Promise<RunningProcess | undefined> {
+export async function startPortMapper(server: string, port: number): Promise<RunningProcess | undefined> {
   const program = findProgram("epmd", [
     dirname(server),
     "/usr/lib/erlang/bin",
@@ -253,8 +246,6 @@ export async function startPortMapper(
     name: "epmd",
     command: program,
     args: ["-port", `${port}`, "-address", "127.0.0.1", "-relaxed_command_check"],
-    pidFolder,
-    mark: `-port ${port}`,
   });
   // A node that finds none at its start ends at once.
   const deadline = Date.now() + MAPPER_TIMEOUT_MS;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { localFolder } from "./folders.ts";
 import { findOrInstall } from "./install-package.ts";
-import { findProgram, isExecutable, runProgram, succeeds } from "./programs.ts";
+import { findProgram, runProgram, succeeds } from "./programs.ts";
 
 export interface PrometheusPrograms {
   prometheus: string;
@@ -18,12 +18,12 @@ export const TEST_PROGRAMS = {
   firefox: () => findOrInstallBrowser("firefox"),
   go: findOrInstallGo,
   pgbouncer: () => {
-    const pgbouncer = { title: "PgBouncer", apt: "pgbouncer", brew: ["pgbouncer"] };
+    const pgbouncer = { title: "PgBouncer", apt: "pgbouncer" };
     return findOrInstall(pgbouncer, "Tests behind a pooler", () => findProgram("pgbouncer", ["/usr/sbin"]));
   },
   /** One that can install packages. */
   python: () => {
-    const python = { title: "Python 3", apt: "python3 python3-pip", brew: ["python"] };
+    const python = { title: "Python 3", apt: "python3 python3-pip" };
     return findOrInstall(python, "Examples and tools in Python", async () => {
       const found = findProgram("python3");
       return found !== undefined && (await succeeds(found, ["-m", "pip", "--version"])) ? found : undefined;
@@ -35,32 +35,26 @@ const BROWSERS = {
   chromium: {
     title: "Chromium",
     names: ["chromium", "google-chrome-stable", "google-chrome", "chromium-browser"],
-    applications: ["Chromium.app/Contents/MacOS/Chromium", "Google Chrome.app/Contents/MacOS/Google Chrome"],
     apt: "chromium",
   },
   firefox: {
     title: "Firefox",
     names: ["firefox-esr", "firefox"],
-    applications: ["Firefox.app/Contents/MacOS/firefox"],
     apt: "firefox-esr",
   },
 };
 
 /** Finds a browser: the one that CHROMIUM_PATH or FIREFOX_PATH names, else an installed one, else it installs one. */
 async function findOrInstallBrowser(name: keyof typeof BROWSERS): Promise<string> {
-  const { title, names, applications, apt } = BROWSERS[name];
-  const find = () =>
-    names.map((each) => findProgram(each)).find(Boolean) ??
-    applications.map((each) => join("/Applications", each)).find(isExecutable);
-  return (
-    process.env[`${name.toUpperCase()}_PATH`] ||
-    (await findOrInstall({ title, apt, brew: ["--cask", name] }, "Tests of the admin page", find))
-  );
+  const { names, ...browser } = BROWSERS[name];
+  const find = () => names.map((each) => findProgram(each)).find(Boolean);
+  const given = process.env[`${name.toUpperCase()}_PATH`];
+  return given || (await findOrInstall(browser, "Tests of the admin page", find));
 }
 
 /** Finds or installs Prometheus: the programs only, no service of the system. */
 export function findOrInstallPrometheus(): Promise<PrometheusPrograms> {
-  const what = { title: "Prometheus", apt: "prometheus", brew: ["prometheus"] };
+  const what = { title: "Prometheus", apt: "prometheus" };
   return findOrInstall(what, "Tests of the alerts", () => {
     const [prometheus, promtool] = [findProgram("prometheus"), findProgram("promtool")];
     return prometheus && promtool ? { prometheus, promtool } : undefined;
@@ -69,10 +63,8 @@ export function findOrInstallPrometheus(): Promise<PrometheusPrograms> {
 
 /** Finds or installs Go, and fetches a newer one through the module proxy where the installed one is too old. */
 async function findOrInstallGo(): Promise<string> {
-  const go = { title: "Go", apt: "golang-go", brew: ["go"] };
-  const installed = await findOrInstall(go, "Tests of the chart", () =>
-    findProgram("go", ["/usr/local/go/bin", "/opt/homebrew/bin"]),
-  );
+  const go = { title: "Go", apt: "golang-go" };
+  const installed = await findOrInstall(go, "Tests of the chart", () => findProgram("go", ["/usr/local/go/bin"]));
   const version = await runProgram(installed, ["env", "GOVERSION"], { what: "Asking Go for its version" });
   const minor = Number(/^go1\.(\d+)/.exec(version)?.[1] ?? 0);
   return minor >= GO.minor ? installed : await fetchGo(installed);

@@ -43,7 +43,7 @@ async function closeAll(rounds: (() => Promise<void>)[][]): Promise<void> {
  * it still waits for the start of the other, so that `parts` can end it.
  */
 export async function startBackends(
-  { local, pidFolder, namespace }: { local: string; pidFolder: string; namespace: string },
+  { local, namespace }: { local: string; namespace: string },
   parts: Closing,
   progress: Progress,
 ) {
@@ -63,7 +63,6 @@ export async function startBackends(
     return await progress.step("PostgreSQL", async () => {
       const postgres = await startPostgres({
         folder: join(local, apartByVersion("postgres")),
-        pidFolder,
         preferredPort: 5432,
       });
       parts.addLast(() => postgres.stop());
@@ -74,7 +73,7 @@ export async function startBackends(
   const startBroker = () =>
     progress.step("RabbitMQ", async (onProgress) => {
       const folder = join(local, apartByRabbitmqVersion("rabbitmq"));
-      const rabbitmq = await startRabbitmq({ folder, pidFolder, usersOf: namespace, preferredPort: 5672, onProgress });
+      const rabbitmq = await startRabbitmq({ folder, usersOf: namespace, preferredPort: 5672, onProgress });
       parts.addLast(() => rabbitmq.stop());
       void watch("RabbitMQ", rabbitmq.exited);
       return rabbitmq;

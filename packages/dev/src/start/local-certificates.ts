@@ -27,7 +27,7 @@ export async function localCertificates(folder: string, extraFile?: string) {
     writeFileSync(keyFile, authority.key, { mode: 0o600 });
     writeFileSync(authorityFile, authority.cert);
   }
-  /** What the dispatcher trusts besides the system's roots: the local authority, the listener's certificate, and what EXTRA_CA_FILE names. */
+  /** What the dispatcher trusts beside the system's roots: the local authority, the listener's certificate, and what EXTRA_CA_FILE names. */
   const trustedFile = join(folder, "trusted.pem");
   writeFileSync(trustedFile, [authority.cert, (await localCertificate()).cert, ...readExtra(extraFile)].join("\n"));
   const receiver = await authority.issue({ names: ["localhost", "127.0.0.1", "::1"] });

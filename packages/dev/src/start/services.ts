@@ -1,10 +1,92 @@
 import { createWriteStream, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { type ProcessExit, type RunningProcess, startProcess, untilReady } from "../stack/processes.ts";
+import type { BrokerUrls } from "../stack/broker-rights.ts";
+import { projectFolder } from "../stack/folders.ts";
+import { freePort } from "../stack/ports.ts";
+import { startProcess, untilReady } from "../stack/processes.ts";
+import { DEVELOPMENT_AUDIENCE, DEVELOPMENT_ISSUER } from "./development-token.ts";
 import { forTheTerminal } from "./panel.ts";
 
-export interface ServiceSpec {
+export interface ServiceSettings {
+  databaseUrl: string;
+  amqpUrl: string;
+  serviceUrls: BrokerUrls | undefined;
+  namespace: string;
+  secretKeys: string;
+  sealingKey: string;
+  jwtSecret: string;
+  trustedFile: string;
+}
+
+const HOST = "127.0.0.1";
+const DEFAULT_PORT = 8080;
+const FIRST_OPERATIONS_PORT = 9464;
+/** Those that .vscode/launch.json attaches to. */
+const FIRST_INSPECT_PORT = 9229;
+const SERVICES = ["management-api", "publisher", "dispatcher"] as const;
+
+/**
+ * How the three services run on this machine. Settings in this process's own environment are passed on, so that
+ * `RETRY_DELAYS_SECONDS=1,2,3,4 pnpm start` works. Only addresses, secrets and files are decided here.
+ */
+export async function serviceSpecs(settings: ServiceSettings, inspect = false) {
+  // With a second source of keys the API refuses to start, and the development token would not be valid.
+  const { AUTH_JWKS_URL: _jwks, AUTH_PUBLIC_KEY: _key, NODE_OPTIONS: _options, ...passedOn } = process.env;
+  const { SECRET_KEYS: _keys, SECRET_SEALING_KEY: _sealingKey, ...inherited } = passedOn;
+  const port = await freePort(Number(process.env.PORT) || DEFAULT_PORT);
+  const own = {
+    HERALD_ENV: "development",
+    BROKER_NAMESPACE: settings.namespace,
+    DATABASE_URL: settings.databaseUrl,
+    EXTRA_CA_FILE: settings.trustedFile,
+    AUTH_JWT_SECRET: settings.jwtSecret,
+    AUTH_ISSUER: DEVELOPMENT_ISSUER,
+    AUTH_AUDIENCE: DEVELOPMENT_AUDIENCE,
+  };
+  const networks = { ALLOWED_PRIVATE_NETWORKS: process.env.ALLOWED_PRIVATE_NETWORKS ?? "127.0.0.0/8,::1/128" };
+  const shared: NodeJS.ProcessEnv = {
+    LOG_LEVEL: "info",
+    ...inherited,
+    ...own,
+    ...networks,
+    NODE_ENV: process.env.NODE_ENV ?? "production",
+    HTTP_HOST: HOST,
+    PORT: `${port}`,
+  };
+  /** As in production, each service has no other key than it needs. */
+  const { secretKeys: SECRET_KEYS, sealingKey: SECRET_SEALING_KEY } = settings;
+  const keys: Record<(typeof SERVICES)[number], NodeJS.ProcessEnv> = {
+    "management-api": { SECRET_SEALING_KEY },
+    publisher: {},
+    dispatcher: { SECRET_KEYS },
+  };
+  const specs: ServiceSpec[] = [];
+  for (const [index, name] of SERVICES.entries()) {
+    const metricsPort = await freePort(FIRST_OPERATIONS_PORT);
+    specs.push({
+      name,
+      main: join(projectFolder(), "services", name, "dist", "main.js"),
+      env: {
+        ...shared,
+        AMQP_URL: settings.serviceUrls?.[name] ?? settings.amqpUrl,
+        ...keys[name],
+        OPERATIONS_PORT: `${metricsPort}`,
+      },
+      metricsUrl: `http://${HOST}:${metricsPort}`,
+      ...(inspect && { inspectPort: FIRST_INSPECT_PORT + index }),
+    });
+  }
+  return {
+    specs,
+    /** The environment of the `herald` command for this Herald. */
+    settings: { ...own, ...networks, AMQP_URL: settings.amqpUrl, SECRET_KEYS, SECRET_SEALING_KEY },
+    /** Where the management API and the admin page are, base path included, no slash at the end. */
+    origin: `http://${HOST}:${port}${process.env.BASE_PATH ?? ""}`,
+    metricsUrls: Object.fromEntries(specs.map((spec) => [spec.name, `${spec.metricsUrl}/metrics`])),
+  };
+}
+
+interface ServiceSpec {
   name: string;
   /** The built entry point. */
   main: string;
@@ -15,82 +97,33 @@ export interface ServiceSpec {
   inspectPort?: number;
 }
 
-export interface ServiceContext {
-  pidFolder: string;
-  logFolder: string;
-  /** Called with what happens to services, and with their warnings, for the person at the terminal. */
-  print: (text: string) => void;
-}
-
 const READY_TIMEOUT_MS = 60_000;
-/** A service that crashes {@link CRASHES_TOO_MANY} times within this time is not started again. */
-const CRASH_WINDOW_MS = 30_000;
-const CRASHES_TOO_MANY = 3;
 /** A service takes 20 s at most to finish what is in flight. */
 const STOP_GRACE_MS = 25_000;
 
 /**
- * Starts a service and waits until it is ready. One that ends by itself later is started again, as an orchestrator would;
- * one that keeps ending is given up.
+ * Starts a service and waits until it is ready.
  *
- * @throws with its last lines, where it does not become ready
+ * @param print called with its warnings, for the person at the terminal; the log in `logFolder` has everything
+ * @throws with its last lines, if it does not become ready
  */
-export async function superviseService(spec: ServiceSpec, context: ServiceContext) {
+export async function startService(spec: ServiceSpec, logFolder: string, print: (text: string) => void) {
   if (!existsSync(spec.main)) throw new Error(`${spec.name} is not built: there is no ${spec.main}. Run "pnpm build".`);
-  mkdirSync(context.logFolder, { recursive: true });
-  const logFile = join(context.logFolder, `${spec.name}.log`);
+  mkdirSync(logFolder, { recursive: true });
+  const logFile = join(logFolder, `${spec.name}.log`);
   const log = createWriteStream(logFile, { flags: "a" });
-  const launch = () =>
-    startProcess({
-      name: spec.name,
-      command: process.execPath,
-      args: [
-        "--enable-source-maps",
-        ...(spec.inspectPort ? [`--inspect=127.0.0.1:${spec.inspectPort}`] : []),
-        spec.main,
-      ],
-      env: spec.env,
-      pidFolder: context.pidFolder,
-      mark: spec.main,
-      onLine: (line) => {
-        log.write(`${line}\n`);
-        const text = forTheTerminal(spec.name, line);
-        if (text !== undefined) context.print(text);
-      },
-    });
-
-  let child = await launch();
-  let stopping = false;
-  const crashes: number[] = [];
-  let giveUp: (error: Error) => void = () => {};
-  const givenUp = new Promise<Error>((resolve) => {
-    giveUp = resolve;
+  const inspect = spec.inspectPort ? [`--inspect=127.0.0.1:${spec.inspectPort}`] : [];
+  const child = await startProcess({
+    name: spec.name,
+    command: process.execPath,
+    args: ["--enable-source-maps", ...inspect, spec.main],
+    env: spec.env,
+    onLine: (line) => {
+      log.write(`${line}\n`);
+      const text = forTheTerminal(spec.name, line);
+      if (text !== undefined) print(text);
+    },
   });
-
-  const watch = async () => {
-    for (;;) {
-      const exit = await child.exited;
-      if (stopping) return;
-      if (!(await afterCrash(describeExit(exit)))) return;
-      if (stopping) return;
-      child = await launch();
-    }
-  };
-
-  /** Whether to start it again. */
-  async function afterCrash(exit: string): Promise<boolean> {
-    const text = `${spec.name} ended by itself (${exit}). Its last lines, of ${logFile}:\n${tail(child)}`;
-    const now = Date.now();
-    crashes.push(now);
-    if (crashes.filter((time) => time > now - CRASH_WINDOW_MS).length < CRASHES_TOO_MANY) {
-      context.print(`${text}\nStarting ${spec.name} again.`);
-      await sleep(500);
-      return true;
-    }
-    giveUp(new Error(`${text}\nThat was crash ${crashes.length}; it is not started again.`));
-    return false;
-  }
-
   try {
     const ask = () => assertReady(`${spec.metricsUrl}/readyz`);
     await untilReady(spec.name, ask, { timeoutMs: READY_TIMEOUT_MS, child });
@@ -98,14 +131,15 @@ export async function superviseService(spec: ServiceSpec, context: ServiceContex
     await child.stop(1_000);
     throw error;
   }
-  const watching = watch();
   return {
-    /** Resolves when it has crashed for good. */
-    givenUp,
+    /** Resolves with the reason when it has ended. */
+    ended: child.exited.then(({ code, signal }) => {
+      const exit = signal === null ? `exit code ${code}` : `signal ${signal}`;
+      const lines = child.lastLines().slice(-20).join("\n    ");
+      return new Error(`${spec.name} ended by itself (${exit}). Its last lines, of ${logFile}:\n    ${lines}`);
+    }),
     stop: async () => {
-      stopping = true;
       await child.stop(STOP_GRACE_MS);
-      await watching;
       log.end();
     },
   };
@@ -118,16 +152,4 @@ export async function assertReady(url: string): Promise<void> {
   if (response.status !== 200 || text.includes(":false")) {
     throw new Error(`${url} answers ${response.status} ${text}`);
   }
-}
-
-function describeExit({ code, signal }: ProcessExit): string {
-  return signal === null ? `exit code ${code}` : `signal ${signal}`;
-}
-
-function tail(child: RunningProcess): string {
-  return child
-    .lastLines()
-    .slice(-20)
-    .map((line) => `    ${line}`)
-    .join("\n");
 }

@@ -2,14 +2,12 @@ import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
 import { sealingKeyOf } from "@herald/common/security/sealing-keys";
 import { localFolder } from "../stack/folders.ts";
-import { endStaleProcesses } from "../stack/processes.ts";
 import { type Closing, closing, startBackends } from "./backends.ts";
 import { DEMO_ORGANIZATION, developmentToken, FULL_ACCESS } from "./development-token.ts";
 import { localCertificates, startLocalReceiver } from "./local-certificates.ts";
 import { localSecrets, type RunInfo, removeRunFile, writeRunFile } from "./local-files.ts";
 import { type Progress, panel } from "./panel.ts";
-import { serviceSpecs } from "./service-specs.ts";
-import { superviseService } from "./services.ts";
+import { serviceSpecs, startService } from "./services.ts";
 
 export interface StartOptions {
   progress: Progress;
@@ -43,18 +41,13 @@ export async function startHerald(options: StartOptions) {
 
 async function startParts(local: string, parts: Closing, options: StartOptions) {
   const { progress, print, signal } = options;
-  const folders = { pids: join(local, "pids"), logs: join(local, "logs") };
   removeRunFile(local);
-  const stale = await endStaleProcesses(folders.pids);
-  if (stale.length > 0) progress.say(`Ended what an earlier run had left running: ${stale.join(", ")}.`);
-
   const secrets = localSecrets(local);
   const secretKeys = process.env.SECRET_KEYS || secrets.secretKeys;
   const sealingKey = process.env.SECRET_SEALING_KEY || sealingKeyOf(secretKeys);
   const namespace = process.env.BROKER_NAMESPACE || "herald";
   const certificates = await localCertificates(join(local, "certificates"), process.env.EXTRA_CA_FILE);
-  const given = { local, pidFolder: folders.pids, namespace };
-  const { databaseUrl, amqpUrl, serviceUrls, ended } = await startBackends(given, parts, progress);
+  const { databaseUrl, amqpUrl, serviceUrls, ended } = await startBackends({ local, namespace }, parts, progress);
   signal.throwIfAborted();
 
   await progress.step("Migrations", () => migrate(databaseUrl));
@@ -66,11 +59,11 @@ async function startParts(local: string, parts: Closing, options: StartOptions) 
     { databaseUrl, amqpUrl, serviceUrls, namespace, secretKeys, sealingKey, jwtSecret, trustedFile },
     options.inspect,
   );
-  const context = { pidFolder: folders.pids, logFolder: folders.logs, print };
+  const logFolder = join(local, "logs");
   const services = await progress.step("Services", () =>
     Promise.all(
       specs.map(async (spec) => {
-        const service = await superviseService(spec, context);
+        const service = await startService(spec, logFolder, print);
         parts.add(() => service.stop());
         return service;
       }),
@@ -96,6 +89,6 @@ async function startParts(local: string, parts: Closing, options: StartOptions) 
     /** The text to show to a person. */
     panel: panel(info, certificates.authorityFile, receiver.controlUrl),
     /** Resolves with the reason when a part has ended for good. */
-    broken: Promise.race([ended, ...services.map((service) => service.givenUp)]),
+    broken: Promise.race([ended, ...services.map((service) => service.ended)]),
   };
 }

@@ -15,17 +15,17 @@ export interface Load extends LoadFaults {
 
 /** Faults of those who emit and receive, which are no part of Herald. */
 export interface LoadFaults {
-  /** Emits `count` events at once of the first organization, each with a text of `textBytes` besides. */
+  /** Emits `count` events at once of the first organization, each with a further text of `textBytes`. */
   burst(count: number, textBytes: number): Promise<void>;
-  /** Lets one of the receivers that restart refuse connections meanwhile, by turns; resolves with its endpoint's id. */
+  /** Lets one of the receivers that restart refuse connections until `meanwhile` has ended, by turns; resolves with its endpoint's id. */
   restartReceiver(nth: number, meanwhile: Meanwhile): Promise<string | undefined>;
-  /** Lets every receiver refuse connections meanwhile. */
+  /** Lets every receiver refuse connections until then. */
   refuseEverywhere(meanwhile: Meanwhile): Promise<void>;
-  /** Lets no connection to a receiver be used twice meanwhile. */
+  /** Lets no connection to a receiver be used twice until then. */
   forgetConnections(meanwhile: Meanwhile): Promise<void>;
-  /** Gives each receiver a new certificate, and lets no connection be used twice meanwhile. */
+  /** Gives each receiver a new certificate, and lets no connection be used twice until then. */
   renewCertificates(certificate: KeyPair, meanwhile: Meanwhile): Promise<void>;
-  /** Lets the crowd answer slowly meanwhile. */
+  /** Lets the crowd answer slowly until then. */
   slowCrowd(meanwhile: Meanwhile): Promise<void>;
 }
 

@@ -1,25 +1,5 @@
 import type { ScenarioResult } from "./scenarios/scenario.ts";
-import type { Findings } from "./verdict/reconcile.ts";
-
-/** The findings that have to be empty, each with its words. */
-export const MUST_NOT_BE: readonly [keyof Findings, string][] = [
-  ["lost", "lost"],
-  ["wronglyExhausted", "given up, and no fault of the receiver's"],
-  ["tooManyAttempts", "more than five attempts"],
-  ["unremembered", "attempts that the history lacks"],
-  ["unrecorded", "requests that the history lacks"],
-  ["blamed", "failed, though accepted in time"],
-  ["afterDisabling", "attempts to a disabled endpoint"],
-  ["forged", "wrong signature or body"],
-  ["untimely", "signed with a wrong time"],
-  ["unending", "without an end"],
-  ["setAside", "taken out of the inbox"],
-  ["unexplainedDuplicates", "duplicates that nothing explains"],
-  ["wronglyDisabled", "wrongly or silently disabled"],
-  ["disabledForOurFault", "disabled for our fault"],
-  ["disabledByRestart", "disabled by a restart"],
-  ["crashed", "services that ended by themselves"],
-];
+import { type Findings, MUST_NOT_BE } from "./verdict/reconcile.ts";
 
 export interface ReportHead {
   scenario: string;
@@ -33,11 +13,13 @@ export function hasPassed({ verdict, complaints }: ScenarioResult): boolean {
   return verdict.passed && complaints.length === 0;
 }
 
+const NAMES = Object.keys(MUST_NOT_BE) as (keyof Findings)[];
+
 /** The report of a run for programs. */
 export function reportOf(head: ReportHead, result: ScenarioResult) {
   const { verdict, history, quietAfterMs, extra, complaints } = result;
   const { findings, figures } = verdict;
-  const counts = Object.fromEntries(MUST_NOT_BE.map(([name]) => [name, findings[name].length])) as Record<
+  const counts = Object.fromEntries(NAMES.map((name) => [name, findings[name].length])) as Record<
     keyof Findings,
     number
   >;
@@ -79,12 +61,12 @@ export function tableOf(head: ReportHead, result: ScenarioResult): string {
     ["duplicates", sumOf(figures.duplicates)],
     ["requests whose results were lost", sumOf(figures.withoutAttempt)],
     ["the machine stood still for up to", `${history.stoodStillMs} ms`],
-    ...MUST_NOT_BE.map(([key, name]): [string, string] => [`${name} (must be 0)`, String(findings[key].length)]),
+    ...NAMES.map((name): [string, string] => [`${MUST_NOT_BE[name]} (must be 0)`, String(findings[name].length)]),
     ...Object.entries(extra).map(([name, value]): [string, string] => [name, String(value)]),
     ["verdict", hasPassed(result) ? "passed" : "FAILED"],
   ];
-  const examples = MUST_NOT_BE.flatMap(([key, name]) =>
-    findings[key].slice(0, EXAMPLES).map((example) => `${name}: ${example}`),
+  const examples = NAMES.flatMap((name) =>
+    findings[name].slice(0, EXAMPLES).map((example) => `${MUST_NOT_BE[name]}: ${example}`),
   );
   return [...rows.map(([name, value]) => `${name.padEnd(48)} ${value}`), ...examples, ...complaints].join("\n");
 }

@@ -3,14 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { hasPassed, reportOf, tableOf } from "../chaos/report.ts";
 import { clusterScenario } from "../chaos/scenarios/cluster.ts";
-import { faultsScenario } from "../chaos/scenarios/faults.ts";
+import { faultsScenario, silenceScenario, stormScenario } from "../chaos/scenarios/faults.ts";
 import { operatorsScenario } from "../chaos/scenarios/operators.ts";
 import { postgresFailoverScenario } from "../chaos/scenarios/postgres-failover.ts";
 import { restoreScenario } from "../chaos/scenarios/restore.ts";
 import { rollingRestartScenario } from "../chaos/scenarios/rolling-restart.ts";
 import type { Scenario } from "../chaos/scenarios/scenario.ts";
-import { silenceScenario } from "../chaos/scenarios/silence.ts";
-import { stormScenario } from "../chaos/scenarios/storm.ts";
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
   faults: faultsScenario,

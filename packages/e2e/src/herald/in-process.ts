@@ -12,7 +12,7 @@ export type HeraldTuning = Partial<DispatcherTuning & PublisherTuning & Manageme
 
 export interface HeraldOptions {
   clock?: Clock;
-  /** Environment variables besides those of `heraldSettings`. */
+  /** Environment variables beside `heraldSettings`. */
   settings?: Record<string, string>;
   /** Beside short intervals. */
   tuning?: HeraldTuning;

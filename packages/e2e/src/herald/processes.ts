@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { wrongClock } from "@herald/dev/harness/wrong-clock";
 import { projectFolder } from "@herald/dev/stack/folders";
@@ -73,8 +72,6 @@ export async function startServiceProcess(
       PORT: String(port),
       OPERATIONS_PORT: String(metricsPort),
     },
-    pidFolder: join(tmpdir(), "herald-e2e-processes"),
-    mark: main,
     ...(onLine && { onLine }),
   });
   if (clock) void child.exited.then(clock.remove);

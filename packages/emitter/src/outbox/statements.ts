@@ -69,7 +69,7 @@ export function eraseSent(table: string): string {
  * Makes one step of rows that were sent within a time wait again, the earliest first. Walks the index of sent rows. Locks
  * these rows; for one that is just being erased it waits, and then passes over it.
  *
- * $1: the beginning. $2: the end, exclusively, so that rows that are sent meanwhile are not taken again. $3: how many at most.
+ * $1: the beginning. $2: the end, exclusively, so that rows that are sent from now on are not taken again. $3: how many at most.
  */
 export function replaySent(table: string): string {
   const name = quoted(table);

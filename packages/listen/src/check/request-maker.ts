@@ -115,7 +115,7 @@ export function requestMaker(options: MakerOptions) {
       ...request,
       headers: [...request.headers, nameOf(header), value],
     }),
-    /** Removes these headers, and those of Standard Webhooks that stand for them. */
+    /** Removes these headers, and their like of Standard Webhooks. */
     without: (request: OutgoingRequest, ...headers: HeraldHeader[]): OutgoingRequest => {
       const removed = headers.flatMap((header) => [nameOf(header), `webhook-${header.toLowerCase()}`]);
       return {

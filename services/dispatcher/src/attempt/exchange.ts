@@ -149,7 +149,7 @@ export function exchange(
 
     const stream = client.stream(target.url, { request: send });
     stream.end();
-    // This process may have been busy until now. What has come meanwhile is read in this turn of the event loop, after its timers.
+    // If this process was busy, the answer may already be in the socket: let the event loop read it first.
     let timer = setTimeout(() => setImmediate(timeIsUp), timeoutMs);
     stream.on("error", fail);
 

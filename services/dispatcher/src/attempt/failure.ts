@@ -47,7 +47,7 @@ export interface Failure {
   summary: string;
 }
 
-/** The other kinds are those of an answer, and of an attempt whose end this process did not see. */
+/** `http_status` needs an answer, and `interrupted` is set after a crash. */
 type UnansweredKind = Exclude<FailureKind, "http_status" | "interrupted">;
 
 const NOT_TRUSTED = "certificate not trusted";

@@ -93,7 +93,7 @@ export function createMakeAttempt(parts: Parts): MakeAttempt {
     }
     const configuration = await attempt.configuration();
     if (configuration === undefined) return { kind: "gone" };
-    // It may have unsubscribed from the event: the publisher's statement decides in a moment whether there is a delivery at all.
+    // The endpoint was changed. The publisher's statement decides whether it still gets this event.
     if (arrived && arrived.revision !== String(configuration.revision)) return { kind: "left", forMs: 0 };
     const epoch = shards.epochOf(endpoint.shard);
     // While it waited for its configuration, its shard may have been lost, and be owned again: then the owner between has attempted it.

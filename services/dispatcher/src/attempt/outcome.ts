@@ -5,7 +5,7 @@ import type { Delivery } from "../sql/describe-deliveries.ts";
 export type Outcome =
   /** The result is stored, or PostgreSQL knows a later one: `nextAttemptAt` if there is a retry. */
   | { kind: "settled"; nextAttemptAt: Date | null }
-  /** Nothing was sent, or nothing that counts: it has to be made again. If the endpoint is gone meanwhile, the delivery is forgotten. */
+  /** Nothing was sent, or nothing that counts: it has to be made again. If the endpoint is gone by then, the delivery is forgotten. */
   | { kind: "put back"; restMs: number }
   /** PostgreSQL decides after this time: the delivery's event may not be stored yet, or the result can't be stored. */
   | { kind: "left"; forMs: number }

@@ -50,7 +50,7 @@ export class Line {
   /** All rows up to here are in memory, or have ended. */
   #cursor: Reading["after"] = BEGINNING;
   #isReading = false;
-  /** Rows were stored meanwhile that the reading may have missed. */
+  /** Rows were stored during the reading, which may have missed them. */
   #again = false;
   /** The earliest retry that is known. */
   #nextDueMs: number | undefined;

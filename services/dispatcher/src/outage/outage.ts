@@ -94,7 +94,7 @@ export function createOutage(parts: Parts) {
   /** Probes, round after round, until all results are decided and there is no outage. */
   async function examine(): Promise<void> {
     while (!signal.aborted && (!undecided.isEmpty() || isOn())) {
-      // Other attempts may decide a result meanwhile: they fail too, or one reaches a receiver. A result that is no longer doubted needs no probe.
+      // Other attempts may decide a result before the probe does: they fail too, or one reaches a receiver. A result that is no longer doubted needs no probe.
       await sleep(probeEveryMs, undefined, { signal }).catch(() => {});
       undecided.decideUndoubted();
       const layers = LAYERS.filter((layer) => dead.has(layer) || undecided.isIn(layer));

@@ -29,7 +29,7 @@ export interface HeartbeatAnswer {
  * share all shards; if none is able, all dispatchers do. No dispatcher takes a stopped shard.
  *
  * If two heartbeats come at once, each takes a shard only in the epoch that it has seen, and taking raises the epoch, so only one of them takes it.
- * Whether a shard was stopped meanwhile is checked again when its row is locked. PostgreSQL's clock alone decides whether an owner lives. If a row's
+ * Whether a shard was stopped since is checked again when its row is locked. PostgreSQL's clock alone decides whether an owner lives. If a row's
  * `alive_until` is later than a heartbeat could set it, PostgreSQL's clock was set back: that dispatcher too lives no longer than `aliveMs` from now
  * without a further heartbeat. Rows of processes that ended more than a minute ago are deleted.
  *

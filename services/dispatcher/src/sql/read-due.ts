@@ -22,7 +22,7 @@ export interface Demand {
 /**
  * Reads up to `count` rows of each endpoint in `demands`, in the order of their times, also those that are not due yet: the first of these says when
  * to look again. Each endpoint has its own limit, so that a large backlog of one hides no other's. Reads nothing if the shard has another owner
- * since, or was stopped: also in a database that was restored from a backup meanwhile.
+ * since, or was stopped: also in a database that was restored from a backup since.
  *
  * Locks nothing. Walks shard_pkey, and due_pkey once an endpoint, from the cursor on.
  */

@@ -24,7 +24,7 @@ export function hasArrived(settlement: Settlement): settlement is ArrivedSettlem
  * leaves existing rows alone, so whichever comes first, the delivery is the same row; and it is due only if it has not ended.
  *
  * A failure counts only in the epoch in which its attempt began: else the publisher makes the delivery, and it is due. Nothing is stored for an
- * endpoint that was deleted meanwhile.
+ * endpoint that was deleted.
  *
  * Locks: what it inserts. Only here an insert can wait for another transaction: for a publisher's statement with the same delivery, no longer than
  * a publisher may take before it hands nothing over. Walks delivery_pkey and due_pkey to insert, webhook_endpoint_pkey, shard_pkey.

@@ -47,7 +47,7 @@ export interface Settled {
  * - An attempt is known by its number: a failure counts only as the one that follows the delivery's last, and only in the epoch in which it began.
  *   Then the delivery waits for its next attempt, or is exhausted, with a notice (notices.ts). Its time is no fence: it differs if two publishers
  *   get the same event.
- * - A success ends its delivery whatever else happened to it meanwhile, also a failure in the same call. Only a delivery that was given up, with its
+ * - A success ends its delivery whatever else happened to it, also a failure in the same call. Only a delivery that was given up, with its
  *   notice, stays so (SPEC 3.2). The success still counts for the endpoint's health.
  * - The row of `due` is found by the delivery's own time, whichever dispatcher owns the shard by now.
  * - The latest attempt is in the delivery's row; the one before it moves to delivery_attempt.

@@ -5,7 +5,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** An event may be an hour ahead of its delivery; clocks differ by less than the rest. */
 const MAX_AHEAD_MS = 1.1 * HOUR_MS;
-/** A catch-up that takes long makes deliveries of events that have left the window meanwhile. */
+/** A catch-up that takes long makes deliveries of events that have left the window by then. */
 const CATCH_UP_MS = DAY_MS;
 
 /**

@@ -61,7 +61,7 @@ export function batchesByTurns<Event extends Item = InboxMessage>(
 
   function startNext(): void {
     scheduled = false;
-    // The waiting events may have been dropped meanwhile.
+    // The waiting events may have been dropped.
     if (mayStart()) start();
     schedule();
   }

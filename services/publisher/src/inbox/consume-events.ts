@@ -68,7 +68,7 @@ export function consumeEvents(
     (batch) => storeBatch(batch, (items) => arrival.storing(batch, () => fanOut.together(items))),
     { maxItems: batchSize, gathers: true },
   );
-  // It may take long, and says nothing about PostgreSQL: others are handed over on arrival meanwhile.
+  // It may take long, and says nothing about PostgreSQL: others are handed over on arrival.
   const storeAlone = (items: readonly FanOutItem[]) => fanOut.alone(items[0] as FanOutItem);
   const alone = batchesByTurns((batch) => storeBatch(batch, storeAlone), { maxItems: 1, isApart: false });
   const arrival = createArrival({ ...parts, read, store: together.add });

@@ -43,7 +43,7 @@ const KEY = /^[^.]*\.([0-9a-f]\.[0-9a-f])$/;
  *
  * A queue keeps the order of arrival, and a publisher holds a bounded number of its messages. So an organization that has most of these delays its
  * neighbours. From then on the broker itself takes the events of its sixteenth of the bucket to the second queue, by one binding. The binding is all
- * the state that there is: making and removing it can be repeated by any publisher, and the broker keeps it meanwhile.
+ * the state that there is: making and removing it can be repeated by any publisher, and the broker keeps it.
  */
 export function watchFloods({ inspector, names, clock, log }: Parts, { most, mostBytes }: FloodOptions) {
   const { behindQueues, floodsExchange } = names;

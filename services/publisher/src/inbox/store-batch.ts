@@ -102,7 +102,7 @@ export function createStoring(
         finish(incoming, "received");
         break;
       case "unfinished":
-        // The next page of the event comes after the events that arrived meanwhile.
+        // The next page of the event comes after the events that arrived since.
         incoming.afterEndpointId = outcome.afterEndpointId;
         again(incoming);
         break;

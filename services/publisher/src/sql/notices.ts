@@ -96,7 +96,7 @@ export interface TakenNotice {
 }
 
 /**
- * Takes due notices, the oldest first, and moves their time to the end of a lease, so that no other process publishes them meanwhile. If this process
+ * Takes due notices, the oldest first, and moves their time to the end of a lease, so that no other process publishes them until then. If this process
  * dies, they are due again when the lease ends. The failed attempts are read here, so that the statements that make notices do not read the history.
  *
  * Locks the notices that it takes, skips those that others lock. Walks notice_publish_at_id_idx, and what {@link failedAttempts} walks.

@@ -26,7 +26,7 @@ export function eventRows(pages: readonly EventPage[]): EventRow[] {
       }),
     ),
   );
-  // Sorting keeps the order of equal times: that of the API.
+  // Sorting keeps the API's order of equal times.
   return [...taken, ...others].sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
 }
 

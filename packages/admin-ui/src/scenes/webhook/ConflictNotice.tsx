@@ -27,7 +27,7 @@ interface Props {
   onTake: (field: DraftField) => void;
 }
 
-/** After a 409: what was typed stays, and what changed meanwhile is listed field by field. */
+/** After a 409: what was typed stays, and what others changed is listed field by field. */
 export function ConflictNotice({ conflicts, secretReplaced, onTake }: Props) {
   return (
     <Notice tone="care" title="The webhook was changed while you edited it. It was not saved." urgent>

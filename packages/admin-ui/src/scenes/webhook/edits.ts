@@ -94,12 +94,12 @@ export interface Conflict {
 export interface Merged {
   /** The form shows this next: everything that was typed, and the newest values of the other fields. */
   draft: Draft;
-  /** Changes that another admin or Herald saved meanwhile. */
+  /** Changes that another admin or Herald saved since. */
   conflicts: Conflict[];
 }
 
 /**
- * Brings an edit together with what was saved meanwhile (SPEC 4.1.1: after a 409 the client reloads).
+ * Brings an edit together with what was saved since (SPEC 4.1.1: after a 409 the client reloads).
  * @param base the webhook as the admin began to edit it. @param mine as the form stands. @param theirs as it is now.
  * @param replaced names of headers that got another value, which nobody can compare
  */

@@ -17,7 +17,7 @@ let node: RabbitmqNode | undefined;
 describe("with a node of its own", () => {
   beforeAll(async () => {
     const { executable } = await askForRabbitmqServer();
-    node = await startRabbitmqNode(executable, { folder, pidFolder: join(folder, "pids") });
+    node = await startRabbitmqNode(executable, { folder });
   }, STACK_TIMEOUT_MS);
 
   afterAll(async () => {

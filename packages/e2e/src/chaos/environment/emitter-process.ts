@@ -10,7 +10,7 @@ export type EmitterRequest =
   | { type: "connect"; url: string; namespace: string; seed: number; tenants: Tenant[] }
   /** Begins to emit events at this rate. */
   | { type: "begin"; perSecond: number }
-  /** Emits `count` events at once of the first organization, each with a text of `textBytes` besides. */
+  /** Emits `count` events at once of the first organization, each with a further text of `textBytes`. */
   | { type: "burst"; count: number; textBytes: number }
   /** Emits no more, and answers when every event is confirmed, or after the time. */
   | { type: "finish"; withinMs: number }

@@ -168,13 +168,13 @@ function lockRows(servers: Servers, table: string, durationMs: number, pause: Pa
   return holdTransaction(servers, ["begin", lock], durationMs, pause);
 }
 
-/** Keeps a snapshot, as a dump or a report does: what dies meanwhile stays in the tables and their indexes. */
+/** Keeps a snapshot, as a dump or a report does: what dies until its end stays in the tables and their indexes. */
 function keepTransactionOpen(servers: Servers, durationMs: number, pause: Pause): Promise<void> {
   const begin = "begin isolation level repeatable read";
   return holdTransaction(servers, [begin, "select count(*) from webhook_endpoint"], durationMs, pause);
 }
 
-/** Holds a transaction open over a direct connection, through no link. If PostgreSQL ends meanwhile, it begins again until the time is over. */
+/** Holds a transaction open over a direct connection, through no link. If PostgreSQL ends, it begins again until the time is over. */
 async function holdTransaction(servers: Servers, statements: string[], durationMs: number, pause: Pause) {
   const end = Date.now() + durationMs;
   while (Date.now() < end) {

@@ -51,9 +51,7 @@ const NAMESPACE = "herald";
 export async function openEnvironment<S extends Servers>(options: EnvironmentOptions<S>): Promise<ChaosEnvironment<S>> {
   const { times, disposable, pause, progress } = options;
   const folder = await mkdtemp(join(tmpdir(), "herald-chaos-"));
-  const pidFolder = join(folder, "processes");
   const logFolder = join(folder, "log");
-  await mkdir(pidFolder);
   await mkdir(logFolder);
   const closers: (() => Promise<unknown>)[] = [];
   const close = async ({ keepFolder }: { keepFolder: boolean }) => {
@@ -62,7 +60,7 @@ export async function openEnvironment<S extends Servers>(options: EnvironmentOpt
   };
   try {
     progress("Bringing up PostgreSQL and RabbitMQ");
-    const servers = await options.startServers({ folder, pidFolder, disposable, pause });
+    const servers = await options.startServers({ folder, disposable, pause });
     closers.push(servers.close);
     await migrate(servers.databaseUrl().href, { statementTimeoutMs: times.databaseTimeoutMs });
     const names = await nameServer();

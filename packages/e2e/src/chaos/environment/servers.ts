@@ -52,7 +52,6 @@ export const CHAOS_TUNING: HeraldTuning = {
 
 export interface ServersOptions {
   folder: string;
-  pidFolder: string;
   /** Skips waiting for the disk, which only a power cut would need. */
   disposable: boolean;
   pause: (durationMs: number) => Promise<void>;
@@ -95,11 +94,11 @@ const COPY = "herald_copy";
  *
  * @throws where no RabbitMQ is installed or can be: only a node of one's own can be killed
  */
-export async function startServers({ folder, pidFolder, disposable, pause }: ServersOptions) {
+export async function startServers({ folder, disposable, pause }: ServersOptions) {
   const program = await findOrInstallRabbitmq();
-  const postgresOptions = { folder: join(folder, "postgres"), pidFolder, disposable };
+  const postgresOptions = { folder: join(folder, "postgres"), disposable };
   // Disposable, so that it does not write everything to disk at its end: each end has to be a hard one.
-  const rabbitmqOptions = { folder: join(folder, "rabbitmq"), pidFolder, disposable: true };
+  const rabbitmqOptions = { folder: join(folder, "rabbitmq"), disposable: true };
   return await startInTurn(async (stopWith) => {
     let postgres: Postgres = await startPostgres(postgresOptions);
     stopWith(() => postgres.remove());

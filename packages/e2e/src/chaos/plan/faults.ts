@@ -97,7 +97,7 @@ const DECK = {
   "rabbitmq-killed": { times: 1, durationMs: [0, 1_500], target: "rabbitmq" },
   /** PostgreSQL ends at once (`immediate`), and recovers from its log after the pause. */
   "postgres-crashed": { times: 2, durationMs: [0, 1_500], target: "postgres" },
-  /** Another program holds some rows of a table for the pause, those of work under way. */
+  /** Another program holds some rows of a table for the pause: of work under way. */
   "row-lock": { times: 3, durationMs: [2_000, 12_000], target: rowsOfATable },
   /** Another program holds a whole table for the pause: also for longer than a statement may take. */
   "table-lock": { times: 1, durationMs: [1_000, 8_000], target: aTable },
@@ -133,7 +133,7 @@ const LEAD_IN_MS = 1_000;
 export function planFaults(seed: number, seconds: number): PlannedFault[] {
   const restMs = Math.max(0, seconds * 1_000 - LEAD_IN_MS);
   const faults: PlannedFault[] = [
-    // Another program keeps a transaction open for the whole run, as a dump or a report does: nothing is vacuumed meanwhile.
+    // Another program keeps a transaction open for the whole run, as a dump or a report does: nothing is vacuumed.
     { atMs: LEAD_IN_MS, kind: "long-transaction", target: "postgres", durationMs: restMs },
   ];
   let atMs = LEAD_IN_MS;

@@ -58,7 +58,7 @@ export const clusterScenario: Scenario = (options) =>
 const SIZE = 3;
 
 /** Starts a RabbitMQ cluster of three nodes on this machine, and a PostgreSQL. */
-async function startClusterServers({ folder, pidFolder, disposable }: ServersOptions) {
+async function startClusterServers({ folder, disposable }: ServersOptions) {
   const program = await findOrInstallRabbitmq();
   const mapperPort = await freePort();
   const cookie = randomBytes(12).toString("hex");
@@ -68,8 +68,6 @@ async function startClusterServers({ folder, pidFolder, disposable }: ServersOpt
   async function start(nodeFolder: string): Promise<RabbitmqNode> {
     const node = await startRabbitmqNode(program, {
       folder: nodeFolder,
-      // Its files are named after what runs, and three of the same run here.
-      pidFolder: join(nodeFolder, "processes"),
       disposable: true,
       cluster: { mapperPort, cookie, peers: [...folders.keys()] },
     });
@@ -79,9 +77,9 @@ async function startClusterServers({ folder, pidFolder, disposable }: ServersOpt
   }
 
   return await startInTurn(async (stopWith) => {
-    const postgres = await startPostgres({ folder: join(folder, "postgres"), pidFolder, disposable });
+    const postgres = await startPostgres({ folder: join(folder, "postgres"), disposable });
     stopWith(() => postgres.remove());
-    const mapper = await startPortMapper(program, pidFolder, mapperPort);
+    const mapper = await startPortMapper(program, mapperPort);
     if (mapper) stopWith(() => mapper.stop());
     stopWith(() => Promise.all([...running.values()].map((node) => node.stop())));
     // One after the other: each new one joins those that are there.

@@ -9,18 +9,17 @@ import { longestPauseAfter, noticed } from "../verdict/reconcile.ts";
 import { inEnvironment, type Scenario } from "./scenario.ts";
 
 /** Starts a PostgreSQL with a standby that commits wait for, and a RabbitMQ. */
-async function startReplicatedServers({ folder, pidFolder, disposable }: ServersOptions) {
+async function startReplicatedServers({ folder, disposable }: ServersOptions) {
   const program = await findOrInstallRabbitmq();
   return await startInTurn(async (stopWith) => {
     const { primary, standby } = await startPostgresPair({
       folder: join(folder, "postgres"),
-      pidFolder,
       disposable,
     });
     stopWith(() => primary.remove());
     // Before its primary: without that one's end it would look for another one.
     stopWith(() => standby.remove());
-    const broker = await startRabbitmqNode(program, { folder: join(folder, "rabbitmq"), pidFolder, disposable: true });
+    const broker = await startRabbitmqNode(program, { folder: join(folder, "rabbitmq"), disposable: true });
     stopWith(() => broker.stop());
     let current: Postgres = primary;
     return {

@@ -1,24 +1,34 @@
+import { join } from "node:path";
 import { migrate } from "@herald/common/database/migrate";
+import { projectFolder } from "@herald/dev/stack/folders";
+import { runProgram } from "@herald/dev/stack/programs";
 import type { ChaosEnvironment } from "../environment/open-environment.ts";
 import { startServers, USUAL_TIMES } from "../environment/servers.ts";
 import type { History, InjectedFault } from "../verdict/history.ts";
-import { heraldCommand, inEnvironment, type Scenario } from "./scenario.ts";
+import { inEnvironment, type Scenario } from "./scenario.ts";
 
 /** Between two looks whether the events that come again are stored. */
 const LOOK_EVERY_MS = 500;
 /** Then attempts begin, whatever the inbox holds: what is stored later is only delivered later. */
 const STORED_WITHIN_MS = 120_000;
 
-/** Runs `herald dispatch`, as an operator does. */
-export function heraldDispatch(environment: ChaosEnvironment, ...args: string[]): Promise<string> {
-  return heraldCommand(environment, { DATABASE_URL: environment.servers.databaseUrl().href }, "dispatch", ...args);
+/** Runs `herald dispatch` of this checkout, as an operator does. */
+function heraldDispatch({ servers, namespace }: ChaosEnvironment, ...args: string[]): Promise<string> {
+  const main = join(projectFolder(), "packages", "cli", "dist", "main.js");
+  return runProgram(process.execPath, [main, "dispatch", ...args], {
+    what: `herald dispatch ${args.join(" ")}`,
+    env: {
+      PATH: process.env.PATH,
+      HERALD_ENV: "development",
+      DATABASE_URL: servers.databaseUrl().href,
+      AMQP_URL: servers.amqpUrls()[0]?.href,
+      BROKER_NAMESPACE: namespace,
+    },
+  });
 }
 
 /** As an operator sees that the gap is closed. */
-export async function untilStored(
-  environment: ChaosEnvironment,
-  pause: (durationMs: number) => Promise<void>,
-): Promise<void> {
+async function untilStored(environment: ChaosEnvironment, pause: (durationMs: number) => Promise<void>): Promise<void> {
   const deadline = Date.now() + STORED_WITHIN_MS;
   for (;;) {
     const { inbox } = JSON.parse(await heraldDispatch(environment, "status", "--json")) as { inbox: number };

@@ -1,7 +1,5 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { projectFolder } from "@herald/dev/stack/folders";
-import { runProgram } from "@herald/dev/stack/programs";
 import { type ChaosEnvironment, type EnvironmentOptions, openEnvironment } from "../environment/open-environment.ts";
 import type { Servers } from "../environment/servers.ts";
 import { planSteadyTenants } from "../plan/tenants.ts";
@@ -17,9 +15,9 @@ export interface ScenarioOptions extends Pick<RunOptions, "seed" | "seconds" | "
 export interface ScenarioResult extends RunResult {
   /** Where the logs of the run are; deleted unless something was found. */
   folder: string;
-  /** This scenario's own figures, besides the verdict. */
+  /** This scenario's own figures, beside the verdict. */
   extra: Record<string, string | number>;
-  /** Faults that this scenario finds besides the verdict; empty if all is well. */
+  /** Faults that this scenario finds beside the verdict; empty if all is well. */
   complaints: string[];
 }
 
@@ -51,24 +49,4 @@ export async function inEnvironment<S extends Servers>(
     progress("Ending everything");
     await environment.close({ keepFolder });
   }
-}
-
-/** Runs the command of this checkout on the broker of the run, as an operator does, with these settings besides. Returns what it says. */
-export function heraldCommand(
-  { servers, namespace }: ChaosEnvironment,
-  settings: Record<string, string>,
-  ...args: string[]
-): Promise<string> {
-  const [amqpUrl] = servers.amqpUrls();
-  const main = join(projectFolder(), "packages", "cli", "dist", "main.js");
-  return runProgram(process.execPath, [main, ...args], {
-    what: `herald ${args.join(" ")}`,
-    env: {
-      PATH: process.env.PATH,
-      HERALD_ENV: "development",
-      AMQP_URL: amqpUrl?.href,
-      BROKER_NAMESPACE: namespace,
-      ...settings,
-    },
-  });
 }

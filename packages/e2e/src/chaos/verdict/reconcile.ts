@@ -5,41 +5,28 @@ import { requestsWhileDisabled, wronglyDisabledOf } from "./disablings.ts";
 import type { History } from "./history.ts";
 import { indexOf } from "./history.ts";
 
-/** Things that must not be, each with what it is about, in words. All lists empty: the run has passed. */
-export interface Findings {
-  /** A confirmed event, or an answered manual delivery, that its receiver never accepted, for no reason of the receiver's. */
-  lost: string[];
-  /** A delivery that was given up although its receiver did not fail all of its attempts. */
-  wronglyExhausted: string[];
-  /** A delivery with more attempts than it may have. Requests of no attempt are `unrecorded`, or have lost their dispatchers. */
-  tooManyAttempts: string[];
-  /** A request that is no attempt in the history, though nothing happened to a dispatcher before it was to be stored. */
-  unrecorded: string[];
-  /** An attempt that counts as failed, though its receiver had accepted it well in time. */
-  blamed: string[];
-  /** A delivery whose history lacks an attempt that was counted. */
-  unremembered: string[];
-  /** A request that came when its endpoint had been disabled for longer than a dispatcher may go by an older reading. */
-  afterDisabling: string[];
-  /** A request with a wrong signature, another body than was emitted, or of a delivery that there should not be. */
-  forged: string[];
-  /** A request whose timestamp was more than five minutes off, so that a receiver that holds SPEC 4.4.3 refuses it. */
-  untimely: string[];
-  /** A delivery that is still not finished, or is finished and still due, or a message that still lies in a queue. */
-  unending: string[];
-  /** An event that was taken out of the inbox, though none that is emitted breaks a rule. */
-  setAside: string[];
-  /** A delivery that came again though it had been accepted, and no fault can have been the reason. */
-  unexplainedDuplicates: string[];
-  /** An endpoint that was disabled by fewer failures that followed one another than it takes, or without a notice to the product. */
-  wronglyDisabled: string[];
-  /** An endpoint that would not have been disabled without failures that were none of its receiver's. */
-  disabledForOurFault: string[];
-  /** An endpoint that would not have been disabled if its receiver had not restarted. */
-  disabledByRestart: string[];
-  /** A service that ended by itself. */
-  crashed: string[];
-}
+/** What must not be, each in words; docs/reliability.md says more of it. */
+export const MUST_NOT_BE = {
+  lost: "lost",
+  wronglyExhausted: "given up, and no fault of the receiver's",
+  tooManyAttempts: "more than five attempts",
+  unremembered: "attempts that the history lacks",
+  unrecorded: "requests that the history lacks",
+  blamed: "failed, though accepted in time",
+  afterDisabling: "attempts to a disabled endpoint",
+  forged: "wrong signature or body",
+  untimely: "signed with a wrong time",
+  unending: "without an end",
+  setAside: "taken out of the inbox",
+  unexplainedDuplicates: "duplicates that nothing explains",
+  wronglyDisabled: "wrongly or silently disabled",
+  disabledForOurFault: "disabled for our fault",
+  disabledByRestart: "disabled by a restart",
+  crashed: "services that ended by themselves",
+} as const;
+
+/** What each is about, in words. All lists empty: the run has passed. */
+export type Findings = Record<keyof typeof MUST_NOT_BE, string[]>;
 
 export interface Figures {
   events: number;

@@ -117,12 +117,10 @@ beforeAll(async () => {
   commands = await runReadMeCommands(join(folder, "commands"));
   nameServers = await nameServer();
   const { executable } = await askForRabbitmqServer();
-  const pidFolder = join(folder, "pids");
   [server, node] = await Promise.all([
-    startPostgres({ folder, pidFolder }),
+    startPostgres({ folder }),
     startRabbitmqNode(executable, {
       folder: join(folder, "rabbitmq"),
-      pidFolder,
       configuration: rabbitmq.spec.rabbitmq.additionalConfig.trim().split("\n"),
     }),
   ]);

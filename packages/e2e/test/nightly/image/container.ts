@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { chmodSync, copyFileSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { eventually } from "@herald/dev/harness/eventually";
 import { projectFolder } from "@herald/dev/stack/folders";
@@ -93,7 +92,7 @@ function isInstruction(line: string): boolean {
   return line !== "" && !line.startsWith("#");
 }
 
-const UNSHARE = { title: "unshare (util-linux)", apt: "util-linux", brew: [] };
+const UNSHARE = { title: "unshare (util-linux)", apt: "util-linux" };
 
 /**
  * Runs as the first program of a container without Docker: with a mount namespace of its own, in which the root is the image's file
@@ -170,8 +169,6 @@ export async function startInImage(
     name: `image-${randomUUID()}`,
     command: program,
     args: [...words, ...args],
-    pidFolder: join(tmpdir(), "herald-e2e-processes"),
-    mark: args[0] ?? "",
   });
   const operationsUrl = `http://127.0.0.1:${operationsPort}`;
   let exit: string | undefined;

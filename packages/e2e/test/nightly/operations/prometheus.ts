@@ -62,8 +62,6 @@ export async function startPrometheus(folder: string): Promise<Prometheus> {
       `--storage.tsdb.path=${file("data")}`,
       `--web.listen-address=127.0.0.1:${port}`,
     ],
-    pidFolder: file("processes"),
-    mark: file("prometheus.yml"),
   });
 
   /** Sets the targets, which Prometheus knows a moment later; by a file that is there whole or not at all. */

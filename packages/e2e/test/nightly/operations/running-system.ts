@@ -31,7 +31,6 @@ export async function startSystem(
   const folder = mkdtempSync(join(tmpdir(), "herald-operations-"));
   const caFile = join(folder, "ca.pem");
   writeFileSync(caFile, (await certificates()).caPem);
-  const pidFolder = join(folder, "processes");
   const closers: (() => Promise<unknown>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
   const running = new Map<ServiceName, ServiceProcess[]>();
   const logs = new Map<string, string[]>();
@@ -39,10 +38,10 @@ export async function startSystem(
   let rabbitmq: RabbitmqNode | undefined;
 
   async function upPostgres(): Promise<void> {
-    postgres ??= await startPostgres({ folder: join(folder, "postgres"), pidFolder, disposable: true });
+    postgres ??= await startPostgres({ folder: join(folder, "postgres"), disposable: true });
   }
   async function upRabbitmq(): Promise<void> {
-    rabbitmq ??= await startRabbitmqNode(executable, { folder: join(folder, "rabbitmq"), pidFolder, disposable: true });
+    rabbitmq ??= await startRabbitmqNode(executable, { folder: join(folder, "rabbitmq"), disposable: true });
   }
   async function close(): Promise<void> {
     for (const closer of closers.reverse()) await closer();

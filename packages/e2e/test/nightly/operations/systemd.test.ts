@@ -21,7 +21,7 @@ import { publisherSettings } from "@herald/publisher";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { projectFile, SYSTEMD_FOLDER, unitCommand, unitEnvironment } from "./project-files.ts";
 
-const SYSTEMD = { title: "systemd", apt: "systemd", brew: [] };
+const SYSTEMD = { title: "systemd", apt: "systemd" };
 /** systemd's measure of exposure, 0 to 100. Below 50 is OK to it; most services of a Debian have more than 90. */
 const MOST_EXPOSURE = "20";
 
@@ -75,8 +75,8 @@ test("the units run programs that the build makes, where the page of one machine
 });
 
 test("each unit that fails for good notifies a person", async () => {
-  for (const name of (await units()).filter((each) => each.endsWith(".service") && each !== "herald-alarm@.service")) {
-    expect(projectFile(`${SYSTEMD_FOLDER}/${name}`)).toContain("\nOnFailure=herald-alarm@%n.service\n");
+  for (const name of (await units()).filter((each) => each.endsWith(".service") && each !== "herald-check.service")) {
+    expect(projectFile(`${SYSTEMD_FOLDER}/${name}`)).toContain("\nOnFailure=herald-check.service\n");
   }
 });
 
@@ -272,21 +272,29 @@ describe("herald-check", () => {
     const places = { "/etc/herald": await settings({ all: calm }), "/var/lib/postgresql": folder, "-lt 85": "-lt 0" };
     expect(await runScript("herald-check", places)).toEqual([1, expect.stringContaining("% full")]);
   });
-});
 
-test("herald-alarm posts what failed, with its last lines, and fails if no server takes it", async () => {
-  const { url, bodies } = await answering({ "/hook": "ok" });
-  const places = { "/etc/herald/alarm-url": join(folder, "alarm-url") };
-  writeFileSync(join(folder, "journalctl"), "#!/bin/sh\necho the last line of $2\n", { mode: 0o755 });
-  writeFileSync(join(folder, "alarm-url"), `${url}/hook\n`);
-  expect(await runScript("herald-alarm.mjs", places, { args: ["herald-backup.service"] })).toEqual([0, ""]);
-  const { text } = JSON.parse(bodies[0] ?? "");
-  expect(text).toMatch(/^herald-backup\.service on .*:\nthe last line of herald-backup\.service\n$/);
-  writeFileSync(join(folder, "alarm-url"), `${url}/elsewhere\n`);
-  expect(await runScript("herald-alarm.mjs", places, { args: ["herald.service"] })).toEqual([
-    1,
-    expect.stringContaining("503"),
-  ]);
+  test("as a unit, posts its news with units that have failed, and again by the next run if no server takes it", async () => {
+    const { url, bodies } = await answering({ "/hook": "ok" });
+    const etc = await settings({ all: calm });
+    const places = {
+      "/etc/herald": etc,
+      "/opt/herald/node": process.execPath,
+      "/var/lib/postgresql": "/nowhere",
+      "-lt 85": "-lt 101",
+      "systemctl list": "failed-units list",
+    };
+    const failedUnits = "#!/bin/sh\necho herald-backup.service loaded failed\n";
+    writeFileSync(join(folder, "failed-units"), failedUnits, { mode: 0o755 });
+    const look = () => runScript("herald-check", places, { environment: { STATE_DIRECTORY: etc } });
+    writeFileSync(join(etc, "alarm-url"), `${url}/elsewhere\n`);
+    expect(await look()).toEqual([1, expect.stringContaining("answered 503")]);
+    writeFileSync(join(etc, "alarm-url"), `${url}/hook\n`);
+    const failed = "herald-backup.service has failed. Look at: journalctl --unit herald-backup.service";
+    expect(await look()).toEqual([0, `${failed}\n`]);
+    expect(await look()).toEqual([0, ""]);
+    expect(bodies).toHaveLength(2);
+    expect(JSON.parse(bodies[1] ?? "").text).toMatch(new RegExp(`^Herald on .*: ${failed}$`));
+  });
 });
 
 test.each([

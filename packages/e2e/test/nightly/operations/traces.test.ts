@@ -88,9 +88,8 @@ async function startOtelCollector(passOnTo: string): Promise<{ url: string; stop
     },
     service: { telemetry: { metrics: { level: "none" } }, pipelines: { traces: pipeline, metrics: pipeline } },
   });
-  const mark = `yaml:${configuration}`;
-  const pidFolder = join(projectFolder(), ".local", "otel-collector", "processes");
-  const child = await startProcess({ name: "otel-collector", command, args: ["--config", mark], pidFolder, mark });
+  const args = ["--config", `yaml:${configuration}`];
+  const child = await startProcess({ name: "otel-collector", command, args });
   const url = `http://${endpoint}`;
   try {
     await eventually(

@@ -40,10 +40,9 @@ beforeAll(async () => {
   writeFileSync(brokersCa, ca);
   writeFileSync(receiversCa, (await certificates()).caPem);
   const { executable } = await askForRabbitmqServer();
-  const pidFolder = join(folder, "pids");
   const tls = await authority.issue({ names: ["localhost"] });
   node = await startRabbitmqNode(executable, {
-    ...{ folder: join(folder, "rabbitmq"), pidFolder, disposable: true, tls },
+    ...{ folder: join(folder, "rabbitmq"), disposable: true, tls },
   });
 }, STACK_TIMEOUT_MS);
 

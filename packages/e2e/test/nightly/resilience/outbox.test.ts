@@ -26,8 +26,7 @@ const ROWS = 50_000;
 
 // Servers of its own, since it kills them.
 const folder = mkdtempSync(join(tmpdir(), "herald-outbox-"));
-const pidFolder = join(folder, "pids");
-const outboxOptions = { folder: join(folder, "postgres"), pidFolder, disposable: true };
+const outboxOptions = { folder: join(folder, "postgres"), disposable: true };
 const relays: ChildProcess[] = [];
 
 let outboxServer: Postgres;
@@ -39,7 +38,7 @@ let links: { database: Link; rabbitmq: Link };
 
 async function startBroker(): Promise<RabbitmqNode> {
   const { executable } = await askForRabbitmqServer();
-  return await startRabbitmqNode(executable, { folder: join(folder, "rabbitmq"), pidFolder, disposable: true });
+  return await startRabbitmqNode(executable, { folder: join(folder, "rabbitmq"), disposable: true });
 }
 
 beforeAll(async () => {
