@@ -4,7 +4,6 @@ export {
   type ConsumerContext,
   type ConsumerOptions,
   type IncomingMessage,
-  type Reply,
   startConsumer,
 } from "./consumer.ts";
 export { NotSentError, type NotSentReason } from "./errors.ts";

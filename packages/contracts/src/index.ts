@@ -46,7 +46,7 @@ export {
   type JudgeOptions,
   judgeEvent,
 } from "./judge-event.ts";
-export type { EndpointChanged, HandOver, ManualReply, ManualRequest } from "./messages.ts";
+export type { EndpointChanged, HandOver, ManualRequest } from "./messages.ts";
 export type { EndpointNotice, Notice, NoticeAttempt, RejectedEvent } from "./notices.ts";
 export type { FieldProblem, Problem, ProblemCode } from "./problems.ts";
 export type { Resend, ResendPage, ResendPreview, ResendQuery, StartResendRequest } from "./resends.ts";

@@ -102,7 +102,7 @@ export async function startDispatcher(
     },
   );
   const manual = createManualDeliveries({ ...parts, owner }, { concurrency: bounds.manualDeliveries });
-  const messages = consumeMessages(id, { broker, owner, manual, log });
+  const messages = consumeMessages(id, { ...basics, broker, owner, manual });
   service.localOwners.set(id, owner.handedOver);
   const sweep = startSweep({ ...parts, owner }, sweepIntervalMs);
   outage.onReturn(owner.wake);

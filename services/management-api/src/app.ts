@@ -43,7 +43,7 @@ const A_SLASH_TOO_MANY = /^(\/[\w.~-]+)+\/$/;
  * @throws ConfigError if a setting can't be read
  */
 export function createApp(parts: AppParts): Express {
-  const { config, database, requestAttempt, tellOwner, clock, log, registry, tracing, processes, pageFolder } = parts;
+  const { config, database, tellOwner, manualWait, clock, log, registry, tracing, processes, pageFolder } = parts;
   const addresses = addressRules(config);
   const secrets = readSetting("SECRET_SEALING_KEY", () => secretSealer(config.SECRET_SEALING_KEY));
   const catalogue = readCatalogue(config);
@@ -83,8 +83,8 @@ export function createApp(parts: AppParts): Express {
         catalogue,
         database,
         secrets,
-        requestAttempt,
         tellOwner,
+        manualWait,
         writeLimiter: connections.writes,
         newId: idSource(clock),
         clock,

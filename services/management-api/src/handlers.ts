@@ -19,7 +19,7 @@ import type {
 import { v7 } from "uuid";
 import { sessionOf } from "./authentication/access.ts";
 import type { ManagementApiConfig } from "./config.ts";
-import { deliverManually, type RequestAttempt, readDelivered } from "./deliveries/deliver-manually.ts";
+import { type DeliverParts, deliverManually, readDelivered } from "./deliveries/deliver-manually.ts";
 import { listAllDeliveries, listDeliveries, readDelivery } from "./deliveries/history.ts";
 import { authorOf, listAllChanges, listChanges } from "./endpoints/changes.ts";
 import { type EndpointKey, toEndpointSummary } from "./endpoints/find-endpoint.ts";
@@ -40,8 +40,8 @@ export interface HandlerParts {
   catalogue: Catalogue;
   database: Pick<Database, "prisma" | "queries" | "readsWithin">;
   secrets: SecretSealer;
-  requestAttempt: RequestAttempt;
   tellOwner: TellOwner;
+  manualWait: DeliverParts["manualWait"];
   /** Limits the writes of each organization. A manual delivery holds a place for its insert, and not while it waits for the receiver. */
   writeLimiter: KeyedLimiter;
   newId: () => string;
@@ -52,13 +52,13 @@ export interface HandlerParts {
 const READ_TIMEOUT_MS = 5_000;
 
 export function createHandlers(needed: HandlerParts): Handlers {
-  const { config, catalogue, database, secrets, requestAttempt, tellOwner, writeLimiter, newId, clock } = needed;
+  const { config, catalogue, database, secrets, tellOwner, manualWait, writeLimiter, newId, clock } = needed;
   const parts = {
     prisma: database.prisma,
     queries: database.queries,
     secrets,
-    requestAttempt,
     tellOwner,
+    manualWait,
     writeLimiter,
     clock,
     newId,

@@ -59,6 +59,4 @@ export function confirmed(
   });
 }
 
-/** Where RabbitMQ puts replies to what a channel asks for. */
-export const REPLIES = "amq.rabbitmq.reply-to";
 export const DEFAULT_EXCHANGE = "";
