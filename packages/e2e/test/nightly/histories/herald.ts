@@ -15,10 +15,10 @@ import { type Delivery, describeDeliveries } from "@herald/dispatcher/sql/descri
 import { heartbeat, releaseShards } from "@herald/dispatcher/sql/heartbeat";
 import { BEGINNING, markInterrupted, readDue } from "@herald/dispatcher/sql/read-due";
 import { deleteEndpointRow } from "@herald/management-api/sql/delete-endpoint";
-import { createCatchUp } from "@herald/publisher/catch-up";
-import { createFanOut, type FanOut } from "@herald/publisher/fan-out";
-import type { IncomingEvent } from "@herald/publisher/inbox/read-event";
+import { createFanOut, type FanOut } from "@herald/publisher/event/fan-out";
 import { createMetrics as publisherMetrics } from "@herald/publisher/metrics";
+import type { IncomingEvent } from "@herald/publisher/sql/rows";
+import { createCatchUp } from "@herald/publisher/tasks/catch-up";
 import { DISABLE_AFTER, type ModelEvent, PAUSES, PER_ENDPOINT } from "./model.ts";
 
 const WINDOW_MS = 7 * 24 * 60 * 60_000;
@@ -256,14 +256,12 @@ export class Herald {
 
   #publisher() {
     const { queries, failures } = this.#database;
-    const parts = { queries, createProgress: failures.createProgress, clock: this.#clock, log: silent };
+    const metrics = publisherMetrics(createRegistry("histories"));
+    const parts = { queries, createProgress: failures.createProgress, clock: this.#clock, metrics, log: silent };
     const options = { pageSize: 3, windowMs: WINDOW_MS, leaseMs: 120_000 };
     return {
       fanOut: createFanOut({ ...parts, signal: this.#stopping.signal }, { maxEvents: 100 }),
-      catchUp: createCatchUp(
-        { ...parts, metrics: publisherMetrics(createRegistry("histories")), handOver: () => {} },
-        options,
-      ),
+      catchUp: createCatchUp({ ...parts, handOver: () => {} }, options),
     };
   }
 
