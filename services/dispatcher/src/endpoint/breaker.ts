@@ -32,7 +32,7 @@ const FIRST_PROBE_MS = 10;
  * An endpoint that took its deliveries until now may get a few attempts during its pauses (half-open probes). They do not count as failures, and
  * without them an endpoint that refuses one delivery in ten would mostly rest.
  */
-export function createBreaker(clock: Pick<Clock, "now">, { pausesMs, disableAfter }: BreakerOptions) {
+export function createBreaker(clock: Clock, { pausesMs, disableAfter }: BreakerOptions) {
   let isKnown = false;
   let run: FailureRun = HEALTHY;
   /** The endpoint was resumed, and no attempt has succeeded since. */

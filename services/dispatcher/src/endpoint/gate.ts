@@ -129,7 +129,7 @@ export class Gate {
 }
 
 /** Limits the attempts a second to one endpoint: an attempt takes a token, and time brings new ones, up to those of a second, and at least one. */
-export function createRate(clock: Pick<Clock, "monotonicMs">, perSecond: number) {
+export function createRate(clock: Clock, perSecond: number) {
   const full = Math.max(1, perSecond);
   let tokens = full;
   let atMs = clock.monotonicMs();

@@ -23,10 +23,10 @@ interface Said {
 type Off = Exclude<ClockShown, "right">;
 
 /**
- * Knows whether a clock of ours is wrong: this machine's, by which OpenSSL judges certificates, or PostgreSQL's, by which signatures are dated. The two are compared
- * with each other, and with those of receivers that refuse: by the `Date` of their answers.
+ * Knows whether a clock of ours is wrong: this machine's, by which OpenSSL judges certificates, or PostgreSQL's, by which signatures are dated. The two
+ * are compared with each other, and with those of receivers that refuse: by the `Date` of their answers.
  */
-export function watchClocks({ clock, log }: Pick<Basics, "clock" | "log">) {
+export function watchClocks({ clock, log }: Basics) {
   /** What receivers showed lately, by host. */
   const said = new Map<string, Said>();
   let loggedMs = Number.NEGATIVE_INFINITY;

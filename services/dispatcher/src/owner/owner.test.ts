@@ -1,14 +1,17 @@
 import { shardOf } from "@herald/common/database/shards";
-import { createRegistry } from "@herald/common/telemetry/metrics";
 import type { HandOver } from "@herald/contracts";
 import { type SteeredClock, steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
+import { basics, SILENT } from "../../test/basics.ts";
 import type { Attempt } from "../attempt/make-attempt.ts";
 import type { Outcome } from "../attempt/outcome.ts";
 import type { BacklogPage } from "../endpoint/line.ts";
-import { createMetrics } from "../metrics.ts";
+import type { Outage } from "../outage/outage.ts";
+import type { HealthQueue } from "../settle/health-queue.ts";
 import { retrySchedule } from "../settle/retry-schedule.ts";
+import type { SettleQueue } from "../settle/settle-queue.ts";
+import type { Shards } from "../shards/shards.ts";
 import type { Delivery, DueRow } from "../sql/describe-deliveries.ts";
 import type { Configuration } from "../sql/read-configuration.ts";
 import { createOwner, type OwnerOptions } from "./owner.ts";
@@ -22,7 +25,6 @@ const OPTIONS: OwnerOptions = {
   breaker: { pausesMs: [1_000, 5_000, 15_000, 60_000], disableAfter: 1_000 },
   bounds: { inFlight: 24, bodiesBytes: 64 * 1024 },
 };
-const SILENT = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
 const RETRY_MS = 2_000;
 const START = new Date("2026-03-01T12:00:00.000Z");
 
@@ -182,21 +184,19 @@ function world({ tookMs = (() => 5) as (endpointId: string) => number, options =
   const idle: number[] = [];
   const owner = createOwner(
     {
-      clock,
-      metrics: createMetrics(createRegistry("test")),
+      ...basics({ clock, log: { ...SILENT, error: (_line, fields) => void errors.push(fields?.endpointId) } }),
       schedule: retrySchedule([RETRY_MS]),
       shards: {
         epochOf: (shard) => (lost.has(shard) ? undefined : 1),
         ownedMs: () => set.ownedMs,
         becameIdle: (shard) => void idle.push(shard),
-      },
-      outage: { isOn: () => set.isOutage },
+      } as Partial<Shards> as Shards,
+      outage: { isOn: () => set.isOutage } as Outage,
       readBacklog,
       readConfiguration,
-      health: { has: () => false },
-      settlements: { isWriting: () => set.isWriting },
+      health: { has: () => false } as Partial<HealthQueue> as HealthQueue,
+      settlements: { isWriting: () => set.isWriting } as SettleQueue,
       makeAttempt,
-      log: { ...SILENT, error: (_line, fields) => void errors.push(fields?.endpointId) },
     },
     { ...OPTIONS, ...options },
   );

@@ -4,7 +4,6 @@ import type { EndpointChanged, HandOver } from "@herald/contracts";
 import { createInFlight } from "../attempt/in-flight.ts";
 import type { MakeAttempt } from "../attempt/make-attempt.ts";
 import type { Outcome } from "../attempt/outcome.ts";
-import type { Basics } from "../basics.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { createEndpoints } from "../endpoint/endpoints.ts";
 import type { GateOptions } from "../endpoint/gate.ts";
@@ -22,15 +21,13 @@ import { createConfigurations } from "./configurations.ts";
 import { deliveryOf } from "./hand-over.ts";
 import type { BacklogDemand } from "./read-backlog.ts";
 
-interface Parts
-  extends Pick<Basics, "clock" | "metrics" | "log">,
-    Omit<Parameters<typeof createConfigurations>[0], "drop"> {
-  schedule: Pick<RetrySchedule, "latestDue">;
-  shards: Pick<Shards, "epochOf" | "ownedMs" | "becameIdle">;
-  outage: Pick<Outage, "isOn">;
+interface Parts extends Omit<Parameters<typeof createConfigurations>[0], "drop"> {
+  schedule: RetrySchedule;
+  shards: Shards;
+  outage: Outage;
   /** Rejects if PostgreSQL refuses it. */
   readBacklog: (demand: BacklogDemand) => Promise<BacklogPage>;
-  settlements: Pick<SettleQueue, "isWriting">;
+  settlements: SettleQueue;
   makeAttempt: MakeAttempt;
 }
 

@@ -7,9 +7,9 @@ import { findEndpointsWithWork } from "../sql/sweep.ts";
 import type { Owner } from "./owner.ts";
 
 interface Parts extends Basics {
-  owner: Pick<Owner, "found">;
-  shards: Pick<Shards, "owned">;
-  schedule: Pick<RetrySchedule, "latestDue">;
+  owner: Owner;
+  shards: Shards;
+  schedule: RetrySchedule;
 }
 
 /** Shards of one statement: an eighth of all work if Herald has a single dispatcher. */

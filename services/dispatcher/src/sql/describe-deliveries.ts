@@ -6,6 +6,7 @@ export interface DueRow {
   endpointId: string;
   dueAt: Date;
   deliveryId: string;
+  /** Attempts that have ended. */
   attempts: number;
   /** How often its owner died while the delivery may have been in flight. These do not count as attempts. */
   interruptions: number;
@@ -44,8 +45,9 @@ export const SMALL_BODY_BYTES = 8 * 1024;
 type Row = Omit<Delivery, keyof DueRow> & { position: number; isPending: boolean };
 
 /**
- * Reads the data that the attempts of due rows need, in the order of the rows: apart from the statement that reads these rows, since now the ids are
- * known: there is a statement for each of their days (days.ts). `offset 0` makes PostgreSQL look up each row by itself. It knows the length of a body without reading it.
+ * Reads the data that the attempts of due rows need, in the order of the rows. This is not a part of the statement that reads the rows: now the ids are
+ * known, and there is a statement for each of their days (days.ts). `offset 0` makes PostgreSQL look up each row by itself. It knows the length of a
+ * body without reading it.
  *
  * Deletes rows of `due` whose delivery has ended or was erased. Such a row is left if a success of an earlier owner was settled after the row had
  * been moved.
