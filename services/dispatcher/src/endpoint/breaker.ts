@@ -1,12 +1,7 @@
 import type { Clock } from "@herald/common/runtime/clock";
-import { afterFailure, endOf, type Failure, type FailureRun, HEALTHY } from "../settle/failure-run.ts";
-import { FARTHEST_PAUSE_MS } from "../settle/retry-schedule.ts";
-
-/** An endpoint's health in PostgreSQL. */
-export interface StoredHealth {
-  failures: number;
-  pausedUntil: Date | null;
-}
+import type { StoredHealth } from "../sql/rows.ts";
+import { afterFailure, endOf, type Failure, type FailureRun, HEALTHY } from "./failure-run.ts";
+import { FARTHEST_PAUSE_MS } from "./retry-schedule.ts";
 
 export type Breaker = ReturnType<typeof createBreaker>;
 

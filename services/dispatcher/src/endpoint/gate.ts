@@ -1,5 +1,6 @@
 import type { Clock } from "@herald/common/runtime/clock";
-import { type Breaker, type BreakerOptions, createBreaker, type StoredHealth } from "./breaker.ts";
+import type { StoredHealth } from "../sql/rows.ts";
+import { type Breaker, type BreakerOptions, createBreaker } from "./breaker.ts";
 
 export interface GateOptions {
   /** Attempts that an endpoint may have at once. */

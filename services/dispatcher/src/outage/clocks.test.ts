@@ -1,7 +1,7 @@
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { describe, expect, test } from "@jest/globals";
 import { basics, SILENT } from "../../test/basics.ts";
-import type { ClockShown } from "../attempt/failure.ts";
+import type { ClockShown } from "../sql/rows.ts";
 import { watchClocks } from "./clocks.ts";
 
 const [DAY_S, MINUTE_MS] = [86_400, 60_000];

@@ -1,7 +1,6 @@
-import type { ClockShown } from "../attempt/failure.ts";
-import { UNTIMELY_MS } from "../attempt/response.ts";
-import type { AttemptResult } from "../attempt/sender.ts";
 import type { Basics } from "../basics.ts";
+import { UNTIMELY_MS } from "../http/response.ts";
+import type { AttemptResult, ClockShown } from "../sql/rows.ts";
 import type { Receiver } from "./sense.ts";
 
 /** While this machine's clock is further from PostgreSQL's, it judges no certificate by its dates. */

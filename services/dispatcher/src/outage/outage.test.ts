@@ -4,8 +4,8 @@ import { type SteeredClock, steeredClock } from "@herald/dev/harness/steered-clo
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { basics } from "../../test/basics.ts";
-import type { ProbeResult } from "../attempt/probe.ts";
 import { createOutage, type Outage } from "./outage.ts";
+import type { ProbeResult } from "./probe.ts";
 import { createOutageSense, MIN_HOSTS, MIN_ORGANIZATIONS, type Unreached, WINDOW_MS } from "./sense.ts";
 
 let clock: SteeredClock;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { atMostEach } from "@herald/common/runtime/repeat";
 import type { FailureKind } from "@herald/contracts";
-import { LAYERS, type Layer, type Probe, type ProbeResult } from "../attempt/probe.ts";
-import type { AttemptResult } from "../attempt/sender.ts";
 import type { Basics } from "../basics.ts";
 import type { KnownReceiver } from "../sql/read-configuration.ts";
+import type { AttemptResult } from "../sql/rows.ts";
 import { watchClocks } from "./clocks.ts";
+import { LAYERS, type Layer, type Probe, type ProbeResult } from "./probe.ts";
 import { createReceivers, type OtherReceivers } from "./receivers.ts";
 import { createOutageSense, type Fault, type Receiver } from "./sense.ts";
 import type { Standstill } from "./standstill.ts";

@@ -4,12 +4,11 @@ import { type SteeredClock, steeredClock } from "@herald/dev/harness/steered-clo
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { basics, SILENT } from "../../test/basics.ts";
-import type { Attempt } from "../attempt/make-attempt.ts";
-import type { Outcome } from "../attempt/outcome.ts";
+import type { Attempt, Outcome } from "../attempt/make-attempt.ts";
 import type { BacklogPage } from "../endpoint/line.ts";
+import { retrySchedule } from "../endpoint/retry-schedule.ts";
 import type { Outage } from "../outage/outage.ts";
 import type { HealthQueue } from "../settle/health-queue.ts";
-import { retrySchedule } from "../settle/retry-schedule.ts";
 import type { SettleQueue } from "../settle/settle-queue.ts";
 import type { Shards } from "../shards/shards.ts";
 import type { Delivery, DueRow } from "../sql/describe-deliveries.ts";

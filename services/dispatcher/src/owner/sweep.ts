@@ -1,6 +1,6 @@
 import { type Repetition, repeat } from "@herald/common/runtime/repeat";
 import type { Basics } from "../basics.ts";
-import type { RetrySchedule } from "../settle/retry-schedule.ts";
+import type { RetrySchedule } from "../endpoint/retry-schedule.ts";
 import type { TakenShard } from "../shards/ownership.ts";
 import type { Shards } from "../shards/shards.ts";
 import { findEndpointsWithWork } from "../sql/sweep.ts";

@@ -1,6 +1,6 @@
 import type { Queries } from "@herald/common/database/queries";
 import type { SealedHeaders } from "@herald/common/security/secret-box";
-import type { StoredHealth } from "../endpoint/breaker.ts";
+import type { StoredHealth } from "./rows.ts";
 import type { EndpointWithWork } from "./sweep.ts";
 
 /** An endpoint's settings and health, as far as attempts need them. */

@@ -1,4 +1,4 @@
-import { byDay, onDaysOf } from "@herald/common/database/days";
+import { byDay, type OfDay } from "@herald/common/database/days";
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import type { DueRow } from "./describe-deliveries.ts";
@@ -104,11 +104,11 @@ export async function markInterrupted(
 
 async function markDay(
   queries: Queries,
-  rows: readonly Place[],
+  { items: rows, isOn }: OfDay<Place>,
   { now, spreadMs }: { now: Date; spreadMs: number },
 ): Promise<number> {
   const ids = rows.map(({ deliveryId }) => deliveryId);
-  const amongThese = Prisma.sql`id = any (${ids}::uuid[]) and ${onDaysOf("id", ids)}`;
+  const amongThese = Prisma.sql`id = any (${ids}::uuid[]) and ${isOn("id")}`;
   const [marked] = await queries.$queryRaw<{ count: number }[]>`
     with free as materialized (
       select id from delivery where ${amongThese}

@@ -7,9 +7,9 @@ import type { Log } from "@herald/common/telemetry/log";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { answered, insertEndpoint } from "@herald/dev/harness/rows";
 import type { SteeredClock } from "@herald/dev/harness/steered-clock";
+import { retrySchedule } from "@herald/dispatcher/endpoint/retry-schedule";
 import { createMetrics as dispatcherMetrics } from "@herald/dispatcher/metrics";
 import { createHealthQueue } from "@herald/dispatcher/settle/health-queue";
-import { retrySchedule } from "@herald/dispatcher/settle/retry-schedule";
 import { createSettleQueue } from "@herald/dispatcher/settle/settle-queue";
 import { type Delivery, describeDeliveries } from "@herald/dispatcher/sql/describe-deliveries";
 import { heartbeat, releaseShards } from "@herald/dispatcher/sql/heartbeat";
@@ -281,7 +281,7 @@ export class Herald {
       /** The id of its row of `process`. */
       id: randomUUID(),
       health,
-      settlements: createSettleQueue({ ...parts, rates: { add() {} }, health }),
+      settlements: createSettleQueue({ ...parts, rates: { add() {}, stop: async () => {} }, health }),
     };
   }
 

@@ -1,9 +1,9 @@
 import { connect, isIP } from "node:net";
 import { type AddressRules, createAddressGuard, isLocalhostName } from "@herald/common/security/address-guard";
 import { areNamesAnswered, createNameResolver } from "@herald/common/security/name-resolver";
-import type { EgressProxy } from "./egress-proxy.ts";
-import { failureOf } from "./failure.ts";
-import type { Target } from "./target.ts";
+import type { EgressProxy } from "../http/egress-proxy.ts";
+import { failureOf } from "../http/failure.ts";
+import type { Target } from "../http/target.ts";
 
 /** The parts of the way to a receiver that can fail by themselves. */
 export const LAYERS = ["names", "connections"] as const;
