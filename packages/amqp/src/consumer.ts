@@ -48,11 +48,6 @@ export interface ConsumerOptions {
   handle(message: IncomingMessage): void | Promise<void>;
 }
 
-/** Services that a consumer uses besides its scope. */
-export interface ConsumerContext {
-  log: BrokerLog;
-}
-
 export interface Consumer {
   /** For how long the connection has not been read, since the consumer holds `maxBytes`; 0 while it is read. */
   restingMs(): number;
@@ -96,7 +91,7 @@ const HOLD_MS = 20 * 60_000;
 export function startConsumer(
   scope: BrokerScope,
   { queue: wanted, prefetch, maxBytes, handle, lost }: ConsumerOptions,
-  { log }: ConsumerContext,
+  { log }: { log: BrokerLog },
 ): Consumer {
   const queues = typeof wanted === "string" ? [wanted] : wanted;
   const queue = queues.length === 1 ? `${queues[0]}` : `${queues[0]} and ${queues.length - 1} others`;

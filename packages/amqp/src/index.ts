@@ -1,7 +1,6 @@
 export { type Authorities, type Connection, refusalIn, userOf, virtualHostOf, withHeartbeat } from "./connection.ts";
 export {
   type Consumer,
-  type ConsumerContext,
   type ConsumerOptions,
   type IncomingMessage,
   startConsumer,

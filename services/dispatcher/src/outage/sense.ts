@@ -1,13 +1,11 @@
+import type { HostAndPort } from "../http/target.ts";
 import type { KnownReceiver } from "../sql/read-configuration.ts";
 
 /** A receiver, with the host and port of its URL. */
-export interface Receiver extends KnownReceiver {
-  host: string;
-  port: number;
-}
+export type Receiver = KnownReceiver & HostAndPort;
 
 /** An attempt, or a probe, that reached no receiver. Times are of the monotonic clock. */
-export interface Unreached extends Receiver {
+export interface Unreached extends KnownReceiver, HostAndPort {
   startedMs: number;
   endedMs: number;
 }
@@ -33,8 +31,6 @@ export const WINDOW_MS = 10_000;
 const MAX_FAILING = 1_000;
 /** Look-ups that start together time out seconds apart, so a result waits three rounds. */
 const ROUNDS = 3;
-
-export type OutageSense = ReturnType<typeof createOutageSense>;
 
 /**
  * Senses an outage of one layer, and decides whose fault each failure in it is. There is an outage if attempts to many unrelated endpoints failed in the
