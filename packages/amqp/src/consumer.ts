@@ -25,17 +25,7 @@ export interface IncomingMessage {
   requeue(): void;
   /** Removes the message from its queue. The broker dead-letters it if the queue is set up for that, and else drops it. */
   reject(): void;
-  /**
-   * Answers the message, with the `reply` that the consumer was started with. An answer may get lost without an error; the
-   * requester has a timeout.
-   *
-   * @throws if the consumer was started without a `reply`
-   */
-  reply(content: Buffer): void;
 }
-
-/** Answers the request that came with these properties. */
-export type Reply = (request: MessageProperties, content: Buffer) => void;
 
 export interface ConsumerOptions {
   /** One queue, or several that share the consumer's channel. */
@@ -55,12 +45,6 @@ export interface ConsumerOptions {
    * grows up to half a minute. A message that can never be handled must be settled, by `reject` for instance.
    */
   handle(message: IncomingMessage): void | Promise<void>;
-}
-
-export interface ConsumerContext {
-  log: BrokerLog;
-  /** How `IncomingMessage.reply` answers. */
-  reply?: Reply;
 }
 
 export interface Consumer {
@@ -92,7 +76,7 @@ const HOLD_MS = 20 * 60_000;
 export function startConsumer(
   scope: BrokerScope,
   { queue: wanted, prefetch, maxBytes, handle, lost }: ConsumerOptions,
-  { log, reply }: ConsumerContext,
+  { log }: { log: BrokerLog },
 ): Consumer {
   const queues = typeof wanted === "string" ? [wanted] : wanted;
   const queue = queues.length === 1 ? `${queues[0]}` : `${queues[0]} and ${queues.length - 1} others`;
@@ -213,10 +197,6 @@ export function startConsumer(
       ack: () => own.ack(delivery),
       requeue: () => giveBack(delivery, own),
       reject: () => own.reject(delivery),
-      reply: (answer) => {
-        if (reply === undefined) throw new Error(`The consumer of ${queue} was started without a way to reply.`);
-        reply(properties, answer);
-      },
     };
   }
 

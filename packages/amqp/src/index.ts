@@ -1,10 +1,8 @@
 export { type Authorities, type Connection, refusalIn, userOf, virtualHostOf, withHeartbeat } from "./connection.ts";
 export {
   type Consumer,
-  type ConsumerContext,
   type ConsumerOptions,
   type IncomingMessage,
-  type Reply,
   startConsumer,
 } from "./consumer.ts";
 export { NotSentError, type NotSentReason } from "./errors.ts";

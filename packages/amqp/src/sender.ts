@@ -1,16 +1,9 @@
 import { type Channel, IllegalOperationError } from "amqplib";
+import type { OutgoingMessage } from "./publisher.ts";
 import { type BrokerScope, maintainChannel } from "./recovering-channel.ts";
 
 /** A message that may get lost. It is not persistent, and is dropped if no queue takes it. */
-export interface SentMessage {
-  exchange: string;
-  routingKey: string;
-  content: Buffer;
-  /** The correlation id of the request that the message answers. */
-  correlationId?: string;
-  /** The broker drops the message after it has waited in its queue for this time. */
-  expiresAfterMs?: number;
-}
+export type SentMessage = Pick<OutgoingMessage, "exchange" | "routingKey" | "content">;
 
 export interface Sender {
   /**
@@ -45,15 +38,10 @@ export function startSender(scope: BrokerScope): Sender {
     },
   });
   return {
-    send: ({ exchange, routingKey, content, correlationId, expiresAfterMs }) => {
+    send: ({ exchange, routingKey, content }) => {
       const open = channel.current();
       if (open === undefined || saturated || connection.isBlocked()) return false;
-      const properties = {
-        contentType: "application/json",
-        persistent: false,
-        ...(correlationId !== undefined && { correlationId }),
-        ...(expiresAfterMs !== undefined && { expiration: expiresAfterMs }),
-      };
+      const properties = { contentType: "application/json", persistent: false };
       try {
         saturated = !open.publish(exchange, routingKey, content, properties);
         return true;

@@ -50,7 +50,7 @@ const endpointChangedSchema = Type.Object(
 
 export type EndpointChanged = Static<typeof endpointChangedSchema>;
 
-/** Asks for the first attempt of a manual delivery, for whose result an API request waits. */
+/** Asks for the first attempt of a manual delivery at once. The API's request waits until the delivery's row has the result. */
 const manualRequestSchema = Type.Object(
   {
     kind: Type.Literal("manual"),
@@ -58,22 +58,9 @@ const manualRequestSchema = Type.Object(
     endpointId: uuid("Its endpoint."),
     organizationId,
     dueAtUtc: time("When the delivery is due if no dispatcher attempts it for this request."),
+    traceparent: orNull(text("The trace context of the request, whose trace the attempt continues.")),
   },
   { $id: "urn:herald:schemas:manual-request" },
 );
 
 export type ManualRequest = Static<typeof manualRequestSchema>;
-
-/**
- * A dispatcher's answer to a manual request, when the first attempt has been settled or has to wait. The
- * delivery's summary is read from the database: PostgreSQL is the truth, and the answer only says that it is worth a look.
- */
-const manualReplySchema = Type.Object(
-  {
-    deliveryId: uuid("The delivery."),
-    attempted: flag("False if no attempt was made: the delivery is attempted later."),
-  },
-  { $id: "urn:herald:schemas:manual-reply" },
-);
-
-export type ManualReply = Static<typeof manualReplySchema>;

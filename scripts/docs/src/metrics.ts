@@ -25,11 +25,14 @@ const unread = undefined as never;
 const registrations: Record<string, (registry: Registry) => void> = {
   "management-api": (registry) => observe({ registry, log: unread }),
   publisher: (registry) => {
-    createPublisherMetrics(registry);
+    const metrics = createPublisherMetrics(registry);
     exportHeldEvents(registry, unread);
     exportLag(
       registry,
-      { log: unread, queries: unread, probes: unread, inspector: unread, names: {} as never, clock: unread },
+      {
+        ...{ log: unread, queries: unread, probes: unread, inspector: unread, names: {} as never, clock: unread },
+        metrics,
+      },
       { endpointConcurrency: unread },
     );
   },

@@ -12,11 +12,11 @@ import { createNameResolver } from "@herald/common/security/name-resolver";
 import { secretBox } from "@herald/common/security/secret-box";
 import { authoritiesOf } from "@herald/common/security/tls-files";
 import { type MemoryBounds, memoryBounds } from "@herald/common/service/memory";
-import { createEgressProxy } from "./attempt/egress-proxy.ts";
 import { keepOpened } from "./attempt/opened-secrets.ts";
-import { createProbe } from "./attempt/probe.ts";
-import { createSender } from "./attempt/sender.ts";
-import { retrySchedule } from "./settle/retry-schedule.ts";
+import { retrySchedule } from "./endpoint/retry-schedule.ts";
+import { createEgressProxy } from "./http/egress-proxy.ts";
+import { createSender } from "./http/sender.ts";
+import { createProbe } from "./outage/probe.ts";
 
 /** A few megabytes of memory. */
 const MAX_OPENED_SECRETS = 10_000;

@@ -1,4 +1,4 @@
-export { createEgressProxy } from "./attempt/egress-proxy.ts";
 export { type DispatcherTuning, dispatcherSettings } from "./config.ts";
+export { createEgressProxy } from "./http/egress-proxy.ts";
 export { createMetrics, exportUnstored } from "./metrics.ts";
 export { startDispatcher } from "./start-dispatcher.ts";

@@ -4,7 +4,6 @@ import { factsOf, haveOtherKey } from "@herald/common/service/processes";
 import type { Service } from "@herald/common/service/run-service";
 import { startFailureLog } from "./attempt/failure-log.ts";
 import { createMakeAttempt } from "./attempt/make-attempt.ts";
-import { createQuarantine } from "./attempt/quarantine.ts";
 import { type DispatcherTuning, dispatcherSettings, FAILING_AFTER_FAILURES, readDispatcherConfig } from "./config.ts";
 import { createMetrics, exportUnstored } from "./metrics.ts";
 import { createOutage } from "./outage/outage.ts";
@@ -16,6 +15,7 @@ import { createReadBacklog } from "./owner/read-backlog.ts";
 import { reader } from "./owner/reader.ts";
 import { startSweep } from "./owner/sweep.ts";
 import { createHealthQueue } from "./settle/health-queue.ts";
+import { createQuarantine } from "./settle/quarantine.ts";
 import { startRates } from "./settle/rates.ts";
 import { createSettleQueue } from "./settle/settle-queue.ts";
 import { createShards } from "./shards/shards.ts";
@@ -102,7 +102,7 @@ export async function startDispatcher(
     },
   );
   const manual = createManualDeliveries({ ...parts, owner }, { concurrency: bounds.manualDeliveries });
-  const messages = consumeMessages(id, { broker, owner, manual, log });
+  const messages = consumeMessages(id, { ...basics, broker, owner, manual });
   service.localOwners.set(id, owner.handedOver);
   const sweep = startSweep({ ...parts, owner }, sweepIntervalMs);
   outage.onReturn(owner.wake);

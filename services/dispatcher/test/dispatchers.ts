@@ -2,12 +2,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Broker, connectBroker, type Publisher } from "@herald/common/broker/broker";
-import type { Requester } from "@herald/common/broker/requester";
 import { ownerOf } from "@herald/common/database/shards";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { secretBox } from "@herald/common/security/secret-box";
 import type { Service } from "@herald/common/service/run-service";
-import type { HandOver, ManualReply, ManualRequest } from "@herald/contracts";
+import type { HandOver, ManualRequest } from "@herald/contracts";
 import { type KeyPair, makeAuthority } from "@herald/dev/certificates/authority";
 import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
 import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
@@ -37,7 +36,7 @@ export function useDispatchers({ names = ["127.0.0.1"] } = {}) {
   let folder = "";
   let certificate: KeyPair;
   let current: HttpsReceiver;
-  let api: { broker: Broker; requester: Requester; publisher: Publisher } | undefined;
+  let api: { broker: Broker; publisher: Publisher } | undefined;
 
   beforeAll(async () => {
     const authority = await makeAuthority("Test authority");
@@ -120,34 +119,27 @@ export function useDispatchers({ names = ["127.0.0.1"] } = {}) {
     if (api === undefined) {
       const log = { debug() {}, info() {}, warn() {}, error() {} };
       const broker = connectBroker({ url: rabbitmq.url, namespace: rabbitmq.namespace, name: "test", log });
-      api = { broker, requester: broker.requester(), publisher: broker.publisher() };
+      api = { broker, publisher: broker.publisher() };
     }
     return api;
   }
 
-  /** Sends the owner of an endpoint a hand-over, as publishers do. */
-  async function handOver(endpointId: string, message: HandOver): Promise<void> {
+  /** Sends the owner of an endpoint a message, as publishers and the API do. */
+  async function tell(endpointId: string, message: HandOver | ManualRequest): Promise<void> {
     const { broker, publisher } = others();
+    const { dispatchExchange, requestsExchange } = broker.names;
     await publisher.publish({
-      exchange: broker.names.dispatchExchange,
+      exchange: "kind" in message ? requestsExchange : dispatchExchange,
       routingKey: (await ownerOf(db.database.queries, endpointId)) ?? "no owner",
       content: Buffer.from(JSON.stringify(message)),
     });
   }
 
-  /** Asks for a manual delivery's attempt, as the API does; whether it was attempted, undefined without an answer. */
-  async function askForManual({ id, organizationId }: Endpoint, deliveryId: string, dueAt: Date) {
-    const api = others();
+  /** Asks for a manual delivery's attempt, as the API does. */
+  async function askForManual({ id, organizationId }: Endpoint, deliveryId: string, dueAt: Date): Promise<void> {
     const dueAtUtc = dueAt.toISOString();
-    const request: ManualRequest = { kind: "manual", deliveryId, endpointId: id, organizationId, dueAtUtc };
-    const reply = await api.requester.request({
-      exchange: api.broker.names.requestsExchange,
-      routingKey: (await ownerOf(db.database.queries, id)) ?? "no owner",
-      content: Buffer.from(JSON.stringify(request)),
-      timeoutMs: 80_000,
-    });
-    return reply && (JSON.parse(String(reply)) as ManualReply).attempted;
+    await tell(id, { kind: "manual", deliveryId, endpointId: id, organizationId, dueAtUtc, traceparent: null });
   }
 
-  return { db, receiver, start, stop, insertEndpointAt, insertDeliveries, askForManual, handOver };
+  return { db, receiver, start, stop, insertEndpointAt, insertDeliveries, askForManual, tell };
 }

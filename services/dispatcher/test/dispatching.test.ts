@@ -9,7 +9,7 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { BEGINNING, readDue } from "../src/sql/read-due.ts";
 import { SECRET_KEYS, useDispatchers } from "./dispatchers.ts";
 
-const { db, receiver, start, stop, insertEndpointAt, insertDeliveries, handOver, askForManual } = useDispatchers();
+const { db, receiver, start, stop, insertEndpointAt, insertDeliveries, tell } = useDispatchers();
 
 test("with a rate, all dispatchers together begin no more attempts a second to an endpoint, and the whole backlog arrives", async () => {
   const { prisma } = db.database;
@@ -66,7 +66,7 @@ test("regression: more failing endpoints of one organization than a dispatcher k
     const failing = await insertEndpointAt(`${receiver.url}/failing`, { organizationId: "one with many" });
     await insertDeliveries(failing, 1);
     const target = { endpointId: failing.id, organizationId: failing.organizationId };
-    await handOver(failing.id, { stored: true, events: [], deliveries: [], work: [target] });
+    await tell(failing.id, { stored: true, events: [], deliveries: [], work: [target] });
   }
   await eventually(() => expect(countOf("failing")).toBe(30));
   await eventually(() => expect(countOf("sound")).toBe(2));
@@ -115,7 +115,7 @@ describe("a delivery whose row another session has locked", () => {
   const storedOf = (endpointId: string) =>
     db.database.prisma.delivery.count({ where: { endpointId, state: "succeeded", attemptCount: 1 } });
 
-  test("a locked row holds up its endpoint and no other, and takes no permit; a manual delivery does not wait for it", async () => {
+  test("a locked row holds up its endpoint and no other, and takes no permit", async () => {
     const { prisma } = db.database;
     const waves = [1, 2].map(() => Promise.withResolvers<void>());
     receiver.answerWith(async ({ path }) => {
@@ -135,13 +135,10 @@ describe("a delivery whose row another session has locked", () => {
       await eventually(async () => expect(await storedOf(waiting.id)).toBe(countOf("waiting") - 1));
       const other = await endpointWith("other", 40);
       await eventually(async () => expect(await storedOf(other)).toBe(40));
-      const dueAt = new Date(Date.now() + 600_000);
-      const [manual = ""] = await insertDeliveries(waiting, 1, { dueAt });
-      expect(await askForManual(waiting, manual, dueAt)).toBe(false);
       expect(countOf("waiting")).toBeLessThan(20);
     });
-    await eventually(async () => expect(await storedOf(waiting.id)).toBe(41));
-    expect(receiver.requests).toHaveLength(81);
+    await eventually(async () => expect(await storedOf(waiting.id)).toBe(40));
+    expect(receiver.requests).toHaveLength(80);
   });
 
   test("a stop waits for the lock's end, and nothing that was answered is sent again", async () => {

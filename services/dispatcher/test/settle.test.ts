@@ -6,6 +6,7 @@ import { impatient, lockWaiters, useDatabase, whileLocked } from "@herald/dev/ha
 import { describe, expect, test } from "@jest/globals";
 import { startRates } from "../src/settle/rates.ts";
 import { type Settlement, settle } from "../src/sql/settle.ts";
+import { basics, SILENT } from "./basics.ts";
 import { EARLIER, EPOCH, lockOf, losingAnswers, NOW, RETRY_AT, settlement, settling } from "./settling.ts";
 
 const db = useDatabase();
@@ -79,10 +80,9 @@ describe("an endpoint's rates", () => {
         return await db.database.queries.$queryRaw<T>(strings, ...values);
       },
     };
-    const rates = startRates(
-      { queries, log: { debug() {}, info() {}, error() {}, isDebug: false, warn: (line) => warnings.push(line) } },
-      { intervalMs: 5 },
-    );
+    const rates = startRates(basics({ queries, log: { ...SILENT, warn: (line) => void warnings.push(line) } }), {
+      intervalMs: 5,
+    });
     const attempt = { endpointId: endpoint.id, startedAt: NOW, durationMs: 70, succeeded: true };
     rates.add(attempt);
     await eventually(() => expect(warnings.length).toBeGreaterThan(1));

@@ -1,16 +1,15 @@
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import { statementFailures } from "@herald/common/database/statement-failures";
-import { createRegistry } from "@herald/common/telemetry/metrics";
 import { answered, insertDelivery, type insertEndpoint, ROW_TIME } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import type { TestDatabase } from "@herald/dev/harness/use-database";
 import { afterEach } from "@jest/globals";
-import { createMetrics } from "../src/metrics.ts";
 import { createHealthQueue } from "../src/settle/health-queue.ts";
 import { startRates } from "../src/settle/rates.ts";
 import { createSettleQueue } from "../src/settle/settle-queue.ts";
 import type { Settlement } from "../src/sql/settle.ts";
+import { basics, SILENT } from "./basics.ts";
 
 /** When the settlements of these tests happen. */
 export const NOW = new Date(ROW_TIME.getTime() + 5_000);
@@ -58,13 +57,13 @@ export function settling(db: TestDatabase) {
   function dispatcher(queries: Queries = db.database.queries) {
     const lines: string[] = [];
     const stopping = new AbortController();
-    const metrics = createMetrics(createRegistry("test"));
     const say = (line: string) => void lines.push(line);
-    const log = { debug() {}, info: say, warn: say, error: say, isDebug: false };
+    const log = { ...SILENT, info: say, warn: say, error: say };
     const clock = steeredClock(NOW);
     const failures = statementFailures(clock.monotonicMs);
     const { createProgress } = failures;
-    const parts = { queries, createProgress, clock, metrics, log, signal: stopping.signal };
+    const parts = basics({ queries, createProgress, clock, log, signal: stopping.signal });
+    const { metrics } = parts;
     const health = createHealthQueue(parts, {
       pausesMs: PAUSES_MS,
       failingAfter: FAILING_AFTER,

@@ -5,7 +5,7 @@ import { freePort } from "@herald/dev/stack/ports";
 import { expect, test } from "@jest/globals";
 import { type Endpoint, useDispatchers } from "./dispatchers.ts";
 
-const { db, receiver, start, insertEndpointAt, insertDeliveries, handOver } = useDispatchers();
+const { db, receiver, start, insertEndpointAt, insertDeliveries, tell } = useDispatchers();
 
 const DAY_MS = 86_400_000;
 
@@ -38,7 +38,7 @@ async function forge(endpoint: Endpoint, { stored, ...claims }: Claims): Promise
   const { revision } = await db.database.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
   const event = { eventType: "WorkItemCompleted", body: '{"forged":true}', traceparent: null, key };
   const delivery = { deliveryId: deliveryId(key, endpoint.id), endpointId: endpoint.id, organizationId, event: 0 };
-  await handOver(endpoint.id, {
+  await tell(endpoint.id, {
     stored,
     events: [{ ...event, receivedAtUtc: now.toISOString() }],
     deliveries: [{ ...delivery, revision: String(revision), readAtUtc: now.toISOString() }],

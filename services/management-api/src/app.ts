@@ -1,3 +1,4 @@
+import type { TellOwner } from "./endpoints/tell-owner.ts";
 import { readCatalogue } from "@herald/common/config/event-types";
 import { readSetting } from "@herald/common/config/read-config";
 import type { Database } from "@herald/common/database/open-database";
@@ -30,8 +31,8 @@ import { apiValidator } from "./validation/validator.ts";
 export interface AppParts {
   config: ManagementApiConfig;
   database: Database;
-  requestAttempt: Parts["requestAttempt"];
-  tellOwner: Parts["tellOwner"];
+  tellOwner: TellOwner;
+  manualWait: Parts["manualWait"];
   clock: Clock;
   log: Log;
   registry: Registry;
@@ -54,7 +55,7 @@ const A_SLASH_TOO_MANY = /^(\/[\w.~-]+)+\/$/;
  * @throws ConfigError if a setting can't be read
  */
 export function createApp(parts: AppParts): Express {
-  const { config, database, requestAttempt, tellOwner, clock, log, registry, tracing, processes, pageFolder } = parts;
+  const { config, database, tellOwner, manualWait, clock, log, registry, tracing, processes, pageFolder } = parts;
   const addresses = addressRules(config);
   const secrets = readSetting("SECRET_SEALING_KEY", () => secretSealer(config.SECRET_SEALING_KEY));
   const catalogue = readCatalogue(config);
@@ -91,7 +92,7 @@ export function createApp(parts: AppParts): Express {
       validator: apiValidator(apiSchemas(limits, catalogue), apiFormats(limits, addresses, config.HEADER_PREFIX)),
       handlers: createHandlers(
         {
-          ...{ config, secrets, requestAttempt, tellOwner, clock },
+          ...{ config, secrets, tellOwner, manualWait, clock },
           ...{ prisma: database.prisma, queries: database.queries, reads: database.readsWithin(READ_TIMEOUT_MS) },
           ...{ writeLimiter: connections.writes, newId: idSource(clock) },
         },

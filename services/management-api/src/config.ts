@@ -91,7 +91,7 @@ export interface ManagementApiTuning {
   manualTimeoutMs: number;
 }
 
-/** For the request's way to a dispatcher and back, beside the attempt. */
+/** For the request's way to a dispatcher, and for storing the result. */
 const MANUAL_WAY_MS = 5_000;
 
 export function manualTimeoutMs({ ATTEMPT_TIMEOUT_SECONDS }: ManagementApiConfig): number {

@@ -6,15 +6,14 @@ import { factsOf } from "@herald/common/service/processes";
 import type { Service } from "@herald/common/service/run-service";
 import { createApp } from "./app.ts";
 import { type ManagementApiTuning, managementApiSettings, manualTimeoutMs, readManagementApiConfig } from "./config.ts";
-import { attemptRequester } from "./deliveries/deliver-manually.ts";
 import { ownerTeller } from "./endpoints/tell-owner.ts";
 import { startServer } from "./http/server.ts";
 
-/** How long a stop waits for the requests under way, and then for the requests that waited for the broker: 20 s in all. */
+/** How long a stop waits for the requests under way, and then for those that waited for an attempt: 20 s in all. */
 const ANSWER_TIMEOUT_MS = 15_000;
 const LAST_ANSWERS_MS = 2_000;
 
-/** Starts the management API: HTTP in front, PostgreSQL behind it, and the broker to ask dispatchers over. */
+/** Starts the management API: HTTP in front, PostgreSQL behind it, and the broker to tell dispatchers. */
 export async function startManagementApi(
   environment: Environment = process.env,
   { clock: steered, inProcess, tuning }: StartOptions<ManagementApiTuning> = {},
@@ -34,12 +33,13 @@ export async function startManagementApi(
   });
   const { broker, clock, log, registry, tracing } = service;
   const { queries } = service.database;
+  const stopping = new AbortController();
   const timeoutMs = tuning?.manualTimeoutMs ?? manualTimeoutMs(config);
   const app = createApp({
     config,
     database: service.database,
-    requestAttempt: attemptRequester({ broker, queries }, { timeoutMs }),
     tellOwner: ownerTeller({ broker, queries, log }),
+    manualWait: { timeoutMs, signal: stopping.signal },
     processes: service.processes,
     clock,
     log,
@@ -56,9 +56,9 @@ export async function startManagementApi(
     port: server.port,
     async stop() {
       const answered = server.close();
-      // A request that still waits for a manual delivery's first attempt is answered when the broker closes.
       await within(ANSWER_TIMEOUT_MS, answered, undefined);
-      await broker.close();
+      // A request that still waits for a manual delivery's first attempt is answered without it.
+      stopping.abort();
       await within(LAST_ANSWERS_MS, answered, undefined);
       server.end();
       await service.close();

@@ -11,12 +11,12 @@ import { type Client, create, edit, settings, useApi } from "./support/use-api.t
 
 /** Leaves the delivery as a dispatcher would leave it; the tests decide how. */
 let attempt: (request: ManualRequest) => Promise<unknown>;
-let tellOwner: () => Promise<void>;
+let changed: () => Promise<void>;
 const api = useApi({
-  requestAttempt: async (request) => {
-    await attempt(request);
+  async tellOwner(message) {
+    await (message.kind === "manual" ? attempt(message) : changed());
+    return true;
   },
-  tellOwner: () => tellOwner(),
 });
 
 let organizationId: string;
@@ -29,7 +29,7 @@ const succeed = ({ deliveryId }: ManualRequest) =>
 
 beforeEach(async () => {
   attempt = succeed;
-  tellOwner = async () => {};
+  changed = async () => {};
   organizationId = api.newOrganization();
   client = await api.as({ organizationId });
   endpoint = (await create(client)).endpoint;
@@ -200,7 +200,7 @@ describe("a repetition is answered with what there is now", () => {
   });
 
   test("an edit that is stored, and whose process then meets an error, is a success whose secret is lost", async () => {
-    tellOwner = () => Promise.reject(new Error("The process ends."));
+    changed = () => Promise.reject(new Error("The process ends."));
     const { body } = await send(kinds.edit as Kind, newKey()).expect(200);
     expect(body).toMatchObject({ endpoint: { name: "Edited" }, signingSecret: null });
   });

@@ -8,8 +8,9 @@ import { type Client, create, SECRET_KEYS, settings, useApi } from "./support/us
 
 const requests: ManualRequest[] = [];
 const api = useApi({
-  requestAttempt: async (request) => {
-    requests.push(request);
+  async tellOwner(message) {
+    if (message.kind === "manual") requests.push(message);
+    return false;
   },
 });
 

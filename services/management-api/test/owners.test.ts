@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { type Broker, connectBroker } from "@herald/common/broker/broker";
 import { openDatabase } from "@herald/common/database/open-database";
 import type { Log } from "@herald/common/telemetry/log";
+import type { EndpointChanged, ManualRequest } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
 import { insertEndpoint, ownShards } from "@herald/dev/harness/rows";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { attemptRequester } from "../src/deliveries/deliver-manually.ts";
 import { ownerTeller } from "../src/endpoints/tell-owner.ts";
 import { create, edit, settings, useApi } from "./support/use-api.ts";
 
@@ -28,9 +28,7 @@ beforeAll(async () => {
   broker.consumeAsOwner(OWNER, {
     prefetch: 10,
     handle: async (message) => {
-      const read = JSON.parse(message.content.toString());
-      got.push(read);
-      if (read.kind === "manual") message.reply(Buffer.from("{}"));
+      got.push(JSON.parse(message.content.toString()));
       message.ack();
     },
   });
@@ -38,69 +36,55 @@ beforeAll(async () => {
 });
 
 describe("over the broker", () => {
-  const requested = (endpointId: string) => ({
-    kind: "manual" as const,
-    deliveryId: randomUUID(),
-    endpointId,
-    organizationId: "organization-1",
-    dueAtUtc: new Date().toISOString(),
-  });
-
-  test("the owner of an endpoint's shard is notified of its change, and no process if the shard has no owner", async () => {
-    const { queries, prisma } = db.database;
-    const tell = ownerTeller({ broker, queries, log });
-    const [owned, free] = [await insertEndpoint(prisma), await insertEndpoint(prisma)];
-    await ownShards(prisma, null);
-    await tell(free);
-    await ownShards(prisma, OWNER);
-    // The sender's channel may not be open yet; what it does not take is dropped.
-    await eventually(async () => {
-      await tell(owned);
-      expect(got).not.toEqual([]);
-    });
-    const { id: endpointId, organizationId } = owned;
-    expect(new Set(got.map((message) => JSON.stringify(message)))).toEqual(
-      new Set([JSON.stringify({ kind: "changed", endpointId, organizationId })]),
-    );
-    expect(warned).toEqual([]);
-  });
+  test.each<[string, (of: Pick<EndpointChanged, "endpointId" | "organizationId">) => EndpointChanged | ManualRequest]>([
+    ["its change", (of) => ({ kind: "changed", ...of })],
+    [
+      "a manual delivery",
+      (of) => ({
+        ...{ kind: "manual", ...of, deliveryId: randomUUID(), dueAtUtc: new Date().toISOString(), traceparent: null },
+      }),
+    ],
+  ])(
+    "the owner of an endpoint's shard is notified of %s, and no process if the shard has no owner",
+    async (_of, messageOf) => {
+      const { queries, prisma } = db.database;
+      const tell = ownerTeller({ broker, queries, log });
+      const [owned, free] = [await insertEndpoint(prisma), await insertEndpoint(prisma)];
+      await ownShards(prisma, null);
+      const toFree = messageOf({ endpointId: free.id, organizationId: free.organizationId });
+      const toOwned = messageOf({ endpointId: owned.id, organizationId: owned.organizationId });
+      got.length = 0;
+      expect(await tell(toFree)).toBe(false);
+      await ownShards(prisma, OWNER);
+      // The sender's channel may not be open yet; what it does not take is dropped.
+      await eventually(async () => {
+        expect(await tell(toOwned)).toBe(true);
+        expect(got).not.toEqual([]);
+      });
+      expect(new Set(got.map((message) => JSON.stringify(message)))).toEqual(new Set([JSON.stringify(toOwned)]));
+      expect(warned).toEqual([]);
+    },
+  );
 
   test("a change is no failure if PostgreSQL can't say who the owner is", async () => {
     const away = openDatabase("postgresql://nobody@127.0.0.1:1/none");
     try {
-      await ownerTeller({ broker, queries: away.queries, log })({ id: randomUUID(), organizationId: "organization-1" });
+      const changed = { kind: "changed", endpointId: randomUUID(), organizationId: "organization-1" } as const;
+      expect(await ownerTeller({ broker, queries: away.queries, log })(changed)).toBe(false);
       expect(warned).toHaveLength(1);
     } finally {
       await away.close();
     }
-  });
-
-  test("a manual delivery's first attempt is asked of the owner", async () => {
-    const { queries, prisma } = db.database;
-    await ownShards(prisma, OWNER);
-    const request = requested(randomUUID());
-    await attemptRequester({ broker, queries }, { timeoutMs: 60_000 })(request, undefined);
-    expect(got.at(-1)).toEqual(request);
-  });
-
-  test("if the endpoint has no owner, or its owner is gone, a manual delivery waits for no answer", async () => {
-    const { queries, prisma } = db.database;
-    const request = attemptRequester({ broker, queries }, { timeoutMs: 600_000 });
-    const before = got.length;
-    await ownShards(prisma, null);
-    await request(requested(randomUUID()), undefined);
-    await ownShards(prisma, randomUUID());
-    await request(requested(randomUUID()), undefined);
-    expect(got).toHaveLength(before);
   });
 });
 
 describe("each change of an endpoint", () => {
   const notified: { id: string; revision: bigint | undefined }[] = [];
   const api = useApi({
-    tellOwner: async ({ id }) => {
+    tellOwner: async ({ endpointId: id }) => {
       const row = await api.prisma.webhookEndpoint.findUnique({ where: { id } });
       notified.push({ id, revision: row?.revision });
+      return true;
     },
   });
 

@@ -1,5 +1,6 @@
 import type { SpanEnd, SpanOptions } from "@herald/common/telemetry/tracing";
 import { beforeEach, expect, test } from "@jest/globals";
+import type { TellOwner } from "../src/endpoints/tell-owner.ts";
 import { create, useApi } from "./support/use-api.ts";
 
 const GIVEN = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -7,11 +8,14 @@ const OWN = "00-4bf92f3577b34da6a3ce929d0e0e4736-1111111111111111-01";
 const API = "/herald/api/organization/integration-operations";
 
 const spans: { name: string; options: SpanOptions; ended: SpanEnd[] }[] = [];
-const asked: (string | undefined)[] = [];
-const requestAttempt = async (_: unknown, traceparent: string | undefined) => void asked.push(traceparent);
+const asked: (string | null)[] = [];
+const tellOwner: TellOwner = async (message) => {
+  if (message.kind === "manual") asked.push(message.traceparent);
+  return false;
+};
 const traced = useApi({
   settings: { BASE_PATH: "/herald", PUBLIC_ORIGIN: "https://herald.example.com" },
-  requestAttempt,
+  tellOwner,
   tracing: {
     startSpan(name, options) {
       const ended: SpanEnd[] = [];
@@ -21,7 +25,7 @@ const traced = useApi({
     stop: async () => {},
   },
 });
-const untraced = useApi({ requestAttempt });
+const untraced = useApi({ tellOwner });
 
 beforeEach(() => {
   spans.length = 0;
@@ -79,5 +83,5 @@ test("if nothing is traced, a manual delivery is given the context of its caller
     const body = { eventType: "WorkItemCompleted", payloadJson: "{}" };
     await client.post(`/webhooks/${endpoint.id}/deliver`, body).set("traceparent", given).expect(200);
   }
-  expect(asked).toEqual([GIVEN, undefined]);
+  expect(asked).toEqual([GIVEN, null]);
 });

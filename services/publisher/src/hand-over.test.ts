@@ -6,9 +6,9 @@ import type { LocalOwners } from "@herald/common/service/open-process";
 import { Registry } from "@herald/common/telemetry/metrics";
 import type { HandOver } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
-import { type ForOwners, handOver, type NewDelivery } from "./hand-over.ts";
-import type { IncomingEvent } from "./inbox/read-event.ts";
+import { handOver } from "./hand-over.ts";
 import { createMetrics } from "./metrics.ts";
+import type { ForOwners, IncomingEvent, NewDelivery } from "./sql/rows.ts";
 
 type SentMessage = Parameters<Sender["send"]>[0];
 

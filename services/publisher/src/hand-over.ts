@@ -2,43 +2,14 @@ import type { Sender } from "@herald/common/broker/broker";
 import type { Names } from "@herald/common/broker/topology";
 import type { LocalOwners } from "@herald/common/service/open-process";
 import type { HandOver } from "@herald/contracts";
-import type { IncomingEvent } from "./inbox/read-event.ts";
 import type { PublisherMetrics } from "./metrics.ts";
-
-/** A new delivery, of an event whose body is the stored one, or will be. */
-export interface NewDelivery {
-  id: string;
-  endpointId: string;
-  /** The revision of its endpoint, as a decimal number. */
-  revision: string;
-  /** When the endpoint had this revision. */
-  readAt: Date;
-  event: IncomingEvent;
-  /** The dispatcher that owns the endpoint's shard, by the id of its process; null if none does. */
-  owner: string | null;
-}
-
-/** An endpoint that has deliveries to read from PostgreSQL. */
-export interface EndpointWithWork {
-  endpointId: string;
-  organizationId: string;
-  /** The id of the dispatcher that owns the endpoint's shard; null if none does. */
-  owner: string | null;
-}
-
-/** A hand-over to the owners of endpoints. */
-export interface ForOwners {
-  /** False for deliveries of events that are not stored yet. */
-  stored: boolean;
-  deliveries: readonly NewDelivery[];
-  work: readonly EndpointWithWork[];
-}
+import type { EndpointWithWork, ForOwners, IncomingEvent, NewDelivery } from "./sql/rows.ts";
 
 interface Parts {
   localOwners: LocalOwners;
   sender: Sender;
   names: Names;
-  metrics: Pick<PublisherMetrics, "handedOver">;
+  metrics: PublisherMetrics;
 }
 
 /** An event with a larger body is not handed over: the owner reads the body from PostgreSQL when there is room for it. */

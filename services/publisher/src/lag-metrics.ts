@@ -2,24 +2,21 @@ import type { Inspector } from "@herald/common/broker/broker";
 import type { Names } from "@herald/common/broker/topology";
 import { readBlockingSessions } from "@herald/common/database/blocking-sessions";
 import { COUNTED_AT_MOST, readDaysAhead, readLag } from "@herald/common/database/lag";
-import type { Queries, Reads } from "@herald/common/database/queries";
-import type { Clock } from "@herald/common/runtime/clock";
+import type { Reads } from "@herald/common/database/queries";
 import type { Log } from "@herald/common/telemetry/log";
 import { Gauge, type Registry, readGauge } from "@herald/common/telemetry/metrics";
 import { reading } from "@herald/common/telemetry/reading";
+import type { Basics } from "./basics.ts";
 import type { EventsConsumer } from "./inbox/consume-events.ts";
 
 /** Scrapes within this time, for example of several Prometheus servers, share a reading. */
 const READING_LIFE_MS = 5_000;
 
-interface Parts {
-  log: Pick<Log, "warn">;
-  queries: Queries;
+interface Parts extends Basics {
   /** Over connections of their own, which the work does not take. */
   probes: Reads;
   inspector: Inspector;
   names: Names;
-  clock: Clock;
 }
 
 /**
@@ -151,7 +148,7 @@ type ExportFigure<Reading> = (
 
 /** The figures of one reading. `failing` has the readings that can't be made now. */
 function figures<Reading>(
-  { registry, log, failing }: { registry: Registry; log: Pick<Log, "warn">; failing: Set<unknown> },
+  { registry, log, failing }: { registry: Registry; log: Log; failing: Set<unknown> },
   read: () => Promise<Reading | undefined>,
 ): ExportFigure<Reading> {
   const latest = reading(READING_LIFE_MS, read, {

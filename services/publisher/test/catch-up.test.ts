@@ -7,8 +7,8 @@ import { insertDelivery, insertEndpoint, insertEvent, ownShards, ROW_TIME } from
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { createCatchUp } from "../src/catch-up.ts";
-import type { ForOwners } from "../src/hand-over.ts";
+import type { ForOwners } from "../src/sql/rows.ts";
+import { createCatchUp } from "../src/tasks/catch-up.ts";
 import { queriesAround, taskParts } from "./given.ts";
 
 const db = useDatabase();

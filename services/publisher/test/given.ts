@@ -6,9 +6,9 @@ import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import { Registry } from "@herald/common/telemetry/metrics";
 import { ROW_TIME } from "@herald/dev/harness/rows";
-import type { IncomingEvent } from "../src/inbox/read-event.ts";
+import type { Basics } from "../src/basics.ts";
 import { createMetrics } from "../src/metrics.ts";
-import type { TaskParts } from "../src/task.ts";
+import type { IncomingEvent } from "../src/sql/rows.ts";
 
 /** A minute after the rows of the tests were made. */
 export const NOW = new Date(ROW_TIME.getTime() + 60_000);
@@ -85,6 +85,6 @@ export async function refuseDeliveries(
 export const SILENT: Log = { isDebug: false, debug() {}, info() {}, warn() {}, error() {} };
 
 /** The parts of a task, with a silent log. */
-export function taskParts(queries: Queries, clock: Clock, registry = new Registry()): TaskParts {
+export function taskParts(queries: Queries, clock: Clock, registry = new Registry()): Basics {
   return { queries, clock, metrics: createMetrics(registry), log: SILENT };
 }

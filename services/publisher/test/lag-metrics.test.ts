@@ -12,9 +12,9 @@ import { useBroker } from "@herald/dev/harness/use-broker";
 import { lockWaiters, useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { exportLag } from "../src/lag-metrics.ts";
-import { DAY_MS, dayOf } from "../src/partitions.ts";
 import { makePartitions } from "../src/sql/partitions.ts";
-import { SILENT } from "./given.ts";
+import { DAY_MS, dayOf } from "../src/tasks/partitions.ts";
+import { SILENT, taskParts } from "./given.ts";
 
 // One connection, so that what it counted is what is asked for.
 const db = useDatabase({ poolSize: 1, partitioned: false });
@@ -40,7 +40,7 @@ async function exporting({ queries, probes }: Pick<Database, "queries" | "probes
   const registry = new Registry();
   const inspector = broker.inspector();
   if (amqpUrl === place.url) await broker.ready();
-  const parts = { log, queries, probes, inspector, names, clock };
+  const parts = { ...taskParts(queries, clock), log, probes, inspector, names };
   exportLag(registry, parts, { endpointConcurrency: ENDPOINT_CONCURRENCY });
   return {
     async scrape(): Promise<Record<string, number>> {

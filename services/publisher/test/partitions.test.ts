@@ -6,8 +6,8 @@ import { serviceEnvironment, useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, expect, test } from "@jest/globals";
 import { startPublisher } from "../src/index.ts";
-import { DAY_MS, dayOf, makeAhead, startOf } from "../src/partitions.ts";
 import { dropPartitions, readPartitions } from "../src/sql/partitions.ts";
+import { DAY_MS, dayOf, makeAhead, startOf } from "../src/tasks/partitions.ts";
 import { taskParts } from "./given.ts";
 
 const db = useDatabase({ partitioned: false });

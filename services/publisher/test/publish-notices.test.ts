@@ -17,8 +17,8 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";
 import { type ChannelModel, connect } from "amqplib";
-import { publishNotices } from "../src/publish-notices.ts";
 import { type GivenUp, makeDigests } from "../src/sql/notices.ts";
+import { publishNotices } from "../src/tasks/publish-notices.ts";
 import { SILENT, taskParts } from "./given.ts";
 
 const db = useDatabase();

@@ -6,7 +6,6 @@ import { expectWalks, tablesRead } from "@herald/dev/harness/plans";
 import { insertResend } from "@herald/dev/harness/rows";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { DAY_MS, dayOf } from "../src/partitions.ts";
 import { backfill, takeCatchUp } from "../src/sql/backfill.ts";
 import { eraseEndpointPage, takeErasure } from "../src/sql/erase-endpoint.ts";
 import { eraseRows, expireDue } from "../src/sql/erase-old.ts";
@@ -16,6 +15,7 @@ import { makePartitions } from "../src/sql/partitions.ts";
 import { makeResendPage, takeResend } from "../src/sql/resend-page.ts";
 import { FIRST_ENDPOINT, storeEvents } from "../src/sql/store-events.ts";
 import { giveBack } from "../src/sql/work.ts";
+import { DAY_MS, dayOf } from "../src/tasks/partitions.ts";
 import { incomingEvent } from "./given.ts";
 
 /**

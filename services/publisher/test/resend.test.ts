@@ -14,8 +14,8 @@ import {
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import type { ForOwners } from "../src/hand-over.ts";
-import { createResend, MAX_WAITING } from "../src/resend.ts";
+import type { ForOwners } from "../src/sql/rows.ts";
+import { createResend, MAX_WAITING } from "../src/tasks/resend.ts";
 import { queriesAround, taskParts } from "./given.ts";
 
 const db = useDatabase();

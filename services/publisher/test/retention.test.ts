@@ -8,10 +8,10 @@ import { idAt, insertDelivery, insertEndpoint, insertEvent, insertResend, ROW_TI
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { lockWaiters, useDatabase } from "@herald/dev/harness/use-database";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { dayOf } from "../src/partitions.ts";
-import { createErasure, eraseOld } from "../src/retention.ts";
 import { expireDue } from "../src/sql/erase-old.ts";
 import { dropPartitions, makePartitions, readPartitions } from "../src/sql/partitions.ts";
+import { dayOf } from "../src/tasks/partitions.ts";
+import { createErasure, eraseOld } from "../src/tasks/retention.ts";
 import { queriesAround, taskParts } from "./given.ts";
 
 const db = useDatabase({ partitioned: false });

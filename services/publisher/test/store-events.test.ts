@@ -12,12 +12,12 @@ import { insertEndpoint, ownShards } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { impatient, lockWaiters, useDatabase, whileLocked } from "@herald/dev/harness/use-database";
 import { afterEach, expect, test } from "@jest/globals";
-import { createFanOut, type FanOut, type FanOutItem } from "../src/fan-out.ts";
-import type { IncomingEvent } from "../src/inbox/read-event.ts";
+import { createFanOut, type FanOut, type FanOutItem } from "../src/event/fan-out.ts";
 import { insertRejections, insertUndelivered } from "../src/sql/insert-undelivered.ts";
 import { makePartitions } from "../src/sql/partitions.ts";
+import type { IncomingEvent } from "../src/sql/rows.ts";
 import { FIRST_ENDPOINT, type StoredEvents, storeEvents } from "../src/sql/store-events.ts";
-import { incomingEvent, NOW, refuseDeliveries, SILENT } from "./given.ts";
+import { incomingEvent, NOW, refuseDeliveries, SILENT, taskParts } from "./given.ts";
 
 const db = useDatabase();
 const OWNER = randomUUID();
@@ -316,7 +316,7 @@ function fanOut(log = SILENT, { queries, failures }: Pick<Database, "queries" | 
   const clock = { now: () => NOW, monotonicMs: () => 0 };
   const { signal } = new AbortController();
   const { createProgress } = failures;
-  return createFanOut({ queries, createProgress, clock, log, signal }, { maxEvents: MAX_EVENTS });
+  return createFanOut({ ...taskParts(queries, clock), createProgress, log, signal }, { maxEvents: MAX_EVENTS });
 }
 
 /** An organization with this many endpoints. */

@@ -11,7 +11,7 @@ import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { afterEach, beforeEach } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect } from "amqplib";
-import type { FanOut, FanOutItem, FanOutOutcome, FanOutResult } from "../src/fan-out.ts";
+import type { FanOut, FanOutItem, FanOutOutcome, FanOutResult } from "../src/event/fan-out.ts";
 import { consumeEvents, type EventsConsumer } from "../src/inbox/consume-events.ts";
 import { createMetrics } from "../src/metrics.ts";
 import type { Subscription } from "../src/sql/store-events.ts";

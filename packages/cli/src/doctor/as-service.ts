@@ -10,7 +10,6 @@ import {
   DEFAULT_EXCHANGE,
   NOT_FOUND,
   onChannel,
-  REPLIES,
   replyCodeOf,
 } from "./broker-channel.ts";
 import { type Check, type Finding, fault } from "./finding.ts";
@@ -39,7 +38,7 @@ export async function lackingRights(subject: BrokerSubject, service: ServiceName
     await read(channel, ownerQueueOf(namespace, id));
   }
   const tries: Readonly<Record<ServiceName, readonly Try[]>> = {
-    "management-api": [writeTo(names.requestsExchange), ["read replies", (channel) => read(channel, REPLIES)]],
+    "management-api": [writeTo(names.requestsExchange)],
     publisher: [writeTo(DEFAULT_EXCHANGE), writeTo(names.dispatchExchange)],
     dispatcher: [writeTo(DEFAULT_EXCHANGE), ["declare, bind or read a queue of its own", readOwnQueue]],
   };

@@ -59,5 +59,4 @@ export function confirmed(
   });
 }
 
-export const REPLIES = "amq.rabbitmq.reply-to";
 export const DEFAULT_EXCHANGE = "";

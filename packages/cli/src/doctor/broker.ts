@@ -14,7 +14,6 @@ import {
   DEFAULT_EXCHANGE,
   NOT_FOUND,
   onChannel,
-  REPLIES,
   replyCodeOf,
 } from "./broker-channel.ts";
 import { ANSWER_MS, type Check, type Finding, fault, ok } from "./finding.ts";
@@ -61,7 +60,7 @@ export const probe: Check<BrokerSubject> = {
   async examine(subject) {
     const { connection, namespace, vhost, service } = subject;
     const lacking = service === undefined ? [] : await lackingRights(subject, service);
-    // Only publishers have queues that are not their own, and only the management API reads replies.
+    // Only publishers have queues that are not their own.
     if (lacking.length > 0 || (service ?? "publisher") !== "publisher") return lacking;
     // Its name begins as those of the inbox, so that the same policies and the same rights are for it.
     const queue = `${namespace}.events.inbox.doctor.${randomUUID()}`;
@@ -74,8 +73,6 @@ export const probe: Check<BrokerSubject> = {
         for (const bytes of SIZES.slice(0, 3)) await confirmed(channel, DEFAULT_EXCHANGE, queue, { bytes });
         channel.setMaxListeners(SIZES.length + 10);
         await Promise.all(SIZES.slice(3).map((bytes) => confirmed(channel, DEFAULT_EXCHANGE, queue, { bytes })));
-        step = "read replies";
-        if (service === undefined) await channel.consume(REPLIES, () => undefined, { noAck: true });
         step = "read";
         await sleep(PROBE_MS);
         const { messageCount } = await channel.checkQueue(queue);
@@ -111,7 +108,7 @@ export function probeFinding(
     const name = namespace.replaceAll(".", "\\.");
     return fault(
       `The user of AMQP_URL lacks the right to ${right}, on what begins with "${namespace}.".`,
-      `\`rabbitmqctl set_permissions --vhost ${vhost} ${user} '^${name}\\.' '^(${name}\\..*|amq\\.default)$' '^(${name}\\..*|amq\\.rabbitmq\\.reply-to.*)$'\``,
+      `\`rabbitmqctl set_permissions --vhost ${vhost} ${user} '^${name}\\.' '^(${name}\\..*|amq\\.default)$' '^${name}\\.'\``,
     );
   }
   if (/limit in vhost|queue limit/i.test(reason)) {

@@ -8,7 +8,6 @@ import {
   openBrokerScope,
   type Publisher,
   type PublisherOptions,
-  type Reply,
   type Sender,
   startConsumer,
   startPublisher,
@@ -19,7 +18,6 @@ import type { ConfigError } from "../config/read-config.ts";
 import { BROKER } from "../security/connection-fault.ts";
 import { brokerAuthorities } from "../security/tls-files.ts";
 import { outagesInWords } from "../service/outages.ts";
-import { startReplier, startRequester } from "./requester.ts";
 import { declareOwnerQueue, declareTopology, names, ownerQueueOf, type Side } from "./topology.ts";
 
 /**
@@ -115,7 +113,6 @@ export function connectBroker(brokerOptions: BrokerOptions) {
   let events: BrokerScope | undefined;
   const scopes = () => [receiving, sending, ...(events ? [events] : [])];
   const own = names(namespace);
-  let reply: Reply | undefined;
 
   // The exchange that the probe for alarms publishes to: one to which the service's user may write. Its message fits no queue, so the broker drops it.
   const probedBy: Record<Side, string> = {
@@ -147,14 +144,12 @@ export function connectBroker(brokerOptions: BrokerOptions) {
     },
     /** Consumes a dispatcher's own queue, by the id of its process: deliveries from publishers, and requests of the management API. */
     consumeAsOwner: (ownerId: string, options: Omit<ConsumerOptions, "queue">): Consumer => {
-      reply ??= startReplier(sending, log);
       const scope = { ...receiving, declare: (channel: Channel) => declareOwnerQueue(channel, namespace, ownerId) };
       const queue = ownerQueueOf(namespace, ownerId);
-      return startConsumer(scope, { ...options, queue }, { log, reply });
+      return startConsumer(scope, { ...options, queue }, { log });
     },
     publisher: (options?: PublisherOptions): Publisher => startPublisher(sending, options),
     sender: (): Sender => startSender(sending),
-    requester: () => startRequester(sending),
     inspector: () => startInspector(receiving),
     /** Closes what is still open, consumers first, and the connections. */
     close: async () => {
@@ -182,7 +177,6 @@ export function partOfBroker(broker: Broker): Broker {
     consumeAsOwner: (ownerId, options) => own(broker.consumeAsOwner(ownerId, options)),
     publisher: (options) => own(broker.publisher(options)),
     sender: () => own(broker.sender()),
-    requester: () => own(broker.requester()),
     inspector: () => own(broker.inspector()),
     async close() {
       await Promise.all([...parts].map((part) => part.close()));

@@ -18,9 +18,10 @@ test("no ids are within no days", () => {
 
 test("the last moment of a day is of that day", () => {
   const ids = [end("2026-11-27"), begin("2026-11-28"), end("2026-11-28"), begin("2026-11-27")];
-  expect(byDay(ids, (id) => id)).toEqual([
-    [ids[0], ids[3]],
-    [ids[1], ids[2]],
+  const days = byDay(ids, (id) => id);
+  expect(days.map(({ items, isOn }) => [items, isOn("id")])).toEqual([
+    [[ids[0], ids[3]], onDaysOf("id", [begin("2026-11-27")])],
+    [[ids[1], ids[2]], onDaysOf("id", [end("2026-11-28")])],
   ]);
 });
 

@@ -107,7 +107,9 @@ test("§3.2/exhausted §8/attempts §3.2/no-replay §6.4 nothing sends an exhaus
   const now = clock.now().toISOString();
   const handOver: HandOver = { stored: true, events: [], deliveries: [], work: [target] };
   sender.publish(dispatchExchange, owner, Buffer.from(JSON.stringify(handOver)));
-  const request: ManualRequest = { kind: "manual", deliveryId: exhausted?.id ?? "", ...target, dueAtUtc: now };
+  const request: ManualRequest = {
+    ...{ kind: "manual", deliveryId: exhausted?.id ?? "", ...target, dueAtUtc: now, traceparent: null },
+  };
   sender.publish(requestsExchange, owner, Buffer.from(JSON.stringify(request)));
   await sender.waitForConfirms();
   clock.advance(26 * 60 * 60_000);

@@ -51,7 +51,7 @@ const store = (events: readonly Event[]) =>
 
 /** Settles in one batch, as a dispatcher does. */
 async function record(settlements: readonly ArrivedSettlement[]): Promise<void> {
-  const health = { add() {}, has: () => false };
+  const health = { add() {}, has: () => false, drained: async () => {} };
   const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
   const metrics = createMetrics(createRegistry("test"));
   const { signal } = new AbortController();
@@ -61,7 +61,7 @@ async function record(settlements: readonly ArrivedSettlement[]): Promise<void> 
     clock: steeredClock(NOW),
     metrics,
     health,
-    rates: { add() {} },
+    rates: { add() {}, stop: async () => {} },
     log,
     signal,
   });

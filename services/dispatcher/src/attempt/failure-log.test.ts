@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { SILENT } from "../../test/basics.ts";
 import { startFailureLog } from "./failure-log.ts";
 
 beforeEach(() => void jest.useFakeTimers());
@@ -6,7 +7,7 @@ afterEach(() => void jest.useRealTimers());
 
 function world() {
   const lines: unknown[] = [];
-  const failures = startFailureLog({ info: (line, fields) => void lines.push([line, fields]) });
+  const failures = startFailureLog({ ...SILENT, info: (line, fields) => void lines.push([line, fields]) });
   const fail = (host: string, times = 1, errorSummary = "receiver answered 500") => {
     for (let time = 0; time < times; time++) {
       failures.count(`https://user:key@${host}/secret?token=x`, { failureKind: "http_status", errorSummary });

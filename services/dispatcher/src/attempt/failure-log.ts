@@ -13,7 +13,7 @@ type FailedAttempt = { failureKind: FailureKind | null; errorSummary: string | n
 export type FailureLog = ReturnType<typeof startFailureLog>;
 
 /** Logs failed attempts in one line a minute, with counts by kind and host: a tenant whose receiver is dead must not decide how much is logged. */
-export function startFailureLog(log: Pick<Log, "info">, { intervalMs = INTERVAL_MS } = {}) {
+export function startFailureLog(log: Log) {
   const kinds = new Map<string, number>();
   const hosts = new Map<string, { failed: number; lastError: string | null }>();
   let failed = 0;
@@ -34,7 +34,7 @@ export function startFailureLog(log: Pick<Log, "info">, { intervalMs = INTERVAL_
     hosts.clear();
   }
 
-  const timer = setInterval(write, intervalMs).unref();
+  const timer = setInterval(write, INTERVAL_MS).unref();
   return {
     count(url: string, { failureKind, errorSummary }: FailedAttempt): void {
       failed++;

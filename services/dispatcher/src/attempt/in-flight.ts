@@ -6,14 +6,13 @@ import { type Permit, SLOW_MS } from "../producer/permits.ts";
 import type { Producer } from "../producer/producer.ts";
 import type { Shards } from "../shards/shards.ts";
 import type { Delivery } from "../sql/describe-deliveries.ts";
-import type { Attempt, MakeAttempt } from "./make-attempt.ts";
-import { follow, type Outcome } from "./outcome.ts";
+import type { Attempt, MakeAttempt, Outcome } from "./make-attempt.ts";
 
-interface Parts extends Pick<Basics, "metrics"> {
+interface Parts extends Basics {
   makeAttempt: MakeAttempt;
   configurationOf: (endpoint: Endpoint) => ReturnType<Attempt["configuration"]>;
-  producer: Pick<Producer, "offer" | "schedule" | "settled" | "took">;
-  shards: Pick<Shards, "becameIdle">;
+  producer: Producer;
+  shards: Shards;
 }
 
 /**
@@ -93,4 +92,33 @@ export function createInFlight({ makeAttempt, configurationOf, metrics, producer
       while (attempts.size > 0) await Promise.all(attempts);
     },
   };
+}
+
+/**
+ * Does what follows from an outcome for the delivery and its endpoint. The receiver is free by then, and the permit given back.
+ *
+ * | outcome | delivery | endpoint |
+ * |---|---|---|
+ * | settled | has ended; or is read again when it is due | |
+ * | put back | waits in memory, before the others | rests for `restMs` |
+ * | left | is forgotten after `forMs`, and read again if PostgreSQL has its row | |
+ * | gone | is forgotten | |
+ *
+ * @param offer lets the endpoint have its next turn
+ */
+function follow(outcome: Outcome, endpoint: Endpoint, delivery: Delivery, offer: () => void): void {
+  const { line, gate, isGone } = endpoint;
+  if (outcome.kind === "settled") line.settled(delivery, outcome.nextAttemptAt);
+  else if (outcome.kind === "left") {
+    const leave = () => {
+      line.leave(delivery);
+      offer();
+    };
+    if (outcome.forMs === 0) leave();
+    else setTimeout(leave, outcome.forMs).unref();
+  } else if (outcome.kind === "put back" && !isGone) {
+    gate.rest(outcome.restMs);
+    line.putBack(delivery);
+  } else line.forget(delivery);
+  offer();
 }

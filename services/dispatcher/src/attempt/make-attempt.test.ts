@@ -1,14 +1,15 @@
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
 import { headerContext, secretBox } from "@herald/common/security/secret-box";
-import { createRegistry } from "@herald/common/telemetry/metrics";
 import { answered } from "@herald/dev/harness/rows";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { expect, test } from "@jest/globals";
+import { basics } from "../../test/basics.ts";
 import { Endpoint } from "../endpoint/endpoint.ts";
 import { createMemory } from "../endpoint/memory.ts";
-import { createMetrics } from "../metrics.ts";
+import { retrySchedule } from "../endpoint/retry-schedule.ts";
 import type { Outage } from "../outage/outage.ts";
-import { retrySchedule } from "../settle/retry-schedule.ts";
+import type { SettleQueue } from "../settle/settle-queue.ts";
+import type { Shards } from "../shards/shards.ts";
 import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { Configuration } from "../sql/read-configuration.ts";
 import type { Settlement } from "../sql/settle.ts";
@@ -18,7 +19,6 @@ const NOW = new Date("2026-03-01T12:00:00Z");
 const ID = "0190a1b2-0000-7000-8000-000000000001";
 const EPOCH = 7;
 const secrets = secretBox(newSealingKeys("test").SECRET_KEYS);
-const log = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
 
 /** Makes one attempt, and returns what happened. */
 async function makeOne({
@@ -47,19 +47,17 @@ async function makeOne({
       },
       async close() {},
     },
-    outage: { isOn: () => false, judge: async () => whose },
-    secrets,
+    ...basics({ clock }),
+    outage: { isOn: () => false, judge: async () => whose } as Partial<Outage> as Outage,
+    secrets: { ...secrets, doubtfulKeys: () => [] },
     schedule: retrySchedule([60_000]),
-    clock,
-    metrics: createMetrics(createRegistry("test")),
-    log,
     quarantine: {
       begin: (id) => void seen.calls.push(`quarantine of ${id} begins`),
       end: (id) => void seen.calls.push(`quarantine of ${id} ends`),
     },
-    shards: { epochOf: () => epoch ?? undefined },
+    shards: { epochOf: () => epoch ?? undefined } as Partial<Shards> as Shards,
     readBody: async () => (stored === null ? undefined : Buffer.from(stored)),
-    failures: { count: (url, { errorSummary }) => void seen.calls.push(`${errorSummary}: ${url}`) },
+    failures: { count: (url, { errorSummary }) => void seen.calls.push(`${errorSummary}: ${url}`), stop() {} },
     settlements: {
       async settle(settlement, endsFailures) {
         if (refused) throw new Error("refused");
@@ -67,7 +65,7 @@ async function makeOne({
         if (endsFailures) seen.calls.push("ends failures");
         return isStored;
       },
-    },
+    } as Partial<SettleQueue> as SettleQueue,
   });
   const memory = createMemory(0, clock.monotonicMs);
   const gate = { concurrency: 10, ratePerSecond: undefined, breaker: { pausesMs: [1_000], disableAfter: 5 } };

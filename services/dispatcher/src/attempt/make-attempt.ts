@@ -3,20 +3,20 @@ import { headerContext } from "@herald/common/security/secret-box";
 import type { Tracing } from "@herald/common/telemetry/tracing";
 import type { Basics } from "../basics.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
+import { endOf } from "../endpoint/failure-run.ts";
+import type { RetrySchedule } from "../endpoint/retry-schedule.ts";
+import type { Sender } from "../http/sender.ts";
 import type { Outage } from "../outage/outage.ts";
-import { endOf } from "../settle/failure-run.ts";
 import { isEndpointsFailure } from "../settle/health.ts";
-import type { RetrySchedule } from "../settle/retry-schedule.ts";
+import type { Quarantine } from "../settle/quarantine.ts";
 import type { SettleQueue } from "../settle/settle-queue.ts";
 import type { Shards } from "../shards/shards.ts";
 import type { Delivery } from "../sql/describe-deliveries.ts";
 import type { Configuration } from "../sql/read-configuration.ts";
+import type { AttemptResult } from "../sql/rows.ts";
 import type { Settlement } from "../sql/settle.ts";
 import type { FailureLog } from "./failure-log.ts";
 import type { OpenedSecrets } from "./opened-secrets.ts";
-import type { Outcome } from "./outcome.ts";
-import type { Quarantine } from "./quarantine.ts";
-import type { AttemptRequest, AttemptResult, Sender } from "./sender.ts";
 import { spanEndOf, startAttemptSpan } from "./span.ts";
 
 /** An attempt that has begun. */
@@ -41,22 +41,37 @@ interface Sent {
   traceparent: string | null;
 }
 
-type Opened = Pick<AttemptRequest, "secret" | "ownHeaders">;
+/** The endpoint's secret and own headers, in plain. */
+interface Opened {
+  secret: string;
+  ownHeaders: readonly string[];
+}
+
+/** How an attempt went that had begun. */
+export type Outcome =
+  /** The result is stored, or PostgreSQL knows a later one: `nextAttemptAt` if there is a retry. */
+  | { kind: "settled"; nextAttemptAt: Date | null }
+  /** Nothing was sent, or nothing that counts: it has to be made again. If the endpoint is gone by then, the delivery is forgotten. */
+  | { kind: "put back"; restMs: number }
+  /** PostgreSQL decides after this time: the delivery's event may not be stored yet, or the result can't be stored. */
+  | { kind: "left"; forMs: number }
+  /** Nothing was sent: the endpoint is disabled or deleted. */
+  | { kind: "gone" };
 
 /** Makes an attempt, and settles it. Never rejects. */
 export type MakeAttempt = (attempt: Attempt) => Promise<Outcome>;
 
-interface Parts extends Pick<Basics, "clock" | "metrics" | "log"> {
+interface Parts extends Basics {
   /** The body of a delivery whose body is large; undefined if it is gone, or the delivery has ended. */
   readBody: (delivery: Delivery) => Promise<Buffer | undefined>;
-  shards: Pick<Shards, "epochOf">;
-  secrets: Pick<OpenedSecrets, "open">;
+  shards: Shards;
+  secrets: OpenedSecrets;
   quarantine: Quarantine;
   sender: Sender;
-  outage: Pick<Outage, "isOn" | "judge">;
+  outage: Outage;
   schedule: RetrySchedule;
-  settlements: Pick<SettleQueue, "settle">;
-  failures: Pick<FailureLog, "count">;
+  settlements: SettleQueue;
+  failures: FailureLog;
   tracing?: Tracing | undefined;
 }
 
@@ -69,7 +84,10 @@ const UNSETTLED_MS = 60_000;
 const OUTAGE_MS = 1_000;
 /** The pause before an endpoint's next attempt if a clock of Herald's may be why the last one failed: it may be wrong for hours. */
 const CLOCK_MS = 60_000;
-/** The pause before an endpoint's next attempt if its secret or an own header can't be opened. The whole endpoint rests, else each delivery of its backlog would be tried. */
+/**
+ * The pause before an endpoint's next attempt if its secret or an own header can't be opened. The whole endpoint rests, else each delivery of its
+ * backlog would be tried.
+ */
 const QUARANTINE_MS = 60_000;
 
 export function createMakeAttempt(parts: Parts): MakeAttempt {
@@ -176,7 +194,7 @@ export function createMakeAttempt(parts: Parts): MakeAttempt {
   function settlementOf(
     { delivery, manual }: Attempt,
     result: AttemptResult,
-    of: Pick<Settlement, "epoch" | "revision" | "traceparent">,
+    of: { epoch: number; revision: bigint; traceparent: string | null },
   ): Settlement {
     const { deliveryId, endpointId, attempts, arrived, organizationId, eventKey, eventType, createdAt } = delivery;
     const isOver = result.succeeded || result.failureKind === "interrupted";

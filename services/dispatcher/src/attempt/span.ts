@@ -1,6 +1,6 @@
 import type { SpanEnd, TraceSpan, Tracing } from "@herald/common/telemetry/tracing";
 import type { Delivery } from "../sql/describe-deliveries.ts";
-import type { AttemptResult } from "./sender.ts";
+import type { AttemptResult } from "../sql/rows.ts";
 
 /** Starts the span of an attempt, as the client that it is. */
 export function startAttemptSpan(tracing: Tracing, delivery: Delivery, url: string): TraceSpan {

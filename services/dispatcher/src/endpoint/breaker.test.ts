@@ -1,7 +1,8 @@
 import { type SteeredClock, steeredClock } from "@herald/dev/harness/steered-clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { afterFailure, type Failure, type FailureRun, HEALTHY } from "../settle/failure-run.ts";
-import { type Breaker, createBreaker, type StoredHealth } from "./breaker.ts";
+import type { StoredHealth } from "../sql/rows.ts";
+import { type Breaker, createBreaker } from "./breaker.ts";
+import { afterFailure, type Failure, type FailureRun, HEALTHY } from "./failure-run.ts";
 
 const OPTIONS = { pausesMs: [1_000, 5_000, 15_000, 60_000], disableAfter: 5 };
 const STORED_WELL: StoredHealth = { failures: 0, pausedUntil: null };

@@ -1,12 +1,7 @@
 import type { Clock } from "@herald/common/runtime/clock";
-import { afterFailure, endOf, type Failure, type FailureRun, HEALTHY } from "../settle/failure-run.ts";
-import { FARTHEST_PAUSE_MS } from "../settle/retry-schedule.ts";
-
-/** An endpoint's health in PostgreSQL. */
-export interface StoredHealth {
-  failures: number;
-  pausedUntil: Date | null;
-}
+import type { StoredHealth } from "../sql/rows.ts";
+import { afterFailure, endOf, type Failure, type FailureRun, HEALTHY } from "./failure-run.ts";
+import { FARTHEST_PAUSE_MS } from "./retry-schedule.ts";
 
 export type Breaker = ReturnType<typeof createBreaker>;
 
@@ -32,7 +27,7 @@ const FIRST_PROBE_MS = 10;
  * An endpoint that took its deliveries until now may get a few attempts during its pauses (half-open probes). They do not count as failures, and
  * without them an endpoint that refuses one delivery in ten would mostly rest.
  */
-export function createBreaker(clock: Pick<Clock, "now">, { pausesMs, disableAfter }: BreakerOptions) {
+export function createBreaker(clock: Clock, { pausesMs, disableAfter }: BreakerOptions) {
   let isKnown = false;
   let run: FailureRun = HEALTHY;
   /** The endpoint was resumed, and no attempt has succeeded since. */

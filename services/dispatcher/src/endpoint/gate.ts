@@ -1,5 +1,6 @@
 import type { Clock } from "@herald/common/runtime/clock";
-import { type Breaker, type BreakerOptions, createBreaker, type StoredHealth } from "./breaker.ts";
+import type { StoredHealth } from "../sql/rows.ts";
+import { type Breaker, type BreakerOptions, createBreaker } from "./breaker.ts";
 
 export interface GateOptions {
   /** Attempts that an endpoint may have at once. */
@@ -129,7 +130,7 @@ export class Gate {
 }
 
 /** Limits the attempts a second to one endpoint: an attempt takes a token, and time brings new ones, up to those of a second, and at least one. */
-export function createRate(clock: Pick<Clock, "monotonicMs">, perSecond: number) {
+export function createRate(clock: Clock, perSecond: number) {
   const full = Math.max(1, perSecond);
   let tokens = full;
   let atMs = clock.monotonicMs();

@@ -11,11 +11,11 @@ export interface Times {
   /** The time, by PostgreSQL's clock. */
   nowMs: () => number;
   /** Whether a row may be attempted at a time: also if it is later than any retry can be, since PostgreSQL's clock was set back. */
-  isDue: (row: Pick<DueRow, "dueAt">, nowMs: number) => boolean;
+  isDue: (row: { dueAt: Date }, nowMs: number) => boolean;
 }
 
 /** The rows of an endpoint's backlog that its line wants. */
-export interface Reading extends Pick<Demand, "count" | "after"> {
+export interface Reading extends Omit<Demand, "endpointId" | "shard" | "epoch"> {
   /** When it began. A row that becomes due later is read when it is due. */
   atMs: number;
   /** The previous owner crashed: the oldest due rows count one interruption more before they are read. The reader sets this to false then. */
@@ -158,7 +158,7 @@ export class Line {
   }
 
   /** A sweep has found this row, the first of the endpoint. */
-  found(row: Pick<DueRow, "dueAt">, { crashed }: { crashed: boolean }): void {
+  found(row: { dueAt: Date }, { crashed }: { crashed: boolean }): void {
     this.#countInterruptions ||= crashed;
     // The due row may be in flight already; look for others behind it instead of waiting for it.
     if (this.#times.isDue(row, this.#times.nowMs())) this.wantMore();

@@ -1,9 +1,12 @@
 import { ARRIVAL } from "@herald/common/broker/arrival";
-import type { Delivery } from "../sql/describe-deliveries.ts";
+import type { Arrived, Delivery } from "../sql/describe-deliveries.ts";
 
 /** An attempt of a delivery: the next one is another. */
-type Attempt = Pick<Delivery, "deliveryId" | "attempts">;
-type Held = Attempt & Pick<Delivery, "arrived">;
+interface Attempt {
+  deliveryId: string;
+  attempts: number;
+}
+type Held = Attempt & { arrived?: Arrived | undefined };
 
 export type Memory = ReturnType<typeof createMemory>;
 

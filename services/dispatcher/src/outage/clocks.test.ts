@@ -1,6 +1,7 @@
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { describe, expect, test } from "@jest/globals";
-import type { ClockShown } from "../attempt/failure.ts";
+import { basics, SILENT } from "../../test/basics.ts";
+import type { ClockShown } from "../sql/rows.ts";
 import { watchClocks } from "./clocks.ts";
 
 const [DAY_S, MINUTE_MS] = [86_400, 60_000];
@@ -9,14 +10,8 @@ const [DAY_S, MINUTE_MS] = [86_400, 60_000];
 function wrong(machineS: number, postgresS: number) {
   const clock = { ...steeredClock(), machineAheadMs: () => (machineS - postgresS) * 1_000 };
   const logged: unknown[] = [];
-  const log = {
-    debug() {},
-    info() {},
-    warn() {},
-    error: (_line: string, fields?: object) => void logged.push(fields),
-    isDebug: false,
-  };
-  const clocks = watchClocks({ clock, log });
+  const log = { ...SILENT, error: (_line: string, fields?: object) => void logged.push(fields) };
+  const clocks = watchClocks(basics({ clock, log }));
   const receiver = (index: number) => ({
     ...{ endpointId: `endpoint ${index}`, organizationId: `organization ${index}` },
     ...{ host: `${index}.example`, port: 443, url: `https://${index}.example` },

@@ -1,7 +1,6 @@
-import type { ClockShown } from "../attempt/failure.ts";
-import { UNTIMELY_MS } from "../attempt/response.ts";
-import type { AttemptResult } from "../attempt/sender.ts";
 import type { Basics } from "../basics.ts";
+import { UNTIMELY_MS } from "../http/response.ts";
+import type { AttemptResult, ClockShown } from "../sql/rows.ts";
 import type { Receiver } from "./sense.ts";
 
 /** While this machine's clock is further from PostgreSQL's, it judges no certificate by its dates. */
@@ -23,10 +22,10 @@ interface Said {
 type Off = Exclude<ClockShown, "right">;
 
 /**
- * Knows whether a clock of ours is wrong: this machine's, by which OpenSSL judges certificates, or PostgreSQL's, by which signatures are dated. The two are compared
- * with each other, and with those of receivers that refuse: by the `Date` of their answers.
+ * Knows whether a clock of ours is wrong: this machine's, by which OpenSSL judges certificates, or PostgreSQL's, by which signatures are dated. The two
+ * are compared with each other, and with those of receivers that refuse: by the `Date` of their answers.
  */
-export function watchClocks({ clock, log }: Pick<Basics, "clock" | "log">) {
+export function watchClocks({ clock, log }: Basics) {
   /** What receivers showed lately, by host. */
   const said = new Map<string, Said>();
   let loggedMs = Number.NEGATIVE_INFINITY;

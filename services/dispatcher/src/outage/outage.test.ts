@@ -1,12 +1,11 @@
-import { createRegistry } from "@herald/common/telemetry/metrics";
 import type { FailureKind } from "@herald/contracts";
 import { eventually } from "@herald/dev/harness/eventually";
 import { type SteeredClock, steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { ProbeResult } from "../attempt/probe.ts";
-import { createMetrics } from "../metrics.ts";
+import { basics } from "../../test/basics.ts";
 import { createOutage, type Outage } from "./outage.ts";
+import type { ProbeResult } from "./probe.ts";
 import { createOutageSense, MIN_HOSTS, MIN_ORGANIZATIONS, type Unreached, WINDOW_MS } from "./sense.ts";
 
 let clock: SteeredClock;
@@ -38,10 +37,10 @@ beforeEach(() => {
   probed = [];
   stoodStillMsAgo = Number.POSITIVE_INFINITY;
   returns = 0;
-  const metrics = createMetrics(createRegistry("test"));
-  outageMetric = async () => (await metrics.outage.get()).values[0]?.value;
+  const parts = basics({ clock });
+  outageMetric = async () => (await parts.metrics.outage.get()).values[0]?.value;
   outage = createOutage({
-    clock,
+    ...parts,
     probe: {
       async reach(layer, { host, port }) {
         probed.push(`${layer} ${host}`);
@@ -51,9 +50,7 @@ beforeEach(() => {
       isWayOpen: async () => isWayOpen,
     },
     others: async (count) => strangers.slice(0, count),
-    standstill: { within: (lastMs) => lastMs >= stoodStillMsAgo },
-    metrics,
-    log: { debug() {}, info() {}, warn() {}, error() {}, isDebug: false },
+    standstill: { within: (lastMs) => lastMs >= stoodStillMsAgo, stop() {} },
     probeEveryMs: 1,
   });
   outage.onReturn(() => void returns++);

@@ -1,20 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { atMostEach } from "@herald/common/runtime/repeat";
 import type { FailureKind } from "@herald/contracts";
-import { LAYERS, type Layer, type Probe, type ProbeResult } from "../attempt/probe.ts";
-import type { AttemptResult } from "../attempt/sender.ts";
 import type { Basics } from "../basics.ts";
 import type { KnownReceiver } from "../sql/read-configuration.ts";
+import type { AttemptResult } from "../sql/rows.ts";
 import { watchClocks } from "./clocks.ts";
+import { LAYERS, type Layer, type Probe, type ProbeResult } from "./probe.ts";
 import { createReceivers, type OtherReceivers } from "./receivers.ts";
-import { createOutageSense, type Receiver } from "./sense.ts";
+import { createOutageSense, type Fault, type Receiver } from "./sense.ts";
 import type { Standstill } from "./standstill.ts";
-import { createUndecided, type Fault } from "./undecided.ts";
 
-interface Parts extends Pick<Basics, "clock" | "metrics" | "log"> {
+interface Parts extends Basics {
   probe: Probe;
   others: OtherReceivers;
-  standstill: Pick<Standstill, "within">;
+  standstill: Standstill;
   /** Pause between two rounds of probes. */
   probeEveryMs?: number;
 }
@@ -56,8 +55,7 @@ export function createOutage(parts: Parts) {
   const senses = { names: createOutageSense(), connections: createOutageSense() };
   /** The layers in which there is an outage. */
   const dead = new Set<Layer>();
-  const undecided = createUndecided(senses);
-  const clocks = watchClocks({ clock, log });
+  const clocks = watchClocks(parts);
   const listeners: (() => void)[] = [];
   let since: Date | null = null;
   /** When the last outage ended, by the monotonic clock. */
@@ -68,6 +66,7 @@ export function createOutage(parts: Parts) {
     log.error("this machine has no file descriptor or memory left for a connection: deliveries wait", {}),
   );
   const isOn = () => dead.size > 0;
+  const isUndecided = () => LAYERS.some((layer) => senses[layer].isUndecided());
 
   /** Whether a layer is dead for all receivers; undefined if only receivers can show it. */
   async function isDead(layer: Layer): Promise<boolean | undefined> {
@@ -79,25 +78,20 @@ export function createOutage(parts: Parts) {
     return await receivers.needNames();
   }
 
-  function reachedIn(layer: Layer, startedMs: number): void {
-    senses[layer].reached(startedMs);
-    undecided.reached(layer);
-  }
-
   function examineSoon(): void {
     examining ??= examine().finally(() => {
       examining = undefined;
-      if (!undecided.isEmpty()) examineSoon();
+      if (isUndecided()) examineSoon();
     });
   }
 
   /** Probes, round after round, until all results are decided and there is no outage. */
   async function examine(): Promise<void> {
-    while (!signal.aborted && (!undecided.isEmpty() || isOn())) {
+    while (!signal.aborted && (isUndecided() || isOn())) {
       // Other attempts may decide a result before the probe does: they fail too, or one reaches a receiver. A result that is no longer doubted needs no probe.
       await sleep(probeEveryMs, undefined, { signal }).catch(() => {});
-      undecided.decideUndoubted();
-      const layers = LAYERS.filter((layer) => dead.has(layer) || undecided.isIn(layer));
+      for (const layer of LAYERS) senses[layer].decideUndoubted();
+      const layers = LAYERS.filter((layer) => dead.has(layer) || senses[layer].isUndecided());
       if (!signal.aborted) await Promise.all(layers.map(probeLayer));
     }
   }
@@ -119,7 +113,7 @@ export function createOutage(parts: Parts) {
     if (isNow) dead.add(layer);
     else dead.delete(layer);
     changed();
-    undecided.round(layer, isNow);
+    sense.round(isNow);
   }
 
   async function probeOne(layer: Layer, receiver: Receiver): Promise<ProbeResult> {
@@ -127,7 +121,7 @@ export function createOutage(parts: Parts) {
     const result = await probe.reach(layer, receiver);
     if (result === "reached") {
       receivers.reached(receiver);
-      reachedIn(layer, startedMs);
+      senses[layer].reached(startedMs);
       // At once: probes of dead receivers may take seconds more.
       dead.delete(layer);
       if (!signal.aborted) changed();
@@ -158,10 +152,11 @@ export function createOutage(parts: Parts) {
     if (!inTheWay || !receiver) return "theirs";
     const { layer, others } = inTheWay;
     const unreached = { ...receiver, startedMs, endedMs: clock.monotonicMs() };
-    senses[layer].failed(unreached);
-    if (senses[layer].isContradicted(unreached)) return "theirs";
+    const sense = senses[layer];
+    sense.failed(unreached);
+    if (sense.isContradicted(unreached)) return "theirs";
     if (dead.has(layer) || signal.aborted) return "ours";
-    const verdict = undecided.verdict(layer, unreached, others);
+    const verdict = sense.verdict(unreached, others);
     examineSoon();
     return await verdict;
   }
@@ -174,7 +169,7 @@ export function createOutage(parts: Parts) {
      */
     async judge(
       { endpointId, organizationId, url }: KnownReceiver,
-      result: Pick<AttemptResult, "durationMs" | "failureKind" | "reached"> & Partial<AttemptResult>,
+      result: Partial<AttemptResult> & { durationMs: number; failureKind: FailureKind | null; reached: boolean },
       delivery: { standstills?: number } = {},
     ): Promise<Fault | "a clock's"> {
       const { durationMs, failureKind, reached: hasReached, ownFault } = result;
@@ -182,7 +177,7 @@ export function createOutage(parts: Parts) {
       const receiver = { endpointId, organizationId, url };
       if (hasReached) {
         receivers.reached(receiver);
-        reachedIn("connections", startedMs);
+        senses.connections.reached(startedMs);
       }
       if (failureKind === null) return "theirs";
       if (clocks.areToBlame(receivers.receiverOf(receiver), result)) {
@@ -211,7 +206,7 @@ export function createOutage(parts: Parts) {
     /** Ends the probes. From now on, undecided results are Herald's fault. */
     async stop() {
       stopping.abort();
-      undecided.giveUp();
+      for (const layer of LAYERS) senses[layer].giveUp();
       await examining;
     },
   };

@@ -1,6 +1,6 @@
-import { isAskedFor, type Layer } from "../attempt/probe.ts";
-import { createTargets } from "../attempt/target.ts";
+import { createTargets } from "../http/target.ts";
 import type { KnownReceiver } from "../sql/read-configuration.ts";
+import { isAskedFor, type Layer } from "./probe.ts";
 import type { Receiver } from "./sense.ts";
 
 /** Returns up to `count` enabled receivers, other ones at each call. Never rejects. */

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { SILENT } from "../../test/basics.ts";
 import { watchStandstill } from "./standstill.ts";
 
 beforeEach(() => void jest.useFakeTimers({ now: 0 }));
@@ -9,7 +10,7 @@ function processOf() {
   const skipped = { monotonic: 0, day: 0 };
   const warn = jest.fn();
   const standstill = watchStandstill(
-    { warn },
+    { ...SILENT, warn },
     () => performance.now() + skipped.monotonic,
     () => Date.now() + skipped.day,
   );

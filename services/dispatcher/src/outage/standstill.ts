@@ -13,7 +13,7 @@ export type Standstill = ReturnType<typeof watchStandstill>;
  * time of day was set forward by 1.5 s or more, that counts as a standstill too.
  */
 export function watchStandstill(
-  log: Pick<Log, "warn">,
+  log: Log,
   monotonicMs: () => number = () => performance.now(),
   timeOfDayMs: () => number = Date.now,
 ) {

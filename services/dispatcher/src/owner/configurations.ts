@@ -3,10 +3,10 @@ import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { HealthQueue } from "../settle/health-queue.ts";
 import type { Configuration, TimedConfiguration } from "../sql/read-configuration.ts";
 
-interface Parts extends Pick<Basics, "clock"> {
+interface Parts extends Basics {
   /** The current configuration of an endpoint; undefined if it is disabled or deleted. Rejects only at the end of the process. */
   readConfiguration: (endpointId: string) => Promise<TimedConfiguration | undefined>;
-  health: Pick<HealthQueue, "has">;
+  health: HealthQueue;
   /** Forgets an endpoint that is disabled or deleted. */
   drop: (endpoint: Endpoint) => void;
 }

@@ -45,37 +45,35 @@ interface Parts extends Basics {
  * caps of their own instead. A delivery above them joins the line of its endpoint.
  *
  * @param options.concurrency manual deliveries that may be in flight at once
- * @returns whether a delivery was attempted, when that is settled. Never rejects: a delivery that was not is due some seconds later
+ * @returns a function that never rejects: a delivery that was not attempted is due some seconds later
  */
 export function createManualDeliveries(
   { queries, owner, shards, log }: Parts,
   { concurrency }: { concurrency: number },
-): (request: ManualRequest, traceparent: string | null) => Promise<boolean> {
+) {
   const caps = manualCaps(concurrency);
 
-  async function attempt(
-    { deliveryId, endpointId, organizationId, dueAtUtc }: ManualRequest,
-    traceparent: string | null,
-  ): Promise<boolean> {
+  async function attempt({ deliveryId, endpointId, organizationId, dueAtUtc, traceparent }: ManualRequest) {
     const epoch = shards.epochOf(shardOf(endpointId));
-    if (epoch === undefined) return false;
+    if (epoch === undefined) return;
     const row = await readDueRow(queries, { endpointId, deliveryId, dueAt: new Date(dueAtUtc), epoch });
     const [delivery] = row ? await describeDeliveries(queries, [row]) : [];
     // PostgreSQL decides the organization, and not the message.
-    if (delivery === undefined || delivery.organizationId !== organizationId) return false;
+    if (delivery?.organizationId !== organizationId) return;
     const isWithin = caps.enter(endpointId, organizationId);
     try {
-      const served = await owner.manual({ ...delivery, traceparent }, isWithin);
-      return served?.kind === "settled";
+      await owner.manual({ ...delivery, traceparent }, isWithin);
     } finally {
       if (isWithin) caps.leave(endpointId, organizationId);
     }
   }
 
-  return (request, traceparent) =>
-    attempt(request, traceparent).catch((error) => {
-      const { deliveryId, endpointId } = request;
-      log.warn("a manual delivery has to wait", { deliveryId, endpointId, error });
-      return false;
-    });
+  return async (request: ManualRequest): Promise<void> => {
+    const { deliveryId, endpointId } = request;
+    await attempt(request).catch((error) =>
+      log.warn("a manual delivery has to wait", { deliveryId, endpointId, error }),
+    );
+  };
 }
+
+export type ManualDeliveries = ReturnType<typeof createManualDeliveries>;

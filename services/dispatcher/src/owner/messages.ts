@@ -1,14 +1,14 @@
-import type { Broker, Consumer, IncomingMessage } from "@herald/common/broker/broker";
-import type { EndpointChanged, HandOver, ManualReply, ManualRequest } from "@herald/contracts";
+import type { Broker, Consumer } from "@herald/common/broker/broker";
+import type { EndpointChanged, HandOver, ManualRequest } from "@herald/contracts";
 import type { Basics } from "../basics.ts";
 import { isHandOver, isId, isTarget, isTime, type Target } from "./hand-over.ts";
+import type { ManualDeliveries } from "./manual-deliveries.ts";
 import type { Owner } from "./owner.ts";
 
-interface Parts extends Pick<Basics, "log"> {
+interface Parts extends Basics {
   broker: Broker;
-  owner: Pick<Owner, "handedOver" | "changed">;
-  /** Resolves with whether the delivery was attempted; never rejects. */
-  manual: (request: ManualRequest, traceparent: string | null) => Promise<boolean>;
+  owner: Owner;
+  manual: ManualDeliveries;
 }
 
 /** Messages that the broker sends ahead. Each is acknowledged at once. */
@@ -22,13 +22,6 @@ const PREFETCH = 500;
 export function consumeMessages(ownerId: string, { broker, owner, manual, log }: Parts): Consumer {
   const { dispatchExchange, requestsExchange } = broker.names;
 
-  async function answer(request: ManualRequest, message: IncomingMessage): Promise<void> {
-    const value = message.headers.traceparent;
-    const traceparent = typeof value === "string" ? value : null;
-    const reply: ManualReply = { deliveryId: request.deliveryId, attempted: await manual(request, traceparent) };
-    message.reply(Buffer.from(JSON.stringify(reply)));
-  }
-
   return broker.consumeAsOwner(ownerId, {
     prefetch: PREFETCH,
     handle(message) {
@@ -37,7 +30,7 @@ export function consumeMessages(ownerId: string, { broker, owner, manual, log }:
       const { exchange } = message;
       if (exchange === dispatchExchange && isHandOver(content)) owner.handedOver(content);
       else if (exchange === requestsExchange && isChange(content)) owner.changed(content);
-      else if (exchange === requestsExchange && isManual(content)) void answer(content, message);
+      else if (exchange === requestsExchange && isManual(content)) void manual(content);
       else log.warn("a message was dropped: it can't be read, or came through a wrong exchange", { exchange });
     },
   });
@@ -47,10 +40,11 @@ function isChange(content: Partial<Target> & { kind?: string }): content is Endp
   return content.kind === "changed" && isTarget(content);
 }
 
-function isManual(
-  content: Partial<Target> & { kind?: string; deliveryId?: string; dueAtUtc?: string },
-): content is ManualRequest {
-  return content.kind === "manual" && isTarget(content) && isId(content.deliveryId) && isTime(content.dueAtUtc);
+function isManual(content: Partial<ManualRequest> & { kind?: string }): content is ManualRequest {
+  const { kind, deliveryId, dueAtUtc, traceparent } = content;
+  if (kind !== "manual" || !isTarget(content) || !isId(deliveryId) || !isTime(dueAtUtc)) return false;
+  // A management API of the previous version sends none.
+  return traceparent === undefined || traceparent === null || typeof traceparent === "string";
 }
 
 /** The fields of a message from the broker. An unreadable message loses no delivery: PostgreSQL knows what is due. */

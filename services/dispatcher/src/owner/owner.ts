@@ -2,17 +2,15 @@ import { ARRIVAL } from "@herald/common/broker/arrival";
 import { shardOf } from "@herald/common/database/shards";
 import type { EndpointChanged, HandOver } from "@herald/contracts";
 import { createInFlight } from "../attempt/in-flight.ts";
-import type { MakeAttempt } from "../attempt/make-attempt.ts";
-import type { Outcome } from "../attempt/outcome.ts";
-import type { Basics } from "../basics.ts";
+import type { MakeAttempt, Outcome } from "../attempt/make-attempt.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { createEndpoints } from "../endpoint/endpoints.ts";
 import type { GateOptions } from "../endpoint/gate.ts";
 import type { BacklogPage, Reading } from "../endpoint/line.ts";
 import { createMemory } from "../endpoint/memory.ts";
+import type { RetrySchedule } from "../endpoint/retry-schedule.ts";
 import type { Outage } from "../outage/outage.ts";
 import { createProducer, type ProducerBounds } from "../producer/producer.ts";
-import type { RetrySchedule } from "../settle/retry-schedule.ts";
 import type { SettleQueue } from "../settle/settle-queue.ts";
 import type { Shards } from "../shards/shards.ts";
 import type { Delivery } from "../sql/describe-deliveries.ts";
@@ -22,15 +20,13 @@ import { createConfigurations } from "./configurations.ts";
 import { deliveryOf } from "./hand-over.ts";
 import type { BacklogDemand } from "./read-backlog.ts";
 
-interface Parts
-  extends Pick<Basics, "clock" | "metrics" | "log">,
-    Omit<Parameters<typeof createConfigurations>[0], "drop"> {
-  schedule: Pick<RetrySchedule, "latestDue">;
-  shards: Pick<Shards, "epochOf" | "ownedMs" | "becameIdle">;
-  outage: Pick<Outage, "isOn">;
+interface Parts extends Omit<Parameters<typeof createConfigurations>[0], "drop"> {
+  schedule: RetrySchedule;
+  shards: Shards;
+  outage: Outage;
   /** Rejects if PostgreSQL refuses it. */
   readBacklog: (demand: BacklogDemand) => Promise<BacklogPage>;
-  settlements: Pick<SettleQueue, "isWriting">;
+  settlements: SettleQueue;
   makeAttempt: MakeAttempt;
 }
 
@@ -48,7 +44,7 @@ export type Owner = ReturnType<typeof createOwner>;
  * none of that down: if it forgets something, or its successor needs it, PostgreSQL has it. Each method is a message to it.
  */
 export function createOwner(parts: Parts, options: OwnerOptions) {
-  const { clock, metrics, schedule, shards, outage, settlements, readBacklog, makeAttempt, log } = parts;
+  const { clock, metrics, schedule, shards, outage, settlements, readBacklog, log } = parts;
   const { epochOf } = shards;
   const { concurrency, bounds } = options;
   const nowMs = () => clock.now().getTime();
@@ -73,7 +69,7 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
   );
   const ahead = createAhead(nowMs, (work) => found([work], { crashed: new Set() }));
   const configurations = createConfigurations({ ...parts, drop: endpoints.drop });
-  const inFlight = createInFlight({ makeAttempt, configurationOf: configurations.of, metrics, producer, shards });
+  const inFlight = createInFlight({ ...parts, configurationOf: configurations.of, producer });
 
   const mayServe = (endpointId: string) => epochOf(shardOf(endpointId)) !== undefined;
 

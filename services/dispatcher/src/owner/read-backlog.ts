@@ -28,7 +28,10 @@ export function createReadBacklog(
   const progress = createProgress();
   const inBatches = shrinkingBatches(read, { max: MAX_ENDPOINTS, what: "readings of due deliveries", log, progress });
 
-  /** Repeats a statement while PostgreSQL is out of reach. If the statement takes too long, its error goes to `inBatches`, which then reads for fewer endpoints at once. */
+  /**
+   * Repeats a statement while PostgreSQL is out of reach. If the statement takes too long, its error goes to `inBatches`, which then reads for fewer
+   * endpoints at once.
+   */
   const ask = <T>(statement: () => Promise<T>): Promise<T> =>
     untilAnswered(
       parts,

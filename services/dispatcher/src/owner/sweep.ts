@@ -1,15 +1,15 @@
 import { type Repetition, repeat } from "@herald/common/runtime/repeat";
 import type { Basics } from "../basics.ts";
-import type { RetrySchedule } from "../settle/retry-schedule.ts";
+import type { RetrySchedule } from "../endpoint/retry-schedule.ts";
 import type { TakenShard } from "../shards/ownership.ts";
 import type { Shards } from "../shards/shards.ts";
 import { findEndpointsWithWork } from "../sql/sweep.ts";
 import type { Owner } from "./owner.ts";
 
 interface Parts extends Basics {
-  owner: Pick<Owner, "found">;
-  shards: Pick<Shards, "owned">;
-  schedule: Pick<RetrySchedule, "latestDue">;
+  owner: Owner;
+  shards: Shards;
+  schedule: RetrySchedule;
 }
 
 /** Shards of one statement: an eighth of all work if Herald has a single dispatcher. */

@@ -15,7 +15,7 @@ interface Parts {
   attempt: (endpoint: Endpoint, delivery: Delivery, permit: Permit) => void;
   /** An endpoint that rested may have work again. */
   woke: (endpoint: Endpoint) => void;
-  log: Pick<Log, "error">;
+  log: Log;
 }
 
 export interface ProducerBounds {
@@ -142,7 +142,11 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
     offer(endpoint);
   }
 
-  /** Begins the attempt of the line's first delivery. It may still end without a request, see make-attempt.ts. @returns false if the endpoint waits for bytes: then the permit is not used */
+  /**
+   * Begins the attempt of the line's first delivery. It may still end without a request, see make-attempt.ts.
+   *
+   * @returns false if the endpoint waits for bytes: then the permit is not used
+   */
   function begin(endpoint: Endpoint, delivery: Delivery, permit?: Permit): boolean {
     if (!takeBytes(endpoint, delivery)) return false;
     endpoint.line.removeFirst();

@@ -3,7 +3,8 @@ import { batcher } from "@herald/common/runtime/batcher";
 import { retry } from "@herald/common/runtime/repeat";
 import type { Basics } from "../basics.ts";
 import { readHealth, writeHealth } from "../sql/endpoint-health.ts";
-import { type Health, type HealthResult, type HealthStep, isWritten, nextHealth, type Thresholds } from "./health.ts";
+import type { Health, HealthStep } from "../sql/rows.ts";
+import { type HealthResult, isWritten, nextHealth, type Thresholds } from "./health.ts";
 
 export type HealthQueue = ReturnType<typeof createHealthQueue>;
 

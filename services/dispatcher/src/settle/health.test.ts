@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
-import { type Health, type HealthResult, isWritten, nextHealth } from "./health.ts";
-import { retrySchedule } from "./retry-schedule.ts";
+import { retrySchedule } from "../endpoint/retry-schedule.ts";
+import type { Health } from "../sql/rows.ts";
+import { type HealthResult, isWritten, nextHealth } from "./health.ts";
 
 const THREE = ["d0/1", "d1/1", "d2/1"];
 const THRESHOLDS = { pausesMs: [0], failingAfter: 3, disableAfter: 5 };

@@ -1,27 +1,8 @@
 import type { FailureKind } from "@herald/contracts";
 import type { BreakerOptions } from "../endpoint/breaker.ts";
+import { afterFailure, endOf, type Failure, type FailureRun } from "../endpoint/failure-run.ts";
+import type { Health, HealthStep, StoredRun } from "../sql/rows.ts";
 import type { Settlement } from "../sql/settle.ts";
-import { afterFailure, endOf, type Failure, type FailureRun } from "./failure-run.ts";
-
-/** The failures in an endpoint's row. */
-interface StoredRun {
-  /** The attempts of the run of failures since the last success, oldest first, each as "<delivery id>/<attempt number>". */
-  failureRun: readonly string[];
-  /** When the last attempt of that run ended; null without a run. */
-  failedAt: Date | null;
-  /** Until when the endpoint rests between two attempts; null without a run. */
-  pausedUntil: Date | null;
-  /** Whether this run had a notice that the endpoint is failing; false without a run. */
-  failingTold: boolean;
-  /** When the attempt ended that caused the last notice that the endpoint is failing, in this run or one before; null without a notice. */
-  failingToldAt: Date | null;
-}
-
-/** An endpoint's health, as far as results change it. */
-export interface Health extends StoredRun {
-  revision: bigint;
-  enabled: boolean;
-}
 
 /** There is no second notice that an endpoint is failing within this time: a receiver that comes and goes would cause a flood of them. */
 const FAILING_PERIOD_MS = 60 * 60_000;
@@ -39,18 +20,6 @@ export type HealthResult = Failure &
 /** False if no attempt was made, or a name server or the egress proxy failed: that says nothing about the receiver. */
 export function isEndpointsFailure(kind: FailureKind | null): boolean {
   return kind !== "interrupted" && kind !== "resolver_failed" && kind !== "proxy_failed";
-}
-
-/** The changes by some results, to be written at once. */
-export interface HealthStep extends StoredRun {
-  /** The number of results in it; further ones make the next step, once this one is written. */
-  used: number;
-  /** Whether there is anything to write. */
-  changed: boolean;
-  disabled: boolean;
-  notice: "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | null;
-  /** The run of failures behind the notice; for a recovery, the run that it ends. Empty without a notice. */
-  noticeRun: readonly string[];
 }
 
 /**

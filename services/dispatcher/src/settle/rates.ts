@@ -18,7 +18,7 @@ export type Rates = ReturnType<typeof startRates>;
  * Counts the outcomes of attempts by endpoint and hour, and writes the sums in intervals. A crash loses the sums since the last interval. A statement
  * whose answer is lost may be counted twice. The history stays exact. No attempt waits for it.
  */
-export function startRates({ queries, log }: Pick<Basics, "queries" | "log">, { intervalMs }: { intervalMs: number }) {
+export function startRates({ queries, log }: Basics, { intervalMs }: { intervalMs: number }) {
   /** By the hour's beginning, and then by endpoint. */
   let gathered = new Map<number, Map<string, Sums>>();
 

@@ -14,8 +14,8 @@ import { createLockedResults, type Result } from "./locked-results.ts";
 import type { Rates } from "./rates.ts";
 
 interface Parts extends Basics {
-  health: Pick<HealthQueue, "add" | "has">;
-  rates: Pick<Rates, "add">;
+  health: HealthQueue;
+  rates: Rates;
 }
 
 /** Settlements of one statement. */
@@ -57,8 +57,11 @@ export function createSettleQueue(parts: Parts) {
   signal.addEventListener("abort", giveUp);
 
   async function storeAll(batch: Ended[]): Promise<undefined[]> {
-    await store(batch).catch(giveUp);
-    if (signal.aborted) giveUp();
+    const isOver = await store(batch).then(
+      () => signal.aborted,
+      () => true,
+    );
+    if (isOver) giveUp();
     return batch.map(() => undefined);
   }
 
@@ -90,7 +93,8 @@ export function createSettleQueue(parts: Parts) {
     const recorded = await untilAnswered(() => recordArrived(queries, arrived));
     const others = settlements.filter((each) => !recorded.stored.has(each) && !recorded.taken.has(each));
     const settled = await untilAnswered(() => settle(queries, others));
-    return { ...settled, taken: new Set([...recorded.taken, ...settled.taken]) };
+    for (const each of recorded.taken) settled.taken.add(each);
+    return settled;
   }
 
   function untilAnswered<T>(statement: () => Promise<T>): Promise<T> {
@@ -133,7 +137,10 @@ export function createSettleQueue(parts: Parts) {
     }
   }
 
-  /** A missing row is an error if the delivery is young. If it is older than the retention, its partition may have been dropped. The id says how old it is; a message could claim anything. */
+  /**
+   * A missing row is an error if the delivery is young. If it is older than the retention, its partition may have been dropped. The id says how old it
+   * is; a message could claim anything.
+   */
   const shouldBeThere = ({ deliveryId, handedOver }: Settlement) =>
     handedOver || clock.now().getTime() - timeOf(deliveryId).getTime() < KEPT_MS;
 

@@ -1,10 +1,13 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { within } from "@herald/common/runtime/deadline";
 import { type Repetition, repeat } from "@herald/common/runtime/repeat";
 import type { Basics } from "../basics.ts";
-import { endLife, type Heartbeat, heartbeat, releaseShards } from "../sql/heartbeat.ts";
+import { endLife, heartbeat, releaseShards } from "../sql/heartbeat.ts";
 import { ALIVE_MS, createOwnership, type TakenShard } from "./ownership.ts";
 
-export interface ShardsOptions extends Pick<Heartbeat, "id" | "newOwnerMs"> {
+export interface ShardsOptions {
+  /** The id of this process. */
+  id: string;
+  newOwnerMs: number;
   /** Whether this process can make attempts. One that can't owns nothing while another one can. */
   isAble: () => boolean;
   /** Since when it reaches no receiver at all; null while it does. */
@@ -31,10 +34,7 @@ const INTERVAL_MS = 1_000;
 const END_TIMEOUT_MS = 1_000;
 
 /** The shards that this dispatcher owns: see ownership.ts. */
-export function createShards(
-  { queries, metrics, log }: Pick<Basics, "queries" | "metrics" | "log">,
-  options: ShardsOptions,
-) {
+export function createShards({ queries, metrics, log }: Basics, options: ShardsOptions) {
   const { id, isAble, outageSince, newOwnerMs } = options;
   const ownership = createOwnership();
   // The machine's real time, also in tests that set the clock: other dispatchers compare with PostgreSQL's clock, which tests do not set.
@@ -126,7 +126,7 @@ export function createShards(
       const freed = free().catch((error) =>
         log.warn("the shards couldn't be freed; others take them in a moment", { error }),
       );
-      await Promise.race([freed, sleep(END_TIMEOUT_MS, undefined, { ref: false })]);
+      await within(END_TIMEOUT_MS, freed, undefined);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { byDay, onDaysOf } from "@herald/common/database/days";
+import { byDay, type OfDay } from "@herald/common/database/days";
 import type { Queries } from "@herald/common/database/queries";
 
 /** A row of `due`: an unfinished delivery, with its place in the order of its endpoint. */
@@ -6,6 +6,7 @@ export interface DueRow {
   endpointId: string;
   dueAt: Date;
   deliveryId: string;
+  /** Attempts that have ended. */
   attempts: number;
   /** How often its owner died while the delivery may have been in flight. These do not count as attempts. */
   interruptions: number;
@@ -44,8 +45,9 @@ export const SMALL_BODY_BYTES = 8 * 1024;
 type Row = Omit<Delivery, keyof DueRow> & { position: number; isPending: boolean };
 
 /**
- * Reads the data that the attempts of due rows need, in the order of the rows: apart from the statement that reads these rows, since now the ids are
- * known: there is a statement for each of their days (days.ts). `offset 0` makes PostgreSQL look up each row by itself. It knows the length of a body without reading it.
+ * Reads the data that the attempts of due rows need, in the order of the rows. This is not a part of the statement that reads the rows: now the ids are
+ * known, and there is a statement for each of their days (days.ts). `offset 0` makes PostgreSQL look up each row by itself. It knows the length of a
+ * body without reading it.
  *
  * Deletes rows of `due` whose delivery has ended or was erased. Such a row is left if a success of an earlier owner was settled after the row had
  * been moved.
@@ -60,17 +62,17 @@ export async function describeDeliveries(
   maxBodyBytes = SMALL_BODY_BYTES,
 ): Promise<Delivery[]> {
   const described = new Map<DueRow, Delivery>();
-  for (const ofDay of byDay(due, ({ deliveryId }) => deliveryId)) {
-    for (const [row, delivery] of await describeDay(queries, ofDay, maxBodyBytes)) described.set(row, delivery);
-  }
+  for (const ofDay of byDay(due, ({ deliveryId }) => deliveryId))
+    await describeDay(queries, ofDay, maxBodyBytes, described);
   return due.flatMap((row) => described.get(row) ?? []);
 }
 
 async function describeDay(
   queries: Queries,
-  due: readonly DueRow[],
+  { items: due, isOn }: OfDay<DueRow>,
   maxBodyBytes: number,
-): Promise<(readonly [DueRow, Delivery])[]> {
+  described: Map<DueRow, Delivery>,
+): Promise<void> {
   const ids = due.map(({ deliveryId }) => deliveryId);
   const rows = await queries.$queryRaw<Row[]>`
     select
@@ -85,24 +87,23 @@ async function describeDay(
       delivery.created_at as "createdAt"
     from unnest(${ids}::uuid[]) with ordinality as due (delivery_id, position)
     left join lateral (
-      select * from delivery where id = due.delivery_id and ${onDaysOf("id", ids)} offset 0
+      select * from delivery where id = due.delivery_id and ${isOn("id")} offset 0
     ) as delivery on true
     left join lateral (
       select body, traceparent from business_event
       where organization_id = delivery.organization_id and key = delivery.event_key
-        and ${onDaysOf("key", ids)}
+        and ${isOn("key")}
       offset 0
     ) as event on true
     cross join lateral (select coalesce(delivery.body, event.body) as body) as content
     order by due.position`;
-  const ended = rows.filter(({ isPending }) => !isPending).map(({ position }) => due[position - 1] as DueRow);
+  const ended: DueRow[] = [];
+  for (const { position, isPending, ...row } of rows) {
+    const ofRow = due[position - 1] as DueRow;
+    if (isPending) described.set(ofRow, { ...ofRow, ...row });
+    else ended.push(ofRow);
+  }
   if (ended.length > 0) await forget(queries, ended);
-  return rows
-    .filter(({ isPending }) => isPending)
-    .map(({ position, isPending, ...row }) => {
-      const ofRow = due[position - 1] as DueRow;
-      return [ofRow, { ...ofRow, ...row }] as const;
-    });
 }
 
 /** Locks these rows of `due`, and skips those that others lock: they are read again. Walks due_pkey. */

@@ -1,7 +1,7 @@
 import { noticeId } from "@herald/common/database/ids";
 import type { Queries } from "@herald/common/database/queries";
 import { changeId, settingsOf } from "@herald/common/database/update-endpoint";
-import type { Health, HealthStep } from "../settle/health.ts";
+import type { Health, HealthStep } from "./rows.ts";
 
 /** An endpoint's stored health, and whose it is; undefined if the endpoint is deleted. Locks nothing. Walks webhook_endpoint_pkey. */
 export async function readHealth(

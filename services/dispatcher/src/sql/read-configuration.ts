@@ -1,7 +1,6 @@
 import type { Queries } from "@herald/common/database/queries";
 import type { SealedHeaders } from "@herald/common/security/secret-box";
-import type { StoredHealth } from "../endpoint/breaker.ts";
-import type { EndpointWithWork } from "./sweep.ts";
+import type { StoredHealth } from "./rows.ts";
 
 /** An endpoint's settings and health, as far as attempts need them. */
 export interface Configuration extends StoredHealth {
@@ -39,7 +38,11 @@ export async function readConfiguration(
 }
 
 /** Where an endpoint's deliveries go. */
-export type KnownReceiver = Pick<EndpointWithWork, "endpointId" | "organizationId"> & Pick<Configuration, "url">;
+export interface KnownReceiver {
+  endpointId: string;
+  organizationId: string;
+  url: string;
+}
 
 /** Reads the next `count` enabled endpoints after this one, in the order of their ids. Locks nothing. Walks webhook_endpoint_pkey. */
 export async function readReceivers(queries: Queries, after: string, count: number): Promise<KnownReceiver[]> {

@@ -1,10 +1,16 @@
-import { byDay, onDaysOf } from "@herald/common/database/days";
+import { byDay, type OfDay } from "@herald/common/database/days";
 import { Prisma } from "@herald/common/database/generated/client";
 import type { Queries } from "@herald/common/database/queries";
 import type { DueRow } from "./describe-deliveries.ts";
 
 /** A place in the order in which an endpoint's rows are read. */
-export type Cursor = Pick<DueRow, "dueAt" | "deliveryId">;
+export interface Cursor {
+  dueAt: Date;
+  deliveryId: string;
+}
+
+/** The key of a row of `due`, beside its shard. */
+type Place = Cursor & { endpointId: string };
 
 /** The first place of all. */
 export const BEGINNING: Cursor = { dueAt: new Date(0), deliveryId: "00000000-0000-0000-0000-000000000000" };
@@ -51,7 +57,7 @@ export async function readDue(queries: Queries, demands: readonly Demand[]): Pro
 /** Reads the row of one delivery; undefined if it has ended, or its time was moved. Locks nothing. Walks due_pkey and shard_pkey. */
 export async function readDueRow(
   queries: Queries,
-  { endpointId, dueAt, deliveryId, epoch }: Pick<DueRow, "endpointId" | "dueAt" | "deliveryId"> & { epoch: number },
+  { endpointId, dueAt, deliveryId, epoch }: Place & { epoch: number },
 ): Promise<DueRow | undefined> {
   const [row] = await queries.$queryRaw<DueRow[]>`
     select endpoint_id as "endpointId", due_at as "dueAt", delivery_id as "deliveryId", attempts::int as "attempts",
@@ -71,7 +77,8 @@ const SPREAD_MS = 60_000;
  * From a row's second interruption on, its due time moves to a random time within the next minute, at the third within two minutes, and so on. So a
  * delivery that crashes its dispatcher each time is soon the only one in flight.
  *
- * The second statement changes the rows that the first one has found in both tables, by their keys: one for each day of deliveries (days.ts). No other dispatcher changes these rows meanwhile: a shard has one owner.
+ * The second statement changes the rows that the first one has found in both tables, by their keys: one for each day of deliveries (days.ts). No other
+ * dispatcher changes these rows: a shard has one owner.
  *
  * Locks these rows of `due` and `delivery`, both or none, and skips those that others lock. Walks due_pkey once an endpoint, and delivery_pkey.
  */
@@ -80,7 +87,7 @@ export async function markInterrupted(
   endpointIds: readonly string[],
   { perEndpoint, now, spreadMs = SPREAD_MS }: { perEndpoint: number; now: Date; spreadMs?: number },
 ): Promise<number> {
-  const rows = await queries.$queryRaw<Pick<DueRow, "endpointId" | "dueAt" | "deliveryId">[]>`
+  const rows = await queries.$queryRaw<Place[]>`
     select due.endpoint_id as "endpointId", due.due_at as "dueAt", due.delivery_id as "deliveryId"
     from unnest(${endpointIds}::uuid[]) as endpoint (id)
     cross join lateral (
@@ -97,11 +104,11 @@ export async function markInterrupted(
 
 async function markDay(
   queries: Queries,
-  rows: readonly Pick<DueRow, "endpointId" | "dueAt" | "deliveryId">[],
+  { items: rows, isOn }: OfDay<Place>,
   { now, spreadMs }: { now: Date; spreadMs: number },
 ): Promise<number> {
   const ids = rows.map(({ deliveryId }) => deliveryId);
-  const amongThese = Prisma.sql`id = any (${ids}::uuid[]) and ${onDaysOf("id", ids)}`;
+  const amongThese = Prisma.sql`id = any (${ids}::uuid[]) and ${isOn("id")}`;
   const [marked] = await queries.$queryRaw<{ count: number }[]>`
     with free as materialized (
       select id from delivery where ${amongThese}

@@ -1,8 +1,9 @@
-import { byDay, onDaysOf } from "@herald/common/database/days";
+import { byDay, type OfDay } from "@herald/common/database/days";
 import { Prisma } from "@herald/common/database/generated/client";
 import { nullable, type Queries } from "@herald/common/database/queries";
-import type { AttemptResult } from "../attempt/sender.ts";
+import type { AttemptResult } from "./rows.ts";
 
+/** An attempt that has ended. */
 export interface Settlement extends Omit<AttemptResult, "reached"> {
   deliveryId: string;
   endpointId: string;
@@ -34,11 +35,11 @@ export interface ArrivedDelivery {
 
 export interface Settled {
   /** Another transaction holds their rows, or has just changed them: they are not written, and the caller tries again. */
-  taken: ReadonlySet<Settlement>;
+  taken: Set<Settlement>;
   /** They changed nothing: the shard has had another owner, the delivery had succeeded, or was gone. */
-  late: ReadonlySet<Settlement>;
+  late: Set<Settlement>;
   /** Results of this epoch whose delivery has no row, though its endpoint has one. */
-  missing: ReadonlySet<Settlement>;
+  missing: Set<Settlement>;
 }
 
 /**
@@ -60,21 +61,20 @@ export interface Settled {
  */
 export async function settle(queries: Queries, settlements: readonly Settlement[]): Promise<Settled> {
   const settled = { taken: new Set<Settlement>(), late: new Set<Settlement>(), missing: new Set<Settlement>() };
-  for (const ofDay of byDay(settlements, ({ deliveryId }) => deliveryId)) {
-    const { taken, late, missing } = await settleDay(queries, ofDay);
-    for (const each of taken) settled.taken.add(each);
-    for (const each of late) settled.late.add(each);
-    for (const each of missing) settled.missing.add(each);
-  }
+  for (const ofDay of byDay(settlements, ({ deliveryId }) => deliveryId)) await settleDay(queries, ofDay, settled);
   return settled;
 }
 
-async function settleDay(queries: Queries, settlements: readonly Settlement[]): Promise<Settled> {
+async function settleDay(
+  queries: Queries,
+  { items: settlements, isOn }: OfDay<Settlement>,
+  { taken, late, missing }: Settled,
+): Promise<void> {
   const results = onePerDelivery(settlements);
   const ids = results.map(({ deliveryId }) => deliveryId);
   // The ids are one parameter. This is no join with the rows of a CTE: in such a join, PostgreSQL 18.4 wrongly pruned the partition of about one row
   // in a hundred while the plan ran. Then that attempt was missing in the history.
-  const amongThese = Prisma.sql`id = any (${ids}::uuid[]) and ${onDaysOf("id", ids)}`;
+  const amongThese = Prisma.sql`id = any (${ids}::uuid[]) and ${isOn("id")}`;
   const rows = await queries.$queryRaw<
     { position: number; isTaken: boolean; isWritten: boolean; isMissing: boolean }[]
   >`
@@ -110,7 +110,7 @@ async function settleDay(queries: Queries, settlements: readonly Settlement[]): 
           traceparent = result.traceparent,
           next_attempt_at = result.next_attempt_at
       from result join before on before.id = result.delivery_id
-      where delivery.id = result.delivery_id and ${onDaysOf("delivery.id", ids)}
+      where delivery.id = result.delivery_id and ${isOn("delivery.id")}
         and delivery.ctid = before.ctid
         and ${COUNTS}
       returning delivery.id, delivery.endpoint_id, delivery.state, delivery.next_attempt_at, before.due_at, result.started_at, result.position
@@ -143,14 +143,14 @@ async function settleDay(queries: Queries, settlements: readonly Settlement[]): 
     from result
     left join before on before.id = result.delivery_id
     left join settled on settled.position = result.position`;
-  const those = (is: (row: (typeof rows)[number]) => boolean) =>
-    new Set(rows.filter(is).map(({ position }) => results[position - 1] as Settlement));
-  const dealtWith = those(({ isTaken, isWritten }) => isTaken || isWritten);
-  return {
-    taken: those(({ isTaken }) => isTaken),
-    late: new Set(settlements.filter((each) => !dealtWith.has(each))),
-    missing: those(({ isTaken, isMissing }) => isMissing && !isTaken),
-  };
+  const dealtWith = new Set<Settlement>();
+  for (const { position, isTaken, isWritten, isMissing } of rows) {
+    const result = results[position - 1] as Settlement;
+    if (isTaken) taken.add(result);
+    else if (isMissing) missing.add(result);
+    if (isTaken || isWritten) dealtWith.add(result);
+  }
+  for (const each of settlements) if (!dealtWith.has(each)) late.add(each);
 }
 
 /** Whether a result may change its delivery. */

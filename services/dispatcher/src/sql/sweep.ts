@@ -1,5 +1,5 @@
 import type { Queries } from "@herald/common/database/queries";
-import type { StoredHealth } from "../endpoint/breaker.ts";
+import type { StoredHealth } from "./rows.ts";
 
 /** An enabled endpoint with unfinished deliveries. */
 export interface EndpointWithWork extends StoredHealth {

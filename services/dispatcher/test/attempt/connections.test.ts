@@ -11,7 +11,7 @@ import { addressRules, createAddressGuard } from "@herald/common/security/addres
 import { makeAuthority } from "@herald/dev/certificates/authority";
 import { eventually } from "@herald/dev/harness/eventually";
 import { afterAll, afterEach, describe, expect, test } from "@jest/globals";
-import { type Connections, createConnections } from "../../src/attempt/connections.ts";
+import { type Connections, createConnections } from "../../src/http/connections.ts";
 import { type Receiver, wellBehavedReceiver } from "./receivers.ts";
 import { authoritiesIn, extraAuthorities, tls, toLoopback } from "./sending.ts";
 

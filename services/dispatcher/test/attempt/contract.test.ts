@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { eventually } from "@herald/dev/harness/eventually";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import type { AttemptRequest } from "../../src/attempt/sender.ts";
+import type { AttemptRequest } from "../../src/http/sender.ts";
 import { type ReceivedRequest, wellBehavedReceiver } from "./receivers.ts";
 import {
   extraAuthorities,

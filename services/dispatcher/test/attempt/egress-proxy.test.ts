@@ -2,8 +2,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import { addressRules } from "@herald/common/security/address-guard";
 import { nameServer } from "@herald/dev/harness/name-server";
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
-import { createEgressProxy } from "../../src/attempt/egress-proxy.ts";
-import { createProbe, type ProbeResult } from "../../src/attempt/probe.ts";
+import { createEgressProxy } from "../../src/http/egress-proxy.ts";
+import { createProbe, type ProbeResult } from "../../src/outage/probe.ts";
 import { type ConnectProxy, connectProxy, type Receiver, wellBehavedReceiver } from "./receivers.ts";
 import { extraAuthorities, request, sender, type TestSender, tls } from "./sending.ts";
 

@@ -3,7 +3,7 @@ import type { TLSSocket } from "node:tls";
 import { gzipSync } from "node:zlib";
 import { eventually } from "@herald/dev/harness/eventually";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import type { AttemptRequest } from "../../src/attempt/sender.ts";
+import type { AttemptRequest } from "../../src/http/sender.ts";
 import { type Receiver, rawReceiver, scriptedReceiver, tcpReceiver } from "./receivers.ts";
 import { extraAuthorities, request, SHORT_DEADLINE_MS, type TestSender, through, tls, WAYS } from "./sending.ts";
 

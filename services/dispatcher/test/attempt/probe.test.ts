@@ -1,7 +1,7 @@
 import { addressRules } from "@herald/common/security/address-guard";
 import { type NameAnswer, type NameServer, NO_ROUTE, nameServer } from "@herald/dev/harness/name-server";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { createProbe, type Probe, type ProbeResult } from "../../src/attempt/probe.ts";
+import { createProbe, type Probe, type ProbeResult } from "../../src/outage/probe.ts";
 import { type Receiver, tcpReceiver } from "./receivers.ts";
 
 let names: NameServer;

@@ -4,7 +4,7 @@ import { addressRules } from "@herald/common/security/address-guard";
 import { eventually } from "@herald/dev/harness/eventually";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import type { AttemptRequest } from "../../src/attempt/sender.ts";
+import type { AttemptRequest } from "../../src/http/sender.ts";
 import { type Receiver, scriptedReceiver, wellBehavedReceiver } from "./receivers.ts";
 import {
   extraAuthorities,

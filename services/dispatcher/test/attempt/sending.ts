@@ -9,14 +9,9 @@ import { addressRules } from "@herald/common/security/address-guard";
 import { TlsFiles } from "@herald/common/security/tls-files";
 import { makeAuthority } from "@herald/dev/certificates/authority";
 import { afterAll } from "@jest/globals";
-import { createEgressProxy } from "../../src/attempt/egress-proxy.ts";
-import {
-  type AttemptRequest,
-  type AttemptResult,
-  createSender,
-  type Sender,
-  type SenderOptions,
-} from "../../src/attempt/sender.ts";
+import { createEgressProxy } from "../../src/http/egress-proxy.ts";
+import { type AttemptRequest, createSender, type Sender, type SenderOptions } from "../../src/http/sender.ts";
+import type { AttemptResult } from "../../src/sql/rows.ts";
 import { type ConnectProxy, connectProxy } from "./receivers.ts";
 
 export const SECRET = Buffer.alloc(32, 7).toString("base64");

@@ -1,16 +1,19 @@
-import { createRegistry } from "@herald/common/telemetry/metrics";
 import type { HandOver } from "@herald/contracts";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, beforeEach, jest } from "@jest/globals";
 import type { Attempt } from "../../src/attempt/make-attempt.ts";
-import type { Outcome } from "../../src/attempt/outcome.ts";
+import type { Outcome } from "../../src/attempt/make-attempt.ts";
 import type { BacklogPage } from "../../src/endpoint/line.ts";
-import { createMetrics } from "../../src/metrics.ts";
+import type { Outage } from "../../src/outage/outage.ts";
 import { createOwner, type OwnerOptions } from "../../src/owner/owner.ts";
 import type { BacklogDemand } from "../../src/owner/read-backlog.ts";
-import { retrySchedule } from "../../src/settle/retry-schedule.ts";
+import type { HealthQueue } from "../../src/settle/health-queue.ts";
+import { retrySchedule } from "../../src/endpoint/retry-schedule.ts";
+import type { SettleQueue } from "../../src/settle/settle-queue.ts";
+import type { Shards } from "../../src/shards/shards.ts";
 import type { Delivery, DueRow } from "../../src/sql/describe-deliveries.ts";
 import type { Configuration } from "../../src/sql/read-configuration.ts";
+import { basics, SILENT } from "../basics.ts";
 
 export const OPTIONS: OwnerOptions = {
   concurrency: 4,
@@ -20,7 +23,6 @@ export const OPTIONS: OwnerOptions = {
   breaker: { pausesMs: [1_000, 5_000, 15_000, 60_000], disableAfter: 1_000 },
   bounds: { inFlight: 24, bodiesBytes: 64 * 1024 },
 };
-const SILENT = { debug() {}, info() {}, warn() {}, error() {}, isDebug: false };
 export const RETRY_MS = 2_000;
 export const START = new Date("2026-03-01T12:00:00.000Z");
 
@@ -187,21 +189,19 @@ export function world({
   const idle: number[] = [];
   const owner = createOwner(
     {
-      clock,
-      metrics: createMetrics(createRegistry("test")),
+      ...basics({ clock, log: { ...SILENT, error: (_line, fields) => void errors.push(fields?.endpointId) } }),
       schedule: retrySchedule([RETRY_MS]),
       shards: {
         epochOf: (shard) => (lost.has(shard) ? undefined : 1),
         ownedMs: () => set.ownedMs,
         becameIdle: (shard) => void idle.push(shard),
-      },
-      outage: { isOn: () => set.isOutage },
+      } as Partial<Shards> as Shards,
+      outage: { isOn: () => set.isOutage } as Outage,
       readBacklog,
       readConfiguration,
-      health: { has: () => false },
-      settlements: { isWriting: () => set.isWriting },
+      health: { has: () => false } as Partial<HealthQueue> as HealthQueue,
+      settlements: { isWriting: () => set.isWriting } as SettleQueue,
       makeAttempt,
-      log: { ...SILENT, error: (_line, fields) => void errors.push(fields?.endpointId) },
     },
     { ...OPTIONS, ...options },
   );

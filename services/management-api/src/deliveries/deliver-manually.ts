@@ -1,6 +1,5 @@
-import type { Broker } from "@herald/common/broker/broker";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Queries } from "@herald/common/database/queries";
-import { ownerOf } from "@herald/common/database/shards";
 import type { Author } from "@herald/common/database/update-endpoint";
 import { toDeliverySummary } from "@herald/common/history/summary";
 import type { DeliverRequest, WebhookDeliverySummary } from "@herald/contracts";
@@ -17,6 +16,10 @@ import { insertManualDelivery } from "../sql/insert-manual-delivery.ts";
  */
 const LEFT_TO_REQUEST_MS = 3_000;
 
+/** The pauses before the delivery's row is read: short at first, since most receivers answer within some 20 ms. Each is twice as long as the one before. */
+const FIRST_PAUSE_MS = 10;
+const LONGEST_PAUSE_MS = 200;
+
 /**
  * Sends a payload to an endpoint, as it is: without envelope and business event, and with exactly the string's UTF-8 bytes
  * signed and sent (SPEC 4.1.2). Returns how the first attempt went, or `attemptCount` 0 if it was not settled in time, or
@@ -30,7 +33,7 @@ export async function deliverManually(
   { eventType, payloadJson: body }: DeliverRequest,
   { author, traceparent }: { author: Author; traceparent: string | undefined },
 ): Promise<WebhookDeliverySummary> {
-  const { queries, clock, newId, requestAttempt, writeLimiter } = parts;
+  const { queries, clock, newId, tellOwner, manualWait, writeLimiter } = parts;
   const { id: endpointId, organizationId } = key;
   const id = newId();
   let dueAt = clock.now();
@@ -40,11 +43,26 @@ export async function deliverManually(
     return insertManualDelivery(queries, key, { id, eventType, body, author }, { createdAt, dueAt });
   });
   if (!isStored) return await refuseDelivery(parts, key, eventType);
-  await requestAttempt(
-    { kind: "manual", deliveryId: id, endpointId, organizationId, dueAtUtc: dueAt.toISOString() },
-    traceparent,
-  );
-  return await readDelivered(queries, { id, organizationId });
+  const isTold = await tellOwner({
+    ...{ kind: "manual", deliveryId: id, endpointId, organizationId },
+    ...{ dueAtUtc: dueAt.toISOString(), traceparent: traceparent ?? null },
+  });
+  return await readAttempted(queries, { id, organizationId }, isTold ? manualWait : { ...manualWait, timeoutMs: 0 });
+}
+
+/** Reads a manual delivery until its first attempt is settled, or the time is over. */
+async function readAttempted(
+  queries: Queries,
+  delivery: { id: string; organizationId: string },
+  { timeoutMs, signal }: Parts["manualWait"],
+): Promise<WebhookDeliverySummary> {
+  const endMs = performance.now() + timeoutMs;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    const leftMs = endMs - performance.now();
+    await sleep(Math.max(0, Math.min(pauseMs, leftMs)), undefined, { signal }).catch(() => undefined);
+    const summary = await readDelivered(queries, delivery);
+    if (summary.attemptCount > 0 || leftMs <= pauseMs || signal.aborted) return summary;
+  }
 }
 
 /**
@@ -67,23 +85,4 @@ async function refuseDelivery({ prisma }: Parts, key: EndpointKey, eventType: st
   throw new ProblemError("event_not_subscribed", {
     detail: `The endpoint takes ${events.join(", ")}, but not ${eventType}. Deliver one of those, or add it to them.`,
   });
-}
-
-/**
- * Asks the owner of the endpoint, over the broker, for a manual delivery's first attempt. Resolves when the attempt has been settled or has to
- * wait, and also if there is no owner, or it did not answer in time: the state of the delivery is in the database, not in the answer.
- */
-export function attemptRequester(
-  { broker, queries }: { broker: Broker; queries: Queries },
-  { timeoutMs }: { timeoutMs: number },
-): Parts["requestAttempt"] {
-  const requester = broker.requester();
-  const { requestsExchange: exchange } = broker.names;
-  return async (request, traceparent) => {
-    const routingKey = await ownerOf(queries, request.endpointId);
-    if (routingKey === null) return;
-    const content = Buffer.from(JSON.stringify(request));
-    const headers = traceparent === undefined ? {} : { traceparent };
-    await requester.request({ exchange, routingKey, content, headers, timeoutMs });
-  };
 }

@@ -172,7 +172,7 @@ export async function editEndpoint(
     catchUpAgainAt: catchUpAgainAt(now, config),
   });
   if (row === null) return await refuseVersion(prisma, key);
-  await tellOwner({ id, organizationId });
+  await tellOwner({ kind: "changed", endpointId: id, organizationId });
   const deliveries = await recentDeliveries(queries, { organizationId, endpointId: id, now });
   return { endpoint: toEndpointSummary(row, deliveries.map(toDeliverySummary)), signingSecret };
 }
@@ -199,5 +199,5 @@ export async function deleteEndpoint(
   const eraseUntil = new Date(now.getTime() + LATE_DELIVERIES_MS);
   const revision = parseVersion(version) ?? 0n;
   if (!(await deleteEndpointRow(queries, key, { revision, author, now, eraseUntil }))) await refuseVersion(prisma, key);
-  await tellOwner(key);
+  await tellOwner({ kind: "changed", endpointId: key.id, organizationId: key.organizationId });
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { PARTITION_MISSING } from "@herald/common/database/errors";
 import { timeOf } from "@herald/common/database/ids";
 import type { ManualRequest } from "@herald/contracts";
@@ -5,18 +6,26 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { ATTEMPTED_AT, states, storeDelivery, storeMany } from "../support/deliveries.ts";
 import { type Client, create, useApi } from "../support/use-api.ts";
 
-/** Leaves the delivery as a dispatcher would leave it; the tests decide how. */
-let attempt: (request: ManualRequest) => Promise<unknown> = async () => {};
-const api = useApi({
-  requestAttempt: async (request) => {
-    await attempt(request);
+/** Leaves the delivery as a dispatcher would leave it; the tests decide how. If it returns false, the endpoint has no owner. */
+let attempt: (request: ManualRequest) => Promise<unknown>;
+let stopping: AbortController;
+const manualWait = {
+  timeoutMs: 600_000,
+  get signal() {
+    return stopping.signal;
   },
+};
+const api = useApi({
+  tellOwner: async (message) => message.kind === "manual" && (await attempt(message)) !== false,
+  manualWait,
 });
 let client: Client;
 let organizationId: string;
 
 beforeEach(async () => {
-  attempt = async () => {};
+  attempt = async () => false;
+  stopping = new AbortController();
+  manualWait.timeoutMs = 600_000;
   organizationId = api.newOrganization();
   client = await api.as({ organizationId });
 });
@@ -31,7 +40,10 @@ describe("an active, subscribed endpoint", () => {
   test("§4.1/deliver §4.1.2 a manual delivery is stored as it will be sent, and is no business event", async () => {
     const { endpoint } = await create(client);
     const requests: ManualRequest[] = [];
-    attempt = async (request) => requests.push(request);
+    attempt = async (request) => {
+      requests.push(request);
+      return false;
+    };
     const { body } = await deliver(endpoint.id, ' {"order":7}').expect(200);
     const { organizationId } = await api.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } });
     const row = await api.prisma.delivery.findUniqueOrThrow({ where: { id: body.id } });
@@ -39,6 +51,7 @@ describe("an active, subscribed endpoint", () => {
       {
         ...{ kind: "manual", deliveryId: body.id, endpointId: endpoint.id, organizationId },
         dueAtUtc: row.nextAttemptAt?.toISOString(),
+        traceparent: null,
       },
     ]);
     expect(row).toMatchObject({
@@ -77,8 +90,28 @@ describe("an active, subscribed endpoint", () => {
     });
   });
 
+  test("§4.1/deliver a manual delivery's request waits for the first attempt, however late it is settled", async () => {
+    const { endpoint } = await create(client);
+    const { promise: told, resolve: tell } = Promise.withResolvers<string>();
+    attempt = async ({ deliveryId }) => tell(deliveryId);
+    const answered = deliver(endpoint.id, "{}").then(({ body }) => body);
+    const id = await told;
+    // A fixed wait, to show an absence: the row is read several times, and has no result.
+    expect(await Promise.race([answered, sleep(500, "waits")])).toBe("waits");
+    await api.prisma.delivery.update({ where: { id }, data: states.succeeded });
+    expect(await answered).toMatchObject({ id, succeeded: true, attemptCount: 1 });
+  });
+
+  test("a manual delivery's request that waits is answered at once at a stop", async () => {
+    const { endpoint } = await create(client);
+    attempt = async () => stopping.abort();
+    expect((await deliver(endpoint.id, "{}").expect(200)).body).toMatchObject({ attemptCount: 0, succeeded: false });
+  });
+
   test("§4.1/deliver a manual delivery that no dispatcher attempts in time is kept, and answers with attemptCount 0", async () => {
     const { endpoint } = await create(client);
+    attempt = async () => {};
+    manualWait.timeoutMs = 50;
     const begun = Date.now();
     const { body } = await deliver(endpoint.id, "{}").expect(200);
     expect(body).toMatchObject({ attemptCount: 0, statusCode: null, succeeded: false, attemptedAtUtc: null });

@@ -11,7 +11,8 @@ import { afterAll, afterEach, beforeAll } from "@jest/globals";
 import { SignJWT } from "jose";
 import { agent, type Response, type Test } from "supertest";
 import { createApp } from "../../src/app.ts";
-import { limitsOf, type ManagementApiConfig, readManagementApiConfig } from "../../src/config.ts";
+import { limitsOf, type ManagementApiConfig, manualTimeoutMs, readManagementApiConfig } from "../../src/config.ts";
+import type { TellOwner } from "../../src/endpoints/tell-owner.ts";
 import { type ApiServer, startServer } from "../../src/http/server.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { API_PREFIX } from "../../src/operations.ts";
@@ -76,11 +77,11 @@ export interface ApiOptions {
   clock?: Clock;
   /** How many processes of the API there are; one if absent. */
   processes?: () => number;
-  /** Stands in for broker and dispatcher; without it no dispatcher answers. */
-  requestAttempt?: Parts["requestAttempt"];
   tracing?: Tracing;
-  /** Gets the endpoints that were changed; without it the changes are ignored. */
-  tellOwner?: Parts["tellOwner"];
+  /** Stands in for broker and dispatcher; without it no endpoint has an owner. */
+  tellOwner?: TellOwner;
+  /** How long manual deliveries wait for their first attempts. */
+  manualWait?: Parts["manualWait"];
 }
 
 export interface Api {
@@ -129,8 +130,8 @@ export function useApi(options: ApiOptions = {}): Api {
     const app = createApp({
       config,
       database: database.database,
-      requestAttempt: options.requestAttempt ?? (async () => {}),
-      tellOwner: options.tellOwner ?? (async () => {}),
+      tellOwner: options.tellOwner ?? (async () => false),
+      manualWait: options.manualWait ?? { timeoutMs: manualTimeoutMs(config), signal: new AbortController().signal },
       clock: options.clock ?? machineClock,
       log: recordingLog(logged),
       registry: createRegistry("management-api"),

@@ -1,9 +1,10 @@
 import { ARRIVAL } from "@herald/common/broker/arrival";
 import type { Clock } from "@herald/common/runtime/clock";
-import type { FanOutItem, FanOutResult } from "../fan-out.ts";
-import { type ForOwners, MAX_BODY_BYTES } from "../hand-over.ts";
-import { batchesByTurns } from "../inbox/batches.ts";
-import type { InboxMessage } from "../inbox/read-event.ts";
+import { fairBatches } from "../event/fair-batches.ts";
+import type { FanOutItem, FanOutResult } from "../event/fan-out.ts";
+import type { InboxMessage } from "../event/read-event.ts";
+import { MAX_BODY_BYTES } from "../hand-over.ts";
+import type { ForOwners } from "../sql/rows.ts";
 import { createOnArrival } from "./on-arrival.ts";
 import { createPendingWindow } from "./pending-window.ts";
 
@@ -33,7 +34,7 @@ export function createArrival({ clock, handOver, read, store }: Parts) {
   const onArrival = createOnArrival({ clock, handOver });
   const pending = createPendingWindow<InboxMessage>(store, { most: MOST_PENDING, ...ARRIVAL });
   /** If a batch waits for room, organizations without a running batch have another one. */
-  const arriving = batchesByTurns(handOverArrived, { maxItems: MAX_ARRIVING });
+  const arriving = fairBatches(handOverArrived, { maxItems: MAX_ARRIVING });
 
   /** Hands over the events that can be, and stores the rest at once. Resolves when there is room for more. */
   async function handOverArrived(batch: readonly InboxMessage[]): Promise<void> {

@@ -2,9 +2,8 @@ import { randomUUID } from "node:crypto";
 import { deliveryId, eventKey } from "@herald/common/database/ids";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { expect, test } from "@jest/globals";
-import type { FanOutResult } from "../fan-out.ts";
-import type { ForOwners } from "../hand-over.ts";
-import type { IncomingEvent } from "../inbox/read-event.ts";
+import type { FanOutResult } from "../event/fan-out.ts";
+import type { ForOwners, IncomingEvent } from "../sql/rows.ts";
 import type { SubscribedEndpoint } from "../sql/store-events.ts";
 import { createOnArrival } from "./on-arrival.ts";
 

@@ -1,9 +1,9 @@
 import { ARRIVAL } from "@herald/common/broker/arrival";
 import { deliveryId } from "@herald/common/database/ids";
 import type { Clock } from "@herald/common/runtime/clock";
-import type { FanOutResult } from "../fan-out.ts";
-import { type ForOwners, MAX_BODY_BYTES, type NewDelivery } from "../hand-over.ts";
-import type { IncomingEvent } from "../inbox/read-event.ts";
+import type { FanOutResult } from "../event/fan-out.ts";
+import { MAX_BODY_BYTES } from "../hand-over.ts";
+import type { ForOwners, IncomingEvent, NewDelivery } from "../sql/rows.ts";
 import { type SubscribedEndpoint, type Subscription, subscriptionKey } from "../sql/store-events.ts";
 
 interface Parts {
@@ -89,7 +89,7 @@ const MAX_KNOWN = 20_000;
  * A cache of subscriptions, filled from the answers of `storeEvents`. If an endpoint changes, the owner rejects the stale entry by its revision, and
  * the statement that stores the event makes a delivery that the cache missed. An entry is valid for a minute ({@link ARRIVAL}).
  */
-function createSubscriptionCache(clock: Pick<Clock, "monotonicMs">) {
+function createSubscriptionCache(clock: Clock) {
   const endpoints = new Map<string, SubscribedEndpoint>();
   const subscriptions = new Map<string, { endpoints: SubscribedEndpoint[]; readAtMs: number }>();
 
@@ -109,7 +109,7 @@ function createSubscriptionCache(clock: Pick<Clock, "monotonicMs">) {
 
   return {
     /** Undefined if it is not known. */
-    endpointsOf(event: Pick<Subscription, "organizationId" | "type">): readonly SubscribedEndpoint[] | undefined {
+    endpointsOf(event: IncomingEvent): readonly SubscribedEndpoint[] | undefined {
       const found = subscriptions.get(subscriptionKey(event));
       return found && clock.monotonicMs() - found.readAtMs <= ARRIVAL.subscriptionMs ? found.endpoints : undefined;
     },

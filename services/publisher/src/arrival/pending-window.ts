@@ -1,6 +1,8 @@
-import type { ARRIVAL } from "@herald/common/broker/arrival";
-
-export interface PendingWindowOptions extends Pick<typeof ARRIVAL, "togetherMs" | "storedAfterMs"> {
+export interface PendingWindowOptions {
+  /** How long an event waits for the results of its deliveries. */
+  storedAfterMs: { least: number; most: number };
+  /** How much longer the oldest event waits, so that one statement stores more of them. */
+  togetherMs: number;
   /** Pending events at once, about. The window fills from half of this number on. */
   most: number;
 }

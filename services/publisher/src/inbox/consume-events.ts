@@ -2,11 +2,11 @@ import type { Broker, Consumer, IncomingMessage } from "@herald/common/broker/br
 import { isProbe } from "@herald/common/broker/topology";
 import type { EventTypeRules } from "@herald/contracts";
 import { createArrival } from "../arrival/arrival.ts";
-import type { FanOut, FanOutItem } from "../fan-out.ts";
-import { batchesByTurns } from "./batches.ts";
+import { fairBatches } from "../event/fair-batches.ts";
+import type { FanOut, FanOutItem } from "../event/fan-out.ts";
+import { type InboxMessage, organizationOf } from "../event/read-event.ts";
 import { watchFloods } from "./floods.ts";
 import { type GiveBackOptions, PREFETCH, takeOrGiveBack } from "./give-back.ts";
-import { type InboxMessage, organizationOf } from "./read-event.ts";
 import { createStoring, type StoringParts } from "./store-batch.ts";
 
 export interface ConsumeOptions extends GiveBackOptions {
@@ -64,13 +64,13 @@ export function consumeEvents(
     { ...parts, again: store, oversized: ({ message }) => oversized.add(message) },
     { windowMs, eventTypes },
   );
-  const together = batchesByTurns(
+  const together = fairBatches(
     (batch) => storeBatch(batch, (items) => arrival.storing(batch, () => fanOut.together(items))),
     { maxItems: batchSize, gathers: true },
   );
   // It may take long, and says nothing about PostgreSQL: others are handed over on arrival.
   const storeAlone = (items: readonly FanOutItem[]) => fanOut.alone(items[0] as FanOutItem);
-  const alone = batchesByTurns((batch) => storeBatch(batch, storeAlone), { maxItems: 1, isApart: false });
+  const alone = fairBatches((batch) => storeBatch(batch, storeAlone), { maxItems: 1, isApart: false });
   const arrival = createArrival({ ...parts, read, store: together.add });
 
   /** Resolves when the work on the event is done. @throws if it can't be stored now */

@@ -1,8 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import { names as namesOf } from "@herald/common/broker/topology";
+import { machineClock } from "@herald/common/runtime/clock";
 import { beforeEach, describe, expect, test } from "@jest/globals";
+import { SILENT } from "../../test/given.ts";
+import type { InboxMessage } from "../event/read-event.ts";
 import { STAY_MS, watchFloods } from "./floods.ts";
-import type { InboxMessage } from "./read-event.ts";
 
 const MOST = 250;
 const MOST_BYTES = 1_000_000;
@@ -36,8 +38,8 @@ function publisher(): ReturnType<typeof watchFloods> {
         close: async () => {},
       },
       names,
-      clock: { monotonicMs: () => nowMs },
-      log: { info: (_message, fields = {}) => void logged.push(fields) },
+      clock: { ...machineClock, monotonicMs: () => nowMs },
+      log: { ...SILENT, info: (_message, fields = {}) => void logged.push(fields) },
     },
     { most: MOST, mostBytes: MOST_BYTES },
   );

@@ -2,13 +2,13 @@ import type { Inspector } from "@herald/common/broker/broker";
 import type { Names } from "@herald/common/broker/topology";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
-import type { InboxMessage } from "./read-event.ts";
+import type { InboxMessage } from "../event/read-event.ts";
 
 interface Parts {
   inspector: Inspector;
-  names: Pick<Names, "behindQueues" | "floodsExchange">;
-  clock: Pick<Clock, "monotonicMs">;
-  log: Pick<Log, "info">;
+  names: Names;
+  clock: Clock;
+  log: Log;
 }
 
 export interface FloodOptions {

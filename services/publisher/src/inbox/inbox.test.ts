@@ -1,7 +1,7 @@
 import { MAX_EVENT_BYTES } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { organizationOf } from "./read-event.ts";
+import { organizationOf } from "../event/read-event.ts";
 
 const read = (text: string) => organizationOf(Buffer.from(text));
 

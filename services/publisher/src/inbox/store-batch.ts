@@ -4,12 +4,12 @@ import { CAME_TOO_OFTEN, type Names } from "@herald/common/broker/topology";
 import type { Clock } from "@herald/common/runtime/clock";
 import type { Log } from "@herald/common/telemetry/log";
 import { readTraceparent, type TraceSpan, type Tracing } from "@herald/common/telemetry/tracing";
-import type { JudgeOptions, UndeliveredCause } from "@herald/contracts";
-import type { FanOutItem, FanOutOutcome, FanOutResult } from "../fan-out.ts";
-import type { ForOwners } from "../hand-over.ts";
+import type { EventTypeRules, UndeliveredCause } from "@herald/contracts";
+import type { FanOutItem, FanOutOutcome, FanOutResult } from "../event/fan-out.ts";
+import { type InboxMessage, readEvent } from "../event/read-event.ts";
 import type { EVENT_RESULTS, PublisherMetrics } from "../metrics.ts";
-import { harmless, type Rejection, rejectionOf } from "../rejections.ts";
-import { type InboxMessage, type IncomingEvent, readEvent } from "./read-event.ts";
+import type { ForOwners, IncomingEvent, Rejection } from "../sql/rows.ts";
+import { harmless, rejectionOf } from "./rejections.ts";
 
 export interface StoringParts {
   publisher: Publisher;
@@ -52,7 +52,7 @@ type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
 /** @param options how far back events are delivered, and of which types */
 export function createStoring(
   { publisher, names, reportUndelivered, handOver, again, oversized, metrics, clock, tracing, log }: StoringParts,
-  { windowMs, eventTypes }: Required<Pick<JudgeOptions, "windowMs" | "eventTypes">>,
+  { windowMs, eventTypes }: { windowMs: number; eventTypes: EventTypeRules },
 ) {
   const { eventsExchange, deadLetterQueue, rejectedQueue } = names;
 

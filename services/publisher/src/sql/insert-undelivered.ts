@@ -1,6 +1,6 @@
 import { noticeId } from "@herald/common/database/ids";
 import { nullable, type Queries } from "@herald/common/database/queries";
-import type { Rejection } from "../rejections.ts";
+import type { Rejection } from "./rows.ts";
 
 /**
  * Writes rows of events that are not taken, by organization, id and cause; an existing row stays as it is.

@@ -33,7 +33,7 @@ export async function makePartitions(queries: Queries, { first, end }: Partition
  *
  * @throws 55P03 if another session holds a lock on the tables: then nothing has changed
  */
-export async function dropPartitions(queries: Queries, { first }: Pick<Partition, "first">): Promise<boolean> {
+export async function dropPartitions(queries: Queries, { first }: { first: string }): Promise<boolean> {
   const [row] = await queries.$queryRaw<{ dropped: boolean }[]>`
     select drop_partitions(${first}::text::date) as "dropped"`;
   return row?.dropped ?? false;

@@ -33,7 +33,7 @@ export async function takeResend(
   return taken ?? null;
 }
 
-export interface ResendBounds extends Pick<PageBounds, "pageSize" | "now"> {
+export interface ResendBounds extends Omit<PageBounds, "renewedUntil"> {
   /** Deliveries of the resend that may wait at once. The page makes no more than are missing to that. */
   maxWaiting: number;
   /** How long the resend rests after a page that left no room, for each running resend of the organization. */

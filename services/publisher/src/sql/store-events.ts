@@ -1,8 +1,7 @@
 import { ARRIVAL } from "@herald/common/broker/arrival";
 import { onDaysOf } from "@herald/common/database/days";
 import { nullable, oneRow, type Queries } from "@herald/common/database/queries";
-import type { EndpointWithWork, ForOwners, NewDelivery } from "../hand-over.ts";
-import type { IncomingEvent } from "../inbox/read-event.ts";
+import type { EndpointWithWork, ForOwners, IncomingEvent, NewDelivery } from "./rows.ts";
 
 /** An event, and the endpoints that this page is for: at most `maxEndpoints`, with ids after `afterEndpointId`. */
 export interface EventPage {
@@ -49,8 +48,7 @@ interface Row {
   madeCount: number;
   /** New deliveries with the keys of their events, unless there are more than {@link MAX_HANDED_OVER}. */
   deliveries: { id: string; endpointId: string; key: string }[];
-  endpoints: (EndpointWithWork &
-    Pick<NewDelivery, "revision"> & { createdAt: number; types: string[]; isReady: boolean })[];
+  endpoints: (EndpointWithWork & { revision: string; createdAt: number; types: string[]; isReady: boolean })[];
   /** The keys of events that had been stored before. */
   repeated: string[];
   unfinished: { position: number; afterEndpointId: string }[];
@@ -238,6 +236,6 @@ function subscriptionsOf(
   return [...found.values()];
 }
 
-export function subscriptionKey({ organizationId, type }: Pick<Subscription, "organizationId" | "type">): string {
+export function subscriptionKey({ organizationId, type }: { organizationId: string; type: string }): string {
   return `${type}\0${organizationId}`;
 }

@@ -7,8 +7,8 @@ import { useDatabase } from "@herald/dev/harness/use-database";
 import { freePort } from "@herald/dev/stack/ports";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type ChannelModel, type ConfirmChannel, connect, type Options } from "amqplib";
+import { KEPT_OF_ORGANIZATION } from "../../src/inbox/rejections.ts";
 import { startPublisher } from "../../src/index.ts";
-import { KEPT_OF_ORGANIZATION } from "../../src/rejections.ts";
 import { INBOX_OPTIONS, INBOX_TIME, validEvent } from "./use-inbox.ts";
 
 const publishers: Service[] = [];

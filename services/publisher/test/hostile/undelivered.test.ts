@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { eventually } from "@herald/dev/harness/eventually";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { KEPT_OF_ORGANIZATION } from "../../src/rejections.ts";
+import { KEPT_OF_ORGANIZATION } from "../../src/inbox/rejections.ts";
 import { INBOX_TIME, useInbox, validEvent } from "./use-inbox.ts";
 
 const inbox = useInbox();

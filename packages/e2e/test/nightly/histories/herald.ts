@@ -7,18 +7,18 @@ import type { Log } from "@herald/common/telemetry/log";
 import { createRegistry } from "@herald/common/telemetry/metrics";
 import { answered, insertEndpoint } from "@herald/dev/harness/rows";
 import type { SteeredClock } from "@herald/dev/harness/steered-clock";
+import { retrySchedule } from "@herald/dispatcher/endpoint/retry-schedule";
 import { createMetrics as dispatcherMetrics } from "@herald/dispatcher/metrics";
 import { createHealthQueue } from "@herald/dispatcher/settle/health-queue";
-import { retrySchedule } from "@herald/dispatcher/settle/retry-schedule";
 import { createSettleQueue } from "@herald/dispatcher/settle/settle-queue";
 import { type Delivery, describeDeliveries } from "@herald/dispatcher/sql/describe-deliveries";
 import { heartbeat, releaseShards } from "@herald/dispatcher/sql/heartbeat";
 import { BEGINNING, markInterrupted, readDue } from "@herald/dispatcher/sql/read-due";
 import { deleteEndpointRow } from "@herald/management-api/sql/delete-endpoint";
-import { createCatchUp } from "@herald/publisher/catch-up";
-import { createFanOut, type FanOut } from "@herald/publisher/fan-out";
-import type { IncomingEvent } from "@herald/publisher/inbox/read-event";
+import { createFanOut, type FanOut } from "@herald/publisher/event/fan-out";
 import { createMetrics as publisherMetrics } from "@herald/publisher/metrics";
+import type { IncomingEvent } from "@herald/publisher/sql/rows";
+import { createCatchUp } from "@herald/publisher/tasks/catch-up";
 import { DISABLE_AFTER, type ModelEvent, PAUSES, PER_ENDPOINT } from "./model.ts";
 
 const WINDOW_MS = 7 * 24 * 60 * 60_000;
@@ -255,14 +255,12 @@ export class Herald {
 
   #publisher() {
     const { queries, failures } = this.#database;
-    const parts = { queries, createProgress: failures.createProgress, clock: this.#clock, log: silent };
+    const metrics = publisherMetrics(createRegistry("histories"));
+    const parts = { queries, createProgress: failures.createProgress, clock: this.#clock, metrics, log: silent };
     const options = { pageSize: 3, windowMs: WINDOW_MS, leaseMs: 120_000 };
     return {
       fanOut: createFanOut({ ...parts, signal: this.#stopping.signal }, { maxEvents: 100 }),
-      catchUp: createCatchUp(
-        { ...parts, metrics: publisherMetrics(createRegistry("histories")), handOver: () => {} },
-        options,
-      ),
+      catchUp: createCatchUp({ ...parts, handOver: () => {} }, options),
     };
   }
 
@@ -282,7 +280,7 @@ export class Herald {
       /** The id of its row of `process`. */
       id: randomUUID(),
       health,
-      settlements: createSettleQueue({ ...parts, rates: { add() {} }, health }),
+      settlements: createSettleQueue({ ...parts, rates: { add() {}, stop: async () => {} }, health }),
     };
   }
 

@@ -134,7 +134,7 @@ test(
     await raw.waitForConfirms();
     await eventually(() => expect(notices).toEqual([expect.stringContaining(api.organizationId)]));
 
-    // Hand-overs, and the replies to manual deliveries.
+    // Hand-overs, and requests for manual deliveries.
     const { endpoint } = await api.create({ url: receiver.url });
     await emitter.emit(workItemCompleted(api.organizationId));
     await receiver.received(1);
@@ -167,7 +167,13 @@ test(
     };
     const due = { dueAt: new Date(Date.now() + 600_000) };
     const { id: deliveryId } = await insertDelivery(db.database.prisma, { id: endpoint.id, organizationId }, { due });
-    const request: ManualRequest = { kind: "manual", ...named, deliveryId, dueAtUtc: due.dueAt.toISOString() };
+    const request: ManualRequest = {
+      kind: "manual",
+      ...named,
+      deliveryId,
+      dueAtUtc: due.dueAt.toISOString(),
+      traceparent: null,
+    };
     const change: EndpointChanged = { kind: "changed", ...named };
     const owner = (await ownerOf(db.database.queries, endpoint.id)) ?? "";
     const ownerQueue = ownerQueueOf("herald", owner);

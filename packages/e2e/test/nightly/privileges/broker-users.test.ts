@@ -41,12 +41,11 @@ const events = [eventsExchange, floodsExchange, inboxExchange, ...eventQueues, r
 const ofDispatchers = [dispatchExchange, requestsExchange, ownerQueue];
 /** Whoever may write to it may put a message into any queue. */
 const DEFAULT_EXCHANGE = "amq.default";
-const REPLIES = "amq.rabbitmq.reply-to";
 const OF_PRODUCT = "product.notices";
-const others = [OF_PRODUCT, DEFAULT_EXCHANGE, REPLIES, "heraldx", "amq.topic", "other.events"];
+const others = [OF_PRODUCT, DEFAULT_EXCHANGE, "amq.rabbitmq.reply-to", "heraldx", "amq.topic", "other.events"];
 
 const RIGHTS: [user: string, configure: string[], write: string[], read: string[]][] = [
-  ["api", [requestsExchange], [requestsExchange], [REPLIES]],
+  ["api", [requestsExchange], [requestsExchange], []],
   [
     "publisher",
     [...events, noticesExchange, dispatchExchange],
@@ -55,7 +54,7 @@ const RIGHTS: [user: string, configure: string[], write: string[], read: string[
   ],
   // To bind a queue it takes the right to write to it.
   ["dispatcher", ofDispatchers, [ownerQueue, DEFAULT_EXCHANGE], ofDispatchers],
-  ["herald", all, [...all, DEFAULT_EXCHANGE], [...all, REPLIES]],
+  ["herald", all, [...all, DEFAULT_EXCHANGE], all],
   ["emitter", [], [eventsExchange], []],
   ["product", [OF_PRODUCT], [OF_PRODUCT], [OF_PRODUCT, noticesExchange]],
 ];

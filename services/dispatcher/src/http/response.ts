@@ -1,5 +1,5 @@
-import { MAX_RETRY_AFTER_MS } from "../settle/retry-schedule.ts";
-import type { ClockShown } from "./failure.ts";
+import { MAX_RETRY_AFTER_MS } from "../endpoint/retry-schedule.ts";
+import type { ClockShown } from "../sql/rows.ts";
 import { hideHeaders } from "./hide-headers.ts";
 
 /** RFC 9112: a head, with its status in a group. Each header is of one line. Bytes above 127 are allowed in the reason and in values. */

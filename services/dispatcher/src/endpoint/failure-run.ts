@@ -48,7 +48,7 @@ function follows({ failedAt, pausedUntil }: FailureRun, { startedAt, manual }: F
   return manual || pausedUntil === null || startedAt >= pausedUntil;
 }
 
-export function endOf({ startedAt, durationMs }: Pick<Failure, "startedAt" | "durationMs">): Date {
+export function endOf({ startedAt, durationMs }: { startedAt: Date; durationMs: number }): Date {
   return new Date(startedAt.getTime() + durationMs);
 }
 

@@ -1,19 +1,16 @@
 import { isDataError, isPartitionMissing, isTooMuch, PARTITION_MISSING } from "@herald/common/database/errors";
-import type { Queries } from "@herald/common/database/queries";
 import { shrinkingBatches, shrinkingPages } from "@herald/common/database/shrinking";
 import type { StatementFailures } from "@herald/common/database/statement-failures";
-import type { Clock } from "@herald/common/runtime/clock";
 import { retry } from "@herald/common/runtime/repeat";
-import type { Log } from "@herald/common/telemetry/log";
-import type { ForOwners } from "./hand-over.ts";
-import type { IncomingEvent } from "./inbox/read-event.ts";
+import type { Basics } from "../basics.ts";
+import type { ForOwners, IncomingEvent } from "../sql/rows.ts";
 import {
   type EventPage,
   FIRST_ENDPOINT,
   type StoredEvents,
   type Subscription,
   storeEvents,
-} from "./sql/store-events.ts";
+} from "../sql/store-events.ts";
 
 /** An event, and the endpoint up to which it has its deliveries, if any. */
 export interface FanOutItem {
@@ -40,10 +37,8 @@ export interface FanOutResult {
   subscriptions: Subscription[];
 }
 
-interface Parts extends Pick<StatementFailures, "createProgress"> {
-  queries: Queries;
-  clock: Clock;
-  log: Log;
+interface Parts extends Basics {
+  createProgress: StatementFailures["createProgress"];
   signal: AbortSignal;
 }
 

@@ -1,14 +1,5 @@
 import { isOrganizationId, isUuid, type UndeliveredCause } from "@herald/contracts";
-
-/** An event that is not taken, as notices and searches show it. It holds nothing of the event's data. */
-export interface Rejection {
-  cause: UndeliveredCause;
-  /** Null if it can't be read, like the other fields. */
-  organizationId: string | null;
-  eventId: string | null;
-  eventType: string | null;
-  reason: string;
-}
+import type { Rejection } from "../sql/rows.ts";
 
 const MAX_REASON = 300;
 const MAX_TYPE = 128;

@@ -1,5 +1,6 @@
 import { SERVERS_SILENT } from "@herald/common/security/name-resolver";
 import type { FailureKind } from "@herald/contracts";
+import type { ClockShown, OwnFault } from "../sql/rows.ts";
 
 /** An error with a code of Node, OpenSSL, c-ares or of this folder. */
 export interface AttemptError {
@@ -18,16 +19,10 @@ export const PROXY_FAILED = "ERR_EGRESS_PROXY";
 const EXHAUSTED: readonly string[] = ["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM"];
 export const BAD_REQUEST = "ERR_ATTEMPT_REQUEST";
 
-/** The part of Herald's own that failed, if that is certain: the receiver has no part in it. */
-export type OwnFault = "machine" | "name servers";
-
 export function ownFaultOf({ code = "" }: AttemptError): OwnFault | undefined {
   if (EXHAUSTED.includes(code)) return "machine";
   return code === SERVERS_SILENT ? "name servers" : undefined;
 }
-
-/** How the receiver's clock, or its certificate, shows Herald's time to be. */
-export type ClockShown = "ahead" | "behind" | "right";
 
 /** The clock that would explain why a certificate is refused. */
 export function clockShownBy({ code }: AttemptError): ClockShown | undefined {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
+import type { Partition } from "../sql/partitions.ts";
 import { DAY_MS, missingPartitions, startOf } from "./partitions.ts";
-import type { Partition } from "./sql/partitions.ts";
 
 const NOW = new Date("2026-11-21T22:00:00Z");
 const WINDOW_MS = 7 * DAY_MS;

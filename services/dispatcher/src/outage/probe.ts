@@ -1,9 +1,9 @@
 import { connect, isIP } from "node:net";
 import { type AddressRules, createAddressGuard, isLocalhostName } from "@herald/common/security/address-guard";
 import { areNamesAnswered, createNameResolver } from "@herald/common/security/name-resolver";
-import type { EgressProxy } from "./egress-proxy.ts";
-import { failureOf } from "./failure.ts";
-import type { Target } from "./target.ts";
+import type { EgressProxy } from "../http/egress-proxy.ts";
+import { failureOf } from "../http/failure.ts";
+import type { HostAndPort } from "../http/target.ts";
 
 /** The parts of the way to a receiver that can fail by themselves. */
 export const LAYERS = ["names", "connections"] as const;
@@ -45,7 +45,7 @@ export function createProbe({ addresses, servers, proxy }: ProbeOptions) {
   const isInTheWay = (error: Error): ProbeResult =>
     IN_THE_WAY.includes(failureOf(error, 0).kind) ? "failed" : "unclear";
 
-  async function tunnelTo(target: Pick<Target, "host" | "port">, through: EgressProxy): Promise<ProbeResult> {
+  async function tunnelTo(target: HostAndPort, through: EgressProxy): Promise<ProbeResult> {
     try {
       (await through.open(target, guard, CONNECT_MS)).on("error", () => {}).destroy();
       return "reached";
@@ -54,7 +54,7 @@ export function createProbe({ addresses, servers, proxy }: ProbeOptions) {
     }
   }
 
-  function connectTo({ host, port }: Pick<Target, "host" | "port">): Promise<ProbeResult> {
+  function connectTo({ host, port }: HostAndPort): Promise<ProbeResult> {
     return new Promise((settle) => {
       if (guard.checkLiteral(host)) return settle("unclear");
       const socket = connect({ host, port, lookup: guard.lookup, autoSelectFamily: true });
@@ -70,7 +70,7 @@ export function createProbe({ addresses, servers, proxy }: ProbeOptions) {
 
   return {
     /** Tries one part of the way to a receiver: asks for its name, or opens a connection and closes it. Sends it nothing. Never rejects. */
-    reach(layer: Layer, target: Pick<Target, "host" | "port">): Promise<ProbeResult> {
+    reach(layer: Layer, target: HostAndPort): Promise<ProbeResult> {
       if (layer === "names") return askFor(target.host);
       return proxy ? tunnelTo(target, proxy) : connectTo(target);
     },

@@ -3,7 +3,7 @@ import { type AddressRules, createAddressGuard, type Resolve } from "@herald/com
 import { attemptHeaders, type HeaderSettings } from "@herald/common/security/attempt-headers";
 import { createNameResolver, type NameResolver } from "@herald/common/security/name-resolver";
 import type { TlsFiles } from "@herald/common/security/tls-files";
-import type { FailureKind } from "@herald/contracts";
+import type { AttemptResult } from "../sql/rows.ts";
 import { createConnections } from "./connections.ts";
 import type { EgressProxy } from "./egress-proxy.ts";
 import { type Exchange, exchange, type Unanswered } from "./exchange.ts";
@@ -11,11 +11,9 @@ import {
   type AttemptError,
   BAD_REQUEST,
   BAD_URL,
-  type ClockShown,
   clockShownBy,
   failureOf,
   isAlert,
-  type OwnFault,
   ownFaultOf,
   TIMED_OUT,
 } from "./failure.ts";
@@ -35,29 +33,6 @@ export interface AttemptRequest {
   body: string | Buffer;
   /** W3C trace context to send. */
   traceparent?: string | undefined;
-}
-
-export interface AttemptResult {
-  startedAt: Date;
-  /** Until the response's headers were there, or until no response was possible; by the same clock. */
-  durationMs: number;
-  /** The receiver's answer; 503 if there was none (SPEC 2.2). */
-  statusCode: number;
-  /** True for any 2xx (SPEC 4.2). */
-  succeeded: boolean;
-  /** A few plain words for the admin; null on success. */
-  errorSummary: string | null;
-  /** The same for programs. */
-  failureKind: FailureKind | null;
-  /** The first 1 KiB of the response's body as text; null if there was no body, or if it was compressed. */
-  responseExcerpt: string | null;
-  /** How long the receiver asked to be left alone (`Retry-After` of 413, 429 and 5xx); null if it did not. */
-  retryAfterMs: number | null;
-  /** False if nothing shows that the receiver was reached: no name, no connection, or no byte of an answer over an old one. */
-  reached: boolean;
-  ownFault?: OwnFault | undefined;
-  /** How Herald's time is by the receiver: by its certificate's dates if they are why it failed, by its `Date` if it answered 4xx. */
-  clockShown?: ClockShown | undefined;
 }
 
 export interface SenderOptions extends Partial<HeaderSettings> {

@@ -1,6 +1,6 @@
 import { firstIdAt } from "@herald/common/database/ids";
+import { backfill, type CatchUp, takeCatchUp } from "../sql/backfill.ts";
 import { DAY_MS } from "./partitions.ts";
-import { backfill, type CatchUp, takeCatchUp } from "./sql/backfill.ts";
 import { byTurns, type MakingParts, type TurnOptions } from "./task.ts";
 
 export interface CatchUpOptions extends TurnOptions {

@@ -1,11 +1,14 @@
 import { isIP } from "node:net";
 
-/** The parts of an endpoint's URL, parsed once and not for each request. */
-export interface Target {
-  url: string;
+export interface HostAndPort {
   /** Without brackets if it is an IPv6 address. */
   host: string;
   port: number;
+}
+
+/** The parts of an endpoint's URL, parsed once and not for each request. */
+export interface Target extends HostAndPort {
+  url: string;
   /** The name for TLS, empty for an address. Node would find it out again for each request. */
   servername: string;
   path: string;

@@ -1,7 +1,8 @@
 import { isTooMuch } from "@herald/common/database/errors";
 import { retry } from "@herald/common/runtime/repeat";
-import { makePartitions, type Partition, readPartitions } from "./sql/partitions.ts";
-import { stepFailed, type TaskParts } from "./task.ts";
+import type { Basics } from "../basics.ts";
+import { makePartitions, type Partition, readPartitions } from "../sql/partitions.ts";
+import { stepFailed } from "./task.ts";
 
 export const DAY_MS = 24 * 60 * 60_000;
 
@@ -58,7 +59,7 @@ export function startOf(day: string): Date {
  *
  * @throws if PostgreSQL can't be asked which partitions exist
  */
-export async function makeAhead(parts: TaskParts, keeping: Keeping, signal: AbortSignal): Promise<void> {
+export async function makeAhead(parts: Basics, keeping: Keeping, signal: AbortSignal): Promise<void> {
   const { queries, clock } = parts;
   const there = await readPartitions(queries);
   const failed: string[] = [];

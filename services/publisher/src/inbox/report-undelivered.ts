@@ -1,8 +1,9 @@
 import { isDataError } from "@herald/common/database/errors";
 import { batcher } from "@herald/common/runtime/batcher";
-import { hourly, type Rejection } from "./rejections.ts";
-import { insertRejections, insertUndelivered } from "./sql/insert-undelivered.ts";
-import type { TaskParts } from "./task.ts";
+import type { Basics } from "../basics.ts";
+import { insertRejections, insertUndelivered } from "../sql/insert-undelivered.ts";
+import type { Rejection } from "../sql/rows.ts";
+import { hourly } from "./rejections.ts";
 
 const BATCHES = { maxItems: 500, maxRunning: 1, gather: { items: 500, forMs: 200 } };
 
@@ -13,12 +14,7 @@ const BATCHES = { maxItems: 500, maxRunning: 1, gather: { items: 500, forMs: 200
  *
  * @returns a function that rejects if PostgreSQL can't be used now
  */
-export function createReportUndelivered({
-  queries,
-  clock,
-  metrics,
-  log,
-}: TaskParts): (event: Rejection) => Promise<void> {
+export function createReportUndelivered({ queries, clock, metrics, log }: Basics): (event: Rejection) => Promise<void> {
   let hour = hourly();
 
   const store = batcher<Rejection, void>(async (events) => {

@@ -1,9 +1,10 @@
 import { shrinkingPages } from "@herald/common/database/shrinking";
+import type { Basics } from "../basics.ts";
+import { eraseEndpointPage, takeErasure } from "../sql/erase-endpoint.ts";
+import { type DueCursor, type ExpiredPage, eraseRows, expireDue } from "../sql/erase-old.ts";
+import { dropPartitions, readPartitions } from "../sql/partitions.ts";
 import { type Keeping, retryLocked, startOf } from "./partitions.ts";
-import { eraseEndpointPage, takeErasure } from "./sql/erase-endpoint.ts";
-import { type DueCursor, type ExpiredPage, eraseRows, expireDue } from "./sql/erase-old.ts";
-import { dropPartitions, readPartitions } from "./sql/partitions.ts";
-import { byTurns, resting, stepFailed, type TaskParts, type TurnOptions } from "./task.ts";
+import { byTurns, resting, stepFailed, type TurnOptions } from "./task.ts";
 
 export interface RetentionOptions extends Keeping {
   /** Rows that one statement reads or erases. */
@@ -22,7 +23,7 @@ export type Erased = Record<"partition" | "change" | "resend" | "undelivered" | 
  * A step that fails is logged and counted, and delays no other one, but no partition is dropped before its unfinished deliveries have expired.
  */
 export async function eraseOld(
-  parts: TaskParts,
+  parts: Basics,
   { keepMs, windowMs, pageSize: max }: RetentionOptions,
   signal: AbortSignal,
 ): Promise<Erased & { expired: number }> {
@@ -109,7 +110,7 @@ export async function eraseOld(
  * Creates the task that erases what deleted endpoints have left. An erasure looks twice: at once, and when every fan-out that still knew the endpoint
  * is over.
  */
-export function createErasure(parts: TaskParts, options: TurnOptions) {
+export function createErasure(parts: Basics, options: TurnOptions) {
   const { queries, metrics } = parts;
   return byTurns(
     parts,

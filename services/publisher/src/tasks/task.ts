@@ -1,27 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isPartitionMissing, PARTITION_MISSING } from "@herald/common/database/errors";
-import type { Queries } from "@herald/common/database/queries";
 import { shrinkingPages } from "@herald/common/database/shrinking";
-import type { Clock } from "@herald/common/runtime/clock";
-import type { Log } from "@herald/common/telemetry/log";
-import type { ForOwners } from "./hand-over.ts";
-import type { PublisherMetrics, TASKS } from "./metrics.ts";
-import { giveBack, type PageBounds, type Work, type WorkPage } from "./sql/work.ts";
+import type { Basics } from "../basics.ts";
+import type { TASKS } from "../metrics.ts";
+import type { ForOwners } from "../sql/rows.ts";
+import { giveBack, type PageBounds, type Work, type WorkPage } from "../sql/work.ts";
 
-export interface TaskParts {
-  queries: Queries;
-  clock: Clock;
-  metrics: PublisherMetrics;
-  log: Log;
-}
-
-export interface MakingParts extends TaskParts {
+export interface MakingParts extends Basics {
   handOver: (made: ForOwners) => void;
 }
 
 /** Counts and logs a failure of a step. The task continues without it, and tries it again later. */
 export function stepFailed(
-  { metrics, log }: TaskParts,
+  { metrics, log }: Basics,
   task: (typeof TASKS)[number],
   failure: string,
   about: { error: unknown; endpointId?: string; days?: readonly string[] },
@@ -66,7 +57,7 @@ const PAGES_PER_TURN = 10;
  * run resolves with the number of deliveries.
  */
 export function byTurns<Taken extends Work>(
-  parts: TaskParts,
+  parts: Basics,
   { task, table, take, page, done, failure }: Kind<Taken>,
   { pageSize: max, leaseMs }: TurnOptions,
 ): (signal: AbortSignal) => Promise<number> {

@@ -28,7 +28,7 @@ const GATHER_MS = 25;
  * @param isApart false if there is no batch more
  * @param gathers true if a batch of many events keeps the next one back for a moment
  */
-export function batchesByTurns<Event extends Item = InboxMessage>(
+export function fairBatches<Event extends Item = InboxMessage>(
   run: (batch: readonly Event[]) => Promise<void>,
   { maxItems, isApart = true, gathers = false }: { maxItems: number; isApart?: boolean; gathers?: boolean },
 ) {

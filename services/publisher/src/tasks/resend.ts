@@ -1,5 +1,5 @@
-import { makeResendPage, takeResend } from "./sql/resend-page.ts";
-import { byTurns, type MakingParts, type TurnOptions } from "./task.ts";
+import { makeResendPage, takeResend } from "../sql/resend-page.ts";
+import { byTurns, type MakingParts } from "./task.ts";
 
 /** Deliveries of the history that one statement reads. */
 const PAGE_SIZE = 500;
@@ -11,7 +11,7 @@ export const MAX_WAITING = 50;
 const REST_MS = 500;
 
 /** Creates the task that sends again what receivers never got, as admins asked: a page of each resend that is due, in turns. */
-export function createResend(parts: MakingParts, { leaseMs }: Pick<TurnOptions, "leaseMs">) {
+export function createResend(parts: MakingParts, { leaseMs }: { leaseMs: number }) {
   const { queries, metrics, log, handOver } = parts;
   return byTurns(
     parts,

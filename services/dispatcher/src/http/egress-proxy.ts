@@ -3,7 +3,7 @@ import { isIP, type Socket } from "node:net";
 import type { AddressGuard } from "@herald/common/security/address-guard";
 import { NO_NAME } from "@herald/common/security/name-resolver";
 import { PROXY_FAILED } from "./failure.ts";
-import type { Target } from "./target.ts";
+import type { HostAndPort } from "./target.ts";
 
 export type EgressProxy = ReturnType<typeof createEgressProxy>;
 
@@ -76,7 +76,7 @@ export function createEgressProxy(text: string) {
      *   proxy differs from a silent receiver
      * @throws Error with a code of `failureOf`; ECONNREFUSED or ETIMEDOUT if the proxy does not reach the receiver
      */
-    async open({ host, port }: Pick<Target, "host" | "port">, guard: AddressGuard, withinMs: number): Promise<Socket> {
+    async open({ host, port }: HostAndPort, guard: AddressGuard, withinMs: number): Promise<Socket> {
       const endMs = performance.now() + withinMs;
       const addresses = await judgedAddresses(host, guard);
       const untilMs = endMs - (endMs - performance.now()) / 3;

@@ -1,5 +1,6 @@
 import { expect, test } from "@jest/globals";
-import { hourly, KEPT_OF_ALL, KEPT_OF_ORGANIZATION, type Rejection, rejectionOf } from "./rejections.ts";
+import type { Rejection } from "../sql/rows.ts";
+import { hourly, KEPT_OF_ALL, KEPT_OF_ORGANIZATION, rejectionOf } from "./rejections.ts";
 
 const ID = "5f0c9a52-3d51-4f0e-8a35-0d9f7c1be111";
 const message = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));

@@ -1,5 +1,6 @@
 import { NotSentError, type Publisher } from "@herald/common/broker/broker";
 import type { Notice } from "@herald/contracts";
+import type { Basics } from "../basics.ts";
 import {
   deleteNotices,
   type GivenUp,
@@ -7,10 +8,9 @@ import {
   returnNotices,
   type TakenNotice,
   takeNotices,
-} from "./sql/notices.ts";
-import type { TaskParts } from "./task.ts";
+} from "../sql/notices.ts";
 
-interface Parts extends TaskParts {
+interface Parts extends Basics {
   publisher: Publisher;
   exchange: string;
 }

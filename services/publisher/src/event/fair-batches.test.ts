@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
-import { batchesByTurns, MAX_BATCH_BYTES } from "./batches.ts";
+import { fairBatches, MAX_BATCH_BYTES } from "./fair-batches.ts";
 
 afterEach(() => void jest.useRealTimers());
 
@@ -19,7 +19,7 @@ const turns = async () => {
 function recording({ maxItems = 100, isApart = false, gathers = false } = {}) {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
-  const batches = batchesByTurns<Item>(
+  const batches = fairBatches<Item>(
     (batch) => {
       begun.push(batch.map(({ organization }) => organization).join(""));
       return new Promise((resolve) => ends.push(resolve));
@@ -138,7 +138,7 @@ describe("batches of any events, whose ends come at any time (property)", () => 
     const waiting = new Map<string, number>();
     let added = 0;
     let mostRunning = 0;
-    const batches = batchesByTurns<Added>((begun) => {
+    const batches = fairBatches<Added>((begun) => {
       log.push({ begun });
       for (const { organization } of begun) waiting.set(organization, (waiting.get(organization) as number) - 1);
       return new Promise((resolve) => {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "@herald/common/broker/broker";
 import { eventKey } from "@herald/common/database/ids";
 import type { TraceSpan } from "@herald/common/telemetry/tracing";
 import { type BusinessEvent, type Judgement, type JudgeOptions, judgeEvent, MAX_EVENT_BYTES } from "@herald/contracts";
+import type { IncomingEvent } from "../sql/rows.ts";
 
 /** An event, from its arrival until its message is settled. Of a large event only the bytes are kept until its batch runs. */
 export interface InboxMessage {
@@ -21,21 +22,6 @@ export interface InboxMessage {
   dropped(): void;
   /** The event can't be stored now: the consumer gets its message again after a pause. */
   failed(error: unknown): void;
-}
-
-/** An event as it is stored, with the request body that every receiver gets. */
-export interface IncomingEvent {
-  organizationId: string;
-  /** A function of organization, id and time: the same event has the same key. */
-  key: string;
-  id: string;
-  type: string;
-  entityId: string;
-  occurredAt: Date;
-  /** When it came. Its deliveries are created and due at this time, whichever process stores them. */
-  receivedAt: Date;
-  body: string;
-  traceparent: string | null;
 }
 
 /** The outcome of reading a message. */
