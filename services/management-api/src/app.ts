@@ -1,4 +1,3 @@
-import type { TellOwner } from "./endpoints/tell-owner.ts";
 import { readCatalogue } from "@herald/common/config/event-types";
 import { readSetting } from "@herald/common/config/read-config";
 import type { Database } from "@herald/common/database/open-database";
@@ -14,6 +13,7 @@ import { administrationRoutes } from "./administration/page.ts";
 import { authenticator } from "./authentication/authenticate.ts";
 import { tokenVerifier } from "./authentication/verify-token.ts";
 import { limitsOf, type ManagementApiConfig } from "./config.ts";
+import type { TellOwner } from "./endpoints/tell-owner.ts";
 import { createHandlers, idSource } from "./handlers.ts";
 import { errorHandler } from "./http/error-handler.ts";
 import { compressReads, dateHeader, observe, securityHeaders } from "./http/middleware.ts";

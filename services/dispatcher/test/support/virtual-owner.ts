@@ -1,14 +1,13 @@
 import type { HandOver } from "@herald/contracts";
 import { steeredClock } from "@herald/dev/harness/steered-clock";
 import { afterEach, beforeEach, jest } from "@jest/globals";
-import type { Attempt } from "../../src/attempt/make-attempt.ts";
-import type { Outcome } from "../../src/attempt/make-attempt.ts";
+import type { Attempt, Outcome } from "../../src/attempt/make-attempt.ts";
 import type { BacklogPage } from "../../src/endpoint/line.ts";
+import { retrySchedule } from "../../src/endpoint/retry-schedule.ts";
 import type { Outage } from "../../src/outage/outage.ts";
 import { createOwner, type OwnerOptions } from "../../src/owner/owner.ts";
 import type { BacklogDemand } from "../../src/owner/read-backlog.ts";
 import type { HealthQueue } from "../../src/settle/health-queue.ts";
-import { retrySchedule } from "../../src/endpoint/retry-schedule.ts";
 import type { SettleQueue } from "../../src/settle/settle-queue.ts";
 import type { Shards } from "../../src/shards/shards.ts";
 import type { Delivery, DueRow } from "../../src/sql/describe-deliveries.ts";
