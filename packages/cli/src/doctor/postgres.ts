@@ -318,8 +318,15 @@ export const readiness = asked<Heard>("readiness", HEARD, (heard) =>
   }),
 );
 
-export const dispatching = asked<Dispatching>("dispatching", DISPATCHING, (rows) => {
-  const { stoppedSince, shardsStopped, dispatchersUnable, shardsUnowned, dispatchersAble } = oneRow(rows);
+/** {@link DISPATCHING}, and how many other services are at work: before the first start there are none, and nothing has to be attempted. */
+const DISPATCHING_AND_OTHERS = `
+  select dispatching.*, (select count(*) from (${LIVING}) as living where service <> 'dispatcher')::int as others
+  from (${DISPATCHING}) as dispatching`;
+
+export const dispatching = asked<Dispatching & { others: number }>("dispatching", DISPATCHING_AND_OTHERS, (rows) => {
+  const { stoppedSince, shardsStopped, dispatchersUnable, shardsUnowned, dispatchersAble, others } = oneRow(rows);
+  const unowned = `${shardsUnowned} of ${SHARDS} shards have no owner`;
+  const isNone = dispatchersAble + dispatchersUnable === 0;
   return warningsOf([
     [
       stoppedSince !== null,
@@ -327,8 +334,13 @@ export const dispatching = asked<Dispatching>("dispatching", DISPATCHING, (rows)
       "When it is done what it was stopped for, such as closing the gap of a restore: `herald dispatch start`",
     ],
     [
+      isNone && shardsUnowned > 0 && others > 0,
+      `No dispatcher is at work, so no attempt begins: ${unowned}.`,
+      "Start dispatchers. If they end again, their logs say why.",
+    ],
+    [
       dispatchersUnable > 0 || (shardsUnowned > 0 && dispatchersAble > 0),
-      `${plural(dispatchersUnable, "dispatcher")} can make no attempts, and ${shardsUnowned} of ${SHARDS} shards have no owner.`,
+      `${plural(dispatchersUnable, "dispatcher")} can make no attempts, and ${unowned}.`,
       "Ask again: shards are taken within seconds. Otherwise read the dispatchers' logs: they reach no receiver, or lack a key.",
     ],
   ]);

@@ -177,6 +177,14 @@ const ROUNDS: DatabaseFault[][] = [
   ],
   [
     [
+      "no dispatcher beside a publisher",
+      publisher({ RETENTION_DAYS: 30 }),
+      /^warning, dispatching: No dispatcher is at work, .*256 of 256 shards have no owner\. -> Start dispatchers/,
+      "delete from process",
+    ],
+  ],
+  [
+    [
       "search_path that leads elsewhere",
       "alter role herald_app set search_path = pg_catalog",
       /^fault, PostgreSQL: search_path is pg_catalog, which leads to pg_catalog: .* -> `alter role herald_app reset search_path`/,

@@ -179,7 +179,7 @@ test("dispatchers that are gone are alerts that their pages end, and what came m
     fires("HeraldNotAttempted", { because: "no dispatcher owns some of the shards" }),
     fires("HeraldDeliveriesLate"),
   ]);
-  expect(await follow(late, "service-away")).toContain("due");
+  expect(await follow(late, "service-away")).toContain("No dispatcher is at work");
   expect(await follow(unowned, "service-away")).toContain("shards unowned");
   await follow(silent, "service-away");
   await follow(down, "service-away");
