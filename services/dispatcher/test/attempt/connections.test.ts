@@ -90,7 +90,7 @@ const VISIT = `
 import { get } from "node:https";
 import { addressRules, createAddressGuard } from "@herald/common/security/address-guard";
 import { authoritiesOf } from "@herald/common/security/tls-files";
-import { createConnections } from "./dist/attempt/connections.js";
+import { createConnections } from "./dist/http/connections.js";
 const [port, extra] = process.argv.slice(1);
 const rules = addressRules({ ALLOWED_PRIVATE_NETWORKS: "127.0.0.1" });
 const guard = createAddressGuard(rules, async () => [{ address: "127.0.0.1", family: 4 }]);
