@@ -98,6 +98,8 @@ test("axe finds nothing on screens with a problem, a question or a secret, in ei
   await page.goto(`${environment.pageUrl}/webhooks/${endpoint.id}/manual`);
   await page.getByLabel("JSON to send").fill("{");
   await look("JSON that is none", page.getByText("Correct the JSON first."));
+  await page.getByLabel("JSON to send").fill('{"a":1,"a":2}');
+  await look("JSON with a name twice", page.getByText("An object has the same name twice"));
   environment.receiver.answerWith({ status: 500 });
   await page.getByLabel("JSON to send").fill("{}");
   await page.getByRole("button", { name: "Send manual delivery" }).click();

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "@jest/globals";
+import type { Locator } from "playwright-core";
 import { type Population, populate } from "../support/populate.ts";
 import { useTestEnvironment } from "../support/test-environment.ts";
 
@@ -72,6 +73,17 @@ test("nothing in the list is cut off but long URLs, at any width that has column
       );
     expect({ width, cut }).toEqual({ width, cut: [] });
   }
+});
+
+test("regression: on a phone, lists show the status of each webhook, and response and attempts of each delivery", async () => {
+  const page = await environment.signIn("", { viewport: { width: 390, height: 844 } });
+  const shows = (row: Locator, words: string) => row.getByText(words, { exact: true }).filter({ visible: true });
+  await shows(page.getByRole("row", { name: "Chat bridge" }), "Disabled after five failures").waitFor();
+  await shows(page.getByRole("row", { name: "Billing mirror" }), "Active").waitFor();
+  await page.getByRole("link", { name: "Deliveries", exact: true }).click();
+  const delivery = page.locator(`[data-delivery="${population.failing.deliveryIds[1]}"]`);
+  await shows(delivery, "500").waitFor();
+  await shows(delivery, "2 of 5").waitFor();
 });
 
 test("what was disabled is said first, and leads to why", async () => {

@@ -24,6 +24,9 @@ test("§4.1.2 a sample is edited and sent, and the result stands below it", asyn
   await json.fill('{"a": 1,}');
   await page.getByText("Not valid JSON yet: look at line 1, column 9.").waitFor();
   expect(await page.getByRole("button", { name: "Send manual delivery" }).getAttribute("aria-disabled")).toBe("true");
+  await json.fill('{"a": 1, "a": 2}');
+  await page.getByText("An object has the same name twice: look at line 1, column 10.").waitFor();
+  expect(await page.getByRole("button", { name: "Send manual delivery" }).getAttribute("aria-disabled")).toBeNull();
   await json.fill('{"größe":  "ein\\u00df"}');
   await page.getByRole("button", { name: "Send manual delivery" }).click();
   await page.getByText("Succeeded: the receiver answered 200.").waitFor();

@@ -39,14 +39,17 @@ export const HourBars = memo(function HourBars({ hours, countedSince }: Props) {
 const failedIn = (hour: HourOfDeliveries) => hour.failing + hour.parkedFailing + hour.exhausted;
 const heldIn = (hour: HourOfDeliveries) => hour.parked - hour.parkedFailing;
 
-/** "312 deliveries in the last 24 hours: 300 succeeded, 2 waiting, 9 failing, 1 given up" */
+/**
+ * "312 deliveries in the last 24 hours: 300 succeeded (retried ones too), 2 waiting, 9 failing so far, 1 given up". Deliveries are counted
+ * and not attempts, so the words say that a success may have failed before, and that a failure may still succeed.
+ */
 export function dayInWords(hours: readonly HourOfDeliveries[], period = "in the last 24 hours"): string {
   const sumOf = (count: (hour: HourOfDeliveries) => number) => hours.reduce((sum, hour) => sum + count(hour), 0);
   const said = (outcome: Outcome) => outcomeWords[outcome].toLowerCase();
   const sums = {
-    [said("succeeded")]: sumOf((hour) => hour.succeeded),
+    [`${said("succeeded")} (retried ones too)`]: sumOf((hour) => hour.succeeded),
     [said("waiting")]: sumOf((hour) => hour.waiting),
-    [said("failing")]: sumOf((hour) => hour.failing),
+    [`${said("failing")} so far`]: sumOf((hour) => hour.failing),
     [said("parked")]: sumOf(heldIn),
     [`${said("parked")} after a failure`]: sumOf((hour) => hour.parkedFailing),
     [said("exhausted")]: sumOf((hour) => hour.exhausted),

@@ -43,7 +43,7 @@ export function DeliveryTable({ rows: fresh, list, ofAll = false, hrefOf, nextTr
         ["When", "8rem"],
         ["Next attempt", "8rem"],
       ]}
-      className={shared.lines}
+      className={classNames(shared.lines, css.deliveries)}
       hover={hover}
       above={
         waiting > 0 ? (
@@ -100,7 +100,7 @@ const Row = memo(function Row({ delivery, ofAll, href, nextTry }: RowProps) {
         <Of delivery={delivery} />
       </td>
       {ofAll ? <td className={classNames(shared.cut, shared.medium, css.to)}>{delivery.endpointName}</td> : null}
-      <td className={shared.wide}>
+      <td className={css.attempts}>
         <Pips
           count={attemptCount}
           limit={limits.maxAttempts}
@@ -109,7 +109,7 @@ const Row = memo(function Row({ delivery, ofAll, href, nextTry }: RowProps) {
           caption
         />
       </td>
-      <td className={classNames(shared.cut, shared.medium)}>
+      <td className={classNames(shared.cut, css.response)}>
         {statusCode === null ? <span className={shared.faint}>None yet</span> : <strong>{statusCode}</strong>}
         <span className={classNames(shared.soft, shared.wide)}> {besideStatus(statusCode, errorSummary)}</span>
       </td>

@@ -4,6 +4,8 @@ import { type FormEvent, useState } from "react";
 import { useSearch } from "wouter";
 import { ApiProblem, type Keys, problemsOf } from "../../api/client.ts";
 import { deliverManually, deliveryQuery, eventTypesQuery, refresh } from "../../api/queries.ts";
+import { classNames } from "../../common/class-names.ts";
+import { Icon } from "../../common/display/Icon.tsx";
 import { NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { ChangeProblem, Notice } from "../../common/feedback/Notice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
@@ -126,7 +128,20 @@ export function ManualForm({ webhook, samples, start }: Props) {
           ...(check.problem ? [check.problem] : []),
           ...problemsOf(refused, "payloadJson").map(({ detail }) => detail),
         ]}
-        hint={`${formats.number(check.bytes)} of ${formats.number(limits.payloadBytes)} bytes. It is sent exactly as it stands here.`}
+        hint={
+          <>
+            {formats.number(check.bytes)} of {formats.number(limits.payloadBytes)} bytes. It is sent exactly as it
+            stands here.
+            <div className={shared.region} role="status">
+              {check.repeated ? (
+                <p className={classNames(shared.iconed, shared.strong)}>
+                  <Icon name="alert" size={14} />
+                  An object has the same name twice: look at {check.repeated}. Many receivers keep only the last value.
+                </p>
+              ) : null}
+            </div>
+          </>
+        }
         aside={
           edited ? (
             <button

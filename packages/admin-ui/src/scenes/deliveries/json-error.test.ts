@@ -30,3 +30,32 @@ test("the size counts bytes of UTF-8, not characters", () => {
   expect(checkJson('"ää"', 100).bytes).toBe(6);
   expect(checkJson('"ää"', 5).problem).toBe("It has 6 bytes; at most 5 are allowed.");
 });
+
+test.each([
+  ['{\n  "a": 1,\n  "a": 2\n}', "line 3, column 3"],
+  ['[{"a":{"b":[{}]},"\\u0061":2}]', "line 1, column 18"],
+  ['{"\\"{":"a","\\"{":":"}', "line 1, column 12"],
+  ['{"__proto__":1,"__proto__":1}', "line 1, column 16"],
+])("§4.1/body %j is taken as it is, and its repeated name is told: %s", (text, place) => {
+  expect(checkJson(text, 1_000)).toMatchObject({ problem: null, repeated: place });
+});
+
+test.each([
+  '{"a":"a","b":"a"}',
+  '[{"a":1},{"a":2}]',
+  '{"a":{"a":[{"a":1}]}}',
+  '{"a":1,"A":"{\\"a\\":2}"}',
+  '{"a":1,"a":2',
+])("%j repeats no name, or is no JSON yet", (text) => {
+  expect(checkJson(text, 1_000).repeated).toBeNull();
+});
+
+test("regression: a payload of the largest size is checked, however deep it is, and however long its texts", () => {
+  const many = 130_000;
+  for (const text of ["[".repeat(many) + "]".repeat(many), `{"${"\\n".repeat(many)}":1}`]) {
+    expect(checkJson(text, 262_144)).toMatchObject({ problem: null, repeated: null });
+  }
+  expect(checkJson("[".repeat(many), 262_144).problem).toBe(
+    "Not valid JSON yet: it is nested too deeply to say where.",
+  );
+});
