@@ -27,8 +27,9 @@ import { type Filters, parametersOf, queryOf, resendFilter } from "./filters.ts"
 
 /** New results show within two seconds: this interval, and the time that an answer takes. */
 const LIVE_MS = 1_500;
-/** The page waits this many times as long as the overview's answer took before it asks again. */
+/** The page waits this many times as long as the overview's answer took before it asks again: one slow answer must not leave it old for a minute. */
 const OVERVIEW_PAUSE = 10;
+const LONGEST_OVERVIEW_PAUSE_MS = 15_000;
 let overviewTookMs = 0;
 const ALL_PAGES_MS = 5_000;
 /** They are counted once a minute. */
@@ -81,7 +82,8 @@ export const overviewQuery = queryOptions({
     return overview;
   },
   // The overview is the API's most expensive query. If it takes long, it is asked less often, so that open pages are no load.
-  refetchInterval: (query) => every(Math.max(LIVE_MS, OVERVIEW_PAUSE * overviewTookMs))(query),
+  refetchInterval: (query) =>
+    every(Math.min(LONGEST_OVERVIEW_PAUSE_MS, Math.max(LIVE_MS, OVERVIEW_PAUSE * overviewTookMs)))(query),
 });
 
 const ofWebhook = <Answer>(name: string, id: string, { part = "", ms }: { part?: string; ms: number }) =>
