@@ -22,6 +22,7 @@ export interface HistoryQuery extends Period {
   now: Date;
   /** Only deliveries with one of these ids, which are older than `olderThan`; null for all. */
   among: readonly string[] | null;
+  /** Only deliveries older than this one; null for all. */
   olderThan: string | null;
   /** Only deliveries with these outcomes, of these event types, and with these statuses; an empty list lets all pass. */
   outcomes: readonly Outcome[];
