@@ -12,11 +12,22 @@ export interface PrometheusPrograms {
 const GO = { minor: 24, version: "1.24.5" };
 const FETCH_TIMEOUT_MS = 10 * 60_000;
 
+const ofLanguage =
+  (title: string, program: string, apt = program) =>
+  () =>
+    findOrInstall({ title, apt }, "Examples in other languages", () => findProgram(program));
+
 /** Finds or installs each program that tests run, and returns its file. */
 export const TEST_PROGRAMS = {
+  cargo: ofLanguage("Rust", "cargo"),
   chromium: () => findOrInstallBrowser("chromium"),
   firefox: () => findOrInstallBrowser("firefox"),
   go: findOrInstallGo,
+  javac: ofLanguage("a JDK", "javac", "default-jdk-headless"),
+  mcs: ofLanguage("Mono", "mcs", "mono-mcs mono-runtime libmono-system-core4.0-cil"),
+  mvn: ofLanguage("Maven", "mvn", "maven"),
+  php: ofLanguage("PHP", "php", "php-cli"),
+  ruby: ofLanguage("Ruby", "ruby"),
   pgbouncer: () => {
     const pgbouncer = { title: "PgBouncer", apt: "pgbouncer" };
     return findOrInstall(pgbouncer, "Tests behind a pooler", () => findProgram("pgbouncer", ["/usr/sbin"]));

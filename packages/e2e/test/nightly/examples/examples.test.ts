@@ -2,12 +2,14 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
+import { askForProgram, STACK_TIMEOUT_MS } from "@herald/dev/harness/stack-client";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { expect, test } from "@jest/globals";
 import { BUILD_TIMEOUT_MS, output, withCopy, withoutPnpm } from "../../../src/child.ts";
 
-// Each test.sh needs the tools of its language. If one is missing, the shell names it.
+/** The tools of other languages, by which the test.sh of an example begins a line or a program. */
+const TOOLS = ["cargo", "go", "javac", "mcs", "mvn", "php", "python", "ruby"] as const;
 
 /** Where rustup's cargo has its toolchain. By itself it looks below HOME, and a run may have an empty one. */
 const RUSTUP_HOME = process.env.RUSTUP_HOME ?? join(userInfo().homedir, ".rustup");
@@ -26,6 +28,8 @@ const folders = scripts
 test.each(folders)(
   "examples/%s does what its test.sh asks of it",
   async (folder) => {
+    const script = readFileSync(join(projectFolder(), "examples", folder, "test.sh"), "utf8");
+    for (const tool of TOOLS) if (new RegExp(`(^|\\s)${tool}3? `, "m").test(script)) await askForProgram(tool);
     const command = [process.execPath, join(projectFolder(), "packages/dev/bin/command.js")];
     const env = {
       ...withoutPnpm(),
@@ -36,7 +40,7 @@ test.each(folders)(
     };
     await withCopy(folder, (copy) => output("sh", ["test.sh"], copy, env));
   },
-  3 * BUILD_TIMEOUT_MS,
+  3 * BUILD_TIMEOUT_MS + STACK_TIMEOUT_MS,
 );
 
 test.each(["receiving-webhooks", "emitting-events"])("each program that docs/%s.md says ran has a test.sh", (page) => {
