@@ -9,7 +9,7 @@ import {
   resetOf,
   versionFault,
 } from "@herald/common/database/database-info";
-import { sqlStateOf } from "@herald/common/database/errors";
+import { READ_ONLY, sqlStateOf } from "@herald/common/database/errors";
 import { daysAhead, LOCKS_A_PARTITION, PARTITIONS_OF_HISTORY } from "@herald/common/database/partitions";
 import { oneRow } from "@herald/common/database/queries";
 import type { ServiceName } from "@herald/common/database/rights";
@@ -151,7 +151,6 @@ export const sessionSettings: Check<DatabaseSubject> = {
 /** The size of the largest event: PostgreSQL needs room on its disk for this many bytes. */
 const WRITTEN_BYTES = 256 * 1024;
 const DISK_FULL = "53100";
-const READ_ONLY = "25006";
 
 /** Writes a row and takes it back, and commits, as each event does. */
 export const commit: Check<DatabaseSubject> = {

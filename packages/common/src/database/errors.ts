@@ -8,7 +8,8 @@ const QUERY_CANCELED = "57014";
 const LOCK_NOT_AVAILABLE = "55P03";
 const DEADLOCK_DETECTED = "40P01";
 const SERIALIZATION_FAILURE = "40001";
-const READ_ONLY = "25006";
+/** The server is a standby, or `default_transaction_read_only` is set. */
+export const READ_ONLY = "25006";
 const FOREIGN_KEY_VIOLATION = "23503";
 const CHECK_VIOLATION = "23514";
 

@@ -8,7 +8,7 @@ import type { TlsFiles } from "../security/tls-files.ts";
 import { type Address, addressOf, Client, preparesStatements } from "./client.ts";
 import { createDatabaseClock, type TimeReading } from "./database-clock.ts";
 import { STATEMENT_TIMEOUT_MS } from "./database-defaults.ts";
-import { isStatementLost } from "./errors.ts";
+import { isStatementLost, READ_ONLY } from "./errors.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { boundedReads, directQueries } from "./queries.ts";
 import { createRefusals } from "./refusals.ts";
@@ -92,13 +92,19 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
   const pingPool = new pg.Pool({ ...settings, max: 2, query_timeout: PING_TIMEOUT_MS });
   const connectionLost = (error: Error) => options.onConnectionLost?.(error);
   pool.on("error", connectionLost);
+  // A primary that becomes a standby keeps its connections, and Prisma's transactions give theirs back without the error: they would be used on and on.
+  const toStandby = new WeakSet<pg.PoolClient>();
   pool.on("connect", (client) => {
     refusals.connected();
     // Not in pg's types: what the server says, before it fails the statement.
     const { connection } = client as unknown as { connection: EventEmitter };
     connection.on("errorMessage", ({ code }: { code?: string }) => {
       if (isStatementLost(code)) options.onStatementLost?.();
+      if (code === READ_ONLY) toStandby.add(client);
     });
+  });
+  pool.on("release", (error, client) => {
+    if (!error && toStandby.has(client)) void client.end();
   });
   pingPool.on("error", connectionLost);
   const clock = createDatabaseClock();

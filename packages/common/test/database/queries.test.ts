@@ -94,6 +94,27 @@ test.each<[string, (database: typeof db.database) => Pick<typeof db.database.que
   }
 });
 
+test.each<[string, (database: typeof db.database, statement: Prisma.Sql) => Promise<unknown>]>([
+  ["direct statements", ({ queries }, statement) => queries.$executeRaw`${statement}`],
+  ["Prisma's statements", ({ prisma }, statement) => prisma.$executeRaw`${statement}`],
+  [
+    "Prisma's transactions",
+    ({ prisma }, statement) => prisma.$transaction((within) => within.$executeRaw`${statement}`),
+  ],
+])("regression: %s fail once over a connection that became read-only", async (_way, run) => {
+  // A primary that became a standby keeps its connections, and new ones go to its successor.
+  await db.database.queries.$executeRaw`create table if not exists replicated ()`;
+  const database = openDatabase(db.url, { poolSize: 1 });
+  try {
+    await database.queries.$executeRaw`set session characteristics as transaction read only`;
+    const write = () => run(database, Prisma.sql`delete from replicated`);
+    expect(sqlStateOf(await write().catch((error: unknown) => error))).toBe("25006");
+    await write();
+  } finally {
+    await database.close();
+  }
+});
+
 test("a bounded read whose connection breaks fails, and the next one works", async () => {
   const reads = db.database.readsWithin(60_000);
   const broken = reads.$queryRaw`select pg_sleep(50) as "a read that is cut off"`;

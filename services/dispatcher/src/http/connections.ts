@@ -178,6 +178,6 @@ function keepIdle(agent: Agent, most: number): void {
 type IdleSocket = Socket & { _httpMessage?: { res?: { headers: Record<string, string | undefined> } } };
 
 function idleMsOf(socket: IdleSocket): number {
-  const announced = /\btimeout=(\d{1,6})/.exec(socket._httpMessage?.res?.headers["keep-alive"] ?? "")?.[1];
+  const announced = /\btimeout\s*=\s*"?(\d{1,6})/i.exec(socket._httpMessage?.res?.headers["keep-alive"] ?? "")?.[1];
   return announced ? Math.min(IDLE_MS, Number(announced) * 1000 - BEFORE_RECEIVER_MS) : IDLE_MS;
 }

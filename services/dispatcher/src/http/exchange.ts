@@ -191,7 +191,7 @@ export function exchange(
     }
     function fail(error: AttemptError): void {
       clearTimeout(timer);
-      const read = error.code === SECOND_LENGTH ? answerOfEqualLengths(Buffer.concat(head)) : undefined;
+      const read = SECOND_LENGTH.includes(error.code ?? "") ? answerOfEqualLengths(Buffer.concat(head)) : undefined;
       if (read) {
         const answeredAtMs = clock.monotonicMs();
         resolve({ answered: true, ...read, retryAfter: undefined, date: undefined, answeredAtMs });

@@ -6,6 +6,9 @@ import { hideHeaders } from "./hide-headers.ts";
 const HEAD =
   /HTTP\/1\.[01] ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?\r\n(?:[!#$%&'*+.^_`|~\dA-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*\r\n/y;
 const FRAMING = /^(?:content-length|transfer-encoding):/gim;
+/** Framing of a body. A status without a body ends with its head all the same, and what follows would begin the next answer. */
+const FRAMED = /^(?:content-length:[ \t]*0*[1-9]|transfer-encoding:)/im;
+const WITHOUT_BODY = ["204", "304"];
 
 /**
  * Whether the head of a response keeps to HTTP, so that the end of its body is beyond doubt. The status of another head still tells the receiver's
@@ -19,13 +22,14 @@ export function isByTheBook(bytes: Buffer): boolean {
   for (;;) {
     const [head, status] = HEAD.exec(text) ?? [];
     if (head === undefined || (head.match(FRAMING)?.length ?? 0) > 1) return false;
+    if (WITHOUT_BODY.includes(status ?? "")) return !FRAMED.test(head);
     if (status === "101" || !status?.startsWith("1")) return true;
   }
 }
 
-/** Node's parser refuses a second length, whatever it says. */
-export const SECOND_LENGTH = "HPE_UNEXPECTED_CONTENT_LENGTH";
-const ONE_LENGTH = /^content-length:[ \t]*(\d{1,15})[ \t]*\r$/gim;
+/** The codes with which Node's parser refuses a second length, whatever it says: in a line of its own, and behind a comma. */
+export const SECOND_LENGTH: readonly string[] = ["HPE_UNEXPECTED_CONTENT_LENGTH", "HPE_INVALID_CONTENT_LENGTH"];
+const LENGTHS = /^content-length:[ \t]*(\d{1,15}(?:[ \t]*,[ \t]*\d{1,15})*)[ \t]*\r$/gim;
 
 /**
  * The answer in a response whose length is said more than once, each time the same, as some gateways write it: RFC 9112 6.3 lets a client take these as one. Its connection has to
@@ -42,9 +46,10 @@ export function answerOfEqualLengths(
   let [head, status] = HEAD.exec(text) ?? [];
   while (status?.startsWith("1")) [head, status] = HEAD.exec(text) ?? [];
   if (head === undefined) return undefined;
-  const lengths = [...head.matchAll(ONE_LENGTH)].map(([, length]) => Number(length));
-  if (lengths.length !== head.match(FRAMING)?.length || new Set(lengths).size !== 1) return undefined;
-  const rest = bytes.subarray(HEAD.lastIndex, HEAD.lastIndex + (lengths[0] as number));
+  const lines = [...head.matchAll(LENGTHS)].map(([, lengths]) => lengths);
+  const [length, ...others] = new Set(lines.join().split(",").map(Number));
+  if (lines.length !== head.match(FRAMING)?.length || others.length > 0) return undefined;
+  const rest = bytes.subarray(HEAD.lastIndex, HEAD.lastIndex + (length as number));
   const body = rest.length > 0 ? [rest] : [];
   return { statusCode: Number(status), encoded: /^content-encoding:/im.test(head), body };
 }

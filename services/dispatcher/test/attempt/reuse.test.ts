@@ -86,14 +86,18 @@ describe("connections", () => {
     });
   });
 
-  test("a connection is closed before the time at which its receiver said that it would close it", async () => {
-    receiver = await wellBehavedReceiver(tls, (_request, response) =>
-      response.writeHead(200, { "keep-alive": "timeout=1" }).end(),
-    );
-    sending = sender({ extraAuthorities });
-    await send();
-    await eventually(() => expect(receiver.open()).toBe(0));
-  });
+  test.each(["timeout=1", "max=9, Timeout = 1", 'timeout="1"'])(
+    "a connection is closed before the time at which its receiver said that it would close it, and not used until then: Keep-Alive: %s",
+    async (announced) => {
+      receiver = await wellBehavedReceiver(tls, (_request, response) =>
+        response.writeHead(200, { "keep-alive": announced }).end(),
+      );
+      sending = sender({ extraAuthorities });
+      for (let i = 0; i < 2; i++) await send();
+      expect(receiver.accepted()).toBe(2);
+      await eventually(() => expect(receiver.open()).toBe(0));
+    },
+  );
 
   test.each(WAYS)("connections resume their TLS session: %s", async (way) => {
     let resumed = 0;
