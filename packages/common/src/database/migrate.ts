@@ -83,13 +83,13 @@ export async function migrate(
       assertNone(ownershipFault(info));
       await client.query(CREATE_TABLE);
     }
-    const pending = await findPending(client, migrations);
+    const { pending, isNew } = await findPending(client, migrations);
     if (pending.length > 0) assertNone(ownershipFault(info));
     for (const migration of pending) {
       onProgress(`applying ${migration.name}`);
       for (;;) {
         assertHeld();
-        if (await apply(client, migration)) break;
+        if (await apply(client, migration, { isNew })) break;
         onProgress(`waiting for a lock that ${migration.name} needs`);
         await sleep(TABLE_LOCK_INTERVAL_MS);
       }
@@ -160,8 +160,11 @@ async function acquireLock(client: Client): Promise<() => void> {
   };
 }
 
-/** The migrations that the database does not have yet. Records of a newer Herald's migrations are left alone. */
-async function findPending(client: Client, migrations: readonly Migration[]): Promise<Migration[]> {
+/** The migrations that the database does not have yet, and whether it has none at all. Records of a newer Herald's migrations are left alone. */
+async function findPending(
+  client: Client,
+  migrations: readonly Migration[],
+): Promise<{ pending: Migration[]; isNew: boolean }> {
   const { rows } = await client.query<{ name: string; checksum: string; finished: boolean; logs: string | null }>(
     `select migration_name as name, checksum, finished_at is not null as finished, logs
      from public._prisma_migrations where rolled_back_at is null`,
@@ -182,12 +185,21 @@ async function findPending(client: Client, migrations: readonly Migration[]): Pr
         "as a migration of its own.",
     );
   }
-  return migrations.filter(({ name }) => !applied.has(name));
+  return { pending: migrations.filter(({ name }) => !applied.has(name)), isNew: applied.size === 0 };
 }
 
-/** Applies a migration. Returns false, and has done nothing, where other transactions hold a lock that it needs. */
-async function apply(client: Client, { name, sql, checksum }: Migration): Promise<boolean> {
-  const inTransaction = !sql.startsWith(NO_TRANSACTION);
+/**
+ * Applies a migration. Returns false, and has done nothing, where other transactions hold a lock that it needs.
+ *
+ * @param isNew the database had no migration before: an index of an empty table is built in a transaction, which works through a pooler too
+ */
+async function apply(
+  client: Client,
+  { name, sql: text, checksum }: Migration,
+  { isNew }: { isNew: boolean },
+): Promise<boolean> {
+  const inTransaction = isNew || !text.startsWith(NO_TRANSACTION);
+  const sql = isNew ? text.replaceAll(/ concurrently\b/gi, "") : text;
   const started =
     "insert into public._prisma_migrations (id, checksum, migration_name) values (gen_random_uuid(), $1, $2)";
   const ended = "where migration_name = $1 and finished_at is null and rolled_back_at is null";

@@ -206,6 +206,7 @@ describe("a migration", () => {
 
   test("a migration that failed outside a transaction is refused until it is marked as rolled back", async () => {
     write("1_table", "create table a (id int); insert into a values (1), (1);");
+    await migrate(db.url, { folder });
     write("2_index", "-- herald: no transaction\ncreate unique index concurrently a_id on a (id);");
     await expect(migrate(db.url, { folder })).rejects.toThrow(
       /^Migration 2_index failed and may have left a part of itself: could not create unique index/,
