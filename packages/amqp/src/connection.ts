@@ -176,7 +176,9 @@ export function openConnection({ url, name, ca, outages, closeTimeoutMs, answerT
         listeners.add(check);
         signal.addEventListener("abort", check);
       }),
+    /** @throws if it is not open */
     openChannel: async (): Promise<Channel> => open(current().createChannel()),
+    /** @throws if it is not open */
     openConfirmChannel: async (): Promise<ConfirmChannel> => open(current().createConfirmChannel()),
     replace,
     /** Calls the listener after each change of `isUp` and `isBlocked`, until the function that it returns is called. */
