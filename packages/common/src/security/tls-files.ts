@@ -79,11 +79,16 @@ export class TlsFiles {
     return this.#pem;
   }
 
-  /** To be called with the error of each connection that could not be opened. Resolves when no look at the files is under way that it may have caused. */
-  async failed(error: unknown): Promise<void> {
-    if (!isTlsFault(error)) return;
+  /**
+   * To be called with the error of each connection that could not be opened. Resolves when no look at the files is under way that it may have caused.
+   *
+   * @returns whether other files can mend it
+   */
+  async failed(error: unknown): Promise<boolean> {
+    if (!isTlsFault(error)) return false;
     this.#look(LOOK_AFTER_FAILURE_MS);
     await this.#looking;
+    return true;
   }
 
   /** The authorities by the setting that names them; empty if no file has any. */

@@ -2,7 +2,6 @@ import { Agent, type AgentOptions } from "node:https";
 import type { Socket } from "node:net";
 import { within } from "@herald/common/runtime/deadline";
 import type { AddressGuard } from "@herald/common/security/address-guard";
-import { isTlsFault } from "@herald/common/security/connection-fault";
 import { nodeAuthorities } from "@herald/common/security/node-authorities";
 import type { TlsFiles } from "@herald/common/security/tls-files";
 import type { EgressProxy } from "./egress-proxy.ts";
@@ -69,10 +68,9 @@ export function createConnections(
      * @returns whether others are trusted by now
      */
     async failed(error: unknown, trusted: number, timeoutMs: number): Promise<boolean> {
-      if (!isTlsFault(error)) return false;
       const looks = Promise.all([extraAuthorities?.failed(error), nodeAuthorities?.failed(error)]);
-      await within(timeoutMs, looks, undefined);
-      return handshakes.trusted() !== trusted;
+      const canMend = await within(timeoutMs, looks, [true]);
+      return canMend.includes(true) && handshakes.trusted() !== trusted;
     },
     close(): void {
       for (const agent of Object.values(agents)) agent.destroy();
