@@ -32,7 +32,8 @@ export function exportLag(
   const ofLag = figures(of, () => readLag(queries, { now: clock.now(), endpointConcurrency }));
   ofLag(
     "herald_deliveries_unfinished",
-    `Deliveries that are due and could be attempted at once, or are under way; are due and wait for their receiver; are scheduled for later; or are parked with a disabled endpoint; counted to ${COUNTED_AT_MOST}.`,
+    "Deliveries that are due and could be attempted at once, or are under way; are due and wait for their receiver; are scheduled for later; " +
+      `or are parked with a disabled endpoint; counted to ${COUNTED_AT_MOST}.`,
     ({ due, dueForHerald, scheduled, parked }) => ({
       due: dueForHerald,
       receiver: Math.max(0, due - dueForHerald),

@@ -17,9 +17,9 @@ export interface Origin {
 }
 
 /**
- * Groups that every TLS library has had for ten years. The share of a key of a newer group, or a session, make the first message of a handshake (the hello) longer
- * than a packet, or are unknown to what stands before receivers: some balancers, firewalls and TLS libraries end such a connection. So an attacker on the way who
- * ends handshakes gets one with these groups, and none that is weaker.
+ * Groups that every TLS library has had for ten years. The share of a key of a newer group, or a session, make the first message of a handshake
+ * (the hello) longer than a packet, or are unknown to what stands before receivers: some balancers, firewalls and TLS libraries end such a connection.
+ * So an attacker on the way who ends handshakes gets one with these groups, and none that is weaker.
  */
 const OLD_GROUPS = "X25519:P-256:P-384";
 /** Handshakes of an origin that may break before its handshakes begin with the small hello. One may break by chance. */
@@ -31,8 +31,9 @@ export function nameOf({ host, port }: Origin): string {
 }
 
 /**
- * Gives each new connection the authorities that are trusted now, and the hello that its receiver takes. The whole hello has all groups of OpenSSL, and a session;
- * the small one has {@link OLD_GROUPS}, and none. A session is not verified again when it is resumed, so sessions are kept by the authorities of their time.
+ * Gives each new connection the authorities that are trusted now, and the hello that its receiver takes. The whole hello has all groups of OpenSSL,
+ * and a session; the small one has {@link OLD_GROUPS}, and none. A session is not verified again when it is resumed, so sessions are kept by the
+ * authorities of their time.
  */
 export function beginHandshakes(agents: Agents, extraAuthorities: TlsFiles | undefined) {
   const contextsNow = secureContexts(extraAuthorities);

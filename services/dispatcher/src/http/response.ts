@@ -32,8 +32,8 @@ export const SECOND_LENGTH: readonly string[] = ["HPE_UNEXPECTED_CONTENT_LENGTH"
 const LENGTHS = /^content-length:[ \t]*(\d{1,15}(?:[ \t]*,[ \t]*\d{1,15})*)[ \t]*\r$/gim;
 
 /**
- * The answer in a response whose length is said more than once, each time the same, as some gateways write it: RFC 9112 6.3 lets a client take these as one. Its connection has to
- * be closed.
+ * The answer in a response whose length is said more than once, each time the same, as some gateways write it: RFC 9112 6.3 lets a client take these
+ * as one. Its connection has to be closed.
  *
  * @param bytes the response so far
  * @returns undefined if it breaks HTTP in another way, or its head has not come as a whole

@@ -152,7 +152,8 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
       select shard_of(endpoint_id), endpoint_id, created_at, id from fanned_out
       on conflict do nothing
     ), endpoint as (
-      select endpoint_id, organization_id, max(revision) as revision, max(created_at) as created_at, max(failures) as failures, array_agg(distinct type) as types
+      select endpoint_id, organization_id, max(revision) as revision, max(created_at) as created_at, max(failures) as failures,
+        array_agg(distinct type) as types
       from page
       group by endpoint_id, organization_id
     ), unfinished as (
@@ -193,7 +194,10 @@ export async function storeEvents(queries: Queries, pages: readonly EventPage[],
   };
 }
 
-/** Hands over deliveries with their events. If there are too many, or an event was stored before with another body, only says which endpoints have work. */
+/**
+ * Hands over deliveries with their events. If there are too many, or an event was stored before with another body, only says which endpoints have
+ * work.
+ */
 function forOwners(
   { madeCount, deliveries, endpoints, repeated }: Row,
   events: readonly IncomingEvent[],
