@@ -4,6 +4,7 @@ import { withClient } from "@herald/dev/stack/postgres";
 import type { ServiceProcess } from "@herald/e2e/herald/processes";
 import { readService } from "@herald/e2e/herald/readings";
 import { median, quantile } from "@herald/e2e/statistics";
+import type { FigureKind, Row } from "./row.ts";
 import type { AddedEndpoint, Busy, Traffic, TrafficArrivals } from "./traffic.ts";
 
 /** Even traffic that was measured for a time. */
@@ -51,6 +52,54 @@ export async function measureRate<Name extends string>(
     ) as Record<Name, number>,
     busy: await traffic.busy(),
   };
+}
+
+/** {@link measureFullSpeed}, and then how long deliveries of even traffic take. `ends` is what the bench got to in each of the two, and how events arrived. */
+export async function measureBoth<Name extends string>(
+  traffic: Traffic,
+  { seconds, evenly }: { seconds: number; evenly: number },
+  read?: () => Promise<Record<Name, number>>,
+) {
+  const { perSecond, each, busy, feeding } = await measureFullSpeed(traffic, seconds, read);
+  const full = await untilArrived(traffic, await feeding);
+  const steady = await measureSteady(traffic, { perSecond: evenly, seconds });
+  const { lost, repeated, delays } = await untilArrived(traffic, steady.emitted);
+  const delay = { p50: quantile(delays, 0.5), p95: quantile(delays, 0.95), p99: quantile(delays, 0.99) };
+  const ends = [
+    { ...busy, lost: full.lost, repeated: full.repeated },
+    { ...steady.busy, lost, repeated },
+  ];
+  return { perSecond, ...delay, ...each, ends };
+}
+
+/** What figures are measured beside: the end of its names, and its words. */
+export interface Beside {
+  suffix: string;
+  words: string;
+}
+
+/** The kinds of figures, of those beside them, and of their ratios, which have the bars. */
+export function kindsBeside(kinds: Row["figures"], { suffix, words }: Beside): Row["figures"] {
+  const each = Object.entries(kinds).map(([name, { bar, ...kind }]) => ({
+    [name]: kind,
+    [`${name}${suffix}`]: { label: `  ${words}`, unit: kind.unit },
+    [`${name}Ratio`]: { label: "  the one to the other", unit: "x", ...(bar && { bar }) },
+  }));
+  return Object.assign({}, ...each);
+}
+
+/** The figures of {@link kindsBeside}. */
+export function figuresBeside<Name extends string>(
+  kinds: Record<Name, FigureKind>,
+  [own, other]: readonly [Record<NoInfer<Name>, number>, Record<NoInfer<Name>, number>],
+  { suffix }: Beside,
+): Record<string, number> {
+  const each = (Object.keys(kinds) as Name[]).map((name) => ({
+    [name]: own[name],
+    [`${name}${suffix}`]: other[name],
+    [`${name}Ratio`]: own[name] / other[name],
+  }));
+  return Object.assign({}, ...each);
 }
 
 /** The first events open connections and fill the pipeline. */

@@ -1,26 +1,33 @@
 import { startChild } from "@herald/e2e/child";
-import { quantile } from "@herald/e2e/statistics";
 import type { BenchEnvironment } from "../environment.ts";
-import { cpuSoFar, measureFullSpeed, measureSteady, untilArrived, warmUp } from "../measuring.ts";
+import { type Beside, cpuSoFar, figuresBeside, kindsBeside, measureBoth, warmUp } from "../measuring.ts";
 import type { FloorRequest } from "../processes/floor.ts";
-import { BENCH_LOAD, EXACTLY_ONCE, type Row, SAMPLE_BODY, worseOf } from "../row.ts";
+import { BENCH_LOAD, EXACTLY_ONCE, type FigureKind, type Row, SAMPLE_BODY, worseOf } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
 import { startTraffic, type Traffic } from "../traffic.ts";
 
 const ENDPOINTS = 20;
 const MIDDLING = 200;
+const PROGRAM: Beside = { suffix: "OfFloor", words: "of the program" };
+const delay = (share: string): FigureKind => ({
+  label: `at ${MIDDLING}/s, ${share} within`,
+  unit: "ms",
+  bar: { atMost: 1.5 },
+});
+const KINDS = {
+  perSecond: { label: "deliveries", unit: "/s", bar: { atLeast: 0.85 } },
+  cpu: { label: "own CPU a delivery", unit: "us" },
+  p50: delay("half"),
+  p95: delay("95 %"),
+  p99: delay("99 %"),
+} satisfies Record<string, FigureKind>;
 
 /** What Herald adds to the least that a sender on RabbitMQ, PostgreSQL and node:https does, by turns. */
 export const floorRow: Row = {
   name: "floor",
   title: "Herald beside a program that takes, sends and stores, and keeps no promise",
   figures: {
-    perSecond: { label: "deliveries", unit: "/s" },
-    floorPerSecond: { label: "  of the program", unit: "/s" },
-    rateRatio: { label: "  the one to the other", unit: "x", bar: { atLeast: 0.85 } },
-    cpu: { label: "own CPU a delivery", unit: "us" },
-    floorCpu: { label: "  of the program", unit: "us" },
-    ...Object.assign({}, ...["p50", "p95", "p99"].map(figuresOf)),
+    ...kindsBeside(KINDS, PROGRAM),
     ...BENCH_LOAD,
     ...EXACTLY_ONCE,
   },
@@ -30,20 +37,8 @@ export const floorRow: Row = {
     progress("Warming up");
     for (const { traffic } of [herald, floor]) await warmUp(traffic);
 
-    async function measure({ traffic }: { traffic: Traffic }, cpuNow: () => Promise<number>) {
-      const { perSecond, each, busy, feeding } = await measureFullSpeed(traffic, seconds, async () => ({
-        cpu: await cpuNow(),
-      }));
-      const full = await untilArrived(traffic, await feeding);
-      const steady = await measureSteady(traffic, { perSecond: MIDDLING, seconds });
-      const { lost, repeated, delays } = await untilArrived(traffic, steady.emitted);
-      const quantiles = { p50: quantile(delays, 0.5), p95: quantile(delays, 0.95), p99: quantile(delays, 0.99) };
-      const ends = worseOf([
-        { ...busy, lost: full.lost, repeated: full.repeated },
-        { ...steady.busy, lost, repeated },
-      ]);
-      return { ...quantiles, perSecond, cpu: each.cpu, ends };
-    }
+    const measure = ({ traffic }: { traffic: Traffic }, cpu: () => Promise<number>) =>
+      measureBoth(traffic, { seconds, evenly: MIDDLING }, async () => ({ cpu: await cpu() }));
 
     const cpuOfHerald = async () => {
       const { dispatcherCpu, publisherCpu } = await cpuSoFar(
@@ -55,24 +50,8 @@ export const floorRow: Row = {
     return {
       conditions: `one process of each service, ${ENDPOINTS} endpoints that answer at once, bodies of ${SAMPLE_BODY.length} bytes, ${seconds} s each at full speed and at ${MIDDLING}/s`,
       async round() {
-        const { ends, ...own } = await measure(herald, cpuOfHerald);
-        const { ends: endsOfFloor, ...least } = await measure(floor, floor.cpu);
-        const beside = (name: "p50" | "p95" | "p99") => ({
-          [name]: own[name],
-          [`${name}OfFloor`]: least[name],
-          [`${name}Ratio`]: own[name] / least[name],
-        });
-        return {
-          perSecond: own.perSecond,
-          floorPerSecond: least.perSecond,
-          rateRatio: own.perSecond / least.perSecond,
-          cpu: own.cpu,
-          floorCpu: least.cpu,
-          ...beside("p50"),
-          ...beside("p95"),
-          ...beside("p99"),
-          ...worseOf([ends, endsOfFloor]),
-        };
+        const both = [await measure(herald, cpuOfHerald), await measure(floor, floor.cpu)] as const;
+        return { ...figuresBeside(KINDS, both, PROGRAM), ...worseOf(both.flatMap(({ ends }) => ends)) };
       },
       async close() {
         await floor.close();
@@ -81,15 +60,6 @@ export const floorRow: Row = {
     };
   },
 };
-
-function figuresOf(name: string) {
-  const share = { p50: "half", p95: "95 %", p99: "99 %" }[name];
-  return {
-    [name]: { label: `at ${MIDDLING}/s, ${share} within`, unit: "ms" },
-    [`${name}OfFloor`]: { label: "  of the program", unit: "ms" },
-    [`${name}Ratio`]: { label: "  the one to the other", unit: "x", bar: { atMost: 1.5 } },
-  };
-}
 
 async function startFloor(environment: BenchEnvironment) {
   const herald = await environment.openHerald("program");

@@ -1,7 +1,7 @@
 import { withClient } from "@herald/dev/stack/postgres";
 import { quantile } from "@herald/e2e/statistics";
 import type { BenchEnvironment, BenchHerald } from "../environment.ts";
-import { measureFullSpeed, measureSteady, untilArrived, warmUp } from "../measuring.ts";
+import { type Beside, figuresBeside, kindsBeside, measureBoth, warmUp } from "../measuring.ts";
 import { BENCH_LOAD, EXACTLY_ONCE, type FigureKind, type Row, SAMPLE_BODY, worseOf } from "../row.ts";
 import { type RunningHerald, startHerald } from "../running-herald.ts";
 
@@ -10,19 +10,20 @@ const DAYS = 40;
 const MIDDLING = 200;
 const PAGES = 200;
 
+const EMPTY: Beside = { suffix: "Empty", words: "of the empty one" };
+const KINDS = {
+  perSecond: { label: "deliveries", unit: "/s", bar: { atLeast: 0.95 } },
+  p50: { label: `at ${MIDDLING}/s, half within`, unit: "ms", bar: { atMost: 1.05 } },
+  p95: { label: `at ${MIDDLING}/s, 95 % within`, unit: "ms", bar: { atMost: 1.05 } },
+  page: { label: "a page of an endpoint's deliveries, half within", unit: "ms", bar: { atMost: 1.05 } },
+} satisfies Record<string, FigureKind>;
+
 /** Whether days of history cost anything: an empty Herald beside one with the partitions of 40 days, by turns. */
 export const historyRow: Row = {
   name: "history",
   title: `A Herald with the partitions of ${DAYS} days beside an empty one`,
   figures: {
-    ...figuresOf("perSecond", { label: "deliveries", unit: "/s", bar: { atLeast: 0.95 } }),
-    ...figuresOf("p50", { label: `at ${MIDDLING}/s, half within`, unit: "ms", bar: { atMost: 1.05 } }),
-    ...figuresOf("p95", { label: `at ${MIDDLING}/s, 95 % within`, unit: "ms", bar: { atMost: 1.05 } }),
-    ...figuresOf("page", {
-      label: "a page of an endpoint's deliveries, half within",
-      unit: "ms",
-      bar: { atMost: 1.05 },
-    }),
+    ...kindsBeside(KINDS, EMPTY),
     ...BENCH_LOAD,
     ...EXACTLY_ONCE,
   },
@@ -35,29 +36,22 @@ export const historyRow: Row = {
       await readPages(endpoint);
     }
 
-    async function measure({ running: { traffic }, endpoint }: Measured) {
-      const { perSecond, busy, feeding } = await measureFullSpeed(traffic, seconds);
-      const full = await untilArrived(traffic, await feeding);
-      const steady = await measureSteady(traffic, { perSecond: MIDDLING, seconds });
-      const { lost, repeated, delays } = await untilArrived(traffic, steady.emitted);
-      const ends = [
-        { ...busy, lost: full.lost, repeated: full.repeated },
-        { ...steady.busy, lost, repeated },
-      ];
-      const page = await readPages(endpoint);
-      return { figures: { perSecond, p50: quantile(delays, 0.5), p95: quantile(delays, 0.95), page }, ends };
-    }
+    const measure = async ({ running: { traffic }, endpoint }: Measured) => ({
+      ...(await measureBoth(traffic, { seconds, evenly: MIDDLING })),
+      page: await readPages(endpoint),
+    });
+    type Measures = Awaited<ReturnType<typeof measure>>;
+    let rounds = 0;
 
     return {
       conditions: `one process of each service, ${ENDPOINTS} endpoints that answer at once, bodies of ${SAMPLE_BODY.length} bytes, ${seconds} s each at full speed and at ${MIDDLING}/s`,
       async round() {
-        const [alone, beside] = [await measure(empty), await measure(month)];
-        const names = Object.keys(alone.figures) as (keyof typeof alone.figures)[];
-        const each = names.flatMap((name) => {
-          const [of, to] = [beside.figures[name], alone.figures[name]];
-          return Object.entries({ [name]: of, [`${name}Empty`]: to, [`${name}Ratio`]: of / to });
-        });
-        return { ...Object.fromEntries(each), ...worseOf([...alone.ends, ...beside.ends]) };
+        // The first of a round has the cooler machine, so they take turns.
+        const isEmptyFirst = rounds++ % 2 === 0;
+        const [first, second] = isEmptyFirst ? [empty, month] : [month, empty];
+        const both: [Measures, Measures] = [await measure(first), await measure(second)];
+        if (isEmptyFirst) both.reverse();
+        return { ...figuresBeside(KINDS, both, EMPTY), ...worseOf(both.flatMap(({ ends }) => ends)) };
       },
       async close() {
         for (const { running } of [empty, month]) await running.close();
@@ -65,14 +59,6 @@ export const historyRow: Row = {
     };
   },
 };
-
-function figuresOf(name: string, { label, unit, bar }: FigureKind): Record<string, FigureKind> {
-  return {
-    [name]: { label, unit },
-    [`${name}Empty`]: { label: "  of the empty one", unit },
-    [`${name}Ratio`]: { label: "  the one to the other", unit: "x", ...(bar && { bar }) },
-  };
-}
 
 type Endpoint = Awaited<ReturnType<RunningHerald["traffic"]["addEndpoint"]>>;
 
