@@ -54,6 +54,26 @@ async function expectNothingRecorded(): Promise<void> {
   expect(await prisma.webhookEndpoint.count({ where: { consecutiveFailures: { gt: 0 } } })).toBe(0);
 }
 
+/** The requests that arrived, by the id of their delivery. */
+const sent = () => Map.groupBy(receiver.requests, ({ headers }) => String(headers["x-service-delivery-id"]));
+
+/**
+ * Each delivery has one attempt that counts. Its request may arrive twice all the same (§4.4.10): if the answer was not read before the
+ * deadline, and the outage was still on or this process stood still, the failure is Herald's own. It is not counted, and the delivery is sent again.
+ */
+async function expectOneCounted(): Promise<void> {
+  const { prisma } = db.database;
+  await eventually(async () => expect(await prisma.delivery.count({ where: { NOT: { state: "succeeded" } } })).toBe(0));
+  const stored = new Map((await prisma.delivery.findMany()).map((delivery) => [delivery.id, delivery]));
+  const repeated = [...sent()].filter(([, requests]) => requests.length > 1);
+  const told = repeated.map(([id, requests]) => ({
+    ...{ id, arrived: requests.map(({ receivedAt }) => receivedAt.toISOString()) },
+    wasFirstCounted: stored.get(id)?.attemptCount !== 1,
+  }));
+  if (told.length > 0) process.stderr.write(`sent more than once: ${JSON.stringify(told)}\n`);
+  expect([...stored.values()].filter(({ attemptCount }) => attemptCount !== 1)).toEqual([]);
+}
+
 /** Tests one of the modes. Each costs the seconds that Herald needs to be sure. */
 export function testOutage(mode: keyof typeof MODES): void {
   const { breakIt, mendIt } = MODES[mode];
@@ -66,12 +86,8 @@ export function testOutage(mode: keyof typeof MODES): void {
     await eventually(async () => expect(await seen()).toEqual({ network: false, outage: "1" }));
     await expectNothingRecorded();
     await mendIt(names);
-    await receiver.received(ORGANIZATIONS * DELIVERIES);
-    await eventually(async () => {
-      const succeeded = { state: "succeeded", attemptCount: 1 } as const;
-      expect(await db.database.prisma.delivery.count({ where: succeeded })).toBe(ORGANIZATIONS * DELIVERIES);
-    });
-    expect(receiver.requests).toHaveLength(ORGANIZATIONS * DELIVERIES);
+    await eventually(() => expect(sent().size).toBe(ORGANIZATIONS * DELIVERIES));
+    await expectOneCounted();
     expect(await seen()).toEqual({ network: true, outage: "0" });
   });
 }
