@@ -126,7 +126,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
     queries: directQueries(pool, statementName, failures.watch),
     /** For how long PostgreSQL has not carried out a statement of `queries`. */
     failures,
-    /** Why PostgreSQL refuses new connections, also if it carries out statements over others; undefined if it does not. */
+    /** Why PostgreSQL refuses new connections, even while those that are open still work; undefined if it refuses none. */
     refusal: refusals.latest,
     /** For readiness: over the connection of `ping`, so that it doesn't wait for the work. */
     probes: directQueries(pingPool, () => ""),
@@ -147,7 +147,10 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
   };
 }
 
-/** The time that connecting takes is none of the round trip. The time is a whole number: `extra_float_digits` can round others to days. */
+/**
+ * Measures the round trip without the time that connecting takes. PostgreSQL sends its time as a whole number of microseconds, since a setting
+ * (`extra_float_digits`) can round a fractional number by days.
+ */
 async function readTime(pool: pg.Pool, { monotonicMs }: Clock): Promise<TimeReading> {
   const client = await pool.connect();
   let failure: Error | undefined;

@@ -5,7 +5,7 @@ import { ConfigError } from "../config/read-config.ts";
 /** Requests of one connection that may be under way. Browsers and proxies have one; Node would begin each of a thousand that come together. */
 const MOST_PIPELINED = 16;
 
-/** An answer that makes no progress for this time ends with its connection. A client may read as slowly as it likes. */
+/** A connection is closed if its client takes no byte of the answer for this time. A client that reads slowly keeps its connection. */
 const STALL_MS = 60_000;
 
 /** Why this machine lets no server listen, by Node's code. */

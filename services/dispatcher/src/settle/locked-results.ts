@@ -25,7 +25,7 @@ export function createLockedResults<R extends Result>(
   { clock, log, signal }: Basics,
   { store, isStalled }: { store: (results: readonly R[]) => Promise<void>; isStalled: () => boolean },
 ) {
-  /** By endpoint, the oldest first. */
+  /** The waiting results of each endpoint, by its id; the oldest result first. */
   const lines = new Map<string, Set<R>>();
   let isTrying = false;
   let isSaid = false;
