@@ -23,8 +23,6 @@ export class KeyError extends SecretBoxError {
   }
 }
 
-export type SealingKeys = ReturnType<typeof newSealingKeys>;
-
 /** A key, and the id that each text names which is sealed to it. */
 export interface NamedKey {
   id: string;
