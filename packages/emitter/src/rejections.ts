@@ -111,7 +111,7 @@ type Channel = Parameters<BrokerScopeOptions["declare"]>[0];
 export async function checkExchange(channel: Channel, exchange: string): Promise<void> {
   await channel.checkExchange(exchange).catch((error: Error & { code?: number }) => {
     if (error.code !== 404) throw error;
-    const text = `the exchange ${exchange} is not on the broker: start Herald's publisher, which makes it`;
+    const text = `the exchange ${exchange} is not on the broker: start Herald's publisher, or restart it: it makes the exchange`;
     throw new Error(text, { cause: error });
   });
 }

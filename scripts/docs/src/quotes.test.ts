@@ -8,6 +8,7 @@ import { markdownFiles } from "./links.ts";
 const OF_POSTGRES = [
   "No space left on device",
   "Query read timeout",
+  "cached plan must not change result type",
   "canceling statement due to statement timeout",
   "permission denied",
   "read-only transaction",

@@ -56,6 +56,11 @@ export const isLockNotAvailable = endedWith(LOCK_NOT_AVAILABLE);
 /** Whether another transaction changed what a statement had read, which ends it only if the user's isolation is above read committed. */
 export const isSerializationFailure = endedWith(SERIALIZATION_FAILURE);
 
+/** Whether a column has another type than when the connection prepared the statement. PostgreSQL has not run it. */
+export function isPlanOutdated(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.routine === "RevalidateCachedQuery";
+}
+
 /** Whether PostgreSQL ended a statement because its time was over. */
 export const isOutOfTime = endedWith(QUERY_CANCELED);
 

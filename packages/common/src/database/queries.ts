@@ -1,5 +1,5 @@
 import pg from "pg";
-import { isSerializationFailure } from "./errors.ts";
+import { isPlanOutdated, isSerializationFailure } from "./errors.ts";
 import { Prisma } from "./generated/client.ts";
 import { textOf } from "./parameters.ts";
 import type { StatementFailures } from "./statement-failures.ts";
@@ -22,7 +22,7 @@ export function oneRow<Row>([row]: readonly Row[]): Row {
   return row;
 }
 
-/** How often a statement is run that meets others again and again, if the user's isolation is above read committed. */
+/** How often a statement is run, at most: another one may overtake it, and each connection may have an outdated plan. */
 const MAX_TRIES = 20;
 
 /**
@@ -44,8 +44,8 @@ export function directQueries(
           pool.query({ name: statementName(text), text, values: parameters, types: TYPES }),
         );
       } catch (error) {
-        // The statement, a transaction of its own, has changed nothing.
-        if (!isSerializationFailure(error) || tries === MAX_TRIES) throw error;
+        // The statement, a transaction of its own, has changed nothing. The pool has closed a connection that failed.
+        if (!(isSerializationFailure(error) || isPlanOutdated(error)) || tries === MAX_TRIES) throw error;
       }
     }
   }
@@ -66,17 +66,21 @@ export function boundedReads(pool: pg.Pool, statementName: (text: string) => str
     async $queryRaw<T>(strings: TemplateStringsArray, ...values: unknown[]) {
       const { text, values: given } = Prisma.sql(strings, ...values);
       const parameters = given.map(textOf);
-      const client = await pool.connect();
-      let isUsable = false;
-      try {
-        await client.query(begin);
-        const { rows } = await client.query({ name: statementName(text), text, values: parameters, types: TYPES });
-        await client.query("rollback");
-        isUsable = true;
-        return rows as T;
-      } finally {
-        // As pg's pool does after an error: a transaction may be open, or a prepared statement of no more use.
-        client.release(!isUsable);
+      for (let tries = 1; ; tries++) {
+        const client = await pool.connect();
+        let isUsable = false;
+        try {
+          await client.query(begin);
+          const { rows } = await client.query({ name: statementName(text), text, values: parameters, types: TYPES });
+          await client.query("rollback");
+          isUsable = true;
+          return rows as T;
+        } catch (error) {
+          if (!isPlanOutdated(error) || tries === MAX_TRIES) throw error;
+        } finally {
+          // As pg's pool does after an error: a transaction may be open, or a prepared statement of no more use.
+          client.release(!isUsable);
+        }
       }
     },
   };

@@ -74,11 +74,11 @@ test("a read within a time is ended by PostgreSQL, may change nothing, and leave
   }
 });
 
-test.each<[string, (database: typeof db.database) => Pick<typeof db.database.queries, "$queryRaw">]>([
-  ["direct", ({ queries }) => queries],
-  ["bounded", ({ readsWithin }) => readsWithin(5_000)],
-  ["Prisma's", ({ prisma }) => prisma],
-])("regression: a %s statement whose column has another type since it was prepared fails once", async (_way, of) => {
+test.each<[string, string, (database: typeof db.database) => Pick<typeof db.database.queries, "$queryRaw">]>([
+  ["direct", "does not fail", ({ queries }) => queries],
+  ["bounded", "does not fail", ({ readsWithin }) => readsWithin(5_000)],
+  ["Prisma's", "fails once", ({ prisma }) => prisma],
+])("regression: a %s statement whose column has another type since it was prepared %s", async (_way, outcome, of) => {
   const database = openDatabase(db.url, { poolSize: 1 });
   const { queries } = db.database;
   await queries.$executeRaw`create table widened (name text)`;
@@ -86,7 +86,7 @@ test.each<[string, (database: typeof db.database) => Pick<typeof db.database.que
     const read = () => of(database).$queryRaw`select name from widened`;
     await read();
     await queries.$executeRaw`alter table widened alter name type varchar(9)`;
-    expect(sqlStateOf(await read().catch((error: unknown) => error))).toBe("0A000");
+    if (outcome === "fails once") expect(sqlStateOf(await read().catch((error: unknown) => error))).toBe("0A000");
     expect(await read()).toEqual([]);
   } finally {
     await queries.$executeRaw`drop table widened`;
