@@ -102,6 +102,11 @@ test.each([
   expect(indented(body)).toBe(readable);
 });
 
+test("regression: a body that is nested deep stays as it is, and does not become a gigabyte of spaces", () => {
+  const body = `${"[".repeat(20_000)}1${"]".repeat(20_000)}`;
+  expect(indented(body) === body).toBe(true);
+});
+
 const hour = (counts: Partial<HourOfDeliveries>): HourOfDeliveries => ({
   startUtc: "2026-11-20T12:00:00Z",
   succeeded: 0,
