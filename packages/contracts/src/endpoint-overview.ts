@@ -12,6 +12,7 @@ export const HourOfDeliveries = object(
   {
     startUtc: time("The hour's beginning."),
     succeeded: count("Delivered."),
+    retriedSucceeded: count("Those of `succeeded` that took more than one attempt."),
     waiting: count("Without an attempt so far."),
     failing: count("Failed so far, and attempted again."),
     parked: count("Unfinished, and the endpoint is disabled."),

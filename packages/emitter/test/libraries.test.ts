@@ -7,7 +7,7 @@ import { drizzle, type NodePgDatabase } from "drizzle-orm/node-postgres";
 import knex, { type Knex } from "knex";
 import { Kysely, sql as kyselySql, PostgresDialect } from "kysely";
 import { Model } from "objection";
-import { Pool } from "pg";
+import { Pool, type PoolClient } from "pg";
 import pgPromise, { type IDatabase } from "pg-promise";
 import postgres, { type Sql } from "postgres";
 import { Sequelize } from "sequelize";
@@ -169,6 +169,11 @@ describe("what writes outside of a transaction, or needs another call", () => {
   test.each<[string, string, () => Promise<void>]>([
     // @ts-expect-error: not within a transaction
     ["pg's pool", "client that has begun the transaction", () => outbox.add(pool, event)],
+    [
+      "pg's client before its begin",
+      "whose transaction has begun",
+      () => withClient((client) => outbox.add(client, event)),
+    ],
     // @ts-expect-error: not within a transaction
     ["Prisma itself", "tx of prisma.$transaction", () => outbox.add(at.database.prisma, event)],
     // @ts-expect-error: not within a transaction
@@ -201,6 +206,26 @@ describe("what writes outside of a transaction, or needs another call", () => {
   });
 
   const idleRunner = () => dataSource.createQueryRunner();
+});
+
+async function withClient(work: (client: PoolClient) => Promise<void>): Promise<void> {
+  const client = await pool.connect();
+  await work(client).finally(() => client.release());
+}
+
+test("a transaction whose begin is on its way is taken, and so is one of an extended client of Prisma", async () => {
+  await pool.query("truncate herald_outbox");
+  await withClient(async (client) => {
+    const begun = client.query("begin");
+    await outbox.add(client, anEvent());
+    await begun;
+    await client.query("commit");
+  });
+  const extended = at.database.prisma.$extends({ client: { $hello: () => "hello" } });
+  await extended.$transaction(async (tx) => await outbox.add(tx, anEvent()));
+  expect(await waiting()).toHaveLength(2);
+  // @ts-expect-error: not within a transaction
+  await expect(outbox.add(extended, anEvent())).rejects.toThrow("tx of prisma.$transaction");
 });
 
 test("the compiler says the sentence that the outbox throws", () => {

@@ -5,6 +5,7 @@ import {
   bodyTooLarge,
   checkOptions,
   DEFAULT_BODY_LIMIT_BYTES,
+  headersOf,
   RawBodyLostError,
   type WebhookOptions,
 } from "./accept.ts";
@@ -22,7 +23,7 @@ export function expressWebhook<Request extends IncomingMessage = IncomingMessage
     try {
       const body = await readRawBody(request, bodyLimitBytes);
       const answer =
-        body === null ? bodyTooLarge(bodyLimitBytes) : await accept(options, request, request.headersDistinct, body);
+        body === null ? bodyTooLarge(bodyLimitBytes) : await accept(options, request, headersOf(request), body);
       send(response, answer);
     } catch (error) {
       next(error as Error);

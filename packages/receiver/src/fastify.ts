@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { accept, checkOptions, DEFAULT_BODY_LIMIT_BYTES, type WebhookOptions } from "./accept.ts";
+import { accept, checkOptions, DEFAULT_BODY_LIMIT_BYTES, headersOf, type WebhookOptions } from "./accept.ts";
 
 /** The part of a fastify instance that the plugin uses. */
 interface Fastify {
@@ -43,7 +43,7 @@ export async function fastifyWebhook(
   const route = { bodyLimit: options.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES };
   fastify.post(options.path, route, async ({ raw, body }, reply) => {
     const bytes = body instanceof Uint8Array ? body : new Uint8Array();
-    const { status, json } = await accept(options, raw, raw.headersDistinct, bytes);
+    const { status, json } = await accept(options, raw, headersOf(raw), bytes);
     reply.code(status);
     return reply.send(json ?? undefined);
   });

@@ -1,13 +1,15 @@
 import "reflect-metadata";
+import { once } from "node:events";
 import {
   createServer,
   request as httpRequest,
-  type IncomingMessage,
+  IncomingMessage,
   type RequestListener,
   type Server,
-  type ServerResponse,
+  ServerResponse,
 } from "node:http";
-import type { AddressInfo } from "node:net";
+import { connect } from "node:http2";
+import { type AddressInfo, Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import {
@@ -283,6 +285,53 @@ describe("a body that the framework has read before", () => {
   });
 });
 
+describe("a request that keeps its headers elsewhere than Node's HTTP/1 does", () => {
+  const options: Options = { secret, receive: () => {}, now: () => now };
+  type Sent = Record<string, string | string[]>;
+  const fastify = (server = {}) => Fastify(server).register(fastifyWebhook, { path: "/hooks", ...options });
+
+  test.each<[string, (headers: Sent) => Promise<number | undefined>]>([
+    [
+      "of fastify's inject",
+      async (headers) => {
+        const app = fastify();
+        return (await app.inject({ method: "POST", url: "/hooks", headers, payload: body })).statusCode;
+      },
+    ],
+    [
+      "of HTTP/2",
+      async (headers) => {
+        const app = fastify({ http2: true });
+        await app.listen({ host: "127.0.0.1", port: 0 });
+        const session = connect(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`);
+        const stream = session.request({ ":method": "POST", ":path": "/hooks", ...headers });
+        const [answer] = await once(stream.end(body).resume(), "response");
+        session.destroy();
+        await app.close();
+        return answer[":status"];
+      },
+    ],
+    [
+      "of serverless-http, as API Gateway joins them",
+      (headers) => {
+        const joined = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value].flat().join(",")]);
+        const request = Object.assign(new IncomingMessage(new Socket()), {
+          headers: Object.fromEntries(joined),
+          body,
+        });
+        const response = new ServerResponse(request);
+        return new Promise((resolve, reject) => {
+          Object.assign(response, { end: () => resolve(response.statusCode) });
+          expressWebhook(options)(request, response, reject);
+        });
+      },
+    ],
+  ])("%s is verified, and a header that is there twice is refused", async (_name, send) => {
+    expect(await send(headersFor(body))).toBe(204);
+    expect(await send({ ...headersFor(body), "X-Service-Event": ["RiskCreated", "ProjectCreated"] })).toBe(401);
+  });
+});
+
 test("a secret is found by the route's parameter", async () => {
   const app = express();
   app.post(
@@ -312,17 +361,20 @@ async function listen(listener: RequestListener): Promise<Server> {
   return server;
 }
 
-/** Posts with the headers of a sender; those of `changes` replace or repeat them. */
-function post(server: Server, bytes: Buffer, changes: Record<string, string | string[]> = {}, path = "/hooks") {
+function headersFor(bytes: Buffer) {
   const timestamp = now.getTime() / 1000;
-  const headers = {
+  return {
     "Content-Type": "application/json; charset=utf-8",
     "X-Service-Signature": sign(secret, timestamp, bytes),
     "X-Service-Timestamp": String(timestamp),
     "X-Service-Event": "RiskCreated",
     "X-Service-Delivery-Id": "delivery-1",
-    ...changes,
   };
+}
+
+/** Posts with the headers of a sender; those of `changes` replace or repeat them. */
+function post(server: Server, bytes: Buffer, changes: Record<string, string | string[]> = {}, path = "/hooks") {
+  const headers = { ...headersFor(bytes), ...changes };
   const { port } = server.address() as AddressInfo;
   return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
     const request = httpRequest(

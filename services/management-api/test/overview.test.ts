@@ -43,16 +43,26 @@ describe("how endpoints fare", () => {
     await storeDelivery(api.prisma, endpoint, { ...states.waiting, createdAt: hoursAgo(0) });
     await storeDelivery(api.prisma, endpoint, { ...states.failing, createdAt: hoursAgo(3) });
     await storeDelivery(api.prisma, endpoint, { ...states.failing, createdAt: hoursAgo(3) });
+    await storeDelivery(api.prisma, endpoint, { ...states.succeeded, attemptCount: 2, createdAt: hoursAgo(5) });
     await storeDelivery(api.prisma, endpoint, { ...states.exhausted, createdAt: hoursAgo(23) });
     await storeDelivery(api.prisma, endpoint, { ...states.succeeded, createdAt: hoursAgo(24) });
     const [{ last24Hours }] = await overview();
-    const none = { succeeded: 0, waiting: 0, failing: 0, parked: 0, parkedFailing: 0, exhausted: 0 };
+    const none = {
+      succeeded: 0,
+      retriedSucceeded: 0,
+      waiting: 0,
+      failing: 0,
+      parked: 0,
+      parkedFailing: 0,
+      exhausted: 0,
+    };
     expect(last24Hours[0]).toMatchObject({ ...none, exhausted: 1 });
+    expect(last24Hours[18]).toMatchObject({ ...none, succeeded: 1, retriedSucceeded: 1 });
     expect(last24Hours[20]).toMatchObject({ ...none, failing: 2 });
     expect(last24Hours[23]).toMatchObject({ ...none, succeeded: 1, waiting: 1 });
     expect(Date.parse(last24Hours[23].startUtc)).toBe(clock.now().getTime() - HOUR_MS / 2);
     const total = last24Hours.flatMap((hour: object) => Object.values(hour).filter(Number.isInteger));
-    expect(total.reduce((sum: number, count: number) => sum + count)).toBe(5);
+    expect(total.reduce((sum: number, count: number) => sum + count)).toBe(7);
     await client.put(`/webhooks/${endpoint.id}`, settings({ enabled: false, version })).expect(200);
     const [paused] = await overview();
     expect(paused.last24Hours[20]).toMatchObject({ ...none, parked: 2, parkedFailing: 2 });

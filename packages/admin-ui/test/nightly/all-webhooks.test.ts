@@ -93,7 +93,7 @@ test("deliveries to all webhooks name their webhook, are narrowed in the address
   expect(page.url()).toMatch(/\/webhooks\/[0-9a-f-]{36}\/deliveries\/[0-9a-f-]{36}$/);
 });
 
-test("down to 320 px, a row of events is one line, and one of deliveries two", async () => {
+test("on a phone a delivery has two lines and an event one, down to 320 px", async () => {
   const page = await environment.signIn();
   for (const [place, row, most] of [
     ["/deliveries", "[data-delivery]", 72],
@@ -106,9 +106,7 @@ test("down to 320 px, a row of events is one line, and one of deliveries two", a
       await rows.nth(2).waitFor();
       const heights = await rows.evaluateAll((all) => all.map((each) => each.getBoundingClientRect().height));
       expect({ place, width, heights: heights.filter((height) => height > most) }).toEqual({
-        place,
-        width,
-        heights: [],
+        ...{ place, width, heights: [] },
       });
       // The column of an event's outcomes, or of its delivery's.
       const cut = await rows.evaluateAll((all) =>

@@ -107,6 +107,22 @@ test("what happens is read out: results, new deliveries, changes of state", asyn
   await said.getByText("New deliveries have come.").waitFor({ state: "attached" });
 });
 
+test("regression: a day is typed part by part, and its field stays while it is no day", async () => {
+  const { endpoint } = await environment.api.create({ name: "Days", url: environment.receiver.url });
+  await environment.emit();
+  const page = await environment.signIn(`/webhooks/${endpoint.id}`);
+  await page.getByRole("combobox", { name: "Period" }).selectOption("Between days");
+  const first = page.getByLabel("First day");
+  await first.focus();
+  await page.keyboard.press("Backspace");
+  expect(await first.inputValue()).toBe("");
+  await page.keyboard.type("01");
+  await page.waitForURL(/from=\d{4}-01-\d\d/);
+  await first.fill("");
+  await page.getByRole("radio", { name: "All" }).focus();
+  await first.waitFor({ state: "hidden" });
+});
+
 test("times say the moment, also in UTC, on hover and on focus, and Escape puts that away", async () => {
   const { endpoint } = await environment.api.create({ name: "Hints", url: environment.receiver.url });
   await environment.emit();

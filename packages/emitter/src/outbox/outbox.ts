@@ -44,7 +44,7 @@ const REFUSED = {
 const KNEX_ITSELF = "Give outbox.add the trx of knex.transaction(async (trx) => ...): knex itself writes outside of it";
 const UNKNOWN =
   "Give outbox.add the transaction of pg, TypeORM, Prisma or Knex; else insert eventJson(event) into herald_outbox yourself";
-const NOT_BEGUN = "Give outbox.add the manager or QueryRunner whose transaction has begun: this one has none";
+const NOT_BEGUN = "Give outbox.add a client, manager or QueryRunner whose transaction has begun: this one has none";
 
 type Refusal<Given> = {
   [Property in keyof typeof REFUSED]: Given extends Record<Property, unknown> ? (typeof REFUSED)[Property] : never;
@@ -99,6 +99,9 @@ export function createOutbox({ table = DEFAULT_OUTBOX_TABLE }: OutboxOptions = {
 
 type Given = Partial<PrismaTransaction & KnexTransaction & StatementRunner> & {
   isTransaction?: boolean;
+  /** Of a client of pg: "I" outside of a transaction, as of the last statement, which has ended if it is `readyForQuery`. */
+  getTransactionStatus?(): string | null;
+  readyForQuery?: boolean;
   /** Of a QueryRunner of TypeORM, and of a manager's. */
   isTransactionActive?: boolean;
   queryRunner?: { isTransactionActive: boolean };
@@ -119,5 +122,6 @@ function refusalOf(given: Given): string | undefined {
   if (!given.query) return UNKNOWN;
   const runner = given.getTreeRepository ? (given.queryRunner ?? { isTransactionActive: false }) : given;
   if (runner.isTransactionActive === false) return NOT_BEGUN;
+  if (given.readyForQuery && given.getTransactionStatus?.() === "I") return NOT_BEGUN;
   return given.ctx?.isTX === false ? REFUSED.$config : undefined;
 }

@@ -79,17 +79,15 @@ function lastHours(now: Date): Date[] {
   return Array.from({ length: HOURS }, (_, index) => new Date((current - (HOURS - 1) + index) * HOUR_MS));
 }
 
+const NONE: HourRow = {
+  ...{ hour: 0, succeeded: 0, retriedSucceeded: 0 },
+  ...{ waiting: 0, failing: 0, parked: 0, parkedFailing: 0, exhausted: 0 },
+};
+
 function everyHour(rows: HourRow[], hours: Date[]): HourOfDeliveries[] {
   const byHour = new Map(rows.map((row) => [row.hour, row]));
   return hours.map((start, hour) => {
-    const {
-      succeeded = 0,
-      waiting = 0,
-      failing = 0,
-      parked = 0,
-      parkedFailing = 0,
-      exhausted = 0,
-    } = byHour.get(hour) ?? {};
-    return { startUtc: toUtc(start), succeeded, waiting, failing, parked, parkedFailing, exhausted };
+    const { hour: _, ...counts } = byHour.get(hour) ?? NONE;
+    return { startUtc: toUtc(start), ...counts };
   });
 }

@@ -76,6 +76,7 @@ export async function endpointOverviews(queries: Reads, query: OverviewQuery): P
              count(*) as total,
              min(id::text) as oldest,
              count(*) filter (where outcome = 'succeeded')::int as succeeded,
+             count(*) filter (where outcome = 'succeeded' and attempt_count > 1)::int as "retriedSucceeded",
              count(*) filter (where outcome = 'waiting')::int as waiting,
              count(*) filter (where outcome = 'failing')::int as failing,
              count(*) filter (where outcome = 'parked')::int as parked,
@@ -88,8 +89,8 @@ export async function endpointOverviews(queries: Reads, query: OverviewQuery): P
       group by 1, 2
     ), picture as (
       select endpoint_id,
-             json_agg(json_build_object('hour', hour, 'succeeded', succeeded, 'waiting', waiting, 'failing', failing,
-                                        'parked', parked, 'parkedFailing', "parkedFailing", 'exhausted', exhausted)) as hours
+             json_agg(json_build_object('hour', hour, 'succeeded', succeeded, 'retriedSucceeded', "retriedSucceeded",
+                                        'waiting', waiting, 'failing', failing, 'parked', parked, 'parkedFailing', "parkedFailing", 'exhausted', exhausted)) as hours
       from hour
       group by 1
     ), attempted as (

@@ -4,6 +4,8 @@ import { Choices } from "../form/Field.tsx";
 import shared from "../shared.module.css";
 import { Code } from "./Code.tsx";
 
+const DEEPEST = 100;
+
 const VIEWS = [
   { value: "indented", words: "Indented" },
   { value: "as sent", words: "As sent" },
@@ -27,7 +29,16 @@ export function Body({ text }: { text: string }) {
   );
 }
 
-/** JSON with a line for each value. Numbers, escapes and repeated keys stay as they are written, which parsing would change. */
+/**
+ * JSON with a line for each value. Numbers, escapes and repeated keys stay as they are written, which parsing would change. What is nested
+ * too deep stays as it is: each line has as many spaces as it is deep, and 40 KB could become a gigabyte.
+ */
 export function indented(json: string): string {
+  let depth = 0;
+  for (const character of json) {
+    if (character === "{" || character === "[") depth += 1;
+    if (character === "}" || character === "]") depth -= 1;
+    if (depth > DEEPEST) return json;
+  }
   return applyEdits(json, format(json, undefined, { insertSpaces: true, tabSize: 2 }));
 }

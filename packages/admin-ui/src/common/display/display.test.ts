@@ -102,9 +102,15 @@ test.each([
   expect(indented(body)).toBe(readable);
 });
 
+test("regression: a body that is nested deep stays as it is, and does not become a gigabyte of spaces", () => {
+  const body = `${"[".repeat(20_000)}1${"]".repeat(20_000)}`;
+  expect(indented(body) === body).toBe(true);
+});
+
 const hour = (counts: Partial<HourOfDeliveries>): HourOfDeliveries => ({
   startUtc: "2026-11-20T12:00:00Z",
   succeeded: 0,
+  retriedSucceeded: 0,
   waiting: 0,
   failing: 0,
   parked: 0,
@@ -114,8 +120,8 @@ const hour = (counts: Partial<HourOfDeliveries>): HourOfDeliveries => ({
 });
 
 test("a day has words, which leave out zeros", () => {
-  expect(dayInWords([hour({ succeeded: 1_300 }), hour({ failing: 2, exhausted: 1 })])).toBe(
-    "1,303 deliveries in the last 24 hours: 1,300 succeeded (retried ones too), 2 failing so far, 1 given up",
+  expect(dayInWords([hour({ succeeded: 1_300, retriedSucceeded: 12 }), hour({ failing: 2, exhausted: 1 })])).toBe(
+    "1,303 deliveries in the last 24 hours: 1,288 succeeded, 12 succeeded after a retry, 2 failing so far, 1 given up",
   );
   expect(dayInWords([hour({ waiting: 1 })])).toBe("1 delivery in the last 24 hours: 1 waiting");
   expect(dayInWords([hour({})])).toBe("No deliveries in the last 24 hours");
@@ -158,6 +164,6 @@ test("a day with more deliveries than are counted says since when they are", () 
   const hours = [hour({}), hour({ startUtc: "2026-11-20T13:00:00Z", succeeded: 2_000 })];
   expect(countedPeriod(hours, "2026-11-20T12:00:00Z")).toBe("in the last 24 hours");
   expect(dayInWords(hours, countedPeriod(hours, "2026-11-20T13:05:00Z"))).toBe(
-    `2,000 deliveries since ${formats.dateTime("2026-11-20T13:05:00Z")}, the newest of the day: 2,000 succeeded (retried ones too)`,
+    `2,000 deliveries since ${formats.dateTime("2026-11-20T13:05:00Z")}, the newest of the day: 2,000 succeeded`,
   );
 });

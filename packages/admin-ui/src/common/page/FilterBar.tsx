@@ -129,8 +129,10 @@ function Period({ options, filters, narrow }: PeriodProps) {
               className={controls.input}
               aria-label={FILTERS[name].label}
               data-hint={FILTERS[name].label}
-              value={filters[name]?.[0] ?? ""}
-              onChange={({ target }) => narrow({ [name]: target.value ? [target.value] : undefined })}
+              // While a part of a day is typed there is no value, and the field has to stay.
+              defaultValue={filters[name]?.[0]}
+              onChange={({ target }) => target.value && narrow({ [name]: [target.value] })}
+              onBlur={({ target }) => target.value || narrow({ [name]: undefined })}
             />
           ))}
         </span>

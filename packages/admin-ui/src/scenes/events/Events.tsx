@@ -100,10 +100,11 @@ function Fates({ event }: { event: EventListItem }) {
   if (counts.length === 0) return "No delivery";
   return (
     <span className={css.fates}>
-      {counts.map(({ outcome, count }) => (
+      {counts.map(({ outcome, count, attempts }) => (
         <OutcomeBadge
           key={outcome}
           outcome={outcome}
+          attempts={attempts}
           words={
             <span>
               {formats.number(count)} <span className={css.outcome}>{outcomeWords[outcome].toLowerCase()}</span>

@@ -28,16 +28,16 @@ test("events that were not taken stand among the others by their time", () => {
   expect(eventRows(pages).map(({ key }) => key)).toEqual(["a", "x too_old", "b", "y too_old", "c"]);
 });
 
-test("what became of an event is counted by outcome", () => {
+test("what became of an event is counted by outcome, and what is on hold after a failure is known", () => {
   const delivered = [
-    result({ outcome: "succeeded" }),
-    result({ outcome: "failing" }),
+    result({ outcome: "succeeded", attemptCount: 1 }),
+    result({ outcome: "parked", attemptCount: 0 }),
     result(null),
-    result({ outcome: "succeeded" }),
+    result({ outcome: "parked", attemptCount: 3 }),
   ];
   expect(fates(event("a", 1, delivered))).toEqual([
-    { outcome: "succeeded", count: 2 },
-    { outcome: "failing", count: 1 },
+    { outcome: "succeeded", count: 1, attempts: 1 },
+    { outcome: "parked", count: 2, attempts: 3 },
   ]);
   expect(fates(event("a", 1, [result(null)]))).toEqual([]);
 });

@@ -30,9 +30,12 @@ export function eventRows(pages: readonly EventPage[]): EventRow[] {
   return [...taken, ...others].sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
 }
 
-export function fates({ endpoints }: EventListItem): { outcome: Outcome; count: number }[] {
-  const outcomes = endpoints.flatMap(({ delivery }) => delivery?.outcome ?? []);
-  return [...Map.groupBy(outcomes, (outcome) => outcome)].map(([outcome, { length: count }]) => ({ outcome, count }));
+/** `attempts`: the most of one of them. */
+export function fates({ endpoints }: EventListItem): { outcome: Outcome; count: number; attempts: number }[] {
+  const deliveries = endpoints.flatMap(({ delivery }) => delivery ?? []);
+  return [...Map.groupBy(deliveries, ({ outcome }) => outcome)].map(([outcome, group]) => ({
+    ...{ outcome, count: group.length, attempts: Math.max(...group.map(({ attemptCount }) => attemptCount)) },
+  }));
 }
 
 const SHORT: Record<NoDeliveryReason, string> = {
