@@ -47,7 +47,10 @@ const changed = (row: object) =>
   });
 const settings = (enabled: boolean) => ({ name: "Billing", url: "https://b.example.com/", enabled, events: [] });
 const paused = { enabled: false, disabledReason: "paused", disabledAt: after(-HOUR_MS), disabledBy: "Ana" };
-const failed = { attemptCount: 1, attemptedAt: AT, statusCode: 503, errorSummary: "receiver answered 503" };
+const failed = {
+  ...{ attemptCount: 1, attemptedAt: AT, statusCode: 503 },
+  ...{ failureKind: "http_status", errorSummary: "receiver answered 503" },
+};
 const ended = { ...failed, attemptCount: 5 };
 
 type Case = [title: string, situation: () => Promise<unknown>, answer: readonly (string | RegExp)[], args?: string[]];
@@ -65,10 +68,28 @@ const cases: Case[] = [
     },
     [/occurred +\S+T10:32:00.000Z/, /succeeded +1 +\S+T11:32:00.000Z/],
   ],
-  ["it is tried again", () => delivered(failed), [/failing.*503 .*receiver answered 503/]],
-  ["the receiver refused it five times", () => delivered({ ...ended, state: "exhausted" }), [/exhausted +5 .*503/]],
-  ["it became too old", () => delivered({ ...ended, state: "expired" }), [/expired +5/]],
-  ["it waits for a paused endpoint", () => delivered(failed, paused), [/parked +1/]],
+  ["no attempt was made", () => delivered({}), [/waiting, due now +0/, "waiting: No attempt has been made yet."]],
+  [
+    "it is tried again",
+    () => delivered(failed),
+    [/failing.*503 .*receiver answered 503/, "failing: The latest attempt failed, and another one follows."],
+  ],
+  [
+    "no answer came, which SPEC 2.2 records as 503",
+    () => delivered({ ...failed, failureKind: "timed_out", errorSummary: "timed out after 15 s" }),
+    [/failing, due now +1 +\S+T10:32:00.000Z +timed out after 15 s/],
+  ],
+  [
+    "the receiver refused it five times",
+    () => delivered({ ...ended, state: "exhausted" }),
+    [/exhausted +5 .*503/, "exhausted: Every attempt failed, and none follows. An admin can send it again."],
+  ],
+  ["it became too old", () => delivered({ ...ended, state: "expired" }), [/expired +5/, "so Herald ended it."]],
+  [
+    "it waits for a paused endpoint",
+    () => delivered(failed, paused),
+    [/parked +1/, "parked: The endpoint is disabled. A resume sends it."],
+  ],
   ["the endpoint is paused since", () => Promise.all([endpoint(paused), event()]), [/Billing +none +disabled/]],
   [
     "Herald disabled the endpoint after failures",
@@ -107,7 +128,10 @@ const cases: Case[] = [
   [
     "nothing was emitted then",
     () => Promise.all([endpoint(), event({ occurredAt: after(-HOUR_MS) })]),
-    [`The newest event of this organization is of ${iso(-HOUR_MS)}.`, "Nothing was found"],
+    [
+      `The newest event of this organization is of ${iso(-HOUR_MS)}.`,
+      'Nothing was found. "herald doctor" says whether events wait to be stored, "herald rejected list" what came without an id',
+    ],
   ],
   [
     "there is no such organization",

@@ -17,14 +17,15 @@ import {
 /** The names of a catalogue. To the compiler they are texts: each Herald reads its catalogue when it starts. */
 export const eventTypeOf = (catalogue: Catalogue) => oneOf<string>(Object.keys(catalogue), "An event's exact name.");
 
+/** One of the names in a record, whose sentences say what each means. */
+function listed<Name extends string>(what: string, meanings: Record<Name, string>) {
+  const names = Object.keys(meanings) as Name[];
+  return oneOf(names, `${what} ${names.map((name) => `\`${name}\`: ${meanings[name]}`).join(" ")}`);
+}
+
 export const EventType = eventTypeOf(DEFAULT_CATALOGUE);
 
-export const Outcome = oneOf(
-  OUTCOMES,
-  "`waiting`: no attempt so far; `failing`: the latest attempt failed, and another one follows; `parked`: unfinished, and the " +
-    "endpoint is disabled; `succeeded`, `exhausted` (its last attempt failed) and `expired` (it was unfinished when it was too old " +
-    "to be kept): nothing more happens.",
-);
+export const Outcome = listed("How a delivery stands.", OUTCOMES);
 
 export const FailureKind = oneOf(
   FAILURE_KINDS,
@@ -58,16 +59,6 @@ export const ResendStopReason = oneOf(
   "`asked`: an admin stopped it; `disabled`: the endpoint was paused or disabled.",
 );
 
-const reasons = Object.keys(NO_DELIVERY_REASONS) as (keyof typeof NO_DELIVERY_REASONS)[];
+export const NoDeliveryReason = listed("Why an endpoint has no delivery of an event.", NO_DELIVERY_REASONS);
 
-export const NoDeliveryReason = oneOf(
-  reasons,
-  `Why an endpoint has no delivery of an event. ${reasons.map((each) => `\`${each}\`: ${NO_DELIVERY_REASONS[each]}`).join(" ")}`,
-);
-
-const causes = Object.keys(UNDELIVERED_CAUSES) as (keyof typeof UNDELIVERED_CAUSES)[];
-
-export const UndeliveredCause = oneOf(
-  causes,
-  `Why Herald delivers an event to no endpoint. ${causes.map((each) => `\`${each}\`: ${UNDELIVERED_CAUSES[each]}`).join(" ")}`,
-);
+export const UndeliveredCause = listed("Why Herald delivers an event to no endpoint.", UNDELIVERED_CAUSES);

@@ -1,6 +1,13 @@
-/** How a delivery stands, in rows, filters and counts. `Outcome` of enums.ts says what each means. */
-export const OUTCOMES = ["waiting", "failing", "parked", "succeeded", "exhausted", "expired"] as const;
-export type Outcome = (typeof OUTCOMES)[number];
+/** How a delivery stands, in rows, filters and counts, each with the sentence that API, page and command say. */
+export const OUTCOMES = {
+  waiting: "No attempt has been made yet.",
+  failing: "The latest attempt failed, and another one follows.",
+  parked: "The endpoint is disabled. A resume sends it.",
+  succeeded: "An attempt got a 2xx response.",
+  exhausted: "Every attempt failed, and none follows. An admin can send it again.",
+  expired: "It was still unfinished when it was too old to be kept, so Herald ended it.",
+} as const;
+export type Outcome = keyof typeof OUTCOMES;
 
 /** The types of notices, which are their routing keys on the exchange `herald.notices`. notices.ts says what each means. */
 export const NOTICE_TYPES = [

@@ -1,5 +1,5 @@
-import { ID_PREFIX, OUTCOMES, type StartResendRequest } from "@herald/contracts";
-import { outcomeMeaning, outcomeWords } from "../common/display/status.ts";
+import { ID_PREFIX, OUTCOMES, type Outcome, type StartResendRequest } from "@herald/contracts";
+import { meaningOf, outcomeWords } from "../common/display/status.ts";
 import { serverNow } from "./connection.ts";
 
 export interface Option {
@@ -58,9 +58,14 @@ const table = {
     label: "Outcome",
     parameter: "outcome",
     many: true,
-    accepts: (value) => OUTCOMES.some((outcome) => outcome === value),
+    accepts: (value) => Object.hasOwn(OUTCOMES, value),
     all: "All",
-    options: () => OUTCOMES.map((value) => ({ value, words: outcomeWords[value], hint: outcomeMeaning[value] })),
+    options: () =>
+      (Object.keys(OUTCOMES) as Outcome[]).map((value) => ({
+        value,
+        words: outcomeWords[value],
+        hint: meaningOf(value),
+      })),
   },
   webhook: {
     lists: ["deliveries"],

@@ -84,7 +84,12 @@ test.each<[string, Finding | undefined, RegExp]>([
     /^fault: identity has no key for signatures/,
   ],
   ["an answer without keys", keys(undefined), /^fault: .*openid-configuration/],
-  ["an answer that is an error", keys([], 404), /^fault: identity answers 404/],
+  [
+    "an answer that is an error",
+    keys([], 404),
+    /^fault: identity answers 404, and not with keys\. Correct AUTH_JWKS_URL/,
+  ],
+  ["a provider that is down", keys([], 503), /^fault: identity answers 503\. The provider has to mend it/],
 ])("of %s the doctor says what it is", (_name, finding, words) => {
   expect(finding ? `${finding.status}: ${finding.what} ${finding.remedy ?? ""}` : "nothing").toMatch(words);
 });

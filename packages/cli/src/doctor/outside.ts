@@ -39,6 +39,7 @@ export function keysFinding({ host, status, text }: { host: string; status: numb
   } catch {
     // An answer that is not JSON counts as an answer without keys.
   }
+  if (status >= 500) return fault(`${host} answers ${status}.`, "The provider has to mend it, or what is before it.");
   if (status !== 200 || !Array.isArray(keys))
     return fault(
       `${host} answers ${status}, and not with keys.`,

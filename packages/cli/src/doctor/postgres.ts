@@ -306,8 +306,8 @@ export const settingsAlike = asked<Process>("processes' settings", LIVING, (livi
 );
 
 /** Processes that a service manager or orchestrator sees as not ready, or that are not heard. */
-export const readiness = asked<Heard>("readiness", HEARD, (heard) =>
-  heard.flatMap(({ service, name, notReady, silentSeconds }) => {
+export const readiness = asked<Heard>("readiness", HEARD, (heard) => [
+  ...heard.flatMap(({ service, name, notReady, silentSeconds }) => {
     if (silentSeconds > SILENT_SECONDS) {
       const what = `The ${service} ${name} has said nothing for ${silentSeconds} s: it ended without a word, or does not reach PostgreSQL.`;
       return [warning(what, "Ask again in a minute. If it still says so, read its log, and start it.")];
@@ -315,7 +315,18 @@ export const readiness = asked<Heard>("readiness", HEARD, (heard) =>
     if (!notReady) return [];
     return [warning(`The ${service} ${name} is not ready: ${notReady}.`, "Read its log, which says why.")];
   }),
-);
+  ...lacking(heard.flatMap(({ service, silentSeconds }) => (silentSeconds > SILENT_SECONDS ? [] : service))),
+]);
+
+/** Warns of a service without a process while others have one: before the first start there is none. {@link dispatching} knows sooner of dispatchers. */
+function lacking(atWork: readonly string[]): Finding[] {
+  const lacks = (service: ServiceName) => atWork.length > 0 && !atWork.includes(service);
+  const remedy = "Start it. If it ends again, its log says why.";
+  return warningsOf([
+    [lacks("publisher"), "No publisher is at work, so no event is stored: they wait in RabbitMQ.", remedy],
+    [lacks("management-api"), "No management API is at work, so neither the API nor the page answers.", remedy],
+  ]);
+}
 
 /** {@link DISPATCHING}, and how many other services are at work: before the first start there are none, and nothing has to be attempted. */
 const DISPATCHING_AND_OTHERS = `

@@ -77,7 +77,11 @@ ${Object.entries(UNDELIVERED_CAUSES)
             count += await findOf(context, parts, { ...search, organizationId }, values.json);
           if (values.organization !== undefined)
             await explain(context, parts, { ...search, organizationId: values.organization }, count);
-          if (count === 0) context.stderr('Nothing was found. "herald find --help" says what can be.\n');
+          if (count === 0)
+            context.stderr(
+              'Nothing was found. "herald doctor" says whether events wait to be stored, "herald rejected list" what came without an id that ' +
+                'can be read, and "herald find --help" what can be found.\n',
+            );
         });
       },
     }),

@@ -3,6 +3,7 @@ import {
   type EndpointDelivery,
   type EventListItem,
   NO_DELIVERY_REASONS,
+  OUTCOMES,
   UNDELIVERED_CAUSES,
   type UndeliveredEvent,
 } from "@herald/contracts";
@@ -69,22 +70,23 @@ function factsTable(what: string, id: string, facts: string[][]): string {
 function describeEndpoints(endpoints: readonly EndpointDelivery[]): string {
   if (endpoints.length === 0) return "The organization has no endpoint.\n";
   const headings = ["ENDPOINT", "NAME", "DELIVERY", "OUTCOME", "ATTEMPTS", "LATEST", "STATUS", "NEXT ATTEMPT", "ERROR"];
-  const reasons = new Set(endpoints.flatMap(({ reason }) => reason ?? []));
-  const legend = [...reasons].map((reason) => `${reason}: ${NO_DELIVERY_REASONS[reason]}\n`);
-  return table(headings, endpoints.map(rowOf)) + (legend.length > 0 ? `\n${legend.join("")}` : "");
+  const names = new Set(endpoints.flatMap(({ delivery, reason }) => delivery?.outcome ?? reason ?? []));
+  const legend = [...names].map((name) => `${name}: ${{ ...OUTCOMES, ...NO_DELIVERY_REASONS }[name]}\n`);
+  return `${table(headings, endpoints.map(rowOf))}\n${legend.join("")}`;
 }
 
 function rowOf({ endpointId, endpointName, delivery, reason }: EndpointDelivery): string[] {
   const of = (texts: unknown[]) => [endpointId, endpointName, ...texts].map((text) => oneLine(String(text ?? "")));
   if (delivery === null) return of(["none", reason]);
-  const { id, outcome, inFlight, attemptCount, attemptedAtUtc, statusCode, nextAttemptAtUtc, errorSummary } = delivery;
+  const { outcome, failureKind, attemptedAtUtc, nextAttemptAtUtc } = delivery;
   return of([
-    id,
-    inFlight ? `${outcome}, in flight` : outcome,
-    attemptCount,
+    delivery.id,
+    delivery.inFlight ? `${outcome}, due now` : outcome,
+    delivery.attemptCount,
     attemptedAtUtc,
-    statusCode,
+    // An attempt that got no answer is recorded as 503 (SPEC 2.2).
+    failureKind === null || failureKind === "http_status" ? delivery.statusCode : null,
     nextAttemptAtUtc,
-    errorSummary,
+    delivery.errorSummary,
   ]);
 }

@@ -23,6 +23,8 @@ const [, SHARD_OF_BODY = ""] =
 
 const dispatcher = (able: boolean) =>
   `insert into process (id, service, able, alive_until) values (gen_random_uuid(), 'dispatcher', ${able}, now() + interval '1 hour')`;
+const atWork = (service: string) =>
+  `insert into process (id, service, name, facts, said_at) values (gen_random_uuid(), '${service}', 'a', '{}', now() + interval '1 hour')`;
 const publisher = (facts: object) =>
   `insert into process (id, service, name, facts, said_at) values (gen_random_uuid(), 'publisher', 'a:${Object.values(facts)[0]?.mark ?? Object.values(facts)[0]}', '${JSON.stringify(facts)}', now() + interval '1 hour')`;
 
@@ -170,7 +172,7 @@ const ROUNDS: DatabaseFault[][] = [
     ],
     [
       "a dispatcher that can make no attempts",
-      dispatcher(false),
+      `${dispatcher(false)}; ${atWork("management-api")}`,
       /^warning, dispatching: 1 dispatcher can make no attempts, .* -> Ask again.* logs/,
       "delete from process",
     ],
@@ -178,9 +180,14 @@ const ROUNDS: DatabaseFault[][] = [
   [
     [
       "no dispatcher beside a publisher",
-      publisher({ RETENTION_DAYS: 30 }),
+      atWork("publisher"),
       /^warning, dispatching: No dispatcher is at work, .*256 of 256 shards have no owner\. -> Start dispatchers/,
       "delete from process",
+    ],
+    [
+      "no management API beside a publisher",
+      "select",
+      /^warning, readiness: No management API is at work, so neither the API nor the page answers\. -> Start it/,
     ],
   ],
   [
@@ -208,6 +215,11 @@ const ROUNDS: DatabaseFault[][] = [
       dispatcher(true),
       /^warning, dispatching: .*256 of 256 shards have no owner\. -> Ask again/,
       "delete from process",
+    ],
+    [
+      "no publisher beside a management API",
+      atWork("management-api"),
+      /^warning, readiness: No publisher is at work, so no event is stored: .* -> Start it\. If it ends again, its log says why/,
     ],
     ofSchema(
       "an index that is invalid",

@@ -1,4 +1,10 @@
-import type { DeliveryListItem, EndpointOverview, Outcome, WebhookDeliverySummary } from "@herald/contracts";
+import {
+  type DeliveryListItem,
+  type EndpointOverview,
+  OUTCOMES,
+  type Outcome,
+  type WebhookDeliverySummary,
+} from "@herald/contracts";
 import { countdown, formats } from "../formats.ts";
 
 /** Whether nothing more happens to a delivery. */
@@ -33,14 +39,7 @@ export function heldAfterFailure(outcome: Outcome, attemptCount: number): boolea
 }
 
 /** The meaning of an outcome, for a filter's hint and the drawer, which says more of an expired one. */
-export const outcomeMeaning: Record<Outcome, string> = {
-  waiting: "No attempt has been made yet.",
-  failing: "The latest attempt failed; another one follows.",
-  parked: "Its webhook is not active. A resume sends it.",
-  succeeded: "An attempt got a 2xx response.",
-  exhausted: "Every attempt failed; none follows.",
-  expired: "It was still unfinished when it was too old to be kept, so Herald ended it.",
-};
+export const meaningOf = (outcome: Outcome) => OUTCOMES[outcome].replaceAll("endpoint", "webhook");
 
 export function expiredWords(retentionDays: number): string {
   return `It was still unfinished after ${retentionDays === 1 ? "a day" : `${formats.number(retentionDays)} days`}, for which Herald keeps deliveries, so Herald ended it.`;

@@ -8,7 +8,7 @@ import { OutcomeBadge } from "../../common/display/Badge.tsx";
 import { Body } from "../../common/display/Body.tsx";
 import { Code, CopiedId, Copy } from "../../common/display/Code.tsx";
 import { Icon } from "../../common/display/Icon.tsx";
-import { besideStatus, expiredWords, nextTryOf, outcomeMeaning, outcomeWords } from "../../common/display/status.ts";
+import { besideStatus, expiredWords, meaningOf, nextTryOf, outcomeWords } from "../../common/display/status.ts";
 import { NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { announce } from "../../common/feedback/Notice.tsx";
 import { ButtonLink } from "../../common/form/Button.tsx";
@@ -73,7 +73,7 @@ function Summary({ webhook, delivery }: { webhook: EndpointDetails; delivery: De
   return (
     <Facts
       facts={{
-        Outcome: outcome === "expired" ? expiredWords(limits.retentionDays) : outcomeMeaning[outcome],
+        Outcome: outcome === "expired" ? expiredWords(limits.retentionDays) : meaningOf(outcome),
         Attempts: `${delivery.attemptCount} of ${limits.maxAttempts}`,
         "Next attempt": goesOn ? <NextAttempt delivery={delivery} nextTry={nextTryOf(webhook)} /> : null,
         "Delivery id": <CopiedId id={id} what="delivery id" />,
