@@ -27,7 +27,7 @@ test.each<[rule: string, shorter: number, longer: number]>([
   ],
   [
     "an event is stored before its owner takes it for one that could not be stored",
-    storedAfterMs.most + togetherMs,
+    storedAfterMs + togetherMs,
     unstoredMs,
   ],
   ["a publisher hands nothing more over by the time that its statement is too slow for an owner", slowMs, unstoredMs],

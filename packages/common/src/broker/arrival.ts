@@ -11,9 +11,9 @@ export const ARRIVAL = {
   slowMs: 1_000,
   /** A publisher uses its cache of subscriptions for this time. */
   subscriptionMs: 60_000,
-  /** A publisher stores an event this long after it was handed over, so that its owners store the results first: as a rule, and at most. */
-  storedAfterMs: { least: 150, most: 650 },
-  /** Then the oldest event waits this much longer, so that one statement stores more events; a third of that in a crowd. */
+  /** A publisher stores an event this long after it was handed over, so that its owners store the results first. */
+  storedAfterMs: 300,
+  /** Then the oldest event waits this much longer, so that one statement stores more events. */
   togetherMs: 150,
   /** An owner attempts nothing that was handed over longer ago and is not stored: by now it is stored, or it could not be stored. */
   unstoredMs: 1_000,

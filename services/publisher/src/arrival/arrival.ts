@@ -1,7 +1,7 @@
 import { ARRIVAL } from "@herald/common/broker/arrival";
 import type { Clock } from "@herald/common/runtime/clock";
 import { fairBatches } from "../event/fair-batches.ts";
-import type { FanOutItem, FanOutResult } from "../event/fan-out.ts";
+import type { FanOutItem } from "../event/fan-out.ts";
 import type { InboxMessage } from "../event/read-event.ts";
 import { MAX_BODY_BYTES } from "../hand-over.ts";
 import type { ForOwners } from "../sql/rows.ts";
@@ -60,15 +60,8 @@ export function createArrival({ clock, handOver, read, store }: Parts) {
     add: (incoming: InboxMessage) => arriving.add(incoming),
     /** The event is stored, or comes again. */
     over: pending.over,
-    /** Runs the statement of a batch. Deliveries of handed-over events that it makes due are late: their owner had no result yet. */
-    async storing(batch: readonly InboxMessage[], statement: () => Promise<FanOutResult>): Promise<FanOutResult> {
-      const result = await onArrival.storing(statement);
-      const keys = new Set(batch.filter(pending.has).map(({ event }) => event?.key));
-      const made = result.made.flatMap(({ deliveries }) => deliveries);
-      const late = new Set(made.map(({ event }) => event.key).filter((key) => keys.has(key)));
-      pending.stored({ count: keys.size, late: late.size });
-      return result;
-    },
+    /** Runs the statement of a batch. */
+    storing: onArrival.storing,
     /** Removes the events that wait, and returns them. */
     drop: () => [...arriving.drop(), ...pending.drop()],
   };

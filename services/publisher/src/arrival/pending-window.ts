@@ -1,21 +1,15 @@
 export interface PendingWindowOptions {
   /** How long an event waits for the results of its deliveries. */
-  storedAfterMs: { least: number; most: number };
+  storedAfterMs: number;
   /** How much longer the oldest event waits, so that one statement stores more of them. */
   togetherMs: number;
-  /** Pending events at once, about. The window fills from half of this number on. */
+  /** Pending events at once, about. */
   most: number;
 }
 
-/** If the window fills and more than 2 % have no result in time, events wait longer before they are stored. */
-const LATE_SHARE = 0.02;
-const LONGER = 1.1;
-const SHORTER = 0.99;
-
 /**
  * The pending window: events that were handed over before they are stored. Each waits, so that its owner stores the delivery first, with its result:
- * a delivery without a result by then costs a row more. If more events come than owners can attempt, owners get to them later and later. Then events
- * wait longer, and more are handed over only when some are stored. Each statement tells how long to wait, since it finds the results or does not.
+ * a delivery without a result by then costs a row more. If more events come than owners can attempt, more are handed over only when some are stored.
  *
  * @param goOn takes an event that has waited long enough
  */
@@ -28,22 +22,18 @@ export function createPendingWindow<Item>(
   /** Those that wait, and those that are being stored. */
   const pending = new Set<Item>();
   const wanting: (() => void)[] = [];
-  let waitMs = storedAfterMs.least;
   let timer: NodeJS.Timeout | undefined;
-
-  const isFilling = () => pending.size > most / 2;
 
   function setTimer(): void {
     clearTimeout(timer);
     const [oldest] = waiting;
     if (oldest === undefined) return;
-    const endMs = oldest.sinceMs + waitMs + (isFilling() ? togetherMs / 3 : togetherMs);
-    timer = setTimeout(release, Math.max(0, endMs - performance.now()));
+    timer = setTimeout(release, Math.max(0, oldest.sinceMs + storedAfterMs + togetherMs - performance.now()));
   }
 
   function release(): void {
     const now = performance.now();
-    const young = waiting.findIndex(({ sinceMs }) => now - sinceMs < waitMs);
+    const young = waiting.findIndex(({ sinceMs }) => now - sinceMs < storedAfterMs);
     for (const { item } of waiting.splice(0, young === -1 ? waiting.length : Math.max(1, young))) goOn(item);
     setTimer();
   }
@@ -54,7 +44,6 @@ export function createPendingWindow<Item>(
       waiting.push({ item, sinceMs: performance.now() });
       if (waiting.length === 1) setTimer();
     },
-    has: (item: Item) => pending.has(item),
     /** The event is stored, or comes again. */
     over(item: Item): void {
       pending.delete(item);
@@ -63,11 +52,6 @@ export function createPendingWindow<Item>(
     /** Resolves when more may be handed over. */
     async room(): Promise<void> {
       if (pending.size >= most) await new Promise<void>((resolve) => wanting.push(resolve));
-    },
-    /** A statement has stored `count` of them; `late` of these had no result. */
-    stored({ count, late }: { count: number; late: number }): void {
-      const isLate = isFilling() && late > count * LATE_SHARE;
-      waitMs = isLate ? Math.min(storedAfterMs.most, waitMs * LONGER) : Math.max(storedAfterMs.least, waitMs * SHORTER);
     },
     /** Removes those that wait, and returns them. */
     drop(): Item[] {

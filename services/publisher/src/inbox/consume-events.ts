@@ -64,10 +64,10 @@ export function consumeEvents(
     { ...parts, again: store, oversized: ({ message }) => oversized.add(message) },
     { windowMs, eventTypes },
   );
-  const together = fairBatches(
-    (batch) => storeBatch(batch, (items) => arrival.storing(batch, () => fanOut.together(items))),
-    { maxItems: batchSize, gathers: true },
-  );
+  const together = fairBatches((batch) => storeBatch(batch, (items) => arrival.storing(() => fanOut.together(items))), {
+    maxItems: batchSize,
+    gathers: true,
+  });
   // It may take long, and says nothing about PostgreSQL: others are handed over on arrival.
   const storeAlone = (items: readonly FanOutItem[]) => fanOut.alone(items[0] as FanOutItem);
   const alone = fairBatches((batch) => storeBatch(batch, storeAlone), { maxItems: 1, isApart: false });
