@@ -36,6 +36,8 @@ export class KnownConfiguration {
   /** A message says that the endpoint was changed, or deleted. */
   changed(nowMs: number): void {
     this.#changedAtMs = nowMs;
+    // The clock stands still after a step back of PostgreSQL's: what is known may have this very time, and is older.
+    this.#atMs = Number.NEGATIVE_INFINITY;
   }
 
   /** Whether the endpoint may have been changed since this time. */
