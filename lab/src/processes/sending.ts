@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { Agent as NodeAgent } from "node:https";
 import { Session } from "node:inspector/promises";
@@ -5,6 +6,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect, createSecureContext, type TLSSocket } from "node:tls";
 import { pathToFileURL } from "node:url";
+import { setFlagsFromString } from "node:v8";
+import { NO_OBJECT_IS_MADE_OLD } from "@herald/common/service/bounded-heap";
 import { answerParent } from "@herald/e2e/child";
 import { SAMPLE_BODY } from "../row.ts";
 import { post, SECRET, wholly } from "./request.ts";
@@ -34,6 +37,9 @@ const ID = "0190a1b2-0000-7000-8000-0000000000ac";
 const BODY = Buffer.from(SAMPLE_BODY);
 const clock = { now: () => new Date(), monotonicMs: () => performance.now() };
 
+// As the services run.
+setFlagsFromString(NO_OBJECT_IS_MADE_OLD);
+
 let send: (path: string) => Promise<unknown> = () => Promise.reject(new Error("Nothing is open."));
 
 answerParent<SendingRequest>(async (request) => {
@@ -43,7 +49,11 @@ answerParent<SendingRequest>(async (request) => {
 
 async function open({ way, code, port, ca }: Extract<SendingRequest, { type: "open" }>): Promise<typeof send> {
   const load = (file: string) => import(pathToFileURL(join(code, file)).href);
-  const dispatcher = (file: string) => load(`services/dispatcher/dist/attempt/${file}.js`);
+  // A baseline may be older than the folder `http`.
+  const [folder] = ["http", "attempt"].filter((name) =>
+    existsSync(join(code, `services/dispatcher/src/${name}/sender.ts`)),
+  );
+  const dispatcher = (file: string) => load(`services/dispatcher/dist/${folder}/${file}.js`);
   const common = (file: string) => load(`packages/common/dist/security/${file}.js`);
   const { attemptHeaders } = await common("attempt-headers");
   const headersNow = (): string[] => [
