@@ -39,7 +39,7 @@ test.each([
   ["512", "256", "16"],
 ])("a service's heap takes half of MEMORY_MIB (%s), however the service is started", (memory, old, semi) => {
   expect(run({ HOME: "/a b", MEMORY_MIB: memory })).toEqual({
-    flags: [`--max-old-space-size=${old}`, `--max-semi-space-size=${semi}`],
+    flags: [`--max-old-space-size=${old}`, `--max-semi-space-size=${semi}`, "--no-allocation-site-pretenuring"],
     words: ["serve", "two words"],
     home: "/a b",
     arenas: "2",
