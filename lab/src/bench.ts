@@ -6,7 +6,6 @@ import { backlogRow } from "./rows/backlog.ts";
 import { deliveriesRow } from "./rows/deliveries.ts";
 import { floodRow } from "./rows/flood.ts";
 import { floorRow } from "./rows/floor.ts";
-import { historyRow } from "./rows/history.ts";
 import { hostsRow } from "./rows/hosts.ts";
 import { latencyRow } from "./rows/latency.ts";
 import { memoryRow } from "./rows/memory.ts";
@@ -53,7 +52,6 @@ const ROWS: readonly Row[] = [
   backlogRow,
   floodRow,
   slowCrowdRow,
-  historyRow,
   hostsRow,
   memoryRow,
 ];

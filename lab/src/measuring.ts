@@ -4,7 +4,6 @@ import { withClient } from "@herald/dev/stack/postgres";
 import type { ServiceProcess } from "@herald/e2e/herald/processes";
 import { readService } from "@herald/e2e/herald/readings";
 import { median, quantile } from "@herald/e2e/statistics";
-import type { FigureKind, Row } from "./row.ts";
 import type { AddedEndpoint, Busy, Traffic, TrafficArrivals } from "./traffic.ts";
 
 /** Even traffic that was measured for a time. */
@@ -70,36 +69,6 @@ export async function measureBoth<Name extends string>(
     { ...steady.busy, lost, repeated },
   ];
   return { perSecond, ...delay, ...each, ends };
-}
-
-/** What figures are measured beside: the end of its names, and its words. */
-export interface Beside {
-  suffix: string;
-  words: string;
-}
-
-/** The kinds of figures, of those beside them, and of their ratios, which have the bars. */
-export function kindsBeside(kinds: Row["figures"], { suffix, words }: Beside): Row["figures"] {
-  const each = Object.entries(kinds).map(([name, { bar, ...kind }]) => ({
-    [name]: kind,
-    [`${name}${suffix}`]: { label: `  ${words}`, unit: kind.unit },
-    [`${name}Ratio`]: { label: "  the one to the other", unit: "x", ...(bar && { bar }) },
-  }));
-  return Object.assign({}, ...each);
-}
-
-/** The figures of {@link kindsBeside}. */
-export function figuresBeside<Name extends string>(
-  kinds: Record<Name, FigureKind>,
-  [own, other]: readonly [Record<NoInfer<Name>, number>, Record<NoInfer<Name>, number>],
-  { suffix }: Beside,
-): Record<string, number> {
-  const each = (Object.keys(kinds) as Name[]).map((name) => ({
-    [name]: own[name],
-    [`${name}${suffix}`]: other[name],
-    [`${name}Ratio`]: own[name] / other[name],
-  }));
-  return Object.assign({}, ...each);
 }
 
 /** The first events open connections and fill the pipeline. */

@@ -1,6 +1,6 @@
 import { startChild } from "@herald/e2e/child";
 import type { BenchEnvironment } from "../environment.ts";
-import { type Beside, cpuSoFar, figuresBeside, kindsBeside, measureBoth, warmUp } from "../measuring.ts";
+import { cpuSoFar, measureBoth, warmUp } from "../measuring.ts";
 import type { FloorRequest } from "../processes/floor.ts";
 import { BENCH_LOAD, EXACTLY_ONCE, type FigureKind, type Row, SAMPLE_BODY, worseOf } from "../row.ts";
 import { startHerald } from "../running-herald.ts";
@@ -8,7 +8,6 @@ import { startTraffic, type Traffic } from "../traffic.ts";
 
 const ENDPOINTS = 20;
 const MIDDLING = 200;
-const PROGRAM: Beside = { suffix: "OfFloor", words: "of the program" };
 const delay = (share: string): FigureKind => ({
   label: `at ${MIDDLING}/s, ${share} within`,
   unit: "ms",
@@ -22,12 +21,19 @@ const KINDS = {
   p99: delay("99 %"),
 } satisfies Record<string, FigureKind>;
 
+/** A figure of Herald, that of the program, and their ratio, which has the bar. */
+const kindsOf = (name: string, { bar, ...kind }: FigureKind): Record<string, FigureKind> => ({
+  [name]: kind,
+  [`${name}OfFloor`]: { label: "  of the program", unit: kind.unit },
+  [`${name}Ratio`]: { label: "  the one to the other", unit: "x", ...(bar && { bar }) },
+});
+
 /** What Herald adds to the least that a sender on RabbitMQ, PostgreSQL and node:https does, by turns. */
 export const floorRow: Row = {
   name: "floor",
   title: "Herald beside a program that takes, sends and stores, and keeps no promise",
   figures: {
-    ...kindsBeside(KINDS, PROGRAM),
+    ...Object.assign({}, ...Object.entries<FigureKind>(KINDS).map(([name, kind]) => kindsOf(name, kind))),
     ...BENCH_LOAD,
     ...EXACTLY_ONCE,
   },
@@ -50,8 +56,14 @@ export const floorRow: Row = {
     return {
       conditions: `one process of each service, ${ENDPOINTS} endpoints that answer at once, bodies of ${SAMPLE_BODY.length} bytes, ${seconds} s each at full speed and at ${MIDDLING}/s`,
       async round() {
-        const both = [await measure(herald, cpuOfHerald), await measure(floor, floor.cpu)] as const;
-        return { ...figuresBeside(KINDS, both, PROGRAM), ...worseOf(both.flatMap(({ ends }) => ends)) };
+        const own = await measure(herald, cpuOfHerald);
+        const other = await measure(floor, floor.cpu);
+        const figures = (Object.keys(KINDS) as (keyof typeof KINDS)[]).map((name) => ({
+          [name]: own[name],
+          [`${name}OfFloor`]: other[name],
+          [`${name}Ratio`]: own[name] / other[name],
+        }));
+        return Object.assign({}, ...figures, worseOf([...own.ends, ...other.ends]));
       },
       async close() {
         await floor.close();

@@ -3,6 +3,8 @@ import { Ajv } from "ajv";
 import addFormatsModule from "ajv-formats";
 import fc from "fast-check";
 import type { BusinessEvent } from "./business-event.ts";
+import { samplePayload } from "./event-samples.ts";
+import { type Catalogue, EVENT_TYPES, isEventType } from "./event-types.ts";
 import { eventFaults, judgeEvent } from "./judge-event.ts";
 import { businessEventSchema } from "./schemas.ts";
 
@@ -89,3 +91,23 @@ function set(target: Record<string, unknown>, [head = "", ...rest]: string[], va
   if (rest.length === 0) target[head] = value;
   else if (typeof inner === "object" && inner !== null) set(inner as Record<string, unknown>, rest, value);
 }
+
+test("§6/names only the exact names are event types", () => {
+  for (const name of EVENT_TYPES) expect(isEventType(name)).toBe(true);
+  for (const name of ["*", "", "riskcreated", "RiskCreated ", "Risk", "constructor", null, 7, ["RiskCreated"]]) {
+    expect(isEventType(name)).toBe(false);
+  }
+});
+
+test("an own catalogue has its own names, and no others", () => {
+  const sample = { changes: {}, total: 7 };
+  const own: Catalogue = { "invoice.paid": { entityType: "Invoice", emittedWhen: "an invoice is paid", sample } };
+  expect(isEventType("invoice.paid", own)).toBe(true);
+  for (const name of ["RiskCreated", "constructor", "invoice"]) expect(isEventType(name, own)).toBe(false);
+  expect(samplePayload("invoice.paid", own)).toMatchObject({
+    type: "invoice.paid",
+    entityType: "Invoice",
+    data: sample,
+  });
+  expect(() => samplePayload("RiskCreated", own)).toThrow("RiskCreated");
+});

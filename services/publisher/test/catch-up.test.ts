@@ -79,19 +79,6 @@ describe("the deliveries of a catch-up", () => {
     for (const row of due) expect(row).toMatchObject({ dueAt: clock.now(), attempts: 0 });
   });
 
-  test("§6.2 §8/batch a catch-up also finds the events after the earliest 1,000", async () => {
-    const endpoint = await insertMarked();
-    await db.database.prisma.$executeRaw`
-      insert into business_event (organization_id, key, id, type, entity_id, occurred_at, received_at, body)
-      select ${endpoint.organizationId}, event_key(${endpoint.organizationId}, id, at), id,
-        case when number > 1500 then 'WorkItemCompleted' else 'RiskCreated' end, id, at, at, '{}'
-      from generate_series(1, 2000) as number
-      cross join lateral (
-        select gen_random_uuid() as id, ${ROW_TIME}::timestamptz + number * interval '1 ms' as at
-      ) as event`;
-    expect(await run(clock, { options: { pageSize: 1_000 } })).toBe(500);
-  });
-
   test("§6.1/window §6.1/creation §8/window a catch-up reaches back seven days, and never to before the endpoint's creation", async () => {
     const now = ROW_TIME.getTime() + 100 * DAY_MS;
     const at = clockAt(100 * DAY_MS);

@@ -1,10 +1,15 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { declareTopology, names } from "@herald/common/broker/topology";
 import { ODD_SETTINGS, setSettings } from "@herald/dev/harness/odd-settings";
+import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
+import { useBroker } from "@herald/dev/harness/use-broker";
+import { useDatabase } from "@herald/dev/harness/use-database";
 import { projectFolder } from "@herald/dev/stack/folders";
 import { describe, expect, test } from "@jest/globals";
 import { connect } from "amqplib";
 import { depthOf } from "../../src/connections.ts";
+import type { NamedFinding } from "../../src/doctor/finding.ts";
 import { callHerald, runHerald } from "../run-herald.ts";
 import { useRightSetUp } from "./right-set-up.ts";
 
@@ -91,4 +96,41 @@ test("the doctor can't run without any setting, and says which it wants", async 
   const { code, stdout, stderr } = await callHerald(["doctor"], {});
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toContain("DATABASE_URL and AMQP_URL");
+});
+
+describe("what waits", () => {
+  const db = useDatabase();
+  const broker = useBroker();
+
+  test("herald doctor says what waits in PostgreSQL and in RabbitMQ", async () => {
+    const { prisma } = db.database;
+    const minutesFromNow = (minutes: number) => new Date(Date.now() + minutes * 60_000);
+    const enabled = await insertEndpoint(prisma);
+    const paused = await insertEndpoint(prisma, { consecutiveFailures: 1, pausedUntil: minutesFromNow(5) });
+    const disabled = await insertEndpoint(prisma, { enabled: false, disabledReason: "failures" });
+    for (const minutes of [-10, -5, 5]) {
+      await insertDelivery(prisma, enabled, { due: { dueAt: minutesFromNow(minutes) } });
+    }
+    await insertDelivery(prisma, paused, { due: { dueAt: minutesFromNow(-20) } });
+    await insertDelivery(prisma, disabled);
+    await prisma.catchUp.create({ data: { endpointId: enabled.id, dueAt: minutesFromNow(-1) } });
+    const { rejectedQueue } = names(broker.namespace);
+    const connection = await connect(broker.url);
+    const channel = await connection.createConfirmChannel();
+    await declareTopology(channel, broker.namespace);
+    channel.sendToQueue(rejectedQueue, Buffer.from("x"));
+    await channel.waitForConfirms();
+    await connection.close();
+
+    const settings = { DATABASE_URL: db.url, AMQP_URL: broker.url, BROKER_NAMESPACE: broker.namespace };
+    const { findings } = JSON.parse((await callHerald(["doctor", "--json"], settings)).stdout);
+    const found = (name: string) => findings.find(({ check }: NamedFinding) => check === name);
+    expect(found("what waits")).toMatchObject({
+      status: "ok",
+      what: expect.stringMatching(
+        /^Deliveries: 2 for Herald \(the oldest for 6\d\d s\), 1 for their receiver \(the oldest for 1[2-9]\d\d s\), 1 for a retry, 1 with a disabled endpoint\. Notices: 0\. Catch-ups: 1\. The oldest transaction began \d+ s ago\.$/,
+      ),
+    });
+    expect(found("inbox")).toMatchObject({ status: "ok", what: "Messages: 0 to be stored, 0 set aside, 1 rejected." });
+  });
 });

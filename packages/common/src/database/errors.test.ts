@@ -1,5 +1,8 @@
 import { expect, test } from "@jest/globals";
+import pg from "pg";
+import { versionFault } from "./database-info.ts";
 import { isConflict, isDatabaseOutage, isDataError, isPartitionMissing, isTooMuch } from "./errors.ts";
+import { createRefusals } from "./refusals.ts";
 
 const ofPostgres = (originalCode: string) =>
   Object.assign(new Error("no"), { meta: { driverAdapterError: { cause: { originalCode } } } });
@@ -45,4 +48,36 @@ test("a server whose certificate does not pass the check is away, directly and t
   const cause = { kind: "TlsConnectionError" };
   expect(isDatabaseOutage(Object.assign(new Error("no"), { meta: { driverAdapterError: { cause } } }))).toBe(true);
   expect(isDatabaseOutage(new Error("no"))).toBe(false);
+});
+
+const refusal = new pg.DatabaseError("sorry, too many clients already", 0, "error");
+
+test("PostgreSQL refuses connections until some have been opened for five seconds without a refusal, or nobody tries for a minute", () => {
+  let nowMs = 0;
+  const refusals = createRefusals(() => nowMs);
+  const at = (ms: number) => {
+    nowMs = ms;
+    return refusals.latest();
+  };
+  expect(at(0)).toBeUndefined();
+  refusals.failed(new Error("connect ECONNREFUSED"));
+  expect(at(0)).toBeUndefined();
+  refusals.failed(refusal);
+  refusals.connected();
+  expect(at(4_999)).toBe(refusal);
+  refusals.failed(refusal);
+  expect(at(5_000)).toBe(refusal);
+  expect(at(60_000)).toBe(refusal);
+  refusals.connected();
+  expect(at(60_000)).toBeUndefined();
+  refusals.failed(refusal);
+  expect(at(119_999)).toBe(refusal);
+  expect(at(120_000)).toBeUndefined();
+});
+
+test("a server that is too old is refused, with its version and the reason; the oldest supported one and newer ones pass", () => {
+  const { what } = versionFault({ version: 140_020, versionText: "14.20" }) ?? {};
+  expect(what).toMatch(/PostgreSQL 14\.20; Herald needs 15 or newer/);
+  expect(versionFault({ version: 150_000, versionText: "15.0" })).toBeUndefined();
+  expect(versionFault({ version: 190_001, versionText: "19.1" })).toBeUndefined();
 });

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { changeOf, endpointId, organizationOf, useVirtualTime, world } from "../../test/support/virtual-owner.ts";
+import { manualCaps } from "./manual-deliveries.ts";
+import { pauseMs } from "./sweep.ts";
 
 useVirtualTime();
 
@@ -174,4 +176,34 @@ test("regression: an error in one endpoint ends neither the process nor the swee
   expect(errors).toContain(broken);
   expect([...rows.values()].filter((each) => each.endpointId === sound)).toEqual([]);
   expect(made.size).toBeGreaterThanOrEqual(3);
+});
+
+const times = (count: number, enter: () => boolean) => Array.from({ length: count }, enter).filter(Boolean).length;
+
+test("one endpoint may have a tenth of all, and one organization a fifth", () => {
+  const caps = manualCaps(100);
+  expect(times(60, () => caps.enter("a-1", "a"))).toBe(10);
+  expect(times(60, () => caps.enter("a-2", "a"))).toBe(10);
+  expect(times(60, () => caps.enter("a-3", "a"))).toBe(0);
+  expect(times(60, () => caps.enter("b-1", "b"))).toBe(10);
+});
+
+test("each manual delivery that has ended makes room for another one", () => {
+  const caps = manualCaps(20);
+  expect(times(5, () => caps.enter("a-1", "a"))).toBe(2);
+  caps.leave("a-1", "a");
+  expect(times(5, () => caps.enter("a-1", "a"))).toBe(1);
+});
+
+test("a small number has room for one of each", () => {
+  const caps = manualCaps(1);
+  expect([caps.enter("a-1", "a"), caps.enter("a-2", "a"), caps.enter("b-1", "b")]).toEqual([true, false, true]);
+});
+
+test.each([
+  ["its interval", 10, 2_000],
+  ["nine times what the last one took", 300, 2_700],
+  ["five seconds, however long the last one took", 60_000, 5_000],
+])("regression: a sweep comes after %s", (_after, tookMs, expected) => {
+  expect(pauseMs(tookMs, 2_000)).toBe(expected);
 });

@@ -16,9 +16,8 @@ import {
   WAYS,
 } from "./sending.ts";
 
-/** Addresses that are not public, as a URL can hold them: three of them. The tests of the guard itself have all. */
-const LITERALS = ["127.1", "169.254.169.254", "[::ffff:127.0.0.1]"];
-const LOCALHOSTS = ["localhost", "ⓛocalhost"];
+/** Hosts that are not public, as a URL can hold them: some of them. The tests of the guard itself have all. */
+const HOSTS = ["127.1", "169.254.169.254", "[::ffff:127.0.0.1]", "ⓛocalhost"];
 
 const BLOCKED = { statusCode: 503, succeeded: false, errorSummary: "address not allowed", responseExcerpt: null };
 
@@ -61,28 +60,15 @@ describe.each(WAYS)("%s", (way) => {
     expect(trap.accepted()).toBe(0);
   }
 
-  async function expectNameBlocked(...addresses: string[]) {
-    answer = inDns(...addresses);
-    await expectBlocked("receiver.test");
-  }
-
-  test.each(LITERALS)("§2.1.3 %s reaches no socket", async (host) => {
+  test.each(HOSTS)("§2.1.3 %s reaches no socket, and no name server", async (host) => {
     await expectBlocked(host);
     expect(asked).toEqual([]);
   });
 
-  describe("by name", () => {
-    const addresses = [...new Set(LITERALS.map((host) => new URL(`https://${host}`).hostname.replace(/[[\]]/g, "")))];
-
-    test.each(addresses)("§2.1.3 a name that resolves to %s reaches no socket", async (address) => {
-      await expectNameBlocked(address);
-      expect(asked).toEqual(["receiver.test"]);
-    });
-
-    test.each(LOCALHOSTS)("§2.1.3 %s reaches no socket, and no name server", async (host) => {
-      await expectBlocked(host);
-      expect(asked).toEqual([]);
-    });
+  test("§2.1.3 a name that resolves to an address that is not public reaches no socket", async () => {
+    answer = inDns("::ffff:127.0.0.1");
+    await expectBlocked("receiver.test");
+    expect(asked).toEqual(["receiver.test"]);
   });
 
   describe("by rebinding", () => {

@@ -247,6 +247,13 @@ describe("§5.4 §7/401 a refused token is told from others by the reason that i
     });
   });
 
+  test("a bad signature, and an end a minute ago", async () => {
+    const facts = { detail: expect.stringMatching(/signature/) };
+    await expect(verifiers["a public key"](token(RS256, signedByAttacker))).rejects.toMatchObject({ facts });
+    const expired = verifiers["a public key"](claiming({ exp: now - 60 }));
+    await expect(expired).rejects.toMatchObject({ code: "token_expired" });
+  });
+
   test.each([
     ["begins in 29 s", { nbf: now + 29 }],
     ["ended 20 s ago", { exp: now - 20 }],

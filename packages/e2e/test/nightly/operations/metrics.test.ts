@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { eventually } from "@herald/dev/harness/eventually";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { projectFolder } from "@herald/dev/stack/folders";
@@ -67,33 +66,13 @@ describe("the services' metrics", () => {
     }
   });
 
-  describe("a scrape shows", () => {
-    const expectSeries = (text: string, series: string) => expect(text).toMatch(new RegExp(`^${series}$`, "m"));
-
-    test("how far behind Herald is", async () => {
-      // A delivery that has just arrived is not settled at once, nor are shards taken.
-      const text = await eventually(async () => {
-        const scraped = await scrape("publisher");
-        for (const state of ["due", "receiver", "scheduled", "parked"]) {
-          expectSeries(scraped, `herald_deliveries_unfinished\\{state="${state}",service="publisher"\\} 0`);
-        }
-        expectSeries(scraped, 'herald_shards\\{state="owned",service="publisher"\\} 256');
-        return scraped;
-      });
-      expectSeries(text, 'herald_oldest_due_delivery_age_seconds\\{waits_for="herald",service="publisher"\\} 0');
-      expectSeries(text, 'herald_endpoints\\{state="enabled",service="publisher"\\} 1');
-      expectSeries(text, 'herald_queue_messages\\{queue="rejected",service="publisher"\\} 0');
-    });
-
-    test("counters before they first count", async () => {
-      const { publisher, dispatcher } = await scrapeAll();
-      expectSeries(publisher, 'herald_events_total\\{result="rejected",service="publisher"\\} 0');
-      expectSeries(
-        publisher,
-        'herald_notices_total\\{type="endpoint.disabled",result="failed",service="publisher"\\} 0',
-      );
-      expectSeries(dispatcher, 'herald_attempts_total\\{outcome="failed",service="dispatcher"\\} 0');
-      expectSeries(dispatcher, 'herald_attempts_in_flight\\{source="manual",service="dispatcher"\\} 0');
-    });
+  test("a scrape shows counters before they first count", async () => {
+    const { publisher, dispatcher } = await scrapeAll();
+    expect(publisher).toContain('\nherald_events_total{result="rejected",service="publisher"} 0\n');
+    expect(publisher).toContain(
+      '\nherald_notices_total{type="endpoint.disabled",result="failed",service="publisher"} 0\n',
+    );
+    expect(dispatcher).toContain('\nherald_attempts_total{outcome="failed",service="dispatcher"} 0\n');
+    expect(dispatcher).toContain('\nherald_attempts_in_flight{source="manual",service="dispatcher"} 0\n');
   });
 });

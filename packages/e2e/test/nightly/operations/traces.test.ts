@@ -1,127 +1,19 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { eventually } from "@herald/dev/harness/eventually";
 import { type CollectedSpan, startCollector } from "@herald/dev/harness/otlp-collector";
-import { askForProgram } from "@herald/dev/harness/stack-client";
 import { projectFolder } from "@herald/dev/stack/folders";
-import { freePort } from "@herald/dev/stack/ports";
-import { startProcess } from "@herald/dev/stack/processes";
-import { afterAll, beforeEach, expect, test } from "@jest/globals";
-import { output } from "../../../src/child.ts";
+import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { apiClient } from "../../../src/herald/api-client.ts";
 import { useTestEnvironment } from "../../journeys/test-environment.ts";
 
-const VERSION = "0.165.0";
-
-/** OpenTelemetry's own collector, with the parts that are needed here: its project publishes it as modules. */
-const MODULE = `module collector
-
-go 1.25
-
-require (
-	go.opentelemetry.io/collector/confmap/provider/yamlprovider v1.71.0
-	go.opentelemetry.io/collector/exporter/otlphttpexporter v${VERSION}
-	go.opentelemetry.io/collector/otelcol v${VERSION}
-	go.opentelemetry.io/collector/receiver/otlpreceiver v${VERSION}
-	go.opentelemetry.io/collector/service v${VERSION}
-)
-`;
-const PROGRAM = `package main
-
-import (
-	"log"
-
-	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/confmap"
-	"go.opentelemetry.io/collector/confmap/provider/yamlprovider"
-	"go.opentelemetry.io/collector/exporter"
-	"go.opentelemetry.io/collector/exporter/otlphttpexporter"
-	"go.opentelemetry.io/collector/otelcol"
-	"go.opentelemetry.io/collector/receiver"
-	"go.opentelemetry.io/collector/receiver/otlpreceiver"
-	"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
-)
-
-func factories() (otelcol.Factories, error) {
-	receivers, _ := otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory())
-	exporters, err := otelcol.MakeFactoryMap[exporter.Factory](otlphttpexporter.NewFactory())
-	own := otelconftelemetry.NewFactory()
-	return otelcol.Factories{Receivers: receivers, Exporters: exporters, Telemetry: own}, err
-}
-
-func main() {
-	providers := []confmap.ProviderFactory{yamlprovider.NewFactory()}
-	resolver := confmap.ResolverSettings{DefaultScheme: "yaml", ProviderFactories: providers}
-	settings := otelcol.CollectorSettings{
-		BuildInfo:              component.NewDefaultBuildInfo(),
-		Factories:              factories,
-		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: resolver},
-	}
-	if err := otelcol.NewCommand(settings).Execute(); err != nil {
-		log.Fatal(err)
-	}
-}
-`;
-
-/** Has Go build it. The first time takes minutes; Go keeps what it has fetched and compiled. */
-async function build(): Promise<string> {
-  const folder = join(projectFolder(), ".local", "otel-collector", VERSION);
-  const program = join(folder, "collector");
-  const { executable } = await askForProgram("go");
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "go.mod"), MODULE);
-  writeFileSync(join(folder, "main.go"), PROGRAM);
-  await output(executable, ["build", "-mod=mod", "-o", program, "."], folder);
-  return program;
-}
-
-/** Starts OpenTelemetry's collector. It takes OTLP in all its forms over HTTP, and passes it on as JSON. */
-async function startOtelCollector(passOnTo: string): Promise<{ url: string; stop(): Promise<void> }> {
-  const command = await build();
-  const endpoint = `127.0.0.1:${await freePort()}`;
-  const pipeline = { receivers: ["otlp"], exporters: ["otlphttp"] };
-  // JSON is YAML.
-  const configuration = JSON.stringify({
-    receivers: { otlp: { protocols: { http: { endpoint } } } },
-    exporters: {
-      otlphttp: { endpoint: passOnTo, encoding: "json", compression: "none", sending_queue: { enabled: false } },
-    },
-    service: { telemetry: { metrics: { level: "none" } }, pipelines: { traces: pipeline, metrics: pipeline } },
-  });
-  const args = ["--config", `yaml:${configuration}`];
-  const child = await startProcess({ name: "otel-collector", command, args });
-  const url = `http://${endpoint}`;
-  try {
-    await eventually(
-      () =>
-        fetch(url, { headers: { connection: "close" } }).catch(() => {
-          throw new Error(`The collector does not answer:\n${child.lastLines().join("\n")}`);
-        }),
-      { timeoutMs: 30_000 },
-    );
-  } catch (error) {
-    await child.stop(0);
-    throw error;
-  }
-  return { url, stop: () => child.stop() };
-}
-
-// Everything goes through OpenTelemetry's own collector, which takes nothing that breaks its protocol.
 const collector = await startCollector();
-const between = await startOtelCollector(collector.url);
-afterAll(async () => {
-  await between.stop();
-  await collector.close();
-});
+afterAll(() => collector.close());
 beforeEach(() => {
   collector.spans.length = 0;
 });
 
-const environment = useTestEnvironment({
-  settings: {
-    OTEL_EXPORTER_OTLP_ENDPOINT: `${between.url}/`,
-  },
-});
+const environment = useTestEnvironment({ settings: { OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/` } });
 
 const EMITTER_TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const EMITTER_SPAN = "00f067aa0ba902b7";
@@ -251,4 +143,32 @@ test("a manual delivery's attempt is a part of its request's trace, which contin
   const [attempt] = attempts() as [CollectedSpan];
   expect(attempt).toMatchObject({ traceId: EMITTER_TRACE, parentSpanId: request?.spanId });
   expect(receiver.requests[0]?.headers.traceparent).toBe(traceparentOf(attempt));
+});
+
+describe("without a collector", () => {
+  // Nothing listens there.
+  const away = useTestEnvironment({ settings: { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" } });
+
+  test("a collector that is away holds up no delivery, and no stop", async () => {
+    const { api, receiver, emitter, herald } = away;
+    await api.create({ url: receiver.url });
+    await emitter.emit(away.event());
+    await eventually(() => expect(receiver.requests).toHaveLength(1));
+    await away.settled();
+    await herald.stop();
+  });
+
+  test("without a collector nothing of OpenTelemetry's SDK is loaded", () => {
+    const program = `
+      import { registerHooks } from "node:module";
+      const loaded = [];
+      registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
+      await import(${JSON.stringify(join(projectFolder(), "packages/cli/dist/serve/start-serve.js"))});
+      console.log(JSON.stringify(loaded));`;
+    const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" });
+    const loaded = JSON.parse(printed) as string[];
+    expect(loaded.some((url) => url.includes("/service/open-process.js"))).toBe(true);
+    // prom-client loads the API, which does nothing by itself.
+    expect(loaded.filter((url) => /@opentelemetry\/(?!api\/)/.test(url))).toEqual([]);
+  });
 });

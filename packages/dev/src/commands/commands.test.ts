@@ -1,5 +1,9 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { EVENT_TYPES, type EventPayload, samplePayload } from "@herald/contracts";
 import { describe, expect, test } from "@jest/globals";
+import { projectFolder } from "../stack/folders.ts";
+import { DEFAULT_LIFE, FULL_ACCESS } from "../start/development-token.ts";
 import { changesOf, eventFrom } from "./events.ts";
 
 const defaults = { organizationId: "acme" };
@@ -52,4 +56,11 @@ describe("--change", () => {
   test.each(["Status", "Status=Done", "=a:b"])("%s is refused, with how to write it", (text) => {
     expect(() => changesOf([text])).toThrow("Field=old:new");
   });
+});
+
+const source = readFileSync(join(projectFolder(), "packages/dev/src/commands/token.ts"), "utf8");
+const [, help] = /^const HELP = `(.*?)`;$/ms.exec(source) ?? [];
+
+test("the help of pnpm token names each default", () => {
+  for (const value of [FULL_ACCESS.permissions, DEFAULT_LIFE]) expect(help).toContain(String(value));
 });

@@ -2,6 +2,8 @@ import type { NoDeliveryReason } from "@herald/contracts";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { eventKey, firstIdAt } from "../database/ids.ts";
+import { percentileMs } from "./durations.ts";
+import { entityTypeOf } from "./summary.ts";
 import { cutPart, type EndpointFacts, type EventFacts, timeOfPart, whyNoDelivery } from "./why-no-delivery.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -99,4 +101,39 @@ describe("the room of a part", () => {
       }),
     );
   });
+});
+
+const body = (entityType: string, data: object = {}) =>
+  JSON.stringify({
+    id: "i",
+    type: "RiskCreated",
+    occurredAtUtc: "2026-03-01T12:00:00Z",
+    entityType,
+    entityId: "e",
+    data,
+  });
+
+test("the kind of entity is read from the beginning of a body, whatever its characters are", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", minLength: 1, maxLength: 128 }), fc.jsonValue(), (entityType, data) => {
+      expect(entityTypeOf(body(entityType, { data }).slice(0, 1_024))).toBe(entityType);
+    }),
+  );
+});
+
+test("a body without one, and data that has such a field, name no kind of entity", () => {
+  expect(entityTypeOf("{}")).toBeNull();
+  expect(entityTypeOf('{"id":"i","data":{"entityType":"Risk"}}')).toBeNull();
+  expect(entityTypeOf(body("Risk").slice(0, 20))).toBeNull();
+});
+
+test.each([
+  ["none", [], 0.5, null],
+  ["all in one class, in its middle", [10], 0.5, 25],
+  ["at the end of a class", [5, 5], 0.5, 50],
+  ["in the class after it", [5, 5], 0.95, 95],
+  ["with empty classes between", [1, 0, 0, 3], 0.5, 333],
+  ["in the last class", [0, 0, 0, 0, 0, 0, 0, 4], 1, 15_000],
+])("a percentile of counted durations: %s", (_, counts, share, expected) => {
+  expect(percentileMs(counts, share)).toBe(expected);
 });
