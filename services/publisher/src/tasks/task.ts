@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isPartitionMissing, PARTITION_MISSING } from "@herald/common/database/errors";
+import { withRemedy } from "@herald/common/database/errors";
 import { shrinkingPages } from "@herald/common/database/shrinking";
 import type { Basics } from "../basics.ts";
 import type { TASKS } from "../metrics.ts";
@@ -18,7 +18,7 @@ export function stepFailed(
   about: { error: unknown; endpointId?: string; days?: readonly string[] },
 ): void {
   metrics.taskFailures.inc({ task });
-  log.error(isPartitionMissing(about.error) ? `${failure}: ${PARTITION_MISSING}` : failure, about);
+  log.error(withRemedy(failure, about.error), about);
 }
 
 /** Runs a step, and rests for as long as it took. So a task of many steps uses at most half of one connection. */
