@@ -40,6 +40,8 @@ export interface Difference {
 export const NOT_READY = "notReady";
 
 const SAY_INTERVAL_MS = 10_000;
+/** The interval of a process that is not ready, as one that just starts. */
+const SAY_UNREADY_MS = 1_000;
 /** A process reads a file that has changed within a minute, and says so ten seconds later. */
 const FILES_DIFFER_SECONDS = 120;
 /** A process that did not renew its row for this time has ended. */
@@ -130,8 +132,8 @@ export function exportDifferences(registry: Registry): Gauge {
 }
 
 /**
- * Says a process's facts in its row every ten seconds, and compares them with those of the others: a difference is a log line when it
- * comes, and counts in `herald_settings_differ` for as long as it lasts.
+ * Says a process's facts in its row every ten seconds, or each second while it is not ready, and compares them with those of the
+ * others: a difference is a log line when it comes, and counts in `herald_settings_differ` for as long as it lasts.
  */
 export function sayFacts(
   { queries, log, registry }: { queries: Queries; log: Log; registry: Registry },
@@ -142,9 +144,11 @@ export function sayFacts(
   const gauge = exportDifferences(registry);
   let said: readonly string[] = [];
   let others: readonly Process[] = [];
+  let isReady = false;
 
   async function say(): Promise<void> {
     const own: Process = { id, service, name, facts: await facts() };
+    isReady = own.facts[NOT_READY] === undefined;
     others = await writeFacts(queries, own);
     const found = differencesOf([own, ...others]).filter(({ setting }) => setting in own.facts);
     gauge.set(new Set(found.map(({ setting }) => setting)).size);
@@ -155,7 +159,7 @@ export function sayFacts(
   }
 
   const saying = repeat(say, {
-    intervalMs,
+    intervalMs: () => (isReady ? intervalMs : Math.min(intervalMs, SAY_UNREADY_MS)),
     // Readiness says when PostgreSQL does not answer.
     onFailure: () => {
       others = [];
