@@ -7,6 +7,7 @@ import {
   encodingFault,
   placeFault,
   resetOf,
+  standbyFault,
   versionFault,
 } from "@herald/common/database/database-info";
 import { READ_ONLY, sqlStateOf } from "@herald/common/database/errors";
@@ -65,21 +66,12 @@ function asked<Row>(name: string, sql: string, judge: Asked<Row>["judge"]): Aske
   };
 }
 
-export const server = asked<DatabaseInfo & { isStandby: boolean }>(
-  "PostgreSQL",
-  `select info.*, pg_is_in_recovery() as "isStandby" from (${DATABASE_INFO}) as info`,
-  (rows) =>
-    rows.flatMap((info) => {
-      const faults = [versionFault(info), encodingFault(info), placeFault(info)].filter((each) => each !== undefined);
-      if (info.isStandby) {
-        faults.unshift({
-          what: "It is a standby, which takes no writes.",
-          remedy: "Point DATABASE_URL at the primary, by a name that follows it when it fails over.",
-        });
-      }
-      if (faults.length > 0) return faults.map(({ what, remedy }) => fault(what, remedy));
-      return [ok(`PostgreSQL ${info.versionText}, in UTF8.`)];
-    }),
+export const server = asked<DatabaseInfo>("PostgreSQL", DATABASE_INFO, (rows) =>
+  rows.flatMap((info) => {
+    const faults = [standbyFault, versionFault, encodingFault, placeFault].flatMap((faultOf) => faultOf(info) ?? []);
+    if (faults.length > 0) return faults.map(({ what, remedy }) => fault(what, remedy));
+    return [ok(`PostgreSQL ${info.versionText}, in UTF8.`)];
+  }),
 );
 
 export const collation = asked<{ before: string; now: string; database: string }>(
