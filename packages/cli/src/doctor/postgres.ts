@@ -20,6 +20,7 @@ import { within } from "@herald/common/runtime/deadline";
 import { reasonOf } from "@herald/common/security/connection-fault";
 import type { SecretBox } from "@herald/common/security/secret-box";
 import {
+  type Difference,
   differencesOf,
   type Facts,
   HEARD,
@@ -284,13 +285,21 @@ export const locksRoom = asked<{ room: number; connections: number; partitions: 
 );
 
 const OF_KEYS =
-  "Put the private key of that pair into SECRET_KEYS of all dispatchers, or give the management API the SECRET_SEALING_KEY that was made with theirs.";
+  "Put the private key of that pair into SECRET_KEYS of all dispatchers, or give the management API the SECRET_SEALING_KEY that was made with theirs. " +
+  "If it is this environment's alone, run the doctor with the services' settings.";
 const OF_AUTHORITIES =
   "Bring the same file to all of them. Services read it again within a minute, and need no restart.";
 
+/** How the living processes and this environment differ. That their values of keys differ too is no other fault than that keys do not fit. */
+export function differencesFrom(living: readonly Process[], facts: Facts): Difference[] {
+  const all = differencesOf([{ id: "", service: "this", name: "environment", facts }, ...living]);
+  const ofKeys = all.filter(({ of }) => of === "keys");
+  return ofKeys.length === 0 ? all : [...all.filter(({ setting }) => !setting.startsWith("SECRET_")), ...ofKeys];
+}
+
 /** Old processes, which run beside new ones for a while, may differ from them and from this environment. */
 export const settingsAlike = asked<Process>("processes' settings", LIVING, (living, { facts }) =>
-  differencesOf([{ id: "", service: "this", name: "environment", facts }, ...living]).map(({ what, of }) => {
+  differencesFrom(living, facts).map(({ what, of }) => {
     if (of === "keys") return fault(what, OF_KEYS);
     if (of === "authorities") return warning(what, OF_AUTHORITIES);
     return warning(what, "Give all of them the right value, and restart those that have another one.");

@@ -105,18 +105,21 @@ export function haveOtherKey(others: readonly Process[], own: Facts, id: string)
 
 const keysOf = ({ SECRET_KEYS: keys }: Facts): string[] => (typeof keys === "string" ? keys.split(", ") : []);
 
-/** Dispatchers that can't open what another process seals. */
+/** Says which keys do not fit each other: a key that seals, and is not among those that another process opens with. */
 function unopenedOf(processes: readonly Process[]): Difference[] {
-  return processes.flatMap((sealing) => {
-    const key = sealing.facts.SECRET_SEALING_KEY;
-    if (typeof key !== "string") return [];
-    return processes.flatMap((opening) => {
-      const keys = keysOf(opening.facts);
-      if (keys.length === 0 || keys.includes(key)) return [];
-      const what = `SECRET_SEALING_KEY is ${key} in ${calledOf(sealing)}, and SECRET_KEYS of ${calledOf(opening)} are ${keys.join(", ")}.`;
-      return [{ setting: "SECRET_SEALING_KEY", what, of: "keys" as const }];
-    });
-  });
+  const setting = "SECRET_SEALING_KEY";
+  const opening = processes.filter(({ facts }) => keysOf(facts).length > 0);
+  const lacks = ({ facts }: Process, key: Facts[string] | undefined) => !keysOf(facts).includes(String(key));
+  const sealing = processes.filter(
+    ({ facts }) => facts[setting] && opening.some((each) => lacks(each, facts[setting])),
+  );
+  if (sealing.length === 0) return [];
+  const seals = sealing.map((each) => `${each.facts[setting]} in ${calledOf(each)}`);
+  const opens = opening.filter((each) => sealing.some(({ facts }) => lacks(each, facts[setting])));
+  const keys = opens.map((each) => `of ${calledOf(each)} are ${keysOf(each.facts).join(", ")}`);
+  return [
+    { setting, what: `${setting} is ${seals.join(", and ")}, and SECRET_KEYS ${keys.join(", and ")}.`, of: "keys" },
+  ];
 }
 
 function calledOf({ service, name }: Process): string {
