@@ -84,7 +84,7 @@ export function startConsumer(
   /** Ends the pauses of messages whose next try on this channel is not wanted any more. */
   let retries = new AbortController();
   const handler = watchHandler(log, queue);
-  let consumers: QueueConsumer[] = [];
+  let consumed: Channel | undefined;
   let closing = false;
   /** While consumers are cancelled, one after the other: messages that go back to their queues afterwards. */
   let late: ConsumeMessage[] | undefined;
@@ -106,24 +106,23 @@ export function startConsumer(
       const { signal } = retries;
       // One listener for each message that waits; Node would warn of a leak from eleven on.
       setMaxListeners(0, signal);
-      consumers = queues.map((name) =>
-        consumeQueue(fresh, name, {
-          prefetch,
-          got(delivery) {
-            if (!delivery) return invalidate(new Error(`the broker cancelled the consumer: ${name} is gone`));
-            if (!closing) {
-              own.add(delivery);
-              void pass(delivery, name, own, signal);
-              return;
-            }
-            // The broker had sent it before it read the cancellation. It goes back, for which its content is not needed.
-            const returned = { ...delivery, content: NOTHING };
-            own.add(returned);
-            giveBack(returned, own);
-          },
-        }),
+      consumed = fresh;
+      const got = (name: string) => (delivery: ConsumeMessage | null) => {
+        if (!delivery) return invalidate(new Error(`the broker cancelled the consumer: ${name} is gone`));
+        if (!closing) {
+          own.add(delivery);
+          void pass(delivery, name, own, signal);
+          return;
+        }
+        // The broker had sent it before it read the cancellation. It goes back, for which its content is not needed.
+        const returned = { ...delivery, content: NOTHING };
+        own.add(returned);
+        giveBack(returned, own);
+      };
+      const [first, ...others] = queues.map((name) =>
+        // A channel's prefetch holds for each consumer that starts after it was set. Requests are sent in the order of these calls.
+        Promise.all([fresh.prefetch(prefetch), fresh.consume(name, got(name), { consumerTag: name })]),
       );
-      const [first, ...others] = consumers.map(({ started }) => started);
       // The broker answers for a queue behind the messages of the queues before it. If these are all that may be held, the answer is read later.
       Promise.all(others).catch(invalidate);
       await first;
@@ -201,7 +200,7 @@ export function startConsumer(
   }
 
   async function drain(): Promise<void> {
-    await Promise.all(consumers.map(({ cancel }) => cancel()));
+    await Promise.all(queues.map((name) => consumed?.cancel(name)));
     const back = late ?? [];
     late = undefined;
     for (const delivery of back) settlements?.requeue(delivery);
@@ -230,26 +229,5 @@ function watchHandler(log: BrokerLog, queue: string) {
       if (failures > 0) log.info("broker: a handler works again", { queue, failures });
       failures = 0;
     },
-  };
-}
-
-interface QueueConsumer {
-  /** Rejects if the queue can't be consumed. */
-  started: Promise<unknown>;
-  /** Asks the broker to send no more messages. */
-  cancel(): Promise<unknown>;
-}
-
-/** @param got gets null if the broker has cancelled the consumer */
-function consumeQueue(
-  channel: Channel,
-  queue: string,
-  { prefetch, got }: { prefetch: number; got: (delivery: ConsumeMessage | null) => void },
-): QueueConsumer {
-  const consumerTag = queue;
-  return {
-    // A channel's prefetch holds for each consumer that starts after it was set. Requests are sent in the order of these calls.
-    started: Promise.all([channel.prefetch(prefetch), channel.consume(queue, got, { consumerTag })]),
-    cancel: () => channel.cancel(consumerTag),
   };
 }

@@ -66,6 +66,18 @@ test("if the user does not own the database, herald migrate says what its owner 
   expect(await settingsOfSession()).toMatchObject({ statement_timeout: "50000" });
 });
 
+test("if the database takes no writes, herald migrate says what to do, and works when that is done", async () => {
+  const name = new URL(db.url).pathname.slice(1);
+  await run(`alter database "${name}" set default_transaction_read_only = on`);
+  const { code, stderr } = await migrated(db.url).finally(() =>
+    run(`alter database "${name}" reset default_transaction_read_only`),
+  );
+  const words =
+    /default_transaction_read_only is on: nothing can be written\. `alter database \S+ reset default_transaction_read_only`/;
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(words) });
+  expect(await migrated(db.url)).toMatchObject({ code: 0 });
+});
+
 test("herald migrate applies what is missing, and a second time nothing", async () => {
   await db.database.prisma.$executeRawUnsafe("drop schema public cascade");
   await db.database.prisma.$executeRawUnsafe("create schema public");

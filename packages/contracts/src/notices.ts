@@ -136,6 +136,5 @@ export const noticeSchema = Type.Union(
 
 export type NoticeAttempt = Static<typeof noticeAttempt>;
 export type Notice = Static<typeof noticeSchema>;
-export type EndpointNotice = Exclude<Notice, { type: "event.rejected" }>;
 /** A notice about an event that broke the contract, for the developers of its emitter. */
 export type RejectedEvent = Static<typeof eventRejected>;

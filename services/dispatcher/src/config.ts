@@ -64,7 +64,6 @@ export const DISPATCHER_TUNING = {
   /** Pause between two writings of endpoints' rates. A crash loses the rates since the last one. */
   ratesIntervalMs: 60_000,
   newOwnerMs: ARRIVAL.newOwnerMs,
-  /** Endpoints that a dispatcher knows at most. */
   maxEndpoints: 10_000,
   /** Pauses of an endpoint after its first consecutive failure, after the second, ...; the last one repeats. Together they outlast a machine's reboot. */
   pausesMs: [1_000, 5_000, 15_000, 60_000] as readonly number[],

@@ -23,7 +23,6 @@ export const publisherSettings = {
 export const PUBLISHER_TUNING = {
   /** Business events that one statement stores at most. More take longer, and do not cost less each. */
   batchSize: 250,
-  /** How often tasks run. */
   catchUpIntervalMs: 1_000,
   noticeIntervalMs: 1_000,
   retentionIntervalMs: 3_600_000,

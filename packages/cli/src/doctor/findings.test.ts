@@ -15,6 +15,7 @@ const right = {
     version: 180_004,
     versionText: "18.4",
     isStandby: false,
+    readOnlySource: null,
     encoding: "UTF8",
     schema: "public",
     searchPath: "public",

@@ -7,6 +7,7 @@ import {
   encodingFault,
   placeFault,
   resetOf,
+  standbyFault,
   versionFault,
 } from "@herald/common/database/database-info";
 import { READ_ONLY, sqlStateOf } from "@herald/common/database/errors";
@@ -19,6 +20,7 @@ import { within } from "@herald/common/runtime/deadline";
 import { reasonOf } from "@herald/common/security/connection-fault";
 import type { SecretBox } from "@herald/common/security/secret-box";
 import {
+  type Difference,
   differencesOf,
   type Facts,
   HEARD,
@@ -65,21 +67,12 @@ function asked<Row>(name: string, sql: string, judge: Asked<Row>["judge"]): Aske
   };
 }
 
-export const server = asked<DatabaseInfo & { isStandby: boolean }>(
-  "PostgreSQL",
-  `select info.*, pg_is_in_recovery() as "isStandby" from (${DATABASE_INFO}) as info`,
-  (rows) =>
-    rows.flatMap((info) => {
-      const faults = [versionFault(info), encodingFault(info), placeFault(info)].filter((each) => each !== undefined);
-      if (info.isStandby) {
-        faults.unshift({
-          what: "It is a standby, which takes no writes.",
-          remedy: "Point DATABASE_URL at the primary, by a name that follows it when it fails over.",
-        });
-      }
-      if (faults.length > 0) return faults.map(({ what, remedy }) => fault(what, remedy));
-      return [ok(`PostgreSQL ${info.versionText}, in UTF8.`)];
-    }),
+export const server = asked<DatabaseInfo>("PostgreSQL", DATABASE_INFO, (rows) =>
+  rows.flatMap((info) => {
+    const faults = [standbyFault, versionFault, encodingFault, placeFault].flatMap((faultOf) => faultOf(info) ?? []);
+    if (faults.length > 0) return faults.map(({ what, remedy }) => fault(what, remedy));
+    return [ok(`PostgreSQL ${info.versionText}, in UTF8.`)];
+  }),
 );
 
 export const collation = asked<{ before: string; now: string; database: string }>(
@@ -292,51 +285,55 @@ export const locksRoom = asked<{ room: number; connections: number; partitions: 
 );
 
 const OF_KEYS =
-  "Put the private key of that pair into SECRET_KEYS of all dispatchers, or give the management API the SECRET_SEALING_KEY that was made with theirs.";
+  "Put the private key of that pair into SECRET_KEYS of all dispatchers, or give the management API the SECRET_SEALING_KEY that was made with theirs. " +
+  "If it is this environment's alone, run the doctor with the services' settings.";
 const OF_AUTHORITIES =
   "Bring the same file to all of them. Services read it again within a minute, and need no restart.";
 
+/** How the living processes and this environment differ. That their values of keys differ too is no other fault than that keys do not fit. */
+export function differencesFrom(living: readonly Process[], facts: Facts): Difference[] {
+  const all = differencesOf([{ id: "", service: "this", name: "environment", facts }, ...living]);
+  const ofKeys = all.filter(({ of }) => of === "keys");
+  return ofKeys.length === 0 ? all : [...all.filter(({ setting }) => !setting.startsWith("SECRET_")), ...ofKeys];
+}
+
 /** Old processes, which run beside new ones for a while, may differ from them and from this environment. */
 export const settingsAlike = asked<Process>("processes' settings", LIVING, (living, { facts }) =>
-  differencesOf([{ id: "", service: "this", name: "environment", facts }, ...living]).map(({ what, of }) => {
+  differencesFrom(living, facts).map(({ what, of }) => {
     if (of === "keys") return fault(what, OF_KEYS);
     if (of === "authorities") return warning(what, OF_AUTHORITIES);
     return warning(what, "Give all of them the right value, and restart those that have another one.");
   }),
 );
 
-/** Processes that a service manager or orchestrator sees as not ready, or that are not heard. */
-export const readiness = asked<Heard>("readiness", HEARD, (heard) => [
-  ...heard.flatMap(({ service, name, notReady, silentSeconds }) => {
-    if (silentSeconds > SILENT_SECONDS) {
-      const what = `The ${service} ${name} has said nothing for ${silentSeconds} s: it ended without a word, or does not reach PostgreSQL.`;
-      return [warning(what, "Ask again in a minute. If it still says so, read its log, and start it.")];
-    }
-    if (!notReady) return [];
-    return [warning(`The ${service} ${name} is not ready: ${notReady}.`, "Read its log, which says why.")];
-  }),
-  ...lacking(heard.flatMap(({ service, silentSeconds }) => (silentSeconds > SILENT_SECONDS ? [] : service))),
-]);
+const ABSENT: Readonly<Record<ServiceName, string>> = {
+  publisher: "No publisher is at work, so no event is stored: they wait in RabbitMQ.",
+  "management-api": "No management API is at work, so neither the API nor the page answers.",
+  dispatcher: "No dispatcher is at work, so no attempt begins.",
+};
 
-/** Warns of a service without a process while others have one: before the first start there is none. {@link dispatching} knows sooner of dispatchers. */
-function lacking(atWork: readonly string[]): Finding[] {
-  const lacks = (service: ServiceName) => atWork.length > 0 && !atWork.includes(service);
-  const remedy = "Start it. If it ends again, its log says why.";
-  return warningsOf([
-    [lacks("publisher"), "No publisher is at work, so no event is stored: they wait in RabbitMQ.", remedy],
-    [lacks("management-api"), "No management API is at work, so neither the API nor the page answers.", remedy],
-  ]);
-}
+/** Processes that a service manager or orchestrator sees as not ready, or that are not heard; and services without a process, while others have one. */
+export const readiness = asked<Heard>("readiness", HEARD, (heard) => {
+  const isSilent = ({ silentSeconds }: Heard) => silentSeconds > SILENT_SECONDS;
+  const atWork = new Set(heard.filter((each) => !isSilent(each)).map(({ service }) => service));
+  const absent = Object.entries(ABSENT).filter(([service]) => atWork.size > 0 && !atWork.has(service));
+  return [
+    ...heard.flatMap((each) => {
+      const { service, name, notReady, silentSeconds } = each;
+      if (isSilent(each)) {
+        const what = `The ${service} ${name} has said nothing for ${silentSeconds} s: it ended without a word, or does not reach PostgreSQL.`;
+        return [warning(what, "Ask again in a minute. If it still says so, read its log, and start it.")];
+      }
+      if (!notReady) return [];
+      const remedy = "If it has just started, ask again. Otherwise read its log, which says why.";
+      return [warning(`The ${service} ${name} is not ready: ${notReady}.`, remedy)];
+    }),
+    ...absent.map(([, what]) => warning(what, "Start it. If it ends again, its log says why.")),
+  ];
+});
 
-/** {@link DISPATCHING}, and how many other services are at work: before the first start there are none, and nothing has to be attempted. */
-const DISPATCHING_AND_OTHERS = `
-  select dispatching.*, (select count(*) from (${LIVING}) as living where service <> 'dispatcher')::int as others
-  from (${DISPATCHING}) as dispatching`;
-
-export const dispatching = asked<Dispatching & { others: number }>("dispatching", DISPATCHING_AND_OTHERS, (rows) => {
-  const { stoppedSince, shardsStopped, dispatchersUnable, shardsUnowned, dispatchersAble, others } = oneRow(rows);
-  const unowned = `${shardsUnowned} of ${SHARDS} shards have no owner`;
-  const isNone = dispatchersAble + dispatchersUnable === 0;
+export const dispatching = asked<Dispatching>("dispatching", DISPATCHING, (rows) => {
+  const { stoppedSince, shardsStopped, dispatchersUnable, shardsUnowned, dispatchersAble } = oneRow(rows);
   return warningsOf([
     [
       stoppedSince !== null,
@@ -344,13 +341,8 @@ export const dispatching = asked<Dispatching & { others: number }>("dispatching"
       "When it is done what it was stopped for, such as closing the gap of a restore: `herald dispatch start`",
     ],
     [
-      isNone && shardsUnowned > 0 && others > 0,
-      `No dispatcher is at work, so no attempt begins: ${unowned}.`,
-      "Start dispatchers. If they end again, their logs say why.",
-    ],
-    [
       dispatchersUnable > 0 || (shardsUnowned > 0 && dispatchersAble > 0),
-      `${plural(dispatchersUnable, "dispatcher")} can make no attempts, and ${unowned}.`,
+      `${plural(dispatchersUnable, "dispatcher")} can make no attempts, and ${shardsUnowned} of ${SHARDS} shards have no owner.`,
       "Ask again: shards are taken within seconds. Otherwise read the dispatchers' logs: they reach no receiver, or lack a key.",
     ],
   ]);

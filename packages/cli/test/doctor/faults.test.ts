@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
-import { newSealingKeys } from "@herald/common/security/sealing-keys";
+import { keyMark, newSealingKeys, readSealingKey } from "@herald/common/security/sealing-keys";
 import { secretBox, secretSealer } from "@herald/common/security/secret-box";
-import { afterAll, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Change, inWords, only, useRightSetUp } from "./right-set-up.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "herald-doctor-"));
@@ -112,15 +112,36 @@ test("the doctor finds that the key server has no usable key", async () => {
   expect(found).toEqual(only(/^fault, identity provider's keys: .*has no key for signatures.* -> Have the provider/));
 });
 
-test("the doctor counts the secrets that no key opens", async () => {
-  const other = secretSealer(newSealingKeys("lost").SECRET_SEALING_KEY);
-  const id = (number: number) => `00000000-0000-4000-8000-00000000000${number}`;
-  const sealed = [secretBox(sealingKeys.SECRET_KEYS).seal("s", id(0)), other.seal("s", id(1)), other.seal("s", id(2))];
-  const rows = sealed.map(
-    (each, at) => `('${id(at)}', 'o', 'n', 'https://r.example', true, '{}', '${each}', now(), now())`,
-  );
-  const columns = "id, organization_id, name, url, enabled, events, sealed_secret, created_at, updated_at";
-  await postgres.run(`insert into webhook_endpoint (${columns}) values ${rows.join(", ")}`);
-  const found = await complaintsOf("PostgreSQL").finally(() => postgres.run("delete from webhook_endpoint"));
-  expect(found).toEqual(only(/^fault, key ring: .*2 of 3 secrets.*key "lost".* -> .*Put the missing key back/));
+describe("secrets that are stored", () => {
+  beforeAll(async () => {
+    const other = secretSealer(newSealingKeys("lost").SECRET_SEALING_KEY);
+    const id = (number: number) => `00000000-0000-4000-8000-00000000000${number}`;
+    const own = secretBox(sealingKeys.SECRET_KEYS).seal("s", id(0));
+    const rows = [own, other.seal("s", id(1)), other.seal("s", id(2))].map(
+      (each, at) => `('${id(at)}', 'o', 'n', 'https://r.example', true, '{}', '${each}', now(), now())`,
+    );
+    const columns = "id, organization_id, name, url, enabled, events, sealed_secret, created_at, updated_at";
+    await postgres.run(`insert into webhook_endpoint (${columns}) values ${rows.join(", ")}`);
+  });
+  afterAll(() => postgres.run("delete from webhook_endpoint"));
+
+  test("the doctor counts those that no key opens", async () => {
+    const words = /^fault, key ring: .*2 of 3 secrets.*key "lost".* -> .*Put the missing key back/;
+    expect(await complaintsOf("PostgreSQL")).toEqual(only(words));
+  });
+
+  test("the doctor tells one fault if it has the keys of another installation", async () => {
+    const mark = keyMark(readSealingKey(sealingKeys.SECRET_SEALING_KEY));
+    const facts = { dispatcher: { SECRET_KEYS: mark }, "management-api": { SECRET_SEALING_KEY: mark }, publisher: {} };
+    const rows = Object.entries(facts).map(
+      ([service, own]) => `(gen_random_uuid(), '${service}', 'a', '${JSON.stringify(own)}', now() + interval '1 hour')`,
+    );
+    await postgres.run(`insert into process (id, service, name, facts, said_at) values ${rows.join(", ")}`);
+    const found = await complaintsOf("PostgreSQL", { settings: { ...newSealingKeys("other") } }).finally(() =>
+      postgres.run("delete from process"),
+    );
+    expect(found).toEqual(
+      only(/^fault, processes' settings: SECRET_SEALING_KEY is .* -> .*run the doctor with the services' settings/),
+    );
+  });
 });

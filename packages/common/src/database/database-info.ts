@@ -12,6 +12,9 @@ export interface DatabaseInfo {
   version: number;
   versionText: string;
   encoding: string;
+  isStandby: boolean;
+  /** Where `default_transaction_read_only` comes from, as {@link searchPathSource}; null if it is off. */
+  readOnlySource: string | null;
   /** The first schema of `search_path` that is there, and the user may use; null if none is. */
   schema: string | null;
   searchPath: string;
@@ -39,7 +42,8 @@ export const DATABASE_INFO = `
     select relowner from herald where nspname = '${SCHEMA}'
   )
   select current_setting('server_version_num')::int as "version", current_setting('server_version') as "versionText",
-    current_setting('server_encoding') as "encoding", current_schema() as "schema", current_setting('search_path') as "searchPath",
+    current_setting('server_encoding') as "encoding", pg_is_in_recovery() as "isStandby",
+    (select source from pg_settings where name = 'default_transaction_read_only' and setting = 'on') as "readOnlySource", current_schema() as "schema", current_setting('search_path') as "searchPath",
     (select source from pg_settings where name = 'search_path') as "searchPathSource", quote_ident(current_user) as "user",
     quote_ident(datname) as "database", quote_ident(pg_get_userbyid(datdba)) as "databaseOwner",
     (select has_schema_privilege(oid, 'usage') from pg_namespace where nspname = '${SCHEMA}') as "mayUse",
@@ -88,6 +92,15 @@ export function placeFault(info: DatabaseInfo): Explanation | undefined {
   };
 }
 
+/** Why the server takes no writes; undefined if it is none that follows another one. */
+export function standbyFault({ isStandby }: DatabaseInfo): Explanation | undefined {
+  if (!isStandby) return undefined;
+  return {
+    what: "It is a standby, which takes no writes.",
+    remedy: "Point DATABASE_URL at the primary, by a name that follows it when it fails over.",
+  };
+}
+
 /** Why the server is too old; undefined if it is not. */
 export function versionFault({
   version,
@@ -110,11 +123,22 @@ export function encodingFault({ encoding }: DatabaseInfo): Explanation | undefin
   };
 }
 
+function readOnlyFault(info: DatabaseInfo): Explanation | undefined {
+  if (info.readOnlySource === null) return undefined;
+  const name = "default_transaction_read_only";
+  return { what: `${name} is on: nothing can be written.`, remedy: resetOf(name, info.readOnlySource, info) };
+}
+
 /** Why no migration can be in this database; undefined if they can. Where `search_path` leads is no matter: they set it. */
 export function unfitFault(info: DatabaseInfo): Explanation | undefined {
   const { user, database, databaseOwner, mayUse, otherSchema } = info;
   const isElsewhere = otherSchema !== null || mayUse === false;
-  const fault = versionFault(info) ?? encodingFault(info) ?? (isElsewhere ? placeFault(info) : undefined);
+  const fault =
+    versionFault(info) ??
+    encodingFault(info) ??
+    standbyFault(info) ??
+    readOnlyFault(info) ??
+    (isElsewhere ? placeFault(info) : undefined);
   if (fault || mayUse !== null) return fault;
   return {
     what: `The database ${database} has no schema ${SCHEMA}, in which Herald's tables are.`,

@@ -35,9 +35,12 @@ export function isDataError(error: unknown): boolean {
  */
 export const isPartitionMissing = endedWith(CHECK_VIOLATION);
 
-/** An operator's remedy if {@link isPartitionMissing}, as a part of a log's line. */
-export const PARTITION_MISSING =
+const PARTITION_MISSING =
   "there is no partition for this time; publishers make them, so see that one runs, and what it logs (docs/operating/runbook.md)";
+
+/** A log's words, with what an operator can do if {@link isPartitionMissing}. */
+export const withRemedy = (words: string, error: unknown): string =>
+  isPartitionMissing(error) ? `${words}: ${PARTITION_MISSING}` : words;
 
 /**
  * Whether a statement conflicted with another transaction: a deadlock, or the deletion of a row that it was about to refer to. The same

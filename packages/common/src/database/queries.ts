@@ -25,6 +25,17 @@ export function oneRow<Row>([row]: readonly Row[]): Row {
 /** How often a statement is run, at most: another one may overtake it, and each connection may have an outdated plan. */
 const MAX_TRIES = 20;
 
+/** Runs a statement, a transaction of its own, again if it was overtaken or had an outdated plan. It has changed nothing then. */
+async function inTries<T>(run: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!(isSerializationFailure(error) || isPlanOutdated(error)) || tries === MAX_TRIES) throw error;
+    }
+  }
+}
+
 /**
  * Statements directly to PostgreSQL. Prisma's raw queries take the same text and return the same rows, but write every value
  * as JSON for Prisma's query compiler first, which a process without other queries does not need at all: see docs/adr/README.md (13).
@@ -38,16 +49,10 @@ export function directQueries(
     const statement = Prisma.sql(strings, ...values);
     const { text } = statement;
     const parameters = statement.values.map(textOf);
-    for (let tries = 1; ; tries++) {
-      try {
-        return await watch(text, () =>
-          pool.query({ name: statementName(text), text, values: parameters, types: TYPES }),
-        );
-      } catch (error) {
-        // The statement, a transaction of its own, has changed nothing. The pool has closed a connection that failed.
-        if (!(isSerializationFailure(error) || isPlanOutdated(error)) || tries === MAX_TRIES) throw error;
-      }
-    }
+    // The pool closes a connection that has failed.
+    return await inTries(() =>
+      watch(text, () => pool.query({ name: statementName(text), text, values: parameters, types: TYPES })),
+    );
   }
   return {
     $queryRaw: async <T>(strings: TemplateStringsArray, ...values: unknown[]) => (await run(strings, values)).rows as T,
@@ -66,7 +71,7 @@ export function boundedReads(pool: pg.Pool, statementName: (text: string) => str
     async $queryRaw<T>(strings: TemplateStringsArray, ...values: unknown[]) {
       const { text, values: given } = Prisma.sql(strings, ...values);
       const parameters = given.map(textOf);
-      for (let tries = 1; ; tries++) {
+      return await inTries(async () => {
         const client = await pool.connect();
         let isUsable = false;
         try {
@@ -75,13 +80,11 @@ export function boundedReads(pool: pg.Pool, statementName: (text: string) => str
           await client.query("rollback");
           isUsable = true;
           return rows as T;
-        } catch (error) {
-          if (!isPlanOutdated(error) || tries === MAX_TRIES) throw error;
         } finally {
           // As pg's pool does after an error: a transaction may be open, or a prepared statement of no more use.
           client.release(!isUsable);
         }
-      }
+      });
     },
   };
 }

@@ -203,26 +203,21 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
       }
       Object.assign(conditions, readiness.conditions);
       const id = randomUUID();
-      ids.push(id);
       const ownLog = alone ? log : createOwnLog(service);
       const ownBroker = partOfBroker(broker);
       const tracing = await startTracing({ service, id, config: ownConfig, log: ownLog });
       if (tlsFiles) tlsFiles.log = ownLog;
       const held = [database.tlsFiles, broker.tlsFiles, nodeAuthorities, tlsFiles];
-      let unreadySayings = 0;
-      /** A process that just starts is not ready either, so the fact is there from the second time on. */
-      async function sayNotReady(): Promise<Facts> {
+      async function factsNow(): Promise<Facts> {
         const parts = await operations.notReady();
-        unreadySayings = parts.length > 0 ? unreadySayings + 1 : 0;
-        return unreadySayings > 1 ? { [NOT_READY]: parts.join(", ") } : {};
+        // The row is there in a moment: from now on it shows whether a commit works.
+        if (!ids.includes(id)) ids.push(id);
+        const notReady = parts.length > 0 && { [NOT_READY]: parts.join(", ") };
+        return Object.assign({}, facts, ...held.map((files) => files?.held()), notReady);
       }
       const saying = sayFacts(
         { queries: database.queries, log: ownLog, registry },
-        {
-          ...{ id, service },
-          facts: async () =>
-            Object.assign({}, facts, ...held.map((files) => files?.held()), await sayNotReady()) as Facts,
-        },
+        { ...{ id, service }, facts: factsNow },
       );
       return {
         ...{ id, processes: saying.processes, others: saying.others, log: ownLog, registry, database },

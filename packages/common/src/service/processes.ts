@@ -40,6 +40,8 @@ export interface Difference {
 export const NOT_READY = "notReady";
 
 const SAY_INTERVAL_MS = 10_000;
+/** The interval of a process that is not ready, as one that just starts. */
+const SAY_UNREADY_MS = 1_000;
 /** A process reads a file that has changed within a minute, and says so ten seconds later. */
 const FILES_DIFFER_SECONDS = 120;
 /** A process that did not renew its row for this time has ended. */
@@ -103,18 +105,21 @@ export function haveOtherKey(others: readonly Process[], own: Facts, id: string)
 
 const keysOf = ({ SECRET_KEYS: keys }: Facts): string[] => (typeof keys === "string" ? keys.split(", ") : []);
 
-/** Dispatchers that can't open what another process seals. */
+/** Says which keys do not fit each other: a key that seals, and is not among those that another process opens with. */
 function unopenedOf(processes: readonly Process[]): Difference[] {
-  return processes.flatMap((sealing) => {
-    const key = sealing.facts.SECRET_SEALING_KEY;
-    if (typeof key !== "string") return [];
-    return processes.flatMap((opening) => {
-      const keys = keysOf(opening.facts);
-      if (keys.length === 0 || keys.includes(key)) return [];
-      const what = `SECRET_SEALING_KEY is ${key} in ${calledOf(sealing)}, and SECRET_KEYS of ${calledOf(opening)} are ${keys.join(", ")}.`;
-      return [{ setting: "SECRET_SEALING_KEY", what, of: "keys" as const }];
-    });
-  });
+  const setting = "SECRET_SEALING_KEY";
+  const opening = processes.filter(({ facts }) => keysOf(facts).length > 0);
+  const lacks = ({ facts }: Process, key: Facts[string] | undefined) => !keysOf(facts).includes(String(key));
+  const sealing = processes.filter(
+    ({ facts }) => facts[setting] && opening.some((each) => lacks(each, facts[setting])),
+  );
+  if (sealing.length === 0) return [];
+  const seals = sealing.map((each) => `${each.facts[setting]} in ${calledOf(each)}`);
+  const opens = opening.filter((each) => sealing.some(({ facts }) => lacks(each, facts[setting])));
+  const keys = opens.map((each) => `of ${calledOf(each)} are ${keysOf(each.facts).join(", ")}`);
+  return [
+    { setting, what: `${setting} is ${seals.join(", and ")}, and SECRET_KEYS ${keys.join(", and ")}.`, of: "keys" },
+  ];
 }
 
 function calledOf({ service, name }: Process): string {
@@ -130,8 +135,8 @@ export function exportDifferences(registry: Registry): Gauge {
 }
 
 /**
- * Says a process's facts in its row every ten seconds, and compares them with those of the others: a difference is a log line when it
- * comes, and counts in `herald_settings_differ` for as long as it lasts.
+ * Says a process's facts in its row every ten seconds, or each second while it is not ready, and compares them with those of the
+ * others: a difference is a log line when it comes, and counts in `herald_settings_differ` for as long as it lasts.
  */
 export function sayFacts(
   { queries, log, registry }: { queries: Queries; log: Log; registry: Registry },
@@ -142,9 +147,11 @@ export function sayFacts(
   const gauge = exportDifferences(registry);
   let said: readonly string[] = [];
   let others: readonly Process[] = [];
+  let isReady = false;
 
   async function say(): Promise<void> {
     const own: Process = { id, service, name, facts: await facts() };
+    isReady = own.facts[NOT_READY] === undefined;
     others = await writeFacts(queries, own);
     const found = differencesOf([own, ...others]).filter(({ setting }) => setting in own.facts);
     gauge.set(new Set(found.map(({ setting }) => setting)).size);
@@ -155,7 +162,7 @@ export function sayFacts(
   }
 
   const saying = repeat(say, {
-    intervalMs,
+    intervalMs: () => (isReady ? intervalMs : Math.min(intervalMs, SAY_UNREADY_MS)),
     // Readiness says when PostgreSQL does not answer.
     onFailure: () => {
       others = [];

@@ -57,6 +57,18 @@ test("a process of several services is ready when each has started and the condi
   expect(await readiness()).toEqual({ status: 200, ...servers, publisher: true, dispatcher: true, network: true });
 });
 
+test("a process says in its row from its start what is not ready", async () => {
+  const shared = await open();
+  const { id, broker } = await shared.open("publisher", config(), { facts: {} });
+  const row = () => db.database.prisma.process.findUniqueOrThrow({ where: { id } });
+  const { facts } = await eventually(row);
+  expect(facts).toMatchObject({ notReady: expect.stringContaining("dispatcher") });
+  shared.markStarted("publisher");
+  shared.markStarted("dispatcher");
+  await broker.ready();
+  await eventually(async () => expect((await row()).facts).not.toHaveProperty("notReady"));
+});
+
 test("a service that closes leaves to the others what they share, and its metrics bear its own name", async () => {
   const shared = await open();
   const publisher = await shared.open("publisher", config(), { facts: {} });

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { eventually } from "@herald/dev/harness/eventually";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, expect, test } from "@jest/globals";
-import { type Facts, sayFacts } from "../../src/service/processes.ts";
+import { type Facts, NOT_READY, sayFacts } from "../../src/service/processes.ts";
 import type { LogFields } from "../../src/telemetry/log.ts";
 import { createRegistry } from "../../src/telemetry/metrics.ts";
 
@@ -23,7 +23,7 @@ async function say(service: string, facts: Facts, queries = db.database.queries,
   saying.push(own);
   await eventually(async () => expect(await db.database.prisma.process.count({ where: { id } })).toBe(1));
   const differ = async () => Number(/^herald_settings_differ\S* (\d+)$/m.exec(await registry.metrics())?.[1]);
-  return { ...own, lines, differ };
+  return { ...own, id, lines, differ };
 }
 
 test("a process with another value of a setting says so with both values and services, and counts it", async () => {
@@ -58,4 +58,14 @@ test("a process knows how many of its service are at work, and takes itself for 
   await eventually(async () => expect(first.processes()).toBe(2));
   await second.stop();
   await eventually(async () => expect(first.processes()).toBe(1));
+});
+
+test("a process that was not ready says that it is, however long it waits otherwise", async () => {
+  const facts: Record<string, string> = { [NOT_READY]: "broker" };
+  const { id } = await say("publisher", facts, db.database.queries, 3_600_000);
+  delete facts[NOT_READY];
+  await eventually(async () => {
+    const row = await db.database.prisma.process.findUniqueOrThrow({ where: { id } });
+    expect(row.facts).toEqual({});
+  });
 });

@@ -10,7 +10,6 @@ import type { Memory } from "./memory.ts";
 /** A timer is never longer: a sweep finds what is due later. */
 const MAX_TIMER_MS = 60_000;
 
-/** What all endpoints of an owner share. */
 export interface Shared {
   clock: Clock;
   memory: Memory;
@@ -45,10 +44,10 @@ export class Endpoint {
     return this.#isGone;
   }
 
-  /** Takes its configuration and health, as PostgreSQL has them. */
-  take(current: TimedConfiguration): void {
+  /** Takes its configuration and health, of a reading that began when this many changes were known. */
+  take(current: TimedConfiguration, changes: number): void {
     this.gate.breaker.know(current.configuration);
-    if (this.configuration.take(current)) this.gate.reset(current.configuration);
+    if (this.configuration.take(current, changes)) this.gate.reset(current.configuration);
   }
 
   /** Whether a delivery waited for this receiver, or for its admin: its delay says nothing about Herald. */

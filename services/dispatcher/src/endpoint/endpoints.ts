@@ -56,7 +56,6 @@ export function createEndpoints(shared: Shared, max: number, onDropped: (endpoin
       return endpoint;
     },
     known: (id: string) => endpoints.get(id),
-    /** Forgets an endpoint. */
     drop,
     all: () => [...endpoints.values()],
   };

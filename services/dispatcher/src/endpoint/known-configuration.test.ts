@@ -8,12 +8,16 @@ const read = (revision: bigint) => ({
   configuredAt: new Date(NOW_MS),
 });
 
-test("§2.3/current regression: what was known before a change is not current, even while the clock stands still", () => {
+test("§2.3/current regression: what was read before a change is not current, even while the clock stands still", () => {
   const known = new KnownConfiguration();
-  known.take(read(1n));
+  known.take(read(1n), known.changes);
   expect(known.current(NOW_MS)).toMatchObject({ revision: 1n });
+  const beforeChange = known.changes;
   known.changed(NOW_MS);
   expect(known.current(NOW_MS)).toBeUndefined();
-  known.take(read(2n));
+  known.take(read(1n), beforeChange);
+  known.wasSeen("1", NOW_MS, true);
+  expect(known.current(NOW_MS)).toBeUndefined();
+  known.take(read(2n), known.changes);
   expect(known.current(NOW_MS)).toMatchObject({ revision: 2n });
 });

@@ -8,39 +8,41 @@ export class KnownConfiguration {
   #known: Configuration | undefined;
   /** The endpoint had it at this time. */
   #atMs = Number.NEGATIVE_INFINITY;
-  /** When a message last said that it has changed: a configuration that was read before is stale. */
+  /** How often a message has said that it changed, and how often one had when the reading of what is known began. */
+  #changes = 0;
+  #changesBefore = 0;
   #changedAtMs = Number.NEGATIVE_INFINITY;
+
+  /** How often it has changed. A reading that is taken later has to bring the number from before it began. */
+  get changes(): number {
+    return this.#changes;
+  }
 
   /** The configuration for an attempt that begins now (SPEC 2.3); undefined if it has to be read first. */
   current(nowMs: number): Configuration | undefined {
-    const isCurrent = this.#atMs >= this.#changedAtMs && Math.abs(nowMs - this.#atMs) <= CURRENT_MS;
-    if (isCurrent && this.#known) return this.#known;
-    // If PostgreSQL's clock was set back since, no reading would ever be late enough.
-    this.#changedAtMs = Math.min(this.#changedAtMs, nowMs);
-    return undefined;
+    const isCurrent = this.#changesBefore === this.#changes && Math.abs(nowMs - this.#atMs) <= CURRENT_MS;
+    return isCurrent ? this.#known : undefined;
   }
 
   /** Takes a configuration that was read. @returns whether it is another revision than the one before */
-  take({ configuration, configuredAt }: TimedConfiguration): boolean {
+  take({ configuration, configuredAt }: TimedConfiguration, changesBefore: number): boolean {
     const isChanged = this.isOther(configuration.revision);
     this.#known = configuration;
     this.#atMs = configuredAt.getTime();
+    this.#changesBefore = changesBefore;
     return isChanged;
   }
 
-  /** Whether another revision is known than this one. */
   isOther(revision: bigint): boolean {
     return this.#known !== undefined && this.#known.revision !== revision;
   }
 
   /** A message says that the endpoint was changed, or deleted. */
   changed(nowMs: number): void {
+    this.#changes++;
     this.#changedAtMs = nowMs;
-    // The clock stands still after a step back of PostgreSQL's: what is known may have this very time, and is older.
-    this.#atMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Whether the endpoint may have been changed since this time. */
   wasChangedSince(at: Date): boolean {
     return at.getTime() <= this.#changedAtMs;
   }

@@ -5,7 +5,7 @@ import type { Basics } from "../basics.ts";
 import type { KnownReceiver } from "../sql/read-configuration.ts";
 import type { AttemptResult } from "../sql/rows.ts";
 import { watchClocks } from "./clocks.ts";
-import { LAYERS, type Layer, type Probe, type ProbeResult } from "./probe.ts";
+import { IN_THE_WAY, LAYERS, type Layer, type Probe, type ProbeResult } from "./probe.ts";
 import { createReceivers, type OtherReceivers } from "./receivers.ts";
 import { createOutageSense, type Fault, type Receiver } from "./sense.ts";
 import type { Standstill } from "./standstill.ts";
@@ -14,7 +14,6 @@ interface Parts extends Basics {
   probe: Probe;
   others: OtherReceivers;
   standstill: Standstill;
-  /** Pause between two rounds of probes. */
   probeEveryMs?: number;
 }
 
@@ -24,19 +23,6 @@ const PROBE_EVERY_MS = 1_000;
 const LOG_EVERY_MS = 60_000;
 /** So many attempts of a delivery may end in a standstill and count for nothing. A machine that swaps may stand still in each, and each is sent. */
 const MAX_STANDSTILLS = 2;
-
-/**
- * Failures in the network's way: the layer that failed, and how many other hosts must have failed too before such a failure is doubted. A receiver
- * often refuses, or is too slow, by itself; silent name servers are seldom its fault.
- */
-const IN_THE_WAY: Partial<Record<FailureKind, { layer: Layer; others: number }>> = {
-  resolver_failed: { layer: "names", others: 0 },
-  proxy_failed: { layer: "connections", others: 0 },
-  unreachable: { layer: "connections", others: 0 },
-  connection_refused: { layer: "connections", others: 2 },
-  connection_timed_out: { layer: "connections", others: 2 },
-  timed_out: { layer: "connections", others: 2 },
-};
 
 /**
  * Knows whether there is an outage of Herald's own: its name servers are dead, it has no route, its egress proxy is closed. An attempt without an
@@ -201,7 +187,6 @@ export function createOutage(parts: Parts) {
     /** The listener is called at the end of each outage. */
     onReturn: (listener: () => void) => void listeners.push(listener),
     isOn,
-    /** When the outage began; null if there is none. */
     since: () => since,
     /** Ends the probes. From now on, undecided results are Herald's fault. */
     async stop() {

@@ -1,6 +1,7 @@
 import { connect, isIP } from "node:net";
 import { type AddressRules, createAddressGuard, isLocalhostName } from "@herald/common/security/address-guard";
 import { areNamesAnswered, createNameResolver } from "@herald/common/security/name-resolver";
+import type { FailureKind } from "@herald/contracts";
 import type { EgressProxy } from "../http/egress-proxy.ts";
 import { failureOf } from "../http/failure.ts";
 import type { HostAndPort } from "../http/target.ts";
@@ -38,19 +39,16 @@ export function createProbe({ addresses, servers, proxy }: ProbeOptions) {
       await resolve(host);
       return "reached";
     } catch (error) {
-      return failureOf(error as Error, 0).kind === "resolver_failed" ? "failed" : "unclear";
+      return resultOf(error, "names");
     }
   }
-
-  const isInTheWay = (error: Error): ProbeResult =>
-    IN_THE_WAY.includes(failureOf(error, 0).kind) ? "failed" : "unclear";
 
   async function tunnelTo(target: HostAndPort, through: EgressProxy): Promise<ProbeResult> {
     try {
       (await through.open(target, guard, CONNECT_MS)).on("error", () => {}).destroy();
       return "reached";
     } catch (error) {
-      return isInTheWay(error as Error);
+      return resultOf(error, "connections");
     }
   }
 
@@ -64,7 +62,7 @@ export function createProbe({ addresses, servers, proxy }: ProbeOptions) {
       };
       socket.setTimeout(CONNECT_MS, () => end("failed"));
       socket.once("connect", () => end("reached"));
-      socket.on("error", (error) => end(isInTheWay(error)));
+      socket.on("error", (error) => end(resultOf(error, "connections")));
     });
   }
 
@@ -80,9 +78,22 @@ export function createProbe({ addresses, servers, proxy }: ProbeOptions) {
   };
 }
 
-const IN_THE_WAY: readonly string[] = ["proxy_failed", "unreachable", "connection_refused", "connection_timed_out"];
+/**
+ * Failures in the network's way: the layer that failed, and how many other hosts must have failed too before such a failure is doubted. A receiver
+ * often refuses, or is too slow, by itself; silent name servers are seldom its fault.
+ */
+export const IN_THE_WAY: Partial<Record<FailureKind, { layer: Layer; others: number }>> = {
+  resolver_failed: { layer: "names", others: 0 },
+  proxy_failed: { layer: "connections", others: 0 },
+  unreachable: { layer: "connections", others: 0 },
+  connection_refused: { layer: "connections", others: 2 },
+  connection_timed_out: { layer: "connections", others: 2 },
+  timed_out: { layer: "connections", others: 2 },
+};
 
-/** Whether name servers are asked for this host. */
+const resultOf = (error: unknown, layer: Layer): ProbeResult =>
+  IN_THE_WAY[failureOf(error as Error, 0).kind]?.layer === layer ? "failed" : "unclear";
+
 export function isAskedFor(host: string): boolean {
   return isIP(host) === 0 && !isLocalhostName(host);
 }

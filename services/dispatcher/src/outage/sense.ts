@@ -1,7 +1,6 @@
 import type { HostAndPort } from "../http/target.ts";
 import type { KnownReceiver } from "../sql/read-configuration.ts";
 
-/** A receiver, with the host and port of its URL. */
 export type Receiver = KnownReceiver & HostAndPort;
 
 /** An attempt, or a probe, that reached no receiver. Times are of the monotonic clock. */
@@ -60,7 +59,6 @@ export function createOutageSense() {
     for (const [endpointId, unreached] of failing) if (isOver(unreached)) failing.delete(endpointId);
   }
 
-  /** Decides the results for which there is a verdict. */
   function decide(verdictOn: (one: Undecided) => Fault | undefined): void {
     for (const one of undecided) {
       const fault = verdictOn(one);

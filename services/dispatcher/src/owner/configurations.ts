@@ -11,21 +11,19 @@ interface Parts extends Basics {
   drop: (endpoint: Endpoint) => void;
 }
 
-/** Keeps the configurations of an owner's endpoints current. */
 export function createConfigurations({ clock, readConfiguration, health, drop }: Parts) {
-  function take(endpoint: Endpoint, current: TimedConfiguration | undefined): void {
+  async function read(endpoint: Endpoint): Promise<TimedConfiguration | undefined> {
+    const { changes } = endpoint.configuration;
+    const current = await readConfiguration(endpoint.id);
     if (current === undefined) drop(endpoint);
-    else endpoint.take(current);
+    else endpoint.take(current, changes);
+    return current;
   }
 
   /** Returns the configuration for an attempt that begins now; undefined if the endpoint is disabled or deleted. */
   function of(endpoint: Endpoint): Promise<Configuration | undefined> | Configuration {
     const known = endpoint.configuration.current(clock.now().getTime());
-    if (known) return known;
-    return readConfiguration(endpoint.id).then((current) => {
-      take(endpoint, current);
-      return current && of(endpoint);
-    });
+    return known ?? read(endpoint).then((current) => current && of(endpoint));
   }
 
   return {
@@ -33,9 +31,7 @@ export function createConfigurations({ clock, readConfiguration, health, drop }:
     /** Reads a configuration, though no attempt asks for it. Never rejects. */
     async refresh(endpoint: Endpoint): Promise<void> {
       const wasPending = health.has(endpoint.id);
-      const current = await readConfiguration(endpoint.id).catch(() => undefined);
-      if (endpoint.isGone) return;
-      take(endpoint, current);
+      const current = await read(endpoint).catch(() => undefined);
       // PostgreSQL has all failures and still says enabled: the endpoint was resumed, or the setting is new.
       if (current && !wasPending && endpoint.gate.breaker.isOpenForGood()) endpoint.gate.reset(current.configuration);
     },

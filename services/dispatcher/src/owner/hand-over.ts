@@ -30,7 +30,6 @@ export function isTime(value: unknown): value is string {
   return typeof value === "string" && !Number.isNaN(Date.parse(value));
 }
 
-/** The delivery of a hand-over. */
 export function deliveryOf(
   { deliveryId, endpointId, organizationId, revision }: HandOver["deliveries"][number],
   { eventType, body, traceparent, key: eventKey, receivedAtUtc }: HandOver["events"][number],

@@ -1,13 +1,11 @@
-import { isDataError, isTooMuch } from "@herald/common/database/errors";
 import { shrinkingBatches } from "@herald/common/database/shrinking";
+import { untilAnswered } from "@herald/common/database/until-answered";
 import { batcher } from "@herald/common/runtime/batcher";
 import type { Basics } from "../basics.ts";
 import type { BacklogPage, Reading } from "../endpoint/line.ts";
 import { describeDeliveries } from "../sql/describe-deliveries.ts";
 import { type Demand, markInterrupted, readDue } from "../sql/read-due.ts";
-import { untilAnswered } from "./reader.ts";
 
-/** A request of an owner for rows of an endpoint's backlog. */
 export type BacklogDemand = Demand & Reading;
 
 /** Endpoints of one statement. */
@@ -28,17 +26,8 @@ export function createReadBacklog(
   const progress = createProgress();
   const inBatches = shrinkingBatches(read, { max: MAX_ENDPOINTS, what: "readings of due deliveries", log, progress });
 
-  /**
-   * Repeats a statement while PostgreSQL is out of reach. If the statement takes too long, its error goes to `inBatches`, which then reads for fewer
-   * endpoints at once.
-   */
   const ask = <T>(statement: () => Promise<T>): Promise<T> =>
-    untilAnswered(
-      parts,
-      "due deliveries can't be read; they wait for PostgreSQL",
-      statement,
-      (error) => isDataError(error) || isTooMuch(error),
-    );
+    untilAnswered(parts, "due deliveries can't be read; they wait for PostgreSQL", statement);
 
   async function read(demands: readonly BacklogDemand[]): Promise<[BacklogDemand, BacklogPage][]> {
     const marked = demands.filter(({ countInterruptions }) => countInterruptions);

@@ -33,7 +33,6 @@ export function createByteBudget<Taker extends TurnTaker>(total: number) {
       waiting.clear();
       return waited;
     },
-    /** The taker waits no more. */
     leave: (taker: Taker) => void waiting.delete(taker),
   };
 }

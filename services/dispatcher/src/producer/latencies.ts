@@ -23,7 +23,6 @@ export function createLatencies() {
       if (meanMs >= SLOW_MEAN_MS) return "slow";
       return performance.now() - atMs < ANSWERING_MS ? "answering" : "quick";
     },
-    /** An attempt has ended. */
     took(endpointId: string, milliseconds: number): void {
       const atMs = performance.now();
       const latest = Math.min(milliseconds, SLOW_MS);

@@ -76,7 +76,6 @@ export function createReservations<Taker>() {
   return {
     add: (taker: Taker, permit: Permit) => void reserved.set(taker, [...(reserved.get(taker) ?? []), permit]),
     countOf: (taker: Taker) => reserved.get(taker)?.length ?? 0,
-    /** Takes one of them, for an attempt. */
     take: (taker: Taker) => reserved.get(taker)?.pop(),
     /** Gives back those that are left. */
     end(taker: Taker): void {

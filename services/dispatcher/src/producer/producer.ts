@@ -19,7 +19,6 @@ interface Parts {
 }
 
 export interface ProducerBounds {
-  /** Attempts at once. */
   inFlight: number;
   /** Bytes of the bodies of attempts at once, of those that are read only for their attempt. */
   bodiesBytes: number;
@@ -49,7 +48,6 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
   /** An endpoint with a hanging attempt counts as slow. */
   const speedOf = ({ id, gate }: Endpoint): Speed => (gate.isSlow ? "slow" : latencies.speedOf(id));
 
-  /** Attempts that may begin to the endpoint now. */
   const roomOf = (endpoint: Endpoint) =>
     !endpoint.isGone && mayBegin(endpoint.shard) ? endpoint.gate.room(reserved.countOf(endpoint)) : 0;
 
@@ -168,7 +166,6 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
       begun++;
       return permits.take(speedOf(endpoint));
     },
-    /** The attempt's receiver is free again. */
     took: (endpoint: Endpoint, durationMs: number) => latencies.took(endpoint.id, durationMs),
     /** The attempt of this delivery is settled, or was not made. */
     settled(endpoint: Endpoint, { body, bodyBytes }: Delivery, permit: Permit): void {
@@ -178,7 +175,6 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
     },
     /** An attempt has changed its permit. */
     schedule,
-    /** The endpoint is gone. */
     forget(endpoint: Endpoint): void {
       for (const speed of SPEEDS) turns[speed].remove(endpoint);
       withRows.remove(endpoint);

@@ -1,4 +1,3 @@
-/** An endpoint of an organization, which takes turns. */
 export interface TurnTaker {
   readonly id: string;
   readonly organizationId: string;

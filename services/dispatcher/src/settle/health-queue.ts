@@ -93,7 +93,6 @@ export function createHealthQueue({ queries, clock, metrics, log, signal }: Basi
       const written = write(line).finally(() => writing.delete(written));
       writing.add(written);
     },
-    /** Whether results of this endpoint are not written yet. */
     has: (endpointId: string) => lines.has(endpointId),
     /** Resolves when all is written, or when the signal ends the waiting. */
     async drained(): Promise<void> {

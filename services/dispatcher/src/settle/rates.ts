@@ -70,7 +70,6 @@ export function startRates({ queries, log }: Basics, { intervalMs }: { intervalM
       const index = bucket < 0 ? DURATION_BOUNDS_MS.length - 1 : bucket;
       sums.durations[index] = (sums.durations[index] ?? 0) + 1;
     },
-    /** Writes the sums that are not written, and ends. */
     async stop(): Promise<void> {
       await writing.stop();
       await write().catch(onFailure);

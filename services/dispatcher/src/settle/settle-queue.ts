@@ -3,8 +3,8 @@ import { isDataError, isTooMuch } from "@herald/common/database/errors";
 import { timeOf } from "@herald/common/database/ids";
 import { shrinkingBatches } from "@herald/common/database/shrinking";
 import { STALLED_MS } from "@herald/common/database/statement-failures";
+import { untilAnswered } from "@herald/common/database/until-answered";
 import { batcher } from "@herald/common/runtime/batcher";
-import { retry } from "@herald/common/runtime/repeat";
 import type { Basics } from "../basics.ts";
 import { hasArrived, recordArrived } from "../sql/record-arrived.ts";
 import { type Settled, type Settlement, settle } from "../sql/settle.ts";
@@ -18,7 +18,6 @@ interface Parts extends Basics {
   rates: Rates;
 }
 
-/** Settlements of one statement. */
 const MAX_BATCH = 500;
 
 /**
@@ -32,11 +31,9 @@ const KEPT_MS = 24 * 60 * 60_000;
 
 export type SettleQueue = ReturnType<typeof createSettleQueue>;
 
-/** An attempt to be settled. */
 interface Ended extends Result {
   /** Whether its success ends a run of failures of its endpoint. */
   endsFailures: boolean;
-  /** Says whether it is stored. */
   resolve: (isStored: boolean) => void;
   reject: (error: unknown) => void;
 }
@@ -90,21 +87,15 @@ export function createSettleQueue(parts: Parts) {
 
   async function write(settlements: readonly Settlement[]): Promise<Settled> {
     const arrived = settlements.filter(hasArrived);
-    const recorded = await untilAnswered(() => recordArrived(queries, arrived));
+    const recorded = await ask(() => recordArrived(queries, arrived));
     const others = settlements.filter((each) => !recorded.stored.has(each) && !recorded.taken.has(each));
-    const settled = await untilAnswered(() => settle(queries, others));
+    const settled = await ask(() => settle(queries, others));
     for (const each of recorded.taken) settled.taken.add(each);
     return settled;
   }
 
-  function untilAnswered<T>(statement: () => Promise<T>): Promise<T> {
-    return retry(statement, {
-      shouldRetry: (error) => !isDataError(error) && !isTooMuch(error),
-      onFirstFailure: (error) =>
-        log.error("attempts can't be settled; they wait until PostgreSQL takes them", { error }),
-      signal,
-    });
-  }
+  const ask = <T>(statement: () => Promise<T>): Promise<T> =>
+    untilAnswered(parts, "attempts can't be settled; they wait until PostgreSQL takes them", statement);
 
   function stored(each: Ended, { isLate, isMissing }: { isLate: boolean; isMissing: boolean }): void {
     const { settlement, endsFailures, resolve } = each;

@@ -5,7 +5,6 @@ export interface Heartbeat {
   id: string;
   /** The dispatcher lives this long without a further heartbeat. */
   aliveMs: number;
-  /** Whether it can make attempts. */
   able: boolean;
   /** Since when it reaches no receiver at all; null while it does. */
   outageSince: Date | null;

@@ -37,7 +37,6 @@ export async function readConfiguration(
   return endpointIds.map((endpointId) => byId.get(endpointId));
 }
 
-/** Where an endpoint's deliveries go. */
 export interface KnownReceiver {
   endpointId: string;
   organizationId: string;

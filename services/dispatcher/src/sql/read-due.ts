@@ -12,7 +12,6 @@ export interface Cursor {
 /** The key of a row of `due`, beside its shard. */
 type Place = Cursor & { endpointId: string };
 
-/** The first place of all. */
 export const BEGINNING: Cursor = { dueAt: new Date(0), deliveryId: "00000000-0000-0000-0000-000000000000" };
 
 /** The rows of an endpoint that its owner wants. */

@@ -6,7 +6,6 @@ export type OwnFault = "machine" | "name servers";
 /** How the receiver's clock, or its certificate, shows Herald's time to be. */
 export type ClockShown = "ahead" | "behind" | "right";
 
-/** How an attempt ended. */
 export interface AttemptResult {
   startedAt: Date;
   /** Until the response's headers were there, or until no response was possible; by the same clock. */
@@ -30,7 +29,6 @@ export interface AttemptResult {
   clockShown?: ClockShown | undefined;
 }
 
-/** An endpoint's health in PostgreSQL. */
 export interface StoredHealth {
   failures: number;
   pausedUntil: Date | null;
@@ -60,7 +58,6 @@ export interface Health extends StoredRun {
 export interface HealthStep extends StoredRun {
   /** The number of results in it; further ones make the next step, once this one is written. */
   used: number;
-  /** Whether there is anything to write. */
   changed: boolean;
   disabled: boolean;
   notice: "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | null;

@@ -1,4 +1,4 @@
-import { isDatabaseOutage, isOutOfTime, isPartitionMissing, PARTITION_MISSING } from "@herald/common/database/errors";
+import { isDatabaseOutage, isOutOfTime, withRemedy } from "@herald/common/database/errors";
 import type { Log } from "@herald/common/telemetry/log";
 import { PROBLEMS } from "@herald/contracts";
 import type { ErrorRequestHandler } from "express";
@@ -23,8 +23,12 @@ export function errorHandler({ log, signInUrl }: { log: Log; signInUrl?: string 
     }
     const { status } = PROBLEMS[problem.code];
     if (status >= 500 && problem.code !== "key_server_unavailable") {
-      const why = isPartitionMissing(error) ? `: ${PARTITION_MISSING}` : "";
-      log.error(`a request failed${why}`, { requestId, method: request.method, code: problem.code, error });
+      log.error(withRemedy("a request failed", error), {
+        requestId,
+        method: request.method,
+        code: problem.code,
+        error,
+      });
     }
     response.locals.problemCode = problem.code;
     if (problem.facts.isForOperator) response.locals.problemDetail = problem.facts.detail;

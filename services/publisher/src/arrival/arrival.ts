@@ -58,11 +58,8 @@ export function createArrival({ clock, handOver, read, store }: Parts) {
   return {
     isSmall: ({ message }: InboxMessage) => message.content.byteLength <= MAX_SMALL_BYTES,
     add: (incoming: InboxMessage) => arriving.add(incoming),
-    /** The event is stored, or comes again. */
     over: pending.over,
-    /** Runs the statement of a batch. */
     storing: onArrival.storing,
-    /** Removes the events that wait, and returns them. */
     drop: () => [...arriving.drop(), ...pending.drop()],
   };
 }

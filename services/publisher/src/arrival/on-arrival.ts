@@ -108,7 +108,6 @@ function createSubscriptionCache(clock: Clock) {
   }
 
   return {
-    /** Undefined if it is not known. */
     endpointsOf(event: IncomingEvent): readonly SubscribedEndpoint[] | undefined {
       const found = subscriptions.get(subscriptionKey(event));
       return found && clock.monotonicMs() - found.readAtMs <= ARRIVAL.subscriptionMs ? found.endpoints : undefined;

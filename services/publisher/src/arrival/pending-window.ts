@@ -53,7 +53,6 @@ export function createPendingWindow<Item>(
     async room(): Promise<void> {
       if (pending.size >= most) await new Promise<void>((resolve) => wanting.push(resolve));
     },
-    /** Removes those that wait, and returns them. */
     drop(): Item[] {
       const dropped = waiting.splice(0).map(({ item }) => item);
       setTimer();

@@ -35,7 +35,6 @@ export function fairBatches<Event extends Item = InboxMessage>(
   /** The waiting events of each organization, in the order of the organizations' turns. */
   const waiting = new Map<string, Event[]>();
   const running = new Set<Promise<void>>();
-  /** The number of running batches that have events of an organization. */
   const runningOf = new Counts<string>();
   let scheduled = false;
   /** By performance.now(). */
@@ -112,7 +111,6 @@ export function fairBatches<Event extends Item = InboxMessage>(
       return dropped;
     },
     isRunning: () => running.size > 0,
-    /** Resolves once no batch runs. */
     async idle(): Promise<void> {
       while (running.size > 0) await Promise.all(running);
     },

@@ -1,7 +1,7 @@
-import { isDataError, isPartitionMissing, isTooMuch, PARTITION_MISSING } from "@herald/common/database/errors";
+import { isDataError, isTooMuch } from "@herald/common/database/errors";
 import { shrinkingBatches, shrinkingPages } from "@herald/common/database/shrinking";
 import type { StatementFailures } from "@herald/common/database/statement-failures";
-import { retry } from "@herald/common/runtime/repeat";
+import { untilAnswered } from "@herald/common/database/until-answered";
 import type { Basics } from "../basics.ts";
 import type { ForOwners, IncomingEvent } from "../sql/rows.ts";
 import {
@@ -52,10 +52,8 @@ const MAX_DELIVERIES = 5_000;
  *
  * @param options.maxEvents events that one statement may store
  */
-export function createFanOut(
-  { queries, createProgress, clock, log, signal }: Parts,
-  { maxEvents }: { maxEvents: number },
-) {
+export function createFanOut(parts: Parts, { maxEvents }: { maxEvents: number }) {
+  const { queries, createProgress, clock, log } = parts;
   const inBatches = shrinkingBatches(async (pages: readonly EventPage[]) => [await store(pages)], {
     max: maxEvents,
     what: "fan-outs",
@@ -64,16 +62,10 @@ export function createFanOut(
   });
   const inPages = shrinkingPages({ max: MAX_DELIVERIES });
 
-  async function store(pages: readonly EventPage[]): Promise<StoredEvents> {
-    return await retry(() => storeEvents(queries, pages, clock.now()), {
-      shouldRetry: (error) => !isDataError(error) && !isTooMuch(error),
-      onFirstFailure: (error) => {
-        const why = isPartitionMissing(error) ? `: ${PARTITION_MISSING}` : "";
-        log.error(`events can't be stored; they wait in RabbitMQ until PostgreSQL takes them${why}`, { error });
-      },
-      signal,
-    });
-  }
+  const store = (pages: readonly EventPage[]): Promise<StoredEvents> =>
+    untilAnswered(parts, "events can't be stored; they wait in RabbitMQ until PostgreSQL takes them", () =>
+      storeEvents(queries, pages, clock.now()),
+    );
 
   return {
     async together(items: readonly FanOutItem[]): Promise<FanOutResult> {

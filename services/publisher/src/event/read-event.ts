@@ -24,11 +24,9 @@ export interface InboxMessage {
   failed(error: unknown): void;
 }
 
-/** The outcome of reading a message. */
 export type Reading = { kind: "event"; event: IncomingEvent } | Exclude<Judgement, { kind: "event" }>;
 
 export interface ReadingOptions extends JudgeOptions {
-  /** The emitter's trace context. */
   traceparent: string | null;
 }
 

@@ -12,11 +12,9 @@ import { createStoring, type StoringParts } from "./store-batch.ts";
 export interface ConsumeOptions extends GiveBackOptions {
   /** Bytes of messages that this process may hold. */
   inboxBytes: number;
-  /** Events that one statement may store. */
   batchSize: number;
   /** How far back events are delivered (SPEC 6.1: seven days), in milliseconds. */
   windowMs: number;
-  /** The rules for event types and their data. */
   eventTypes: EventTypeRules;
 }
 

@@ -7,7 +7,6 @@ import type { Log } from "@herald/common/telemetry/log";
 interface Parts {
   /** Begins to take events, of each queue as many at a time as it is told. */
   consume: (prefetch: number) => Consumer;
-  /** The running batches of events. */
   running: { isRunning(): boolean; idle(): Promise<void> };
   clock: Clock;
   log: Log;

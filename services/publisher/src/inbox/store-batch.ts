@@ -16,7 +16,6 @@ export interface StoringParts {
   names: Names;
   /** Records an event that is not taken, for searches and for the product. */
   reportUndelivered: (event: Rejection) => Promise<void>;
-  /** Hands new deliveries over to the owners of their endpoints. */
   handOver: (made: ForOwners) => void;
   /** Takes an event again that has more endpoints than a page. */
   again: (incoming: InboxMessage) => void;
@@ -49,7 +48,6 @@ const DEAD_BY = {
 type EventResult = (typeof EVENT_RESULTS)[number];
 type FanOutPages = (items: readonly FanOutItem[]) => Promise<FanOutResult>;
 
-/** @param options how far back events are delivered, and of which types */
 export function createStoring(
   { publisher, names, reportUndelivered, handOver, again, oversized, metrics, clock, tracing, log }: StoringParts,
   { windowMs, eventTypes }: { windowMs: number; eventTypes: EventTypeRules },

@@ -2,7 +2,7 @@ import { onDaysOf } from "@herald/common/database/days";
 import { Prisma } from "@herald/common/database/generated/client";
 import { lastIdAt } from "@herald/common/database/ids";
 import { isOver, oneRow, type Queries } from "@herald/common/database/queries";
-import type { PageBounds, Work, WorkPage } from "./work.ts";
+import type { Lease, PageBounds, Work, WorkPage } from "./work.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -26,10 +26,7 @@ export interface CatchUp extends Work {
  *
  * Locks the row that it takes, skips those that others lock. Walks catch_up_priority_due_at_idx and webhook_endpoint_pkey.
  */
-export async function takeCatchUp(
-  queries: Queries,
-  { now, leasedUntil }: { now: Date; leasedUntil: Date },
-): Promise<CatchUp | null> {
+export async function takeCatchUp(queries: Queries, { now, leasedUntil }: Lease): Promise<CatchUp | null> {
   const [taken] = await queries.$queryRaw<CatchUp[]>`
     update catch_up
     set due_at = ${leasedUntil}::timestamptz
@@ -53,7 +50,6 @@ export async function takeCatchUp(
 export interface BackfilledPage extends WorkPage {
   /** The key of the page's last event; null for an empty page. */
   cursor: string | null;
-  /** The dispatcher that owns the endpoint's shard; null if none does. */
   owner: string | null;
 }
 

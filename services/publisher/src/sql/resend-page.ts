@@ -3,7 +3,7 @@ import { firstIdAt, lastIdAt, timeOf } from "@herald/common/database/ids";
 import { isOver, oneRow, type Queries } from "@herald/common/database/queries";
 import { neverSentAgain, wasGivenUp } from "@herald/common/history/sql/never-got";
 import type { ResendState } from "@herald/contracts";
-import type { PageBounds, Work } from "./work.ts";
+import type { Lease, PageBounds, Work } from "./work.ts";
 
 /** A resend whose next page this process makes now. */
 export interface TakenResend extends Work {
@@ -15,10 +15,7 @@ export interface TakenResend extends Work {
  * Takes the resend that has been due longest, and moves its time past a lease. Null if none is due.
  * Locks the row that it takes, skips those that others lock. Walks resend_due_at_idx, which has no ended resends.
  */
-export async function takeResend(
-  queries: Queries,
-  { now, leasedUntil }: { now: Date; leasedUntil: Date },
-): Promise<TakenResend | null> {
+export async function takeResend(queries: Queries, { now, leasedUntil }: Lease): Promise<TakenResend | null> {
   const [taken] = await queries.$queryRaw<TakenResend[]>`
     update resend
     set due_at = ${leasedUntil}::timestamptz
@@ -44,7 +41,6 @@ export interface MadePage {
   /** The state of the resend after the page; null if it was stopped, or another process has taken it over, and nothing was done. */
   state: ResendState | null;
   deliveryCount: number;
-  /** The id of the dispatcher that owns the endpoint's shard; null if none does. */
   owner: string | null;
 }
 

@@ -35,7 +35,6 @@ export interface SubscribedEndpoint {
   id: string;
   /** A 64-bit number in decimal digits. */
   revision: string;
-  /** When it had this revision. */
   readAt: Date;
   createdAt: Date;
   owner: string | null;

@@ -8,6 +8,12 @@ export interface Work {
   leasedUntil: Date;
 }
 
+/** Work is taken now, and no other process takes it until the other time. */
+export interface Lease {
+  now: Date;
+  leasedUntil: Date;
+}
+
 export interface WorkPage {
   /** False if another process has taken the work over, or the work was requested again. */
   held: boolean;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isPartitionMissing, PARTITION_MISSING } from "@herald/common/database/errors";
+import { withRemedy } from "@herald/common/database/errors";
 import { shrinkingPages } from "@herald/common/database/shrinking";
 import type { Basics } from "../basics.ts";
 import type { TASKS } from "../metrics.ts";
 import type { ForOwners } from "../sql/rows.ts";
-import { giveBack, type PageBounds, type Work, type WorkPage } from "../sql/work.ts";
+import { giveBack, type Lease, type PageBounds, type Work, type WorkPage } from "../sql/work.ts";
 
 export interface MakingParts extends Basics {
   handOver: (made: ForOwners) => void;
@@ -18,7 +18,7 @@ export function stepFailed(
   about: { error: unknown; endpointId?: string; days?: readonly string[] },
 ): void {
   metrics.taskFailures.inc({ task });
-  log.error(isPartitionMissing(about.error) ? `${failure}: ${PARTITION_MISSING}` : failure, about);
+  log.error(withRemedy(failure, about.error), about);
 }
 
 /** Runs a step, and rests for as long as it took. So a task of many steps uses at most half of one connection. */
@@ -40,7 +40,7 @@ interface Kind<Taken extends Work> {
   /** The table whose rows say when an endpoint's work is due; absent if each page writes that itself, and is a turn. */
   table?: "catch_up" | "erasure";
   /** Takes the next work, and moves its time past the lease; null if none is due. */
-  take(lease: { now: Date; leasedUntil: Date }): Promise<Taken | null>;
+  take(lease: Lease): Promise<Taken | null>;
   /** Does a page of the work, and in the same statement renews the lease or ends the work. */
   page(taken: Taken, bounds: PageBounds, signal: AbortSignal): Promise<WorkPage>;
   /** The message to log after a turn that changed something, if any; `failure` is logged after one that failed. */
@@ -64,7 +64,7 @@ export function byTurns<Taken extends Work>(
   const { queries, clock, log } = parts;
   const inPages = shrinkingPages({ max });
 
-  function lease(): { now: Date; leasedUntil: Date } {
+  function lease(): Lease {
     const now = clock.now();
     return { now, leasedUntil: new Date(now.getTime() + leaseMs) };
   }
