@@ -306,34 +306,38 @@ export const settingsAlike = asked<Process>("processes' settings", LIVING, (livi
   }),
 );
 
-const ABSENT: Readonly<Record<ServiceName, string>> = {
-  publisher: "No publisher is at work, so no event is stored: they wait in RabbitMQ.",
-  "management-api": "No management API is at work, so neither the API nor the page answers.",
-  dispatcher: "No dispatcher is at work, so no attempt begins.",
-};
+/** Processes that a service manager or orchestrator sees as not ready, or that are not heard. */
+export const readiness = asked<Heard>("readiness", HEARD, (heard) => [
+  ...heard.flatMap(({ service, name, notReady, silentSeconds }) => {
+    if (silentSeconds > SILENT_SECONDS) {
+      const what = `The ${service} ${name} has said nothing for ${silentSeconds} s: it ended without a word, or does not reach PostgreSQL.`;
+      return [warning(what, "Ask again in a minute. If it still says so, read its log, and start it.")];
+    }
+    if (!notReady) return [];
+    return [warning(`The ${service} ${name} is not ready: ${notReady}.`, "Read its log, which says why.")];
+  }),
+  ...lacking(heard.flatMap(({ service, silentSeconds }) => (silentSeconds > SILENT_SECONDS ? [] : service))),
+]);
 
-/** Processes that a service manager or orchestrator sees as not ready, or that are not heard; and services without a process, while others have one. */
-export const readiness = asked<Heard>("readiness", HEARD, (heard) => {
-  const isSilent = ({ silentSeconds }: Heard) => silentSeconds > SILENT_SECONDS;
-  const atWork = new Set(heard.filter((each) => !isSilent(each)).map(({ service }) => service));
-  const absent = Object.entries(ABSENT).filter(([service]) => atWork.size > 0 && !atWork.has(service));
-  return [
-    ...heard.flatMap((each) => {
-      const { service, name, notReady, silentSeconds } = each;
-      if (isSilent(each)) {
-        const what = `The ${service} ${name} has said nothing for ${silentSeconds} s: it ended without a word, or does not reach PostgreSQL.`;
-        return [warning(what, "Ask again in a minute. If it still says so, read its log, and start it.")];
-      }
-      if (!notReady) return [];
-      const remedy = "If it has just started, ask again. Otherwise read its log, which says why.";
-      return [warning(`The ${service} ${name} is not ready: ${notReady}.`, remedy)];
-    }),
-    ...absent.map(([, what]) => warning(what, "Start it. If it ends again, its log says why.")),
-  ];
-});
+/** Warns of a service without a process while others have one: before the first start there is none. {@link dispatching} knows sooner of dispatchers. */
+function lacking(atWork: readonly string[]): Finding[] {
+  const lacks = (service: ServiceName) => atWork.length > 0 && !atWork.includes(service);
+  const remedy = "Start it. If it ends again, its log says why.";
+  return warningsOf([
+    [lacks("publisher"), "No publisher is at work, so no event is stored: they wait in RabbitMQ.", remedy],
+    [lacks("management-api"), "No management API is at work, so neither the API nor the page answers.", remedy],
+  ]);
+}
 
-export const dispatching = asked<Dispatching>("dispatching", DISPATCHING, (rows) => {
-  const { stoppedSince, shardsStopped, dispatchersUnable, shardsUnowned, dispatchersAble } = oneRow(rows);
+/** {@link DISPATCHING}, and how many other services are at work: before the first start there are none, and nothing has to be attempted. */
+const DISPATCHING_AND_OTHERS = `
+  select dispatching.*, (select count(*) from (${LIVING}) as living where service <> 'dispatcher')::int as others
+  from (${DISPATCHING}) as dispatching`;
+
+export const dispatching = asked<Dispatching & { others: number }>("dispatching", DISPATCHING_AND_OTHERS, (rows) => {
+  const { stoppedSince, shardsStopped, dispatchersUnable, shardsUnowned, dispatchersAble, others } = oneRow(rows);
+  const unowned = `${shardsUnowned} of ${SHARDS} shards have no owner`;
+  const isNone = dispatchersAble + dispatchersUnable === 0;
   return warningsOf([
     [
       stoppedSince !== null,
@@ -341,8 +345,13 @@ export const dispatching = asked<Dispatching>("dispatching", DISPATCHING, (rows)
       "When it is done what it was stopped for, such as closing the gap of a restore: `herald dispatch start`",
     ],
     [
+      isNone && shardsUnowned > 0 && others > 0,
+      `No dispatcher is at work, so no attempt begins: ${unowned}.`,
+      "Start dispatchers. If they end again, their logs say why.",
+    ],
+    [
       dispatchersUnable > 0 || (shardsUnowned > 0 && dispatchersAble > 0),
-      `${plural(dispatchersUnable, "dispatcher")} can make no attempts, and ${shardsUnowned} of ${SHARDS} shards have no owner.`,
+      `${plural(dispatchersUnable, "dispatcher")} can make no attempts, and ${unowned}.`,
       "Ask again: shards are taken within seconds. Otherwise read the dispatchers' logs: they reach no receiver, or lack a key.",
     ],
   ]);

@@ -22,8 +22,7 @@ const [, SHARD_OF_BODY = ""] =
   ) ?? [];
 
 const dispatcher = (able: boolean) =>
-  `insert into process (id, service, name, facts, able, alive_until, said_at)
-   values (gen_random_uuid(), 'dispatcher', 'a', '{}', ${able}, now() + interval '1 hour', now() + interval '1 hour')`;
+  `insert into process (id, service, able, alive_until) values (gen_random_uuid(), 'dispatcher', ${able}, now() + interval '1 hour')`;
 const atWork = (service: string) =>
   `insert into process (id, service, name, facts, said_at) values (gen_random_uuid(), '${service}', 'a', '{}', now() + interval '1 hour')`;
 const publisher = (facts: object) =>
@@ -101,7 +100,7 @@ const ROUNDS: DatabaseFault[][] = [
     [
       "a service that is not ready",
       publisher({ notReady: "broker" }),
-      /^warning, readiness: The publisher a:\S+ is not ready: broker\. -> If it has just started, ask again/,
+      /^warning, readiness: The publisher a:\S+ is not ready: broker\. -> Read its log/,
       "delete from process",
     ],
     [
@@ -182,7 +181,7 @@ const ROUNDS: DatabaseFault[][] = [
     [
       "no dispatcher beside a publisher",
       atWork("publisher"),
-      /^warning, readiness: No dispatcher is at work, so no attempt begins\. -> Start it/,
+      /^warning, dispatching: No dispatcher is at work, .*256 of 256 shards have no owner\. -> Start dispatchers/,
       "delete from process",
     ],
     [
