@@ -3,7 +3,9 @@ import type { StoredHealth } from "../sql/rows.ts";
 import { type Breaker, type BreakerOptions, createBreaker } from "./breaker.ts";
 
 export interface GateOptions {
+  /** Attempts that an endpoint may have at once. */
   concurrency: number;
+  /** Attempts a second to an endpoint; no limit if absent. */
   ratePerSecond: number | undefined;
   breaker: BreakerOptions;
 }
@@ -13,6 +15,7 @@ const LOOK_AGAIN_MS = 1_000;
 
 /** The limits of one endpoint itself: its attempts at once and by the second, its pauses after failures, and its rests. */
 export class Gate {
+  /** Its health. */
   readonly breaker: Breaker;
   readonly #clock: Clock;
   readonly #concurrency: number;
@@ -47,6 +50,7 @@ export class Gate {
     return this.#inFlight > this.#slowInFlight;
   }
 
+  /** Attempts that the endpoint may have at once. */
   get limit(): number {
     return Math.min(this.#concurrency, this.breaker.limit());
   }
@@ -104,6 +108,7 @@ export class Gate {
     this.#locked--;
   }
 
+  /** Nothing begins for this time. */
   rest(ms: number): void {
     this.#restUntilMs = Math.max(this.#restUntilMs, this.#clock.monotonicMs() + ms);
   }

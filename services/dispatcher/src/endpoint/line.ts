@@ -6,6 +6,7 @@ import type { Memory } from "./memory.ts";
 /** New deliveries of an endpoint that are kept at most. */
 const MAX_READY = 500;
 
+/** The time, as an owner needs it. */
 export interface Times {
   /** The time, by PostgreSQL's clock. */
   nowMs: () => number;
@@ -70,6 +71,7 @@ export class Line {
     return this.#isBehind;
   }
 
+  /** Whether there are rows to read. */
   get isUnread(): boolean {
     return this.#hasMore && !this.#isReading;
   }
@@ -78,6 +80,7 @@ export class Line {
     return !this.hasReady && !this.isUnread;
   }
 
+  /** Until the earliest retry that is known, in milliseconds. */
   get untilDueMs(): number | undefined {
     return this.#nextDueMs === undefined ? undefined : this.#nextDueMs - this.#times.nowMs();
   }
@@ -201,6 +204,7 @@ export class Line {
     this.add(deliveries.filter((delivery) => !this.#memory.has(delivery)));
   }
 
+  /** Forgets all that waits in memory. */
   drop(): void {
     for (const delivery of this.#ready.splice(0)) {
       this.#memory.forget(delivery);

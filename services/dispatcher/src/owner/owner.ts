@@ -32,6 +32,7 @@ interface Parts extends Omit<Parameters<typeof createConfigurations>[0], "drop">
 
 export interface OwnerOptions extends GateOptions {
   newOwnerMs: number;
+  /** Endpoints that it knows at most. */
   maxEndpoints: number;
   bounds: ProducerBounds;
 }
@@ -188,7 +189,9 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
         producer.offer(endpoint);
       }
     },
+    /** How many attempts keep the shard here. */
     inFlightOf: inFlight.ofShard,
+    /** Resolves when nothing is in flight. */
     idle: inFlight.idle,
   };
 }

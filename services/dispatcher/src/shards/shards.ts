@@ -5,6 +5,7 @@ import { endLife, heartbeat, releaseShards } from "../sql/heartbeat.ts";
 import { ALIVE_MS, createOwnership, type TakenShard } from "./ownership.ts";
 
 export interface ShardsOptions {
+  /** The id of this process. */
   id: string;
   newOwnerMs: number;
   /** Whether this process can make attempts. One that can't owns nothing while another one can. */
@@ -68,8 +69,10 @@ export function createShards({ queries, metrics, log }: Basics, options: ShardsO
     metrics.shardsOwned.set(ownership.shards().length);
     if (taken.length > 0 && !isEnding) user.onTaken(taken);
     if (hadLapsed) user.onReturn();
-    isBegun = true;
-    announceBegun();
+    if (!isBegun) {
+      isBegun = true;
+      announceBegun();
+    }
     await releaseIdle(user);
   }
 
@@ -98,7 +101,9 @@ export function createShards({ queries, metrics, log }: Basics, options: ShardsO
     start(user: ShardsUser): void {
       heartbeats = repeat(() => sendHeartbeat(user), { intervalMs: INTERVAL_MS, onFailure });
     },
+    /** The epoch in which this dispatcher owns the shard and may begin an attempt there now; undefined if it may not. */
     epochOf: (shard: number) => ownership.epochOf(shard, elapsedMs()),
+    /** For how long this dispatcher has had the shard, in milliseconds; 0 if it does not own it. */
     ownedMs: (shard: number) => ownership.ownedMs(shard, elapsedMs()),
     owned: () => ownership.shards(),
     /** Nothing of the shard is in flight any more. */

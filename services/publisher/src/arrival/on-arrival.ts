@@ -108,6 +108,7 @@ function createSubscriptionCache(clock: Clock) {
   }
 
   return {
+    /** Undefined if it is not known. */
     endpointsOf(event: IncomingEvent): readonly SubscribedEndpoint[] | undefined {
       const found = subscriptions.get(subscriptionKey(event));
       return found && clock.monotonicMs() - found.readAtMs <= ARRIVAL.subscriptionMs ? found.endpoints : undefined;

@@ -50,6 +50,7 @@ export async function takeCatchUp(queries: Queries, { now, leasedUntil }: Lease)
 export interface BackfilledPage extends WorkPage {
   /** The key of the page's last event; null for an empty page. */
   cursor: string | null;
+  /** The dispatcher that owns the endpoint's shard; null if none does. */
   owner: string | null;
 }
 

@@ -35,6 +35,7 @@ export interface SubscribedEndpoint {
   id: string;
   /** A 64-bit number in decimal digits. */
   revision: string;
+  /** When it had this revision. */
   readAt: Date;
   createdAt: Date;
   owner: string | null;
