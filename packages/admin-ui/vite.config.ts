@@ -10,11 +10,7 @@ export default defineConfig(({ command }) => ({
   // Built assets are addressed relative to <base>, which the server writes: BASE_PATH is not known here.
   base: command === "build" ? "./" : "/administration/integrations/",
   plugins: [react()],
-  resolve: {
-    conditions: ["herald-source", "module", "browser", "development|production"],
-    // Radix locks scrolling with this package, which adds a <style> element: the page's CSP forbids those.
-    alias: { "react-remove-scroll": here("src/common/scroll-lock.tsx") },
-  },
+  resolve: { conditions: ["herald-source", "module", "browser", "development|production"] },
   server: { proxy: runningHerald() },
   build: {
     target: ["chrome123", "firefox121", "safari17.5"],

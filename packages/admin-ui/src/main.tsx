@@ -8,7 +8,6 @@ import { addressesFrom } from "./api/client.ts";
 import { filtersFromSearch } from "./api/filters.ts";
 import { deliveriesQuery, overviewQuery, sessionQuery, webhookQuery } from "./api/queries.ts";
 import { Shell } from "./app/Shell.tsx";
-import { applyStoredTheme } from "./app/theme.tsx";
 import { surviveTranslation } from "./app/translation.ts";
 import { NotAllowed, NotFound, NotLoaded } from "./common/feedback/LoadError.tsx";
 import { Boundary, loadParts, part } from "./common/feedback/Part.tsx";
@@ -77,7 +76,7 @@ function SessionGate({ children }: { children: ReactNode }) {
   const { data, error } = useQuery(sessionQuery);
   if (data?.mayView) return <SessionContext value={data}>{children}</SessionContext>;
   if (data) return <NotAllowed missing={data.missing} />;
-  return <NotLoaded error={error} what="your session" rows={6} level={1} />;
+  return <NotLoaded error={error} what="your session" level={1} />;
 }
 
 /**
@@ -94,7 +93,6 @@ function prefetch(client: QueryClient, place: string, search: string): void {
   void import("./scenes/webhook/WebhookPage.tsx").catch(() => {});
 }
 
-applyStoredTheme();
 applyAccent();
 surviveTranslation();
 addEventListener("load", () => setTimeout(loadParts, LOAD_PARTS_AFTER_MS));

@@ -29,9 +29,8 @@ export class ApiProblem extends Error {
   /** Seconds to wait that the answer asked for, if it did. */
   readonly retryAfterSeconds: number | null;
 
-  constructor(problem: SaidProblem, retryAfterSeconds: number | null = null) {
+  constructor(problem: SaidProblem, retryAfterSeconds: number | null) {
     super(problem.detail);
-    this.name = "ApiProblem";
     this.status = problem.status;
     this.problem = problem;
     this.retryAfterSeconds = retryAfterSeconds;
@@ -39,38 +38,35 @@ export class ApiProblem extends Error {
 }
 
 /** The API did not answer: no connection, no answer in time, or a gateway's error page. */
-export class ApiUnreachable extends Error {
-  constructor(reason: string) {
-    super(reason);
-    this.name = "ApiUnreachable";
-  }
-}
+export class ApiUnreachable extends Error {}
 
 /** Something in front of the API answered in its place: a proxy that signs people in, with its redirect or its page. */
 export class AnsweredByAnother extends Error {
-  constructor() {
-    super("Something in front of it answered in its place. Your sign-in may have ended: load the page again.");
-    this.name = "AnsweredByAnother";
-  }
+  override message =
+    "Something in front of it answered in its place. Your sign-in may have ended: load the page again.";
 }
 
 /** A gateway in front of the API answers with these when the API doesn't answer. */
 const gatewayStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
 
-/** Reads a failed answer into the error that the page shows. */
-export async function errorFromResponse(response: Response): Promise<ApiProblem | ApiUnreachable> {
+async function errorFromResponse(response: Response): Promise<ApiProblem | ApiUnreachable> {
   const isProblem = response.headers.get("content-type")?.includes("problem+json") ?? false;
   if (gatewayStatuses.has(response.status) && !isProblem) {
     return new ApiUnreachable(`It answered ${response.status}.`);
   }
   const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
   const problem: Problem | null = isProblem ? await response.json().catch(() => null) : null;
-  return new ApiProblem(problem ?? unexplained(response.status), Number.isFinite(retryAfter) ? retryAfter : null);
-}
-
-function unexplained(status: number): SaidProblem {
+  const { status } = response;
   const title = `The API answered ${status} and did not say why.`;
-  return { type: "about:blank", title, status, code: "unexplained", detail: title, requestId: "" };
+  const unexplained = {
+    type: "about:blank",
+    title,
+    status,
+    code: "unexplained",
+    detail: title,
+    requestId: "",
+  } as const;
+  return new ApiProblem(problem ?? unexplained, Number.isFinite(retryAfter) ? retryAfter : null);
 }
 
 /** The complaints about one field of a request body, by its JSON pointer; those about its items count as its own. */

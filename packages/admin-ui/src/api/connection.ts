@@ -61,7 +61,6 @@ export function keepQuietFor(seconds: number): void {
   quietUntilMs = Date.now() + seconds * 1_000;
 }
 
-/** For how many ms the page should ask for nothing. */
 export function quietMs(): number {
   return Math.max(0, quietUntilMs - Date.now());
 }

@@ -96,39 +96,22 @@ const ofWebhook = <Answer>(name: string, id: string, { part = "", ms }: { part?:
 export const webhookQuery = (id: string) => ofWebhook<EndpointDetails>("webhook", id, { ms: LIVE_MS });
 export const ratesQuery = (id: string) => ofWebhook<EndpointRates>("rates", id, { part: "/rates", ms: RATES_MS });
 
-const listOfDeliveries = (
-  id: string | null,
-  filters: Filters,
-  { cursor, signal }: { cursor: string | null; signal: AbortSignal },
-) => {
-  const place = id === null ? "/deliveries" : `/webhooks/${id}/deliveries`;
-  return call<DeliveryPage>(`${place}?${queryOf({ ...parametersOf(filters), limit: PAGE_SIZE, cursor })}`, { signal });
-};
-
-/** The deliveries of all webhooks cost the API more. */
-const listMs = (id: string | null) => (id === null ? ALL_PAGES_MS : LIVE_MS);
-
 /** @param id the webhook's; null for all of the organization's */
 export const deliveriesQuery = (id: string | null, filters: Filters) =>
   infiniteQueryOptions({
     queryKey: ["deliveries", id, filters],
-    queryFn: ({ pageParam, signal }) => listOfDeliveries(id, filters, { cursor: pageParam, signal }),
+    queryFn: ({ pageParam: cursor, signal }) => {
+      const place = id === null ? "/deliveries" : `/webhooks/${id}/deliveries`;
+      const query = queryOf({ ...parametersOf(filters), limit: PAGE_SIZE, cursor });
+      return call<DeliveryPage>(`${place}?${query}`, { signal });
+    },
     ...parts,
     placeholderData: keepPreviousData,
-    // Many pages are loaded one after the other, so they are refreshed rarely; `newestDeliveriesQuery` refreshes the first one.
+    // The deliveries of all webhooks cost the API more, and so do many pages, which are loaded one after the other.
     refetchInterval: (query) => {
       const pages = query.state.data?.pages.length ?? 1;
-      return every(pages > 1 ? ALL_PAGES_MS * pages : listMs(id))(query);
+      return every(pages === 1 && id !== null ? LIVE_MS : ALL_PAGES_MS * pages)(query);
     },
-  });
-
-/** The newest page of a list, if more pages are loaded. */
-export const newestDeliveriesQuery = (id: string | null, filters: Filters, enabled: boolean) =>
-  queryOptions({
-    queryKey: ["newest-deliveries", id, filters],
-    queryFn: ({ signal }) => listOfDeliveries(id, filters, { cursor: null, signal }),
-    enabled,
-    refetchInterval: every(listMs(id)),
   });
 
 export const deliveryQuery = (id: string, deliveryId: string) =>
@@ -224,19 +207,10 @@ function merged(pages: EventPage[]): EventPage {
   };
 }
 
-/** An event by its key, or by its id if the organization has one event of this id: people know ids, not keys. */
 export const eventQuery = (key: string) =>
   queryOptions({
     queryKey: ["event", key],
-    queryFn: async ({ signal }) => {
-      const read = (key: string) => call<EventDetails>(`/events/${key}`, { signal });
-      return await read(key).catch(async (error: unknown) => {
-        if (!(error instanceof ApiProblem) || error.status !== 404) throw error;
-        const { events } = await call<EventPage>(`/events?id=${key}`, { signal });
-        if (events.length !== 1 || events[0] === undefined) throw error;
-        return await read(events[0].key);
-      });
-    },
+    queryFn: ({ signal }) => call<EventDetails>(`/events/${key}`, { signal }),
     refetchInterval: every(ALL_PAGES_MS),
   });
 

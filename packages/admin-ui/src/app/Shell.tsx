@@ -15,9 +15,7 @@ import shared from "../common/shared.module.css";
 import { Time } from "../common/Time.tsx";
 import mark from "./mark.svg";
 import css from "./Shell.module.css";
-import { ThemeMenu } from "./theme.tsx";
 
-/** The frame of every scene: navigation, the state of the connection, and the scene itself. */
 export function Shell({ children }: { children: ReactNode }) {
   return (
     <>
@@ -41,19 +39,17 @@ export function Shell({ children }: { children: ReactNode }) {
               Sign out
             </Button>
           )}
-          <ThemeMenu />
         </div>
       </header>
       <ConnectionBanner />
       <main id="main" className={css.main} tabIndex={-1}>
         {children}
       </main>
-      <div id="announcements" className={shared.unseen} aria-live="polite" aria-atomic="false" />
+      <div id="announcements" className={shared.unseen} aria-live="polite" data-announcements />
     </>
   );
 }
 
-/** The way from the list of webhooks to the scene that is shown. */
 function Trail() {
   const place = usePlace();
   const [location] = useLocation();

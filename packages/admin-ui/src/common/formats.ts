@@ -29,9 +29,7 @@ export function formatsFor(languages: readonly string[], timeZone?: string) {
   const hour = new Intl.DateTimeFormat(locales, { hour: "numeric", minute: "2-digit", ...zone });
   const day = new Intl.DateTimeFormat(locales, { month: "numeric", day: "numeric", ...zone });
   return {
-    /** A count: "1,303", "1.303". */
     number: (value: number) => number.format(value),
-    /** A number with one decimal digit: "1.3", "1,3". */
     decimal: (value: number) => decimal.format(value),
     /** A moment in the browser's zone, with its offset: "11/20/2026, 3:03:22 PM GMT+1". */
     dateTime: (iso: string, options?: { milliseconds: boolean }) =>
@@ -91,7 +89,6 @@ export function exact(iso: string): string {
   return new Date(iso).toISOString();
 }
 
-/** How long an attempt took: "84 ms", "1.3 s", "15 s". */
 export function duration(lengthMs: number, { decimal, number }: Formats = formats): string {
   if (lengthMs < SECOND) return `${Math.round(lengthMs)} ms`;
   const seconds = lengthMs / SECOND;
@@ -103,7 +100,6 @@ export function folded(text: string): string {
   return storedName(text.normalize("NFKC")).toLocaleLowerCase();
 }
 
-/** "1 delivery", "1,000 deliveries" */
 export function counted(count: number, one: string, many: string): string {
   return `${formats.number(count)} ${count === 1 ? one : many}`;
 }

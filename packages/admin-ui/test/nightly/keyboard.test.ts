@@ -58,10 +58,10 @@ test("with the keyboard alone one makes a webhook, opens a delivery, pauses and 
   await page.keyboard.press("Enter");
   const drawer = page.getByRole("dialog", { name: "WorkItemCompleted delivery" });
   await drawer.getByRole("heading", { name: "Body" }).waitFor();
-  // The focus stays inside until it is closed, and comes back.
+  // The focus stays inside, or goes to the browser's own controls, until it is closed, and comes back.
   for (let presses = 0; presses < 25; presses += 1) {
     await page.keyboard.press("Tab");
-    expect(await page.evaluate(() => document.activeElement?.closest("[role=dialog]") !== null)).toBe(true);
+    expect(await page.evaluate(() => document.activeElement?.matches("dialog *, dialog, body"))).toBe(true);
   }
   await page.keyboard.press("Escape");
   await drawer.waitFor({ state: "hidden" });
@@ -78,12 +78,7 @@ test("with the keyboard alone one makes a webhook, opens a delivery, pauses and 
   await page.getByRole("button", { name: "Resume…" }).waitFor();
 
   await page.evaluate(() => document.getElementById("main")?.focus());
-  await tabTo(page, "More actions");
-  await page.keyboard.press("Enter");
-  // The menu takes the focus a moment after it is seen, and a key that comes before that is lost.
-  await page.locator("[role=menuitem][data-highlighted]").waitFor();
-  await page.keyboard.press("End");
-  await page.locator("[role=menuitem][data-highlighted]", { hasText: "Delete webhook…" }).waitFor();
+  await tabTo(page, "Delete…");
   await page.keyboard.press("Enter");
   await page.getByRole("dialog", { name: "Delete By hand?" }).waitFor();
   await page.keyboard.type("By hand");

@@ -90,7 +90,6 @@ test("an admin makes a webhook, sees events arrive, finds out why they stop, men
   const rates = page.getByRole("region", { name: "Success rate and response time" });
   await rates.getByText("12 attempts in the last 24 hours: 7 succeeded, 5 failed").waitFor();
   await rates.getByText("58.3 %", { exact: true }).waitFor();
-  await rates.locator("canvas").waitFor();
   await rates.getByRole("radio", { name: "1 day" }).focus();
   await page.keyboard.press("ArrowRight");
   await rates.getByText("12 attempts in the last 7 days: 7 succeeded, 5 failed").waitFor();

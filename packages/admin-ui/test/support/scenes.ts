@@ -114,7 +114,6 @@ async function allEvents(page: Page): Promise<Locator> {
 }
 
 async function withItsChart(page: Page): Promise<Locator> {
-  await page.locator(".uplot canvas").waitFor();
   await page.getByText("Show the chart as a table").click();
   return link(page, /^Succeeded, /);
 }

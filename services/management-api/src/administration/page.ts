@@ -44,7 +44,6 @@ const contentSecurityPolicy = (frameAncestors: string) =>
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data:",
-    "font-src 'self'",
     "connect-src 'self'",
     "base-uri 'self'",
     "form-action 'none'",

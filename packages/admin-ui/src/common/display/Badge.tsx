@@ -1,6 +1,7 @@
 import type { Outcome } from "@herald/contracts";
 import type { ReactNode } from "react";
 import { classNames } from "../class-names.ts";
+import { useSession } from "../session.tsx";
 import shared from "../shared.module.css";
 import css from "./display.module.css";
 import { Icon, type IconName } from "./Icon.tsx";
@@ -14,13 +15,13 @@ const statusLook: Record<EndpointStatus, { icon: IconName; tone: string | undefi
   disabled: { icon: "stop", tone: shared.bad },
 };
 
-/** A webhook's status in words; the shape before them differs as well as the colour. */
-export function StatusBadge({ status, failureLimit }: { status: EndpointStatus; failureLimit: number }) {
+export function StatusBadge({ status }: { status: EndpointStatus }) {
+  const { limits } = useSession();
   const { icon, tone } = statusLook[status];
   return (
     <span className={classNames(css.badge, css.filled, tone)}>
       <Icon name={icon} size={14} />
-      {statusWords(status, failureLimit)}
+      {statusWords(status, limits.disableAfterFailures)}
     </span>
   );
 }
@@ -56,13 +57,10 @@ interface Props {
   limit: number;
   /** The result of the last one. The ones before it are failures. */
   last?: "failed" | "succeeded";
-  /** For screen readers, and written beside the pips if `caption` is set. */
-  words: string;
-  caption?: boolean;
 }
 
 /** A count of five as marks: a webhook's consecutive failures, or a delivery's attempts. */
-export function Pips({ count, limit, last = "failed", words, caption = false }: Props) {
+export function Pips({ count, limit, last = "failed" }: Props) {
   const kindOf = (pip: number): string | undefined => {
     if (pip > count) return undefined;
     return pip < count || last === "failed" ? css.pipFailed : css.pipSucceeded;
@@ -74,7 +72,7 @@ export function Pips({ count, limit, last = "failed", words, caption = false }: 
           <i key={index} className={classNames(css.pip, kindOf(index + 1))} />
         ))}
       </span>
-      <span className={caption ? shared.note : shared.unseen}>{words}</span>
+      <span className={shared.note}>{`${count} of ${limit}`}</span>
     </span>
   );
 }

@@ -1,10 +1,8 @@
-import { applyEdits, format } from "jsonc-parser";
 import { useState } from "react";
 import { Choices } from "../form/Field.tsx";
+import { indented } from "../json.ts";
 import shared from "../shared.module.css";
 import { Code } from "./Code.tsx";
-
-const DEEPEST = 100;
 
 const VIEWS = [
   { value: "indented", words: "Indented" },
@@ -22,23 +20,9 @@ export function Body({ text }: { text: string }) {
           <Choices name="View of the body" value={view} options={VIEWS} onChange={setView} />
         </div>
       )}
-      <Code what="body" text={text} tall>
+      <Code what="body" text={text}>
         {view === "indented" ? readable : text}
       </Code>
     </div>
   );
-}
-
-/**
- * JSON with a line for each value. Numbers, escapes and repeated keys stay as they are written, which parsing would change. What is nested
- * too deep stays as it is: each line has as many spaces as it is deep, and 40 KB could become a gigabyte.
- */
-export function indented(json: string): string {
-  let depth = 0;
-  for (const character of json) {
-    if (character === "{" || character === "[") depth += 1;
-    if (character === "}" || character === "]") depth -= 1;
-    if (depth > DEEPEST) return json;
-  }
-  return applyEdits(json, format(json, undefined, { insertSpaces: true, tabSize: 2 }));
 }

@@ -14,16 +14,15 @@ interface CodeProps {
   children?: ReactNode;
   /** Lines break at the end of the block. Off for program code. */
   wrap?: boolean;
-  tall?: boolean;
 }
 
 /** Text to the letter, scrollable by keyboard, with a button that copies it. */
-export function Code({ what, text, children, wrap = true, tall = false }: CodeProps) {
+export function Code({ what, text, children, wrap = true }: CodeProps) {
   return (
     <figure className={css.block}>
       {/* biome-ignore lint/a11y/useSemanticElements: it is no set of controls */}
       <pre
-        className={classNames(shared.boxed, css.text, wrap && css.wrap, tall && css.tall)}
+        className={classNames(shared.boxed, css.text, wrap && css.wrap)}
         role="group"
         aria-label={what}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
@@ -42,7 +41,6 @@ interface CopyProps {
   text: string;
   /** Completes the button's name: "Copy" + " delivery id". */
   what: string;
-  /** Only the icon shows. */
   small?: boolean;
   kind?: "primary" | "secondary" | "quiet";
   onCopied?: () => void;

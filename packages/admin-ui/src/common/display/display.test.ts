@@ -1,7 +1,6 @@
 import type { HourOfDeliveries } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
 import { formats } from "../formats.ts";
-import { indented } from "./Body.tsx";
 import { barPaths, countedPeriod, dayInWords } from "./hours.tsx";
 import {
   besideStatus,
@@ -91,20 +90,6 @@ test("there is no next try if nothing waits, in an outage, or while the operator
   expect(nextTryWords(failing, now)).toBe(null);
   expect(nextTryWords({ ...failing, nextTryAtUtc: inSeconds(4), outageSinceUtc: inSeconds(-4) }, now)).toBe(null);
   expect(nextTryWords({ ...failing, nextTryAtUtc: inSeconds(4), stoppedSinceUtc: inSeconds(-4) }, now)).toBe(null);
-});
-
-test.each([
-  ['{"a":1}', '{\n  "a": 1\n}'],
-  ['{"a":12345678901234567890,"a":"\\u00e9"}', '{\n  "a": 12345678901234567890,\n  "a": "\\u00e9"\n}'],
-  ["[]", "[]"],
-  ["no JSON", "no JSON"],
-])("the body %s is indented, and its values stay as they are written", (body, readable) => {
-  expect(indented(body)).toBe(readable);
-});
-
-test("regression: a body that is nested deep stays as it is, and does not become a gigabyte of spaces", () => {
-  const body = `${"[".repeat(20_000)}1${"]".repeat(20_000)}`;
-  expect(indented(body) === body).toBe(true);
 });
 
 const hour = (counts: Partial<HourOfDeliveries>): HourOfDeliveries => ({

@@ -13,13 +13,11 @@ interface Props {
   countedSince: string;
 }
 
-/** The last 24 hours of a webhook as a small picture. */
 export const HourBars = memo(function HourBars({ hours, countedSince }: Props) {
   const paths = useMemo(() => barPaths(hours, WIDTH, HEIGHT), [hours]);
   const words = dayInWords(hours, countedPeriod(hours, countedSince));
   return (
     <svg
-      className={css.picture}
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
       width={WIDTH}
       height={HEIGHT}

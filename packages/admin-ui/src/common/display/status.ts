@@ -7,7 +7,6 @@ import {
 } from "@herald/contracts";
 import { countdown, formats } from "../formats.ts";
 
-/** Whether nothing more happens to a delivery. */
 export function hasEnded(outcome: Outcome): boolean {
   return outcome === "succeeded" || outcome === "exhausted" || outcome === "expired";
 }

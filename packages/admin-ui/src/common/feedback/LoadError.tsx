@@ -12,7 +12,7 @@ import { reasonOf } from "./Notice.tsx";
 /**
  * Says why something could not be loaded, and what to do, in its place. Something that was loaded once stays on the page instead.
  */
-export function LoadError({ error, what, level = 1 }: { error: unknown; what: string; level?: 1 | 2 }) {
+export function LoadError({ error, what, level = 2 }: { error: unknown; what: string; level?: 1 | 2 }) {
   const { status, problem } = error instanceof ApiProblem ? error : {};
   if (status === 401) return <SignedOut signInUrl={problem?.signInUrl} />;
   if (problem?.missing) return <NotAllowed missing={problem.missing} />;
@@ -48,14 +48,12 @@ export function LoadError({ error, what, level = 1 }: { error: unknown; what: st
 interface NotLoadedProps {
   error: unknown;
   what: string;
-  /** Rows of the picture that stands in its place. */
-  rows: number;
   level?: 1 | 2;
 }
 
 /** Stands in the place of something that is still being loaded, or says why it could not be. */
-export function NotLoaded({ error, what, rows, level = 2 }: NotLoadedProps) {
-  return error ? <LoadError error={error} what={what} level={level} /> : <Skeleton rows={rows} what={what} />;
+export function NotLoaded({ error, what, level = 2 }: NotLoadedProps) {
+  return error ? <LoadError error={error} what={what} level={level} /> : <Skeleton what={what} />;
 }
 
 function SignedOut({ signInUrl }: { signInUrl: string | undefined }) {
@@ -70,7 +68,6 @@ function SignedOut({ signInUrl }: { signInUrl: string | undefined }) {
   );
 }
 
-/** For an account that may not even view webhooks. */
 export function NotAllowed({ missing }: { missing: readonly string[] }) {
   usePageTitle("Not allowed");
   return (
@@ -109,13 +106,12 @@ interface Props {
   level?: 1 | 2;
 }
 
-/** Stands in the place of nothing: what that means, and the next step. */
 export function EmptyState({ icon, title, children, action, level = 2 }: Props) {
   const Heading = level === 1 ? "h1" : "h2";
   return (
     <div className={css.empty}>
       <span className={css.icon}>
-        <Icon name={icon} size={22} />
+        <Icon name={icon} size={28} />
       </span>
       <Heading className={css.title}>{title}</Heading>
       <div className={classNames(shared.column, shared.soft, css.text)}>{children}</div>
@@ -125,9 +121,10 @@ export function EmptyState({ icon, title, children, action, level = 2 }: Props) 
 }
 
 const SHOW_AFTER_MS = 120;
+const ROWS = 4;
 
 /** The shape of rows to come. Quick answers never show it. */
-export function Skeleton({ rows, what }: { rows: number; what: string }) {
+export function Skeleton({ what }: { what: string }) {
   const [visible, setVisible] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setVisible(true), SHOW_AFTER_MS);
@@ -136,7 +133,7 @@ export function Skeleton({ rows, what }: { rows: number; what: string }) {
   return (
     <div className={css.skeleton} role="status" data-visible={visible || undefined}>
       <span className={shared.unseen}>Loading {what}…</span>
-      {Array.from({ length: rows }, (_, row) => (
+      {Array.from({ length: ROWS }, (_, row) => (
         <span key={row} className={css.row} />
       ))}
     </div>

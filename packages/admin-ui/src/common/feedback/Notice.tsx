@@ -23,7 +23,6 @@ export interface NoticeProps {
   urgent?: boolean;
 }
 
-/** Something to know, beside the thing that it is about. */
 export function Notice({ tone, title, icon = icons[tone], children, actions, urgent = false }: NoticeProps) {
   return (
     <div className={classNames(css.notice, shared[tone])} role={urgent ? "alert" : undefined}>
@@ -96,7 +95,6 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The name of a query parameter beside its control. */
 function labelOf(parameter: string): string {
   // In the list of events, the event's type is called so.
   const wanted = parameter === "type" ? "eventType" : parameter;
@@ -128,12 +126,17 @@ export function StandstillNotice({ webhook }: { webhook: EndpointOverview | Endp
   );
 }
 
-/** Says a sentence to screen readers, without moving the focus. The whole page has one region for it. */
+/**
+ * Says a sentence to screen readers, without moving the focus. What lies behind an open dialog is not read out, so each dialog has a region
+ * too. A dialog that is about to close is gone in the next task.
+ */
 export function announce(sentence: string): void {
-  const region = document.getElementById("announcements");
-  if (!region) return;
-  const line = document.createElement("p");
-  line.textContent = sentence;
-  region.append(line);
-  setTimeout(() => line.remove(), 10_000);
+  setTimeout(() => {
+    const regions = [...document.querySelectorAll("[data-announcements]")];
+    const region = regions.find((each) => each.closest("dialog")) ?? regions[0];
+    const line = document.createElement("p");
+    line.textContent = sentence;
+    region?.append(line);
+    setTimeout(() => line.remove(), 10_000);
+  });
 }

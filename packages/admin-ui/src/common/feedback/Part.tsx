@@ -65,8 +65,7 @@ const loads: (() => Promise<unknown>)[] = [];
 
 type Load<P> = () => Promise<{ default: ComponentType<P> }>;
 
-/** A lazily loaded part. @param rows height of the placeholder; if it is wrong, the page jumps */
-export function part<P extends object>(what: string, load: Load<P>, level: 1 | 2 = 2, rows = 4) {
+export function part<P extends object>(what: string, load: Load<P>, level: 1 | 2 = 2) {
   loads.push(load);
   const newest = { Loaded: lazy(load) };
   // React keeps the failure of a lazy component for good, so the next try needs a new one.
@@ -74,7 +73,7 @@ export function part<P extends object>(what: string, load: Load<P>, level: 1 | 2
   const Newest = (props: P) => <newest.Loaded {...props} />;
   return (props: P) => (
     <Boundary what={what} level={level} load={load} onFailed={renew}>
-      <Suspense fallback={<Skeleton rows={rows} what={what} />}>
+      <Suspense fallback={<Skeleton what={what} />}>
         <Newest {...props} />
       </Suspense>
     </Boundary>

@@ -75,7 +75,6 @@ export function ButtonLink({ kind = "secondary", icon, children, ...link }: Butt
   );
 }
 
-/** Asks again for all that the page shows. */
 export function RefetchButton({ children }: { children: ReactNode }) {
   const client = useQueryClient();
   return (

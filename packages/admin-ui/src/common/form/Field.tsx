@@ -1,4 +1,3 @@
-import { Switch as Radix } from "radix-ui";
 import { type ComponentProps, type ReactNode, useId } from "react";
 import { classNames } from "../class-names.ts";
 import { Icon } from "../display/Icon.tsx";
@@ -15,25 +14,20 @@ interface FieldProps {
   label: string;
   hint?: ReactNode;
   problems?: readonly string[];
-  /** Between the label's line end and the field: e.g. a count. */
-  aside?: ReactNode;
   children: (attributes: FieldAttributes) => ReactNode;
 }
 
 /** A control with its label, a hint, and what is wrong with it right beside it. */
-export function Field({ label, hint, problems = [], aside, children }: FieldProps) {
+export function Field({ label, hint, problems = [], children }: FieldProps) {
   const id = useId();
   const hintId = `${id}-hint`;
   const problemId = `${id}-problem`;
   const describedBy = [hint ? hintId : "", problems.length > 0 ? problemId : ""].filter(Boolean).join(" ");
   return (
     <div className={css.field}>
-      <div className={classNames(shared.bar, shared.small)}>
-        <label htmlFor={id} className={shared.strong}>
-          {label}
-        </label>
-        {aside}
-      </div>
+      <label htmlFor={id} className={classNames(shared.small, shared.strong)}>
+        {label}
+      </label>
       {children({ id, "aria-describedby": describedBy || undefined, "aria-invalid": problems.length > 0 || undefined })}
       <Problems id={problemId} problems={problems} />
       {hint ? (
@@ -48,13 +42,12 @@ export function Field({ label, hint, problems = [], aside, children }: FieldProp
 interface TextFieldProps extends Omit<FieldProps, "children">, Omit<ComponentProps<"input">, "onChange"> {
   value: string;
   onChange: (value: string) => void;
-  /** Whether it is text that programs read. */
   mono?: boolean;
 }
 
-export function TextField({ label, hint, problems = [], aside, mono = false, onChange, ...rest }: TextFieldProps) {
+export function TextField({ label, hint, problems = [], mono = false, onChange, ...rest }: TextFieldProps) {
   return (
-    <Field label={label} hint={hint} problems={problems} aside={aside}>
+    <Field label={label} hint={hint} problems={problems}>
       {(attributes) => (
         <input
           {...attributes}
@@ -83,9 +76,9 @@ export function Problems({ id, problems }: { id: string; problems: readonly stri
   );
 }
 
-export function Select({ className, children, ...rest }: ComponentProps<"select">) {
+export function Select({ children, ...rest }: ComponentProps<"select">) {
   return (
-    <span className={classNames(css.selectFrame, className)}>
+    <span className={css.selectFrame}>
       <select {...rest} className={css.select}>
         {children}
       </select>
@@ -128,39 +121,5 @@ export function Choices<T extends string>({ name, value, options, onChange }: Ch
         </label>
       ))}
     </fieldset>
-  );
-}
-
-interface SwitchProps {
-  label: string;
-  hint: ReactNode;
-  checked: boolean;
-  onChange: (checked: boolean) => void;
-  disabled?: boolean;
-}
-
-export function Switch({ label, hint, checked, onChange, disabled = false }: SwitchProps) {
-  const id = useId();
-  return (
-    <div className={css.switch}>
-      <Radix.Root
-        id={id}
-        className={css.track}
-        checked={checked}
-        onCheckedChange={onChange}
-        disabled={disabled}
-        aria-describedby={`${id}-hint`}
-      >
-        <Radix.Thumb className={css.thumb} />
-      </Radix.Root>
-      <div>
-        <label htmlFor={id} className={classNames(shared.strong, shared.small)}>
-          {label}
-        </label>
-        <div id={`${id}-hint`} className={shared.note}>
-          {hint}
-        </div>
-      </div>
-    </div>
   );
 }

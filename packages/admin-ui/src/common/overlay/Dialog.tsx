@@ -1,5 +1,4 @@
-import { Dialog as Radix } from "radix-ui";
-import { type FormEvent, type ReactNode, useId, useState } from "react";
+import { type FormEvent, type ReactNode, useId, useLayoutEffect, useRef } from "react";
 import { classNames } from "../class-names.ts";
 import type { IconName } from "../display/Icon.tsx";
 import { ChangeProblem } from "../feedback/Notice.tsx";
@@ -11,7 +10,6 @@ interface Props {
   title: string;
   onClose: () => void;
   children: ReactNode;
-  /** Below the content, at its right end: the buttons. */
   actions?: ReactNode;
   /** A question that must be answered: only the actions close it. */
   mustAnswer?: boolean;
@@ -19,11 +17,54 @@ interface Props {
   aside?: ReactNode;
 }
 
-/** Focuses the marked control, else the dialog itself, since its first control is the cross. */
-function focusWhatMatters(event: Event): void {
-  event.preventDefault();
-  const content = event.currentTarget as HTMLElement;
-  (content.querySelector<HTMLElement>("[data-autofocus]") ?? content).focus({ preventScroll: true });
+/** A modal dialog: a question in the middle, or a drawer at the side. */
+export function Dialog({ title, onClose, children, actions, mustAnswer = false, shape = "dialog", aside }: Props) {
+  const place = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useLayoutEffect(() => {
+    const dialog = place.current;
+    const opener = document.activeElement;
+    dialog?.showModal();
+    // The browser would focus the first control, which is the cross.
+    (dialog?.querySelector<HTMLElement>("[data-autofocus]") ?? dialog)?.focus({ preventScroll: true });
+    return () => {
+      dialog?.close();
+      setTimeout(focusAgain, 0, opener);
+    };
+  }, []);
+  // Browsers that don't know `closedby` close it by Escape.
+  const closed = (): void => {
+    if (!place.current || place.current.open) return;
+    if (mustAnswer) place.current.showModal();
+    else onClose();
+  };
+  return (
+    <dialog
+      ref={place}
+      className={classNames(css.content, css[shape])}
+      aria-labelledby={titleId}
+      tabIndex={-1}
+      closedby={mustAnswer ? "none" : "any"}
+      onClose={closed}
+    >
+      <header className={css.header}>
+        <div className={classNames(shared.row, css.titles)}>
+          <h2 id={titleId} className={css.title}>
+            {title}
+          </h2>
+          {aside}
+        </div>
+        {mustAnswer ? null : (
+          <Button kind="quiet" icon="cross" iconOnly onClick={onClose}>
+            Close
+          </Button>
+        )}
+      </header>
+      <div className={css.body}>{children}</div>
+      {actions ? <footer className={classNames(shared.row, css.actions)}>{actions}</footer> : null}
+      <div className={shared.unseen} aria-live="polite" data-announcements />
+    </dialog>
+  );
 }
 
 /** Returns the focus to where it was. The element that opened the dialog may be gone. */
@@ -32,54 +73,11 @@ function focusAgain(opener: Element | null): void {
   place?.focus({ preventScroll: true });
 }
 
-/** A modal dialog: a question in the middle, or a drawer at the side. */
-export function Dialog({ title, onClose, children, actions, mustAnswer = false, shape = "dialog", aside }: Props) {
-  const [opener] = useState(() => document.activeElement);
-  const hold = (event: Event): void => {
-    if (mustAnswer) event.preventDefault();
-  };
-  return (
-    <Radix.Root open onOpenChange={(open) => !open && onClose()}>
-      <Radix.Portal>
-        <Radix.Overlay className={css.overlay} />
-        <Radix.Content
-          className={classNames(css.content, css[shape])}
-          aria-describedby={undefined}
-          onEscapeKeyDown={hold}
-          onInteractOutside={hold}
-          onOpenAutoFocus={focusWhatMatters}
-          onCloseAutoFocus={(event) => {
-            event.preventDefault();
-            focusAgain(opener);
-          }}
-        >
-          <header className={css.header}>
-            <div className={classNames(shared.row, css.titles)}>
-              <Radix.Title className={css.title}>{title}</Radix.Title>
-              {aside}
-            </div>
-            {mustAnswer ? null : (
-              <span className={css.close}>
-                <Button kind="quiet" icon="cross" iconOnly onClick={onClose}>
-                  Close
-                </Button>
-              </span>
-            )}
-          </header>
-          <div className={css.body}>{children}</div>
-          {actions ? <footer className={classNames(shared.row, css.actions)}>{actions}</footer> : null}
-        </Radix.Content>
-      </Radix.Portal>
-    </Radix.Root>
-  );
-}
-
 interface ConfirmationProps {
   title: string;
   verb: string;
   icon: IconName;
   danger?: boolean;
-  /** Why it can't be done yet. */
   block?: string | null;
   mutation: { error: unknown; isPending: boolean };
   /** The action as a participle, such as "deleted". */

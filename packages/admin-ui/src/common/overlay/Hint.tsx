@@ -6,7 +6,6 @@ interface Shown {
   anchor: Element;
 }
 
-/** The pointer must rest this long. */
 const REST_MS = 200;
 const GAP_PX = 6;
 

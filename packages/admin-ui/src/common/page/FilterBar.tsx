@@ -28,7 +28,6 @@ export interface FilterBarProps {
   subscribed?: readonly string[];
 }
 
-/** Narrows a list. The choice is in the page's address. */
 export function FilterBar({ list, filters, home, subscribed = [] }: FilterBarProps) {
   const [, go] = useLocation();
   const names = filtersOf(list);
@@ -105,7 +104,6 @@ interface PeriodProps {
   narrow: (change: Filters) => void;
 }
 
-/** A time that ends now, or between two days. */
 function Period({ options, filters, narrow }: PeriodProps) {
   const hasDays = filters.from !== undefined || filters.to !== undefined;
   const choose = (value: string): void => {
@@ -152,7 +150,6 @@ interface TextProps extends ControlProps {
   size?: number;
 }
 
-/** A text that narrows as soon as it is accepted. */
 function Text({ label, placeholder, size, accepts, value, onChange }: TextProps) {
   const [text, setText] = useState(value);
   useEffect(() => setText((before) => (value === "" && !accepts(before) ? before : value)), [value, accepts]);

@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useMemo, useRef } from "react";
 import { useSearch } from "wouter";
 import { type Filters, filtersFromSearch, filtersInWords, isNarrowed, type List } from "../../api/filters.ts";
 import { classNames } from "../class-names.ts";
-import { EmptyState, LoadError, Skeleton } from "../feedback/LoadError.tsx";
+import { EmptyState, NotLoaded } from "../feedback/LoadError.tsx";
 import { RefreshProblem } from "../feedback/Notice.tsx";
 import { Button, ButtonLink } from "../form/Button.tsx";
 import shared from "../shared.module.css";
@@ -58,17 +58,12 @@ interface Props {
   what: string;
   /** Stands in the list's place if it has no rows, and there are none to load. */
   none: ReactNode;
-  /** Rows of the picture that stands in the list's place until the first part is there. */
-  skeletonRows?: number;
   children: ReactNode;
 }
 
 /** A list that is loaded part by part, and refreshed by itself; or why there is none. */
-export function LiveList({ query, count, what, none, skeletonRows = 8, children }: Props) {
-  if (query.data === undefined) {
-    if (query.error) return <LoadError error={query.error} what={`the ${what}`} level={2} />;
-    return <Skeleton rows={skeletonRows} what={what} />;
-  }
+export function LiveList({ query, count, what, none, children }: Props) {
+  if (query.data === undefined) return <NotLoaded error={query.error} what={`the ${what}`} />;
   return (
     <>
       <RefreshProblem error={query.error} what={`the ${what}`} />
@@ -84,29 +79,28 @@ export function useFilters(list: List): Filters {
 }
 
 /** A list with a bar that narrows it, if there is anything to narrow. */
-export function FilteredList({ children, none, ...props }: Omit<Props, "skeletonRows"> & FilterBarProps) {
+export function FilteredList({ children, none, ...props }: Props & FilterBarProps) {
   const { query, count, filters } = props;
   const narrowed = isNarrowed(filters);
   const isEmpty = query.data !== undefined && count === 0 && !query.hasNextPage && !narrowed;
   return (
     <>
       {isEmpty ? null : <FilterBar {...props} />}
-      <LiveList {...props} none={narrowed ? <NoMatch {...props} /> : none}>
+      <LiveList {...props} none={narrowed ? <NoMatch {...props} filters={filtersInWords(props.list)} /> : none}>
         {children}
       </LiveList>
     </>
   );
 }
 
-/** Stands in the place of a list whose filters let nothing pass. */
-export function NoMatch({ what, home, list }: { what: string; home: string; list: List }) {
+export function NoMatch({ what, home, filters }: Record<"what" | "home" | "filters", string>) {
   return (
     <EmptyState
       icon="search"
       title={`No ${what} match`}
       action={<ButtonLink href={home}>{`Show all ${what}`}</ButtonLink>}
     >
-      <p>Choose another {filtersInWords(list)}.</p>
+      <p>Choose another {filters}.</p>
     </EmptyState>
   );
 }

@@ -5,7 +5,8 @@ import { type HoverOrFocus, useSteadyPlace } from "../steady.ts";
 
 interface Props {
   caption: string;
-  columns: readonly (readonly [name: string, width?: string])[];
+  /** "wide": only if there is room. */
+  columns: readonly (readonly [name: string, width?: string, wide?: "wide"])[];
   className: string | undefined;
   /** Whether the pointer or the focus is in the table: then it keeps its place. */
   hover: HoverOrFocus;
@@ -32,8 +33,8 @@ export function LiveTable({
         <caption className={shared.unseen}>{caption}</caption>
         <thead>
           <tr>
-            {columns.map(([name, width]) => (
-              <th key={name} scope="col" style={{ width }}>
+            {columns.map(([name, width, wide]) => (
+              <th key={name} scope="col" className={wide && shared.wide} style={{ width }}>
                 {name}
               </th>
             ))}

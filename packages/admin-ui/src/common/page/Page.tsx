@@ -92,7 +92,7 @@ export function usePlace(): string | null {
 }
 
 interface PanelProps {
-  title?: string;
+  title?: string | undefined;
   aside?: ReactNode;
   /** Text and controls, not a table that reaches the edges. */
   padded?: boolean;
@@ -121,7 +121,6 @@ interface TabsProps {
   tabs: readonly { path: string; words: string }[];
 }
 
-/** The parts of a page: links, since each has an address of its own. */
 export function Tabs({ name, base, tabs }: TabsProps) {
   const [location] = useLocation();
   const current = tabs.findLast(({ path }) => location.startsWith(base + path))?.path ?? "";
@@ -175,7 +174,6 @@ export function OrganizationPage({ title, words, actions, children }: Organizati
   );
 }
 
-/** Names and values, one below the other. A value of null is left out. */
 export function Facts({ facts }: { facts: Record<string, ReactNode> }) {
   return (
     <dl className={css.facts}>

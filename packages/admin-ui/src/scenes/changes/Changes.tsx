@@ -18,7 +18,7 @@ export function Changes({ id }: { id: string | null }) {
   const query = useInfiniteQuery(changesQuery(id));
   const changes = query.data?.pages.flatMap((page) => page.changes) ?? [];
   return (
-    <Panel {...(id !== null && { title: "Changes" })}>
+    <Panel title={id === null ? undefined : "Changes"}>
       <LiveList
         query={query}
         count={changes.length}
@@ -28,7 +28,6 @@ export function Changes({ id }: { id: string | null }) {
             <p>Changes are kept as long as deliveries. There has been none since.</p>
           </EmptyState>
         }
-        skeletonRows={4}
       >
         <ol className={shared.ruled} aria-label="Changes, newest first">
           {changes.map((change) => (

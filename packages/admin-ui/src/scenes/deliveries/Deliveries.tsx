@@ -1,5 +1,5 @@
-import type { EndpointDetails } from "@herald/contracts";
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import type { DeliveryPage, EndpointDetails } from "@herald/contracts";
+import { type InfiniteData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useLocation, useSearch } from "wouter";
 import { deliveriesQuery, overviewQuery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
@@ -12,7 +12,8 @@ import shared from "../../common/shared.module.css";
 import { DeliveryDrawer } from "./DeliveryDrawer.tsx";
 import { DeliveryTable } from "./DeliveryTable.tsx";
 import { Rates } from "./Rates.tsx";
-import { useDeliveryRows } from "./use-delivery-rows.ts";
+
+const rowsOf = (data: InfiniteData<DeliveryPage> | undefined) => data?.pages.flatMap((page) => page.deliveries) ?? [];
 
 /** A webhook's deliveries, newest first and live; one of them opens in a drawer that has its own address. */
 export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails; openDelivery: string | undefined }) {
@@ -20,7 +21,7 @@ export function Deliveries({ webhook, openDelivery }: { webhook: EndpointDetails
   const [, go] = useLocation();
   const filters = useFilters("webhook");
   const query = useInfiniteQuery(deliveriesQuery(webhook.id, filters));
-  const rows = useDeliveryRows(webhook.id, filters, query);
+  const rows = rowsOf(query.data);
   const home = `/webhooks/${webhook.id}`;
   const suffix = search ? `?${search}` : "";
   const isGivenUp = filters.outcome?.some((outcome) => outcome === "exhausted" || outcome === "expired");
@@ -68,7 +69,7 @@ export default function AllDeliveries() {
   const search = useSearch();
   const filters = useFilters("deliveries");
   const query = useInfiniteQuery(deliveriesQuery(null, filters));
-  const rows = useDeliveryRows(null, filters, query);
+  const rows = rowsOf(query.data);
   const { data: webhooks = [] } = useQuery(overviewQuery);
   const nextTries = new Map(webhooks.map((webhook) => [webhook.id, nextTryOf(webhook)]));
   return (

@@ -59,7 +59,7 @@ export function DeliveryDrawer({ webhook, deliveryId, onClose }: Props) {
             </section>
           </>
         ) : (
-          <NotLoaded error={error} what="the delivery" rows={4} />
+          <NotLoaded error={error} what="the delivery" />
         )}
       </div>
     </Dialog>
@@ -184,7 +184,6 @@ function AttemptSummary({ attempt }: { attempt: DeliveryAttemptInfo }) {
   );
 }
 
-/** Why nothing of an answer is kept. */
 function noResponse({ statusCode }: DeliveryAttemptInfo): string {
   return statusCode === 401 || statusCode === 403
     ? "There was none, or it is not kept: such an answer may repeat the webhook's own headers."

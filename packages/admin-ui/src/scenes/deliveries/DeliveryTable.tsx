@@ -21,7 +21,6 @@ interface Props {
   list: string;
   ofAll?: boolean;
   hrefOf: (delivery: DeliveryListItem) => string;
-  /** When the delivery's webhook is tried next, if it fails. */
   nextTryOf: (delivery: DeliveryListItem) => string | null;
 }
 
@@ -34,14 +33,15 @@ export function DeliveryTable({ rows: fresh, list, ofAll = false, hrefOf, nextTr
     <LiveTable
       caption="Deliveries, newest first"
       columns={[
-        ["Outcome", "8.5rem"],
-        ["Event", "18rem"],
+        ["Outcome", "9.5rem"],
+        // Narrow in a window of less than 75rem, where what is wide is not shown.
+        ["Event", "clamp(12.5rem, (100vw - 75rem) * 99, 18rem)"],
         ...(ofAll ? [["Webhook", "11rem"] as const] : []),
         ["Attempts", "9rem"],
         ["Latest response"],
-        ["Took", "5.5rem"],
+        ["Took", "5.5rem", "wide"],
         ["When", "8rem"],
-        ["Next attempt", "8rem"],
+        ["Next attempt", "8rem", "wide"],
       ]}
       className={classNames(shared.lines, css.deliveries)}
       hover={hover}
@@ -101,13 +101,7 @@ const Row = memo(function Row({ delivery, ofAll, href, nextTry }: RowProps) {
       </td>
       {ofAll ? <td className={classNames(shared.cut, shared.medium, css.to)}>{delivery.endpointName}</td> : null}
       <td className={css.attempts}>
-        <Pips
-          count={attemptCount}
-          limit={limits.maxAttempts}
-          last={delivery.succeeded ? "succeeded" : "failed"}
-          words={`${attemptCount} of ${limits.maxAttempts}`}
-          caption
-        />
+        <Pips count={attemptCount} limit={limits.maxAttempts} last={delivery.succeeded ? "succeeded" : "failed"} />
       </td>
       <td className={classNames(shared.cut, css.response)}>
         {statusCode === null ? <span className={shared.faint}>None yet</span> : <strong>{statusCode}</strong>}
@@ -131,7 +125,6 @@ function timeOf(id: string): string {
   return new Date(Number.parseInt(id.replace("-", "").slice(0, 12), 16)).toISOString();
 }
 
-/** Which one it is, in small: its entity and its event. */
 function Of({ delivery: { id, businessEventId, entityId } }: { delivery: DeliveryListItem }) {
   if (businessEventId === undefined) {
     return (
@@ -151,7 +144,6 @@ function Of({ delivery: { id, businessEventId, entityId } }: { delivery: Deliver
   );
 }
 
-/** The row's name for screen readers. */
 function nameOf(delivery: DeliveryListItem, ofAll: boolean): string {
   const words = `${outcomeWords[delivery.outcome]}, ${deliveryWords(delivery)}`;
   return ofAll ? `${words}, to ${delivery.endpointName}` : words;

@@ -12,15 +12,13 @@ import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { Field, Select } from "../../common/form/Field.tsx";
 import controls from "../../common/form/form.module.css";
 import { formats } from "../../common/formats.ts";
+import { checkJson } from "../../common/json.ts";
 import { Panel, usePageTitle } from "../../common/page/Page.tsx";
 import { useManageBlock, useSession } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
 import { useKept, useKeys, useUnsaved } from "../../common/unsaved.ts";
-import css from "./deliveries.module.css";
-import { checkJson } from "./json-error.ts";
 import { DeliveryResult } from "./Sample.tsx";
 
-/** Sends JSON by hand: a sample of an event to edit, or the content of an older delivery. */
 export default function ManualDelivery({ webhook }: { webhook: EndpointDetails }) {
   usePageTitle(`Manual delivery · ${webhook.name}`, 1);
   const again = new URLSearchParams(useSearch()).get("delivery");
@@ -52,7 +50,7 @@ export default function ManualDelivery({ webhook }: { webhook: EndpointDetails }
           />
         </>
       ) : (
-        <NotLoaded error={failed} what={older.error ? "the delivery to send again" : "the samples"} rows={4} />
+        <NotLoaded error={failed} what={older.error ? "the delivery to send again" : "the samples"} />
       )}
     </Panel>
   );
@@ -97,6 +95,10 @@ export function ManualForm({ webhook, samples, start }: Props) {
     setEventType(type);
     if (!edited) setPayloadJson(sampleOf(type));
   };
+  const startAgain = (): void => {
+    setPayloadJson(sampleOf(eventType));
+    setEdited(false);
+  };
   const refused = send.error instanceof ApiProblem ? (send.error.problem.errors ?? []) : [];
   return (
     <form className={shared.stack} onSubmit={submit} noValidate>
@@ -110,12 +112,7 @@ export function ManualForm({ webhook, samples, start }: Props) {
         hint="Only what the webhook is subscribed to."
       >
         {(attributes) => (
-          <Select
-            {...attributes}
-            className={css.sampleEvent}
-            value={eventType}
-            onChange={({ target }) => choose(target.value)}
-          >
+          <Select {...attributes} value={eventType} onChange={({ target }) => choose(target.value)}>
             {choices.map((type) => (
               <option key={type}>{type}</option>
             ))}
@@ -142,20 +139,6 @@ export function ManualForm({ webhook, samples, start }: Props) {
             </div>
           </>
         }
-        aside={
-          edited ? (
-            <button
-              type="button"
-              className={css.reset}
-              onClick={() => {
-                setPayloadJson(sampleOf(eventType));
-                setEdited(false);
-              }}
-            >
-              Start from the sample of {eventType}
-            </button>
-          ) : null
-        }
       >
         {(attributes) => (
           <textarea
@@ -176,6 +159,7 @@ export function ManualForm({ webhook, samples, start }: Props) {
         <Button kind="primary" icon="send" type="submit" busy={send.isPending} disabledReason={block}>
           {send.isPending ? "Sending…" : "Send manual delivery"}
         </Button>
+        {edited ? <Button onClick={startAgain}>Start from the sample of {eventType}</Button> : null}
         {block ? <span className={shared.softSmall}>{block}</span> : null}
       </div>
       <div className={shared.region} role="status">

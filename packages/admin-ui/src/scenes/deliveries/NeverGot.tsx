@@ -1,7 +1,7 @@
 import type { EndpointDetails, Resend } from "@herald/contracts";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { isNarrowed } from "../../api/filters.ts";
+import { filtersInWords, isNarrowed } from "../../api/filters.ts";
 import { type PreviewOfResend, resendPreviewQuery, resendsQuery, startResend, stopResend } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
 import { EmptyState, LoadError, NotLoaded } from "../../common/feedback/LoadError.tsx";
@@ -19,7 +19,6 @@ import { useKeys } from "../../common/unsaved.ts";
 import css from "./deliveries.module.css";
 import { deliveriesIn, progressWords, sizeIn, stateWords } from "./words.ts";
 
-/** Deliveries that a webhook's receiver missed, and a button that sends them again. */
 export default function NeverGot({ webhook }: { webhook: EndpointDetails }) {
   const filters = useFilters("never-got");
   const { data: preview, error } = useQuery(resendPreviewQuery(webhook.id, filters));
@@ -29,14 +28,14 @@ export default function NeverGot({ webhook }: { webhook: EndpointDetails }) {
       <Panel title="What this receiver missed">
         <FilterBar list="never-got" filters={filters} subscribed={webhook.events} home={home} />
         {preview === undefined ? (
-          <NotLoaded error={error} what="what the receiver missed" rows={2} />
+          <NotLoaded error={error} what="what the receiver missed" />
         ) : (
           <>
             <RefreshProblem error={error} what="the count" />
             {preview.deliveries > 0 ? (
               <Found webhook={webhook} preview={preview} />
             ) : isNarrowed(filters) ? (
-              <NoMatch what="deliveries" home={home} list="never-got" />
+              <NoMatch what="deliveries" home={home} filters={filtersInWords("never-got")} />
             ) : (
               <Nothing held={webhook.unfinished.parked} />
             )}
@@ -116,7 +115,6 @@ interface Props {
   onClose: () => void;
 }
 
-/** Says what sending again does, before it is done. */
 function StartDialog({ webhook, preview, onClose }: Props) {
   const client = useQueryClient();
   const keys = useKeys();
@@ -156,7 +154,7 @@ function StartDialog({ webhook, preview, onClose }: Props) {
 export function Resends({ id }: { id: string }) {
   const { data, error } = useQuery(resendsQuery(id));
   useEndNoticed(id, data?.resends);
-  if (data === undefined) return error ? <LoadError error={error} what="what was sent again" level={2} /> : null;
+  if (data === undefined) return error ? <LoadError error={error} what="what was sent again" /> : null;
   if (data.resends.length === 0) return null;
   return (
     <Panel title="Sent again">

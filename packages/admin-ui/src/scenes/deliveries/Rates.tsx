@@ -3,21 +3,18 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { ratesQuery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
-import { LoadError, Skeleton } from "../../common/feedback/LoadError.tsx";
-import { part } from "../../common/feedback/Part.tsx";
+import { NotLoaded } from "../../common/feedback/LoadError.tsx";
 import { Choices } from "../../common/form/Field.tsx";
 import { formats } from "../../common/formats.ts";
 import { Facts, Panel } from "../../common/page/Page.tsx";
 import shared from "../../common/shared.module.css";
+import { AttemptChart } from "./AttemptChart.tsx";
 import css from "./deliveries.module.css";
 import { about, attemptsInWords, type Bar, beginning, firstShown, successRate, type Unit, zonesOf } from "./words.ts";
-
-const AttemptChart = part("the chart", () => import("./AttemptChart.tsx"), 2, 2);
 
 const HOUR_MS = 3_600_000;
 const PERIODS = [1, 7, 30].map((days) => ({ value: `${days}`, words: days === 1 ? "1 day" : `${days} days` }));
 
-/** How a webhook's attempts fared over 1, 7 or 30 days, and how long they took. */
 export function Rates({ id }: { id: string }) {
   const { data, error } = useQuery(ratesQuery(id));
   const [days, setDays] = useState("1");
@@ -27,15 +24,7 @@ export function Rates({ id }: { id: string }) {
       aside={<Choices name="Period" value={days} options={PERIODS} onChange={setDays} />}
       padded
     >
-      {data ? (
-        <Period rates={data} many={Number(days)} />
-      ) : error ? (
-        <LoadError error={error} what="the rates" level={2} />
-      ) : (
-        <div className={css.chartSpace}>
-          <Skeleton rows={3} what="the rates" />
-        </div>
-      )}
+      {data ? <Period rates={data} many={Number(days)} /> : <NotLoaded error={error} what="the rates" />}
     </Panel>
   );
 }
@@ -52,12 +41,7 @@ function Period({ rates: { endUtc, periods, hours, days }, many }: { rates: Endp
   const { attempts = 0, succeeded = 0, p50Ms, p95Ms } = periods.find((each) => each.days === many) ?? {};
   const sums = { succeeded, failed: attempts - succeeded };
   const words = attemptsInWords(sums, many === 1 ? "in the last 24 hours" : `in the last ${many} days`);
-  if (attempts === 0)
-    return (
-      <p className={classNames(shared.softSmall, css.chartSpace)}>
-        {words} so far. Attempts are counted once a minute.
-      </p>
-    );
+  if (attempts === 0) return <p className={shared.softSmall}>{words} so far. Attempts are counted once a minute.</p>;
   return (
     <div className={css.rates}>
       <div className={css.figures}>
@@ -69,7 +53,7 @@ function Period({ rates: { endUtc, periods, hours, days }, many }: { rates: Endp
           }}
         />
       </div>
-      <div className={classNames(css.chart, css.chartSpace)}>
+      <div className={css.chart}>
         <AttemptChart points={points} unit={unit} words={words} />
       </div>
       <Numbers points={points} unit={unit} />
@@ -77,7 +61,6 @@ function Period({ rates: { endUtc, periods, hours, days }, many }: { rates: Endp
   );
 }
 
-/** The same as the chart, without seeing it or pointing at it. */
 function Numbers({ points, unit }: { points: readonly Bar[]; unit: Unit }) {
   const zones = zonesOf(points);
   return (

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { renderToStaticMarkup } from "react-dom/server";
 import { formatsFor } from "../../common/formats.ts";
-import { about, attemptsInWords, beginning, firstShown, successRate, zonesOf } from "./words.ts";
+import { about, attemptsInWords, beginning, firstShown, gridOf, successRate, zonesOf } from "./words.ts";
 
 // The modules of the page need only this of a browser while they are loaded.
 Object.assign(globalThis, { window: { addEventListener: () => {} } });
@@ -34,7 +34,8 @@ test("a webhook's rates are said in words and numbers, and its hours as a table"
   expect(said(3).replace(/\s+/g, " ").trim()).toBe(
     "Success rate and response time Period 1 day 7 days 30 days " +
       "Success rate 66.6 % Half took under 50 ms (p50) 95 % took under about 1.3 s (p95) " +
-      "Loading the chart… Show the chart as a table Hour from (GMT+0) Succeeded Failed 2:00 PM 2 1",
+      "3 attempts in the last 24 hours: 2 succeeded, 1 failed by hour, GMT+0 2 1 0 1 2:00 PM " +
+      "Show the chart as a table Hour from (GMT+0) Succeeded Failed 2:00 PM 2 1",
   );
 });
 
@@ -82,3 +83,15 @@ test("the chart leaves out the hours before the first attempt, and has at least 
   expect(firstShown(bars([...quiet.slice(0, 5), 1, ...quiet.slice(0, 18)]))).toBe(5);
   expect(firstShown(bars([2, ...quiet]))).toBe(0);
 });
+
+test.each([
+  [7, 5, [10, 5, 0, -5]],
+  [2, 0, [2, 1, 0]],
+  [0, 3, [0, -1, -2, -3]],
+  [1_303, 1, [1_500, 1_000, 500, 0, -500]],
+])(
+  "with at most %d that succeeded and %d that failed, each line of the grid has its number",
+  (succeeded, failed, lines) => {
+    expect(gridOf([{ succeeded, failed }]).lines).toEqual(lines);
+  },
+);

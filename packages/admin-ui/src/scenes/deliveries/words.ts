@@ -3,25 +3,38 @@ import { besideStatus } from "../../common/display/status.ts";
 import type { Tone } from "../../common/feedback/Notice.tsx";
 import { counted, duration, exact, formats, tally } from "../../common/formats.ts";
 
-/** The time that a bar of the chart stands for. */
 export type Unit = "hour" | "day";
 
 export interface Bar extends AttemptCounts {
   startMs: number;
 }
 
-/** "1,303 attempts in the last 7 days: 1,300 succeeded, 3 failed" */
 export function attemptsInWords({ succeeded, failed }: AttemptCounts, period: string): string {
   return tally({ succeeded, failed }, "attempt", "attempts", period);
 }
 
-/** As few bars as the chart is drawn with. */
 const FEWEST_BARS = 8;
 
 /** The first bar that is drawn: a young webhook has many without attempts before it. */
 export function firstShown(bars: readonly AttemptCounts[]): number {
   const first = bars.findIndex(({ succeeded, failed }) => succeeded + failed > 0);
   return Math.max(0, Math.min(first, bars.length - FEWEST_BARS));
+}
+
+/** Attempts are whole, and each line of the grid has its number. */
+const STEPS = Array.from({ length: 8 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
+const MOST_LINES = 5;
+
+/** The lines of the chart, from the top down. Its lower part, in which failures hang, is as high as they need. */
+export function gridOf(bars: readonly AttemptCounts[]): { top: number; bottom: number; lines: number[] } {
+  const failed = Math.max(0, ...bars.map((bar) => bar.failed));
+  const succeeded = Math.max(failed === 0 ? 1 : 0, ...bars.map((bar) => bar.succeeded));
+  const rounded = (count: number, step: number) => Math.ceil(count / step);
+  const step =
+    STEPS.find((each) => rounded(succeeded, each) + rounded(failed, each) < MOST_LINES) ?? succeeded + failed;
+  const [above, below] = [rounded(succeeded, step), rounded(failed, step)];
+  const lines = Array.from({ length: above + below + 1 }, (_, line) => (above - line) * step);
+  return { top: above * step, bottom: below * step, lines };
 }
 
 type Start = Pick<Bar, "startMs">;
@@ -102,7 +115,6 @@ export function deliveriesIn(count: number): string {
 
 const UNITS = ["bytes", "kB", "MB", "GB"];
 
-/** "1 byte", "812 bytes", "412 kB", "1.2 MB" */
 export function sizeIn(bytes: number): string {
   if (bytes === 1) return "1 byte";
   const unit = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, bytes)) / 3)));

@@ -16,13 +16,12 @@ import { Moment, Time } from "../../common/Time.tsx";
 import css from "./events.module.css";
 import { reasonWords } from "./words.ts";
 
-/** One business event: its facts, its deliveries, and the body that receivers get. */
 export default function EventPage({ id }: { id: string }) {
   const { data: event, error } = useQuery(eventQuery(id));
-  // The search knows more: ids of deliveries and entities, and why an event was not taken.
+  // People know ids, not keys. The search finds those of deliveries and entities too, and says why an event was not taken.
   if (error instanceof ApiProblem && error.status === 404 && isUuid(id))
     return <Redirect to={`/search?q=${id}`} replace />;
-  if (!event) return <NotLoaded error={error} what="the event" rows={8} level={1} />;
+  if (!event) return <NotLoaded error={error} what="the event" level={1} />;
   return (
     <>
       <PageHead title={event.type}>

@@ -46,7 +46,13 @@ export default function Events() {
         >
           <LiveTable
             caption="Events, newest first"
-            columns={[["Event", "19rem"], ["Entity", "9rem"], ["Event id", "9rem"], ["Deliveries"], ["When", "9rem"]]}
+            columns={[
+              ["Event", "19rem"],
+              ["Entity", "9rem"],
+              ["Event id", "9rem", "wide"],
+              ["Deliveries"],
+              ["When", "9rem"],
+            ]}
             className={shared.lines}
             hover={hover}
           >

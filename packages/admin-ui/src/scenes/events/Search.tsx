@@ -25,13 +25,7 @@ export default function Search() {
         </p>
       </PageHead>
       <div className={shared.stack}>
-        {sought === "" ? (
-          <Panel>
-            <EmptyState icon="search" title="What are you looking for?">
-              <p>Type it into the field at the top of the page.</p>
-            </EmptyState>
-          </Panel>
-        ) : isUuid(sought) ? (
+        {isUuid(sought) ? (
           <ById key={sought} id={sought.toLowerCase()} />
         ) : ID_PREFIX.test(sought) ? (
           <ByPrefix key={sought} prefix={sought} />
@@ -46,7 +40,7 @@ export default function Search() {
 function Loading({ error, what }: { error: unknown; what: string }) {
   return (
     <Panel>
-      <NotLoaded error={error} what={what} rows={4} />
+      <NotLoaded error={error} what={what} />
     </Panel>
   );
 }
@@ -140,7 +134,6 @@ function FoundEvents({ events, undelivered }: Found) {
   );
 }
 
-/** An event that came, and that no webhook gets. */
 function Undelivered({ event: { type, cause, reason, cameAtUtc } }: { event: UndeliveredEvent }) {
   return (
     <Panel

@@ -51,12 +51,7 @@ export default function ReceiverCode() {
         Verify the raw bytes, then parse; store the event durably, once for each <code>id</code>; answer 2xx well within
         15 s; work afterwards.
       </p>
-      <Code
-        what={`code in ${language}`}
-        text={receiverCode(RECEIVER_EXAMPLES[language], headerPrefix)}
-        wrap={false}
-        tall
-      />
+      <Code what={`code in ${language}`} text={receiverCode(RECEIVER_EXAMPLES[language], headerPrefix)} wrap={false} />
     </Panel>
   );
 }

@@ -33,7 +33,7 @@ export default function Signature({ webhook }: { webhook: EndpointDetails }) {
               Nothing has been sent yet. After the first attempt you can check its signature here.
             </p>
           ) : (
-            <NotLoaded error={recent.error} what="the deliveries" rows={3} />
+            <NotLoaded error={recent.error} what="the deliveries" />
           )
         ) : (
           <>
@@ -67,7 +67,7 @@ function DeliveryChoice({ deliveries, chosen, onChoose }: ChoiceProps) {
   return (
     <Field label="Delivery">
       {(attributes) => (
-        <Select {...attributes} className={css.choice} value={chosen} onChange={({ target }) => onChoose(target.value)}>
+        <Select {...attributes} value={chosen} onChange={({ target }) => onChoose(target.value)}>
           {isListed ? null : <option value={chosen}>{chosen}</option>}
           {deliveries.map((delivery) => (
             <option key={delivery.id} value={delivery.id}>
@@ -90,5 +90,5 @@ function Chosen({ webhook, deliveryId }: { webhook: EndpointDetails; deliveryId:
         This delivery has had no attempt yet, so nothing has been signed.
       </p>
     );
-  return <NotLoaded error={error} what="the delivery" rows={3} />;
+  return <NotLoaded error={error} what="the delivery" />;
 }

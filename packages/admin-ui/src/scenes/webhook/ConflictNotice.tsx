@@ -1,9 +1,8 @@
 import { ApiProblem } from "../../api/client.ts";
 import { classNames } from "../../common/class-names.ts";
 import { ChangeProblem, Notice } from "../../common/feedback/Notice.tsx";
-import { Button } from "../../common/form/Button.tsx";
 import shared from "../../common/shared.module.css";
-import { type Conflict, type DraftField, fieldNames } from "./edits.ts";
+import { type Conflict, fieldNames } from "./edits.ts";
 import css from "./webhook.module.css";
 
 /** Why saving failed. Problems of a field are shown beside the field; here only their number. */
@@ -24,11 +23,10 @@ export function SaveProblem({ error }: { error: unknown }) {
 interface Props {
   conflicts: readonly Conflict[];
   secretReplaced: boolean;
-  onTake: (field: DraftField) => void;
 }
 
 /** After a 409: what was typed stays, and what others changed is listed field by field. */
-export function ConflictNotice({ conflicts, secretReplaced, onTake }: Props) {
+export function ConflictNotice({ conflicts, secretReplaced }: Props) {
   return (
     <Notice tone="care" title="The webhook was changed while you edited it. It was not saved." urgent>
       {secretReplaced ? <p>Its signing secret was replaced.</p> : null}
@@ -39,7 +37,7 @@ export function ConflictNotice({ conflicts, secretReplaced, onTake }: Props) {
           <p>What you typed is still here. Look at what has changed, then save again.</p>
           <ul className={classNames(shared.column, css.conflicts)}>
             {conflicts.map((conflict) => (
-              <Change key={conflict.field} conflict={conflict} onTake={onTake} />
+              <Change key={conflict.field} conflict={conflict} />
             ))}
           </ul>
         </>
@@ -48,23 +46,20 @@ export function ConflictNotice({ conflicts, secretReplaced, onTake }: Props) {
   );
 }
 
-function Change({ conflict, onTake }: { conflict: Conflict; onTake: Props["onTake"] }) {
-  const { field, before, now, yours } = conflict;
+function Change({ conflict: { field, before, now, yours } }: { conflict: Conflict }) {
   return (
     <li className={css.conflict}>
       <strong>{fieldNames[field]}</strong>
       <span>
-        was <q>{before}</q>, is now <q>{now}</q>
-        {yours === null ? ". The form shows what it is now." : null}
-      </span>
-      {yours === null ? null : (
-        <span className={shared.row}>
-          <span>
+        was <q>{before}</q>, is now <q>{now}</q>.{" "}
+        {yours === null ? (
+          "The form shows what it is now."
+        ) : (
+          <>
             You typed <q>{yours}</q>, and saving puts that in.
-          </span>
-          <Button onClick={() => onTake(field)}>Take “{now}” instead</Button>
-        </span>
-      )}
+          </>
+        )}
+      </span>
     </li>
   );
 }

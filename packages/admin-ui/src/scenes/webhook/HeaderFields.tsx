@@ -72,11 +72,9 @@ export function HeaderFields({ rows, stored, isMoved, onChange, problems, faultA
       ))}
       <Problems id={problemId} problems={[...moved, ...(moved.length > 0 ? [] : problems)]} />
       {readOnly || rows.length >= MAX_HEADERS ? null : (
-        <div className={css.start}>
-          <Button icon="plus" kind="quiet" onClick={() => onChange([...rows, { name: "", value: "" }])}>
-            Add a header
-          </Button>
-        </div>
+        <Button className={css.atStart} icon="plus" onClick={() => onChange([...rows, { name: "", value: "" }])}>
+          Add a header
+        </Button>
       )}
     </fieldset>
   );

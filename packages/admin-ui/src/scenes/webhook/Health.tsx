@@ -2,7 +2,6 @@ import type { EndpointDetails, FailedAttempt } from "@herald/contracts";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { classNames } from "../../common/class-names.ts";
-import { Pips } from "../../common/display/Badge.tsx";
 import { Icon, type IconName } from "../../common/display/Icon.tsx";
 import { besideStatus, endpointStatus, inWords, nextTryWords } from "../../common/display/status.ts";
 import type { Tone } from "../../common/feedback/Notice.tsx";
@@ -21,7 +20,6 @@ interface HealthProps {
   brief: boolean;
 }
 
-/** Why a webhook doesn't get its deliveries, and what to do. Empty for a healthy one. */
 export function Health({ webhook, brief }: HealthProps) {
   const status = endpointStatus(webhook);
   if (status === "active") return null;
@@ -118,20 +116,15 @@ function Failing({ webhook, brief }: HealthProps) {
   const { limits } = useSession();
   const limit = limits.disableAfterFailures;
   const { failureRun: run, consecutiveFailures: failures, enabled } = webhook;
-  const count = `${failures} of ${limit} failures in a row`;
   return (
     <Card
       tone={enabled ? "care" : "bad"}
       label="Why deliveries fail"
       icon={enabled ? "alert" : "stop"}
-      title={enabled ? count : `Disabled after ${inWords(limit)} failures in a row`}
-      action={
-        enabled ? (
-          <Pips count={Math.min(failures, limit)} limit={limit} words={count} />
-        ) : (
-          <ResumeButton webhook={webhook} />
-        )
+      title={
+        enabled ? `${failures} of ${limit} failures in a row` : `Disabled after ${inWords(limit)} failures in a row`
       }
+      action={enabled ? null : <ResumeButton webhook={webhook} />}
       below={run.length > 0 && !brief ? <Attempts id={webhook.id} run={run} disabledIt={!enabled} /> : null}
     >
       {brief ? <Link href={`/webhooks/${webhook.id}`}>See why</Link> : <Why webhook={webhook} />}

@@ -10,7 +10,7 @@ import { Choices } from "../../common/form/Field.tsx";
 import controls from "../../common/form/form.module.css";
 import { counted } from "../../common/formats.ts";
 import { Confirmation } from "../../common/overlay/Dialog.tsx";
-import { useManageBlock, useSession } from "../../common/session.tsx";
+import { useManageBlock } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
 import { useKeys } from "../../common/unsaved.ts";
 import { switchWebhook } from "./dialogs.tsx";
@@ -39,7 +39,6 @@ const OPTIONS = (["Pause", "Resume"] as const).map((value) => ({ value, words: v
 function SeveralDialog({ webhooks, onClose }: Props & { onClose: () => void }) {
   const client = useQueryClient();
   const keys = useKeys();
-  const { limits } = useSession();
   const [verb, setVerb] = useState<"Pause" | "Resume">(webhooks.some(({ enabled }) => enabled) ? "Pause" : "Resume");
   const [ids, setIds] = useState<readonly string[]>([]);
   const [current, setCurrent] = useState("");
@@ -96,7 +95,7 @@ function SeveralDialog({ webhooks, onClose }: Props & { onClose: () => void }) {
               }
             />
             <span>{webhook.name}</span>
-            <StatusBadge status={endpointStatus(webhook)} failureLimit={limits.disableAfterFailures} />
+            <StatusBadge status={endpointStatus(webhook)} />
           </label>
         ))}
       </fieldset>

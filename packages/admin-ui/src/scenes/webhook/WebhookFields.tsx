@@ -8,7 +8,7 @@ import { Code } from "../../common/display/Code.tsx";
 import { Icon } from "../../common/display/Icon.tsx";
 import { Skeleton } from "../../common/feedback/LoadError.tsx";
 import { Button } from "../../common/form/Button.tsx";
-import { Problems, Switch, TextField } from "../../common/form/Field.tsx";
+import { Problems, TextField } from "../../common/form/Field.tsx";
 import controls from "../../common/form/form.module.css";
 import shared from "../../common/shared.module.css";
 import { type Draft, headerNames } from "./edits.ts";
@@ -21,6 +21,7 @@ export function WebhookFields({ form, base, readOnly }: { form: WebhookForm; bas
   const { draft, change: onChange, leave: onLeave, problems: problemsOf } = form;
   const events = useQuery(eventTypesQuery);
   const problemId = useId();
+  const activeId = useId();
   return (
     <>
       <TextField
@@ -60,7 +61,7 @@ export function WebhookFields({ form, base, readOnly }: { form: WebhookForm; bas
             readOnly={readOnly}
           />
         ) : (
-          <Skeleton rows={3} what="the events" />
+          <Skeleton what="the events" />
         )}
       </fieldset>
       <HeaderFields
@@ -72,17 +73,29 @@ export function WebhookFields({ form, base, readOnly }: { form: WebhookForm; bas
         problems={problemsOf("headers")}
         readOnly={readOnly}
       />
-      <Switch
-        label="Active"
-        hint={
-          draft.enabled
-            ? "Deliveries are sent as events happen."
-            : "Nothing is sent. Events of up to seven days are caught up on when it is switched on."
-        }
-        checked={draft.enabled}
-        onChange={(enabled) => onChange("enabled", { enabled })}
-        disabled={readOnly}
-      />
+      <div className={controls.switch}>
+        <input
+          id={activeId}
+          type="checkbox"
+          role="switch"
+          className={controls.track}
+          aria-checked={draft.enabled}
+          checked={draft.enabled}
+          onChange={({ target }) => onChange("enabled", { enabled: target.checked })}
+          disabled={readOnly}
+          aria-describedby={`${activeId}-hint`}
+        />
+        <div>
+          <label htmlFor={activeId} className={classNames(shared.strong, shared.small)}>
+            Active
+          </label>
+          <p id={`${activeId}-hint`} className={shared.note}>
+            {draft.enabled
+              ? "Deliveries are sent as events happen."
+              : "Nothing is sent. Events of up to seven days are caught up on when it is switched on."}
+          </p>
+        </div>
+      </div>
     </>
   );
 }

@@ -101,16 +101,7 @@ export function EditWebhook({ webhook }: { webhook: EndpointDetails }) {
         <form className={shared.loose} onSubmit={submit} noValidate>
           <WebhookFields form={form} base={base.draft} readOnly={block !== null} />
           {isConflict(save.error) ? (
-            <ConflictNotice
-              conflicts={conflicts}
-              secretReplaced={secretReplaced}
-              onTake={(field) => {
-                form.replace({ ...form.draft, [field]: base.draft[field] });
-                setConflicts((before) =>
-                  before.map((each) => (each.field === field ? { ...each, yours: null } : each)),
-                );
-              }}
-            />
+            <ConflictNotice conflicts={conflicts} secretReplaced={secretReplaced} />
           ) : (
             <SaveProblem error={save.error} />
           )}

@@ -1,23 +1,23 @@
 import type { EndpointOverview } from "@herald/contracts";
 import { useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useMemo } from "react";
-import { Link, useSearchParams } from "wouter";
+import { useSearchParams } from "wouter";
 import { overviewQuery } from "../../api/queries.ts";
 import { classNames } from "../../common/class-names.ts";
-import { type EndpointStatus, endpointStatus, inWords, needOf } from "../../common/display/status.ts";
+import { type EndpointStatus, endpointStatus, needOf } from "../../common/display/status.ts";
 import { EmptyState, NotLoaded } from "../../common/feedback/LoadError.tsx";
-import { Notice, RefreshProblem, StandstillNotice } from "../../common/feedback/Notice.tsx";
+import { RefreshProblem, StandstillNotice } from "../../common/feedback/Notice.tsx";
 import { Button, ButtonLink } from "../../common/form/Button.tsx";
 import { Choices } from "../../common/form/Field.tsx";
 import { folded } from "../../common/formats.ts";
+import { NoMatch } from "../../common/page/LiveList.tsx";
 import { OrganizationPage, Panel } from "../../common/page/Page.tsx";
 import { product } from "../../common/product.ts";
-import { useManageBlock, useSession } from "../../common/session.tsx";
+import { useManageBlock } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
 import { SeveralButton } from "./Several.tsx";
 import { WebhookTable } from "./WebhookTable.tsx";
 
-/** Every webhook of the organization, with its state. */
 export function WebhookList() {
   const { data: webhooks, error } = useQuery(overviewQuery);
   return (
@@ -33,7 +33,7 @@ export function WebhookList() {
         </>
       ) : (
         <Panel>
-          <NotLoaded error={error} what="the webhooks" rows={6} />
+          <NotLoaded error={error} what="the webhooks" />
         </Panel>
       )}
     </OrganizationPage>
@@ -61,43 +61,15 @@ function Loaded({ webhooks }: { webhooks: EndpointOverview[] }) {
   return (
     <>
       <StandstillNotice webhook={webhooks[0]} />
-      <Attention webhooks={webhooks} />
       <Panel>
         {webhooks.length > 1 ? <ListControls webhooks={webhooks} rows={rows} /> : null}
-        {rows.length > 0 ? <WebhookTable webhooks={rows} list={filter} /> : <NoMatch />}
+        {rows.length > 0 ? (
+          <WebhookTable webhooks={rows} list={filter} />
+        ) : (
+          <NoMatch what="webhooks" home="/" filters="status" />
+        )}
       </Panel>
     </>
-  );
-}
-
-/** The webhooks that need an admin. They come first, since most admins open the page because of them. */
-function Attention({ webhooks }: { webhooks: EndpointOverview[] }) {
-  const { limits } = useSession();
-  const disabled = webhooks.filter((webhook) => endpointStatus(webhook) === "disabled");
-  if (disabled.length === 0) return null;
-  const failures = `${inWords(limits.disableAfterFailures)} failures in a row`;
-  return (
-    <Notice
-      tone="bad"
-      title={
-        disabled.length === 1
-          ? `One webhook was disabled after ${failures}: nothing is sent to it.`
-          : `${disabled.length} webhooks were disabled after ${failures}: nothing is sent to them.`
-      }
-    >
-      <ul className={shared.row}>
-        {disabled.slice(0, 5).map((webhook) => (
-          <li key={webhook.id}>
-            <Link href={`/webhooks/${webhook.id}`}>See why {webhook.name} is disabled</Link>
-          </li>
-        ))}
-        {disabled.length > 5 ? (
-          <li>
-            <Link href="/?status=disabled">Show all {disabled.length}</Link>
-          </li>
-        ) : null}
-      </ul>
-    </Notice>
   );
 }
 
@@ -123,14 +95,6 @@ function NoWebhooks() {
 /** What tools call Herald by: the page's address without its own path. */
 function ownAddress(): string {
   return document.baseURI.replace(/\/administration\/.*$/, "");
-}
-
-function NoMatch() {
-  return (
-    <EmptyState icon="search" title="No webhook matches" action={<ButtonLink href="/">Show all</ButtonLink>}>
-      <p>Choose another status.</p>
-    </EmptyState>
-  );
 }
 
 const words: Record<EndpointStatus, string> = {
@@ -163,7 +127,6 @@ function ListControls({ webhooks, rows }: Record<"webhooks" | "rows", readonly E
   );
 }
 
-/** The status that the list is narrowed to, from the page's address. */
 function statusFromSearch(search: URLSearchParams): EndpointStatus | null {
   return STATUSES.find((status) => status === search.get("status")) ?? null;
 }
@@ -172,7 +135,6 @@ function listed(webhooks: readonly EndpointOverview[], status: EndpointStatus | 
   return inOrder(webhooks.filter((webhook) => status === null || endpointStatus(webhook) === status));
 }
 
-/** Those with a text in their name or URL. */
 export function withText(webhooks: readonly EndpointOverview[], text: string): EndpointOverview[] {
   const wanted = folded(text);
   return inOrder(webhooks.filter(({ name, url }) => folded(`${name}\n${url}`).includes(wanted)));

@@ -1,7 +1,6 @@
 import type { EndpointDetails } from "@herald/contracts";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useLocation } from "wouter";
 import { ApiProblem } from "../../api/client.ts";
 import { webhookQuery } from "../../api/queries.ts";
 import { StatusBadge } from "../../common/display/Badge.tsx";
@@ -11,9 +10,8 @@ import { LoadError, NotFound, NotLoaded } from "../../common/feedback/LoadError.
 import { RefreshProblem, StandstillNotice } from "../../common/feedback/Notice.tsx";
 import { Boundary, part } from "../../common/feedback/Part.tsx";
 import { Button } from "../../common/form/Button.tsx";
-import { Menu } from "../../common/overlay/Menu.tsx";
 import { PageHead, Tabs } from "../../common/page/Page.tsx";
-import { useDeleteBlock, useManageBlock, useSession } from "../../common/session.tsx";
+import { useDeleteBlock, useManageBlock } from "../../common/session.tsx";
 import shared from "../../common/shared.module.css";
 import { Deliveries } from "../deliveries/Deliveries.tsx";
 import { DeleteDialog, PauseDialog } from "./dialogs.tsx";
@@ -35,12 +33,11 @@ const tabs = [
   { path: "/changes", words: "Changes" },
 ] as const;
 
-/** One webhook: its state and the reason, its deliveries, and the actions on it. */
 export default function WebhookPage({ id, place }: { id: string; place: string }) {
   const { data: webhook, error } = useQuery(webhookQuery(id));
-  if (!webhook) return <NotLoaded error={error} what="the webhook" rows={8} level={1} />;
+  if (!webhook) return <NotLoaded error={error} what="the webhook" level={1} />;
   const gone = error instanceof ApiProblem && error.status === 404;
-  if (gone) return <LoadError error={error} what="the webhook" />;
+  if (gone) return <LoadError error={error} what="the webhook" level={1} />;
   return (
     <>
       <Head webhook={webhook} />
@@ -71,11 +68,10 @@ function Place({ webhook, place }: { webhook: EndpointDetails; place: string }) 
 }
 
 function Head({ webhook }: { webhook: EndpointDetails }) {
-  const { limits } = useSession();
   return (
     <PageHead
       title={webhook.name}
-      aside={<StatusBadge status={endpointStatus(webhook)} failureLimit={limits.disableAfterFailures} />}
+      aside={<StatusBadge status={endpointStatus(webhook)} />}
       actions={<WebhookActions webhook={webhook} />}
     >
       <div className={css.url}>
@@ -89,11 +85,10 @@ function Head({ webhook }: { webhook: EndpointDetails }) {
   );
 }
 
-export function WebhookActions({ webhook }: { webhook: EndpointDetails }) {
+function WebhookActions({ webhook }: { webhook: EndpointDetails }) {
   const [asking, setAsking] = useState<"pause" | "delete" | null>(null);
   const manageBlock = useManageBlock();
   const deleteBlock = useDeleteBlock();
-  const [, go] = useLocation();
   const close = (): void => setAsking(null);
   return (
     <>
@@ -102,24 +97,9 @@ export function WebhookActions({ webhook }: { webhook: EndpointDetails }) {
           Pause…
         </Button>
       ) : null}
-      <Menu
-        trigger={
-          <Button icon="more" iconOnly>
-            More actions
-          </Button>
-        }
-        items={[
-          { name: "Send a manual delivery", icon: "send", onSelect: () => go(`/webhooks/${webhook.id}/manual`) },
-          { name: "Edit settings", icon: "settings", onSelect: () => go(`/webhooks/${webhook.id}/settings`) },
-          {
-            name: "Delete webhook…",
-            icon: "trash",
-            danger: true,
-            disabledReason: deleteBlock,
-            onSelect: () => setAsking("delete"),
-          },
-        ]}
-      />
+      <Button icon="trash" disabledReason={deleteBlock} onClick={() => setAsking("delete")}>
+        Delete…
+      </Button>
       {asking === "pause" ? <PauseDialog webhook={webhook} onClose={close} /> : null}
       {asking === "delete" ? <DeleteDialog webhook={webhook} onClose={close} /> : null}
     </>

@@ -27,12 +27,11 @@ export function WebhookTable({ webhooks, list }: Props) {
       caption="Webhooks, broken ones first, then by name"
       columns={[
         ["Webhook"],
-        // Narrow in a window of less than 75rem.
-        ["Status", "clamp(8.25rem, (100vw - 75rem) * 99, 13.125rem)"],
+        ["Status", "13.125rem"],
         ["Events", "11.5rem"],
         ["Failures in a row", "7.75rem"],
         ["Last 24 hours", "9.125rem"],
-        ["Last delivery", "12.375rem"],
+        ["Last delivery", "13rem"],
       ]}
       className={css.table}
       hover={hover}
@@ -58,7 +57,7 @@ const Row = memo(function Row({ webhook }: { webhook: EndpointOverview }) {
       </th>
       <td data-label="Status">
         <div className={css.pair}>
-          <StatusBadge status={status} failureLimit={limit} />
+          <StatusBadge status={status} />
           {status === "failing" ? <NextTry webhook={webhook} /> : null}
           {webhook.disabledAtUtc ? (
             <small className={shared.faint}>
@@ -71,12 +70,7 @@ const Row = memo(function Row({ webhook }: { webhook: EndpointOverview }) {
         <Events names={webhook.events} />
       </td>
       <td data-label="Failures in a row">
-        <Pips
-          count={Math.min(webhook.consecutiveFailures, limit)}
-          limit={limit}
-          words={`${webhook.consecutiveFailures} of ${limit}`}
-          caption
-        />
+        <Pips count={webhook.consecutiveFailures} limit={limit} />
       </td>
       <td data-label="Last 24 hours">
         <HourBars hours={webhook.last24Hours} countedSince={webhook.countedSinceUtc} />

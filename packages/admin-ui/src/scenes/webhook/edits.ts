@@ -8,7 +8,6 @@ export interface HeaderRow {
 
 /** What was saved since a version of a webhook, and can't be seen in its settings. */
 export interface Unseen {
-  /** Names of own headers that got a value. */
   headerValues: string[];
   secretReplaced: boolean;
 }
@@ -23,7 +22,6 @@ export function unseenSince(changes: readonly EndpointChange[], version: string)
   };
 }
 
-/** The settings of a webhook that an admin edits. */
 export interface Draft {
   name: string;
   url: string;
@@ -94,7 +92,6 @@ export interface Conflict {
 export interface Merged {
   /** The form shows this next: everything that was typed, and the newest values of the other fields. */
   draft: Draft;
-  /** Changes that another admin or Herald saved since. */
   conflicts: Conflict[];
 }
 

@@ -52,7 +52,6 @@ export function useWebhookForm(start: Draft, mayManage: boolean) {
   return { draft, change, leave, reset, replace: setDraft, refuse, problems, headerFault };
 }
 
-/** What is wrong with a value that is there, or missing. */
 const OF_VALUES = ["value_needed", "missing", "blank", "value_malformed"];
 
 function headerOf(pointer: string | undefined): string | undefined {
@@ -68,7 +67,6 @@ function inWords({ pointer, detail }: FieldProblem): string {
   return name ? `${name}: ${detail}` : detail;
 }
 
-/** After a refused save the focus goes to the first field that needs correcting. */
 function focusFirstProblem(): void {
   const field = document.querySelector<HTMLElement>("main form [aria-invalid]");
   field?.focus();

@@ -2,32 +2,12 @@ import { FAILURE_KINDS } from "@herald/contracts";
 import { expect, test } from "@jest/globals";
 import { diagnose, resumeWords } from "./words.ts";
 
-test.each([
-  ["interrupted", "The service itself"],
-  ["url_not_https", "no plain HTTPS URL"],
-  ["request_not_sendable", "can't be sent"],
-  ["name_not_found", "can't be found"],
-  ["resolver_failed", "can't be found"],
-  ["address_blocked", "public ones only"],
-  ["proxy_failed", "own proxy"],
-  ["connection_refused", "Nothing accepts connections"],
-  ["connection_timed_out", "can't be reached"],
-  ["connection_reset", "broke"],
-  ["unreachable", "can't be reached"],
-  ["certificate_invalid", "TLS certificate"],
-  ["certificate_untrusted", "TLS certificate"],
-  ["client_certificate_required", "TLS certificate"],
-  ["tls_name_unknown", "doesn't know the URL's host name"],
-  ["tls_failed", "encrypted"],
-  ["timed_out", "took too long"],
-  ["response_invalid", "not valid HTTP"],
-  ["other", "before an answer came"],
-] as const)("a run of failures that ends with the kind %s is explained", (failureKind, words) => {
+test("a run of failures is explained by its latest one", () => {
   const run = [
     { statusCode: 500, failureKind: "http_status" },
-    { statusCode: 503, failureKind },
+    { statusCode: 503, failureKind: "connection_refused" },
   ] as const;
-  expect(diagnose(run)?.cause).toContain(words);
+  expect(diagnose(run)?.cause).toContain("Nothing accepts connections");
 });
 
 test.each([

@@ -20,7 +20,6 @@ const noWay: Diagnosis = {
   remedy: "Look at its firewall and its network, or correct the URL.",
 };
 
-/** What is wrong with the receiver, by the kind of failure. */
 const byKind: Record<Exclude<FailureKind, "http_status">, Diagnosis> = {
   interrupted: {
     cause: "The service itself was interrupted in the middle of the attempt.",

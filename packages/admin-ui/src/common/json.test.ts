@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { checkJson } from "./json-error.ts";
+import { checkJson, indented } from "./json.ts";
 
 test.each(['{"a":1}', "[]", '"text"', "0", "null", ' {"ä":"\\u00e4"}\r\n'])("§4.1/body %j is valid JSON", (text) => {
   expect(checkJson(text, 1_000).problem).toBeNull();
@@ -18,6 +18,13 @@ test.each([
   ["'a'", "look at line 1, column 1"],
   ["// a", "look at line 1, column 1"],
   ['["\\x"]', "look at line 1, column 2"],
+  ['{"a": "text', "look at line 1, column 7"],
+  ["[}", "look at line 1, column 2"],
+  ['{"a":1,"b"}', "look at line 1, column 11"],
+  ["[01]", "look at line 1, column 3"],
+  [",", "look at line 1, column 1"],
+  ['["a\n"]', "look at line 1, column 2"],
+  ['["\u001b[31m"]', "a text has a control character"],
 ])("%j is no JSON: %s", (text, place) => {
   expect(checkJson(text, 1_000).problem).toBe(`Not valid JSON yet: ${place}.`);
 });
@@ -55,7 +62,21 @@ test("regression: a payload of the largest size is checked, however deep it is, 
   for (const text of ["[".repeat(many) + "]".repeat(many), `{"${"\\n".repeat(many)}":1}`]) {
     expect(checkJson(text, 262_144)).toMatchObject({ problem: null, repeated: null });
   }
-  expect(checkJson("[".repeat(many), 262_144).problem).toBe(
-    "Not valid JSON yet: it is nested too deeply to say where.",
-  );
+  expect(checkJson("[".repeat(many), 262_144).problem).toBe("Not valid JSON yet: it breaks off at the end.");
+});
+
+test.each([
+  ['{"a":1}', '{\n  "a": 1\n}'],
+  ['{"a":12345678901234567890,"a":"\\u00e9"}', '{\n  "a": 12345678901234567890,\n  "a": "\\u00e9"\n}'],
+  ["[]", "[]"],
+  ['{"a":{}, "b":[1,[]]}', '{\n  "a": {},\n  "b": [\n    1,\n    []\n  ]\n}'],
+  [`["${"[".repeat(101)}",": , \\"}"]`, `[\n  "${"[".repeat(101)}",\n  ": , \\"}"\n]`],
+  ["no JSON", "no JSON"],
+])("the body %s is indented, and its values stay as they are written", (body, readable) => {
+  expect(indented(body)).toBe(readable);
+});
+
+test("regression: a body that is nested deep stays as it is, and does not become a gigabyte of spaces", () => {
+  const body = `${"[".repeat(20_000)}1${"]".repeat(20_000)}`;
+  expect(indented(body) === body).toBe(true);
 });
