@@ -94,7 +94,9 @@ export function differencesOf(processes: readonly Process[]): Difference[] {
     );
     const ages = [...byValue.values()].map((same) => Math.max(...same.map(({ facts }) => ageOf(facts[setting]))));
     if (byValue.size < 2 || Math.min(...ages) < FILES_DIFFER_SECONDS) return [];
-    const values = [...byValue].map(([value, same]) => `${(value ?? "") === "" ? "not set" : value} in ${same.map(calledOf).join(", ")}`);
+    const values = [...byValue].map(
+      ([value, same]) => `${(value ?? "") === "" ? "not set" : value} in ${same.map(calledOf).join(", ")}`,
+    );
     const of = ages.includes(Number.POSITIVE_INFINITY) ? {} : { of: "authorities" as const };
     return [{ setting, what: `${setting} is ${values.join(", and ")}.`, ...of }];
   });
