@@ -5,6 +5,7 @@ import { secretBox } from "@herald/common/security/secret-box";
 import { eventually } from "@herald/dev/harness/eventually";
 import { insertDelivery, insertEndpoint } from "@herald/dev/harness/rows";
 import { whileLocked } from "@herald/dev/harness/use-database";
+import { freePort } from "@herald/dev/stack/ports";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { BEGINNING, readDue } from "../src/sql/read-due.ts";
 import { SECRET_KEYS, useDispatchers } from "./dispatchers.ts";
@@ -22,6 +23,23 @@ test("with a rate, all dispatchers together begin no more attempts a second to a
   const { attemptedAt } = await prisma.delivery.findFirstOrThrow({ orderBy: { attemptedAt: "desc" } });
   // The tokens of a second come at once, and perhaps again if the shard changed hands. The others come at ten a second.
   expect(Number(attemptedAt) - begun).toBeGreaterThanOrEqual(((50 - 20) / 10) * 1_000);
+});
+
+test("deliveries that waited for a dispatcher count as late, as many as the endpoint may have at once", async () => {
+  const endpoint = await insertEndpointAt(receiver.url);
+  await insertDeliveries(endpoint, 3, { createdAt: new Date(Date.now() - 60_000) });
+  const port = await freePort();
+  await start({ OPERATIONS_PORT: String(port), ENDPOINT_CONCURRENCY: "2" });
+  await receiver.received(3);
+  await eventually(async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/metrics`, { headers: { connection: "close" } });
+    const metrics = await answer.text();
+    const figure = (name: string) =>
+      Number(new RegExp(`^herald_first_attempt_delay_seconds_${name}[^}]*} (.*)$`, "m").exec(metrics)?.[1]);
+    // The third one waits for the receiver as well.
+    expect(figure("count")).toBeGreaterThanOrEqual(2);
+    expect(figure('bucket\\{le="10"')).toBe(0);
+  });
 });
 
 /** Stores an endpoint with deliveries that are due, and returns the endpoint's id. */

@@ -22,6 +22,7 @@ import type { SecretBox } from "@herald/common/security/secret-box";
 import {
   type Difference,
   differencesOf,
+  FAR_OFF_SECONDS,
   type Facts,
   HEARD,
   type Heard,
@@ -205,21 +206,17 @@ async function hanging(session: Session, pid: number | undefined): Promise<Findi
   );
 }
 
-/** From this difference of clocks on, logs of several machines can't be read side by side. */
-const FAR_OFF_S = 60;
+const FOLLOW_A_TIME_SERVER = "Have both follow a time server (chrony, systemd-timesyncd); check with: timedatectl";
+const ahead = (seconds: number) => `${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"}`;
 
 export const clocks: Check<DatabaseSubject> = {
   name: "clocks",
   async examine({ session, machineClock }) {
     const [row] = await session.query<{ ms: string }>("select extract(epoch from clock_timestamp()) * 1000 as ms");
-    const aheadMs = machineClock.now().getTime() - Number(row?.ms);
-    const seconds = Math.round(Math.abs(aheadMs) / 1_000);
-    const what = `This machine's clock is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} PostgreSQL's, which Herald goes by.`;
-    if (seconds < FAR_OFF_S) return ok(what);
-    return warning(
-      `${what} Logs bear this machine's time, and certificates are judged by it.`,
-      "Have both follow a time server (chrony, systemd-timesyncd); check with: timedatectl",
-    );
+    const aheadSeconds = Math.round((machineClock.now().getTime() - Number(row?.ms)) / 1_000);
+    const what = `This machine's clock is ${ahead(aheadSeconds)} PostgreSQL's, which Herald goes by.`;
+    if (Math.abs(aheadSeconds) < FAR_OFF_SECONDS) return ok(what);
+    return warning(`${what} Logs bear this machine's time, and certificates are judged by it.`, FOLLOW_A_TIME_SERVER);
   },
 };
 
@@ -306,15 +303,32 @@ export const settingsAlike = asked<Process>("processes' settings", LIVING, (livi
   }),
 );
 
-/** Processes that a service manager or orchestrator sees as not ready, or that are not heard. */
+/** Processes that say what is wrong with them, or that are not heard. */
 export const readiness = asked<Heard>("readiness", HEARD, (heard) => [
-  ...heard.flatMap(({ service, name, notReady, silentSeconds }) => {
+  ...heard.flatMap(({ service, name, trouble, silentSeconds }) => {
+    const who = `The ${service} ${name}`;
     if (silentSeconds > SILENT_SECONDS) {
-      const what = `The ${service} ${name} has said nothing for ${silentSeconds} s: it ended without a word, or does not reach PostgreSQL.`;
+      const what = `${who} has said nothing for ${silentSeconds} s: it ended without a word, or does not reach PostgreSQL.`;
       return [warning(what, "Ask again in a minute. If it still says so, read its log, and start it.")];
     }
-    if (!notReady) return [];
-    return [warning(`The ${service} ${name} is not ready: ${notReady}.`, "Read its log, which says why.")];
+    const { notReady, clockAheadSeconds = 0, linesLost = 0 } = trouble;
+    return warningsOf([
+      [
+        notReady !== undefined,
+        `${who} is not ready: ${notReady}.`,
+        "If it has just started, ask again. Otherwise read its log, which says why.",
+      ],
+      [
+        clockAheadSeconds !== 0,
+        `${who} has a clock that is ${ahead(clockAheadSeconds)} PostgreSQL's.`,
+        FOLLOW_A_TIME_SERVER,
+      ],
+      [
+        linesLost > 0,
+        `${who} has lost ${plural(linesLost, "line")} of its log, which standard output did not take.`,
+        "Make room where the log goes, or start what reads it. It says so until it is restarted.",
+      ],
+    ]);
   }),
   ...lacking(heard.flatMap(({ service, silentSeconds }) => (silentSeconds > SILENT_SECONDS ? [] : service))),
 ]);

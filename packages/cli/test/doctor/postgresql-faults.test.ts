@@ -91,6 +91,12 @@ const ROUNDS: DatabaseFault[][] = [
       "delete from process",
     ],
     [
+      "services of which one has no value",
+      `${publisher({ DENIED_NETWORKS: "10.0.0.0/8" })}; ${publisher({ DENIED_NETWORKS: "" })}`,
+      /^warning, processes' settings: DENIED_NETWORKS is not set in publisher a:, and 10\.0\.0\.0\/8 in publisher \S+\. -> Give all/,
+      "delete from process",
+    ],
+    [
       "services that hold different authorities for more than two minutes",
       `${publisher({ AMQP_CA_FILE: authorities("a1", 600) })}; ${publisher({ AMQP_CA_FILE: authorities("b2", 121) })};
        ${publisher({ DATABASE_CA_FILE: authorities("a1", 600) })}; ${publisher({ DATABASE_CA_FILE: authorities("b2", 119) })}`,
@@ -101,6 +107,18 @@ const ROUNDS: DatabaseFault[][] = [
       "a service that is not ready",
       publisher({ notReady: "broker" }),
       /^warning, readiness: The publisher a:\S+ is not ready: broker\. -> Read its log/,
+      "delete from process",
+    ],
+    [
+      "a service whose machine's clock is three minutes behind",
+      publisher({ clockAheadSeconds: -180 }),
+      /^warning, readiness: The publisher a:\S+ has a clock that is 180 s behind PostgreSQL's\. -> .*time server/,
+      "delete from process",
+    ],
+    [
+      "a service that loses its log",
+      publisher({ linesLost: 12 }),
+      /^warning, readiness: The publisher a:\S+ has lost 12 lines of its log, .* -> Make room/,
       "delete from process",
     ],
     [

@@ -14,13 +14,13 @@ import { atMostEach, type Repetition, repeat } from "../runtime/repeat.ts";
 import { POSTGRES } from "../security/connection-fault.ts";
 import { nodeAuthorities } from "../security/node-authorities.ts";
 import type { TlsFiles } from "../security/tls-files.ts";
-import { createLog, type Log } from "../telemetry/log.ts";
+import { createLog, type Log, linesLost } from "../telemetry/log.ts";
 import { createRegistry, readGauge } from "../telemetry/metrics.ts";
 import { type OperationsOptions, type ReadinessChecks, startOperationsServer } from "../telemetry/operations-server.ts";
 import type { TelemetrySource, Tracing } from "../telemetry/tracing.ts";
 import { memoryBytes } from "./memory.ts";
 import { outagesInWords, quietWhileAway } from "./outages.ts";
-import { assertCommits, type Facts, NOT_READY, type Process, sayFacts } from "./processes.ts";
+import { assertCommits, FAR_OFF_SECONDS, type Facts, type Process, sayFacts, type Trouble } from "./processes.ts";
 
 export type ServiceConfig = Config<typeof serviceSettings>;
 
@@ -208,16 +208,23 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
       const tracing = await startTracing({ service, id, config: ownConfig, log: ownLog });
       if (tlsFiles) tlsFiles.log = ownLog;
       const held = [database.tlsFiles, broker.tlsFiles, nodeAuthorities, tlsFiles];
-      async function factsNow(): Promise<Facts> {
+      async function trouble(): Promise<Trouble> {
         const parts = await operations.notReady();
         // The row is there in a moment: from now on it shows whether a commit works.
         if (!ids.includes(id)) ids.push(id);
-        const notReady = parts.length > 0 && { [NOT_READY]: parts.join(", ") };
-        return Object.assign({}, facts, ...held.map((files) => files?.held()), notReady);
+        const aheadSeconds = database.clock.isKnown() ? Math.round(database.clock.machineAheadMs() / 1_000) : 0;
+        return {
+          ...(parts.length > 0 && { notReady: parts.join(", ") }),
+          ...(Math.abs(aheadSeconds) >= FAR_OFF_SECONDS && { clockAheadSeconds: aheadSeconds }),
+          ...(linesLost() > 0 && { linesLost: linesLost() }),
+        };
       }
       const saying = sayFacts(
         { queries: database.queries, log: ownLog, registry },
-        { ...{ id, service }, facts: factsNow },
+        {
+          ...{ id, service },
+          facts: async () => Object.assign({}, facts, ...held.map((files) => files?.held()), await trouble()) as Facts,
+        },
       );
       return {
         ...{ id, processes: saying.processes, others: saying.others, log: ownLog, registry, database },

@@ -14,7 +14,7 @@ import type { Log } from "../telemetry/log.ts";
 
 /**
  * The settings that must be the same for all processes, with this process's values. A key is shown by its fingerprint, a catalogue and a file of
- * authorities by their marks. Beside them {@link NOT_READY}, which is compared with nothing.
+ * authorities by their marks. Beside them {@link Trouble}, which is compared with nothing.
  */
 export type Facts = Readonly<Record<string, string | number | boolean | null | Held>>;
 
@@ -36,8 +36,19 @@ export interface Difference {
   of?: "keys" | "authorities";
 }
 
-/** The fact that names the parts for which a process is not ready; absent while it is. */
-export const NOT_READY = "notReady";
+/** What a process says is wrong with itself. A fact is absent while all is well. */
+export interface Trouble {
+  /** The parts for which it is not ready. */
+  notReady?: string;
+  /** By how much its machine's clock is ahead of PostgreSQL's, from {@link FAR_OFF_SECONDS} on; negative if it is behind. */
+  clockAheadSeconds?: number;
+  /** Lines of its log that standard output did not take. */
+  linesLost?: number;
+}
+
+const TROUBLE: Record<keyof Trouble, true> = { notReady: true, clockAheadSeconds: true, linesLost: true };
+/** From this difference of clocks on, logs of several machines can't be read side by side. */
+export const FAR_OFF_SECONDS = 60;
 
 const SAY_INTERVAL_MS = 10_000;
 /** The interval of a process that is not ready, as one that just starts. */
@@ -77,7 +88,7 @@ function factOf(name: string, value: unknown): Facts[string] {
 export function differencesOf(processes: readonly Process[]): Difference[] {
   const byName = [...processes].sort((one, other) => (calledOf(one) < calledOf(other) ? -1 : 1));
   const names = new Set(byName.flatMap(({ facts }) => Object.keys(facts)));
-  const settings = [...names].filter((name) => name !== NOT_READY).sort();
+  const settings = [...names].filter((name) => !(name in TROUBLE)).sort();
   const differences = settings.flatMap((setting) => {
     const byValue = Map.groupBy(
       byName.filter(({ facts }) => facts[setting] !== undefined),
@@ -85,7 +96,9 @@ export function differencesOf(processes: readonly Process[]): Difference[] {
     );
     const ages = [...byValue.values()].map((same) => Math.max(...same.map(({ facts }) => ageOf(facts[setting]))));
     if (byValue.size < 2 || Math.min(...ages) < FILES_DIFFER_SECONDS) return [];
-    const values = [...byValue].map(([value, same]) => `${value ?? "not set"} in ${same.map(calledOf).join(", ")}`);
+    const values = [...byValue].map(
+      ([value, same]) => `${(value ?? "") === "" ? "not set" : value} in ${same.map(calledOf).join(", ")}`,
+    );
     const of = ages.includes(Number.POSITIVE_INFINITY) ? {} : { of: "authorities" as const };
     return [{ setting, what: `${setting} is ${values.join(", and ")}.`, ...of }];
   });
@@ -151,7 +164,7 @@ export function sayFacts(
 
   async function say(): Promise<void> {
     const own: Process = { id, service, name, facts: await facts() };
-    isReady = own.facts[NOT_READY] === undefined;
+    isReady = own.facts.notReady === undefined;
     others = await writeFacts(queries, own);
     const found = differencesOf([own, ...others]).filter(({ setting }) => setting in own.facts);
     gauge.set(new Set(found.map(({ setting }) => setting)).size);
@@ -191,13 +204,13 @@ export const LIVING = `select id, service, name, facts from process where said_a
 export interface Heard {
   service: string;
   name: string;
-  notReady: string | null;
+  trouble: Trouble;
   silentSeconds: number;
 }
 
 /** Answers each {@link Heard} process; dispatchers remove the rows of those that are silent for a minute. Locks nothing. Reads the whole table. */
 export const HEARD = `
-  select service, name, facts ->> '${NOT_READY}' as "notReady", extract(epoch from now() - said_at)::int as "silentSeconds"
+  select service, name, facts as trouble, extract(epoch from now() - said_at)::int as "silentSeconds"
   from process where said_at is not null order by service, name`;
 
 /**

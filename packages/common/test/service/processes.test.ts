@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { eventually } from "@herald/dev/harness/eventually";
 import { useDatabase } from "@herald/dev/harness/use-database";
 import { afterEach, expect, test } from "@jest/globals";
-import { type Facts, NOT_READY, sayFacts } from "../../src/service/processes.ts";
+import { type Facts, sayFacts } from "../../src/service/processes.ts";
 import type { LogFields } from "../../src/telemetry/log.ts";
 import { createRegistry } from "../../src/telemetry/metrics.ts";
 
@@ -61,9 +61,9 @@ test("a process knows how many of its service are at work, and takes itself for 
 });
 
 test("a process that was not ready says that it is, however long it waits otherwise", async () => {
-  const facts: Record<string, string> = { [NOT_READY]: "broker" };
+  const facts: Record<string, string> = { notReady: "broker" };
   const { id } = await say("publisher", facts, db.database.queries, 3_600_000);
-  delete facts[NOT_READY];
+  delete facts.notReady;
   await eventually(async () => {
     const row = await db.database.prisma.process.findUniqueOrThrow({ where: { id } });
     expect(row.facts).toEqual({});

@@ -79,6 +79,15 @@ test.each(CLOCKS)(
         expect(time?.getTime()).toBeLessThanOrEqual(Date.now() + MINUTE_MS);
       }
     });
+    // herald doctor reads it.
+    await eventually(
+      async () => {
+        const said = await db.database.prisma.process.findMany({ where: { service: "dispatcher" } });
+        const clockAheadSeconds = expect.closeTo(aheadMs / SECOND_MS, -1);
+        expect(said.map(({ facts }) => facts)).toContainEqual(expect.objectContaining({ clockAheadSeconds }));
+      },
+      { timeoutMs: 60_000 },
+    );
   },
 );
 

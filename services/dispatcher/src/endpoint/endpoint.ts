@@ -56,9 +56,9 @@ export class Endpoint {
   }
 
   /** Sets a timer for the next retry, or for the end of a pause or rest. Without one, the end of an attempt or a message wakes the endpoint. */
-  wakeLater(reserved: number, wake: () => void): void {
+  wakeLater(wake: () => void): void {
     clearTimeout(this.#timer);
-    const waits = [this.line.untilDueMs, this.line.isEmpty ? undefined : this.gate.noteWait(reserved)];
+    const waits = [this.line.untilDueMs, this.line.isEmpty ? undefined : this.gate.noteWait()];
     const waitMs = Math.min(...waits.filter((ms) => ms !== undefined));
     if (waitMs === Number.POSITIVE_INFINITY) return;
     this.#timer = setTimeout(wake, Math.min(MAX_TIMER_MS, Math.max(1, Math.ceil(waitMs)))).unref();

@@ -66,9 +66,9 @@ export class Gate {
   }
 
   /** Notes that a delivery waits. Returns for how many milliseconds at least; undefined if it waits for the end of an attempt. */
-  noteWait(reserved: number): number | undefined {
-    // An endpoint whose health is unknown is never full.
-    const isFull = this.#rateMs > 0 || (this.breaker.isKnown() && this.limit <= this.#inFlight + reserved);
+  noteWait(): number | undefined {
+    // An endpoint whose health is unknown is never full. Permits that are reserved to read rows are no attempts.
+    const isFull = this.#rateMs > 0 || (this.breaker.isKnown() && this.limit <= this.#inFlight);
     if (isFull) this.#fullAtMs = this.#clock.now().getTime();
     const breakerMs = this.breaker.isOpenForGood() ? LOOK_AGAIN_MS : this.breaker.waitMs();
     const waits = [this.#restMs, this.#rateMs, breakerMs].filter((ms) => ms > 0);

@@ -57,7 +57,7 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
     if (isGone) return;
     const room = line.isEmpty ? 0 : roomOf(endpoint);
     if (room === 0) {
-      endpoint.wakeLater(reserved.countOf(endpoint), () => woke(endpoint));
+      endpoint.wakeLater(() => woke(endpoint));
       return;
     }
     // Do not read rows for a few free places while a quick attempt is in flight: when it ends or becomes slow, one statement reads more of them.

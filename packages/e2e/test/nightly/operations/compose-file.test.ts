@@ -23,6 +23,7 @@ interface Service {
   ports?: string[];
   cap_drop?: string[];
   read_only?: boolean;
+  depends_on?: Record<string, object>;
 }
 interface ComposeFile {
   services: Record<string, Service>;
@@ -59,8 +60,13 @@ test("each Compose service of Herald runs a command of the image, without rights
   }
 });
 
-test("of the Compose services only dispatchers are in the network that leads outside, and those that publish a port in the one for that", () => {
-  expect(servicesIn("outside")).toEqual(["dispatcher"]);
+test("what operators run in Compose waits for no server, which may be down", () => {
+  expect(services.herald?.depends_on).toEqual({});
+  expect(Object.keys(services.dispatcher?.depends_on ?? {})).toEqual(["migrate", "rabbitmq"]);
+});
+
+test("of the Compose services only dispatchers, and what operators run, are in the network that leads outside, and those that publish a port in the one for that", () => {
+  expect(servicesIn("outside")).toEqual(["dispatcher", "herald"]);
   expect(networks.inside).toEqual({ internal: true });
   expect(servicesIn("inside")).toEqual(Object.keys(services));
   const publishing = Object.entries(services).filter(([, { ports }]) => ports);

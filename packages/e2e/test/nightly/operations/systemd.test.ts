@@ -220,6 +220,10 @@ describe("herald-check", () => {
   });
 
   const others = { "/readyz": "{}", "/metrics": "herald_build_info 1\n" };
+  const neverErased = (startedAt: number) => ({
+    ...calm,
+    "/metrics": `${NOTHING_WAITS}process_start_time_seconds{service="publisher"} ${startedAt}\nherald_retention_last_pass_timestamp_seconds{service="publisher"} 0\n`,
+  });
   test.each<[string, Record<string, Record<string, string>>, string[]]>([
     ["all answer", { publisher: calm, dispatcher: others, "management-api": others }, []],
     ["this machine has dispatchers only", { dispatcher: others }, []],
@@ -237,6 +241,12 @@ describe("herald-check", () => {
       },
       ["Another session has locks"],
     ],
+    [
+      "a publisher has erased nothing since its start",
+      { publisher: neverErased(1_700_000_000) },
+      ["Nothing has been erased"],
+    ],
+    ["a publisher has just started", { publisher: neverErased(Math.floor(Date.now() / 1_000)) }, []],
     ["no service has settings", {}, ["No service of Herald has its settings in"]],
   ])("looks at each service where services are separate: %s", async (_, services, problems) => {
     const places = { "/etc/herald": await settings(services), "/var/lib/postgresql": "/nowhere", "-lt 85": "-lt 101" };
