@@ -106,7 +106,7 @@ const ROUNDS: DatabaseFault[][] = [
     [
       "a service that is not ready",
       publisher({ notReady: "broker" }),
-      /^warning, readiness: The publisher a:\S+ is not ready: broker\. -> Read its log/,
+      /^warning, readiness: The publisher a:\S+ is not ready: broker\. -> If it has just started/,
       "delete from process",
     ],
     [
