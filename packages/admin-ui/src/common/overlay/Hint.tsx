@@ -12,7 +12,7 @@ const GAP_PX = 6;
 /**
  * The page's one tooltip. An element with `data-hint` shows it on hover and on keyboard focus. A focused control inside an element
  * with `data-hint-scope` shows the first hint in there. It only repeats what a screen reader can read elsewhere. Escape closes it; the
- * pointer may rest on it. Radix's tooltip does not fit: a row's link covers the row, so hints in rows get no pointer events.
+ * pointer may rest on it.
  */
 export function Hint() {
   const [shown, setShown] = useState<Shown | null>(null);
