@@ -58,10 +58,17 @@ test("with the keyboard alone one makes a webhook, opens a delivery, pauses and 
   await page.keyboard.press("Enter");
   const drawer = page.getByRole("dialog", { name: "WorkItemCompleted delivery" });
   await drawer.getByRole("heading", { name: "Body" }).waitFor();
-  // The focus stays inside, or goes to the browser's own controls, until it is closed, and comes back.
-  for (let presses = 0; presses < 25; presses += 1) {
+  // Past the last control the focus may go to the browser's own, from where no script brings it back in Firefox.
+  const controls = await drawer.evaluate(
+    (dialog) =>
+      [...dialog.querySelectorAll('a[href], button:enabled, summary, [tabindex="0"]')].filter((each) =>
+        each.checkVisibility(),
+      ).length,
+  );
+  expect(controls).toBeGreaterThan(5);
+  for (let presses = 0; presses < controls; presses += 1) {
     await page.keyboard.press("Tab");
-    expect(await page.evaluate(() => document.activeElement?.matches("dialog *, dialog, body"))).toBe(true);
+    expect(await page.evaluate(() => document.activeElement?.matches("dialog *"))).toBe(true);
   }
   await page.keyboard.press("Escape");
   await drawer.waitFor({ state: "hidden" });

@@ -50,7 +50,13 @@ function misplaced(): string[] {
   const WHOLE = "thead th, [class*=_badge_], [class*=_numbers_], button, nav a, legend, dt, [class*=_choice_]";
   const found: string[] = [];
   for (const element of [document.documentElement, ...document.querySelectorAll("dialog, dialog > div")])
-    if (element.scrollWidth > element.clientWidth) found.push(`scrolls sideways: ${element.tagName}`);
+    if (element.scrollWidth > element.clientWidth) {
+      const end = element.getBoundingClientRect().left + element.clientWidth;
+      const widest = [...element.querySelectorAll("*")].findLast(
+        (each) => each.getBoundingClientRect().right > end + 1,
+      );
+      found.push(`scrolls sideways: ${element.tagName}, by ${widest?.outerHTML.slice(0, 200)}`);
+    }
 
   const root = document.querySelector("dialog[open]") ?? document.body;
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);

@@ -174,7 +174,9 @@ test("herald serve and herald relay of the image are ready, and what stands in a
   await client.connect();
   try {
     await client.query(outboxTable());
+    await client.query("begin");
     await createOutbox().add(client, workItemCompleted(admin.organizationId));
+    await client.query("commit");
   } finally {
     await client.end();
   }
