@@ -50,7 +50,7 @@ answerParent<SendingRequest>(async (request) => {
 async function open({ way, code, port, ca }: Extract<SendingRequest, { type: "open" }>): Promise<typeof send> {
   const load = (file: string) => import(pathToFileURL(join(code, file)).href);
   // A baseline may be older than the folder `http`.
-  const [folder] = ["http", "attempt"].filter((name) =>
+  const folder = ["http", "attempt"].find((name) =>
     existsSync(join(code, `services/dispatcher/src/${name}/sender.ts`)),
   );
   const dispatcher = (file: string) => load(`services/dispatcher/dist/${folder}/${file}.js`);
