@@ -195,4 +195,9 @@ describe("what a refusal says", () => {
     await viewer.put("/webhooks/nothing", {}).expect(403);
     await (await api.as(null)).post("/webhooks").type("text/plain").send("x".repeat(1_000_000)).expect(401);
   });
+
+  test("§5.1 a refusal of an expired token says what to do", async () => {
+    const { body } = await (await api.as({ expiresInS: -60 })).get("/webhooks").expect(401);
+    expect(body.detail).toMatch(/Refresh/);
+  });
 });
