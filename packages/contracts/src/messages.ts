@@ -28,7 +28,10 @@ export interface HandOver {
     event: number;
   })[];
   /** Endpoints that have more deliveries, which their owner reads from PostgreSQL. */
-  work: OfEndpoint[];
+  work: (OfEndpoint & {
+    /** The ids of these deliveries, if all were handed over when their events arrived: only if the owner lacks some of them, it reads. */
+    arrived?: string[];
+  })[];
 }
 
 /** Notifies the owner of an endpoint that its configuration has changed, or that it was deleted. */

@@ -132,6 +132,29 @@ test("a large body is not handed over: its endpoint is named, once", async () =>
   expect(sent[0]?.message.work).toHaveLength(1);
 });
 
+test("of deliveries that were handed over when their events arrived, their owner gets the ids alone", async () => {
+  const arrived = () => ({ ...eventWith("{}"), handedOver: true });
+  const first = deliveryOf(arrived(), "owner-1");
+  const second = { ...deliveryOf(arrived(), "owner-1"), endpointId: first.endpointId };
+  const other = deliveryOf(arrived(), "owner-1");
+  const whole = deliveryOf(eventWith("{}"), "owner-1");
+  const work = workOf("owner-1");
+  const { sent, counted } = await handedOver({ deliveries: [first, whole, other, second], work: [work] });
+  const organizationId = "organization-1";
+  expect(sent.map(({ message }) => message)).toMatchObject([
+    {
+      deliveries: [{ deliveryId: whole.id }],
+      work: [
+        { endpointId: first.endpointId, organizationId, arrived: [first.id, second.id] },
+        { endpointId: other.endpointId, organizationId, arrived: [other.id] },
+        { endpointId: work.endpointId, organizationId: "organization-2" },
+      ],
+    },
+  ]);
+  // The ids hand nothing over.
+  expect(counted).toEqual({ sent: 2, dropped: 0 });
+});
+
 test("bodies that are more than 256 KiB together go in several messages, each with the events of its own deliveries", async () => {
   const events = Array.from({ length: 33 }, (_, index) => eventWith(String(index).padEnd(8 * 1024)));
   const deliveries = [...events.map((event) => deliveryOf(event, "owner-1")), deliveryOf(eventWith("{}"), "owner-2")];

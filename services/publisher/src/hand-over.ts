@@ -36,10 +36,8 @@ export function handOver({ localOwners, sender, names, metrics }: Parts, made: F
             routingKey: owner,
             content: Buffer.from(JSON.stringify(message)),
           }));
-      metrics.handedOver.inc(
-        { result: isHandedOver ? "sent" : "dropped" },
-        message.deliveries.length + message.work.length,
-      );
+      const { length: endpoints } = message.work.filter(({ arrived }) => arrived === undefined);
+      metrics.handedOver.inc({ result: isHandedOver ? "sent" : "dropped" }, message.deliveries.length + endpoints);
     }
   }
 }
@@ -57,10 +55,12 @@ function messagesByOwner({ stored, deliveries, work }: ForOwners): Map<string | 
   return new Map([...packers].map(([owner, { messages }]) => [owner, messages]));
 }
 
-/** Packs the deliveries of one owner into as few messages as possible. */
+/** Packs the deliveries of one owner into as few messages as possible. Of those that it got when their events arrived, they have the ids alone. */
 function createPacker(stored: boolean) {
   const messages: HandOver[] = [];
   const withWork = new Set<string>();
+  /** The ids of deliveries that were handed over before, by endpoint. */
+  const arrived = new Map<string, string[]>();
   /** The events of the last message, by their places in it. */
   let places = new Map<IncomingEvent, number>();
   let bytes = 0;
@@ -79,10 +79,19 @@ function createPacker(stored: boolean) {
     (messages.at(-1) ?? next()).work.push({ endpointId, organizationId });
   }
 
+  function addArrived({ id, endpointId, event: { organizationId } }: NewDelivery): void {
+    const ids = arrived.get(endpointId) ?? [];
+    if (ids.push(id) > 1) return;
+    arrived.set(endpointId, ids);
+    (messages.at(-1) ?? next()).work.push({ endpointId, organizationId, arrived: ids });
+  }
+
   return {
     messages,
     addWork,
-    addDelivery({ id: deliveryId, endpointId, revision, readAt, event }: NewDelivery) {
+    addDelivery(delivery: NewDelivery) {
+      const { id: deliveryId, endpointId, revision, readAt, event } = delivery;
+      if (stored && event.handedOver) return addArrived(delivery);
       const { organizationId, type: eventType, body, traceparent, key, receivedAt } = event;
       const bodyBytes = Buffer.byteLength(body);
       if (bodyBytes > MAX_BODY_BYTES) return addWork({ endpointId, organizationId });

@@ -119,6 +119,13 @@ export class Line {
     return "kept";
   }
 
+  /** The event of a new delivery is stored now. Returns whether the delivery is in memory or in flight, or has ended lately. */
+  stored(deliveryId: string): boolean {
+    const attempt = { deliveryId, attempts: 0 };
+    this.#memory.stored(attempt);
+    return this.#memory.has(attempt);
+  }
+
   /** Adds new deliveries at the end, whatever their number. */
   add(deliveries: readonly Delivery[]): void {
     for (const delivery of deliveries) {

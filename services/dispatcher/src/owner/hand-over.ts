@@ -4,6 +4,8 @@ import type { Delivery } from "../sql/describe-deliveries.ts";
 // PostgreSQL writes ids in lower case, and the owner's maps have that text as their key.
 export const isId = (value: unknown): value is string => isUuid(value) && value === value.toLowerCase();
 
+const isIds = (value: unknown) => Array.isArray(value) && value.every(isId);
+
 export type Target = { endpointId: string; organizationId: string };
 export const isTarget = (value: Partial<Target> | null) =>
   isId(value?.endpointId) && typeof value?.organizationId === "string";
@@ -17,7 +19,7 @@ export function isHandOver(content: Partial<HandOver>): content is HandOver {
     Array.isArray(deliveries) &&
     deliveries.every((each) => isTarget(each) && isId(each.deliveryId) && isTime(each.readAtUtc)) &&
     Array.isArray(work) &&
-    work.every(isTarget)
+    work.every((each) => isTarget(each) && (each.arrived === undefined || isIds(each.arrived)))
   );
 }
 

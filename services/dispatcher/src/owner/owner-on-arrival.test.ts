@@ -53,6 +53,20 @@ test("a delivery of an event that arrived is like any other once it is stored: i
   expect([all.rows.size, all.statements() - before]).toEqual([0, 0]);
 });
 
+test("a delivery that was lost on arrival is read when it is stored, also between others that the owner has", async () => {
+  const { owner, store, pass, made, rows, read } = await known();
+  const kept = store(endpointId(1));
+  owner.handedOver(kept);
+  const lost = store(endpointId(1));
+  const arrived = [...kept.deliveries, ...lost.deliveries].map(({ deliveryId }) => deliveryId);
+  const { organizationId } = kept.deliveries[0] as (typeof kept.deliveries)[number];
+  const work = [{ endpointId: endpointId(1), organizationId, arrived }];
+  owner.handedOver({ stored: true, events: [], deliveries: [], work });
+  await pass(50);
+  expect(arrived.map((id) => made.get(`${id}/0`))).toEqual([1, 1]);
+  expect([rows.size, read()]).toEqual([0, 1]);
+});
+
 test("a delivery of an event that arrived is not attempted if it is not stored for more than a second", async () => {
   const { arrive, pass, made, set } = await known();
   // As in an outage.

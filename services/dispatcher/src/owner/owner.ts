@@ -144,9 +144,15 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
         if (stored && nowMs() - readAtMs > ARRIVAL.handedOverMs) endpoint.line.wantMore();
         else metrics.handedOver.inc({ result: endpoint.line.handOver(deliveryOf(each, event, stored)) });
       }
-      for (const { endpointId, organizationId } of work) {
+      for (const { endpointId, organizationId, arrived } of work) {
         if (!mayServe(endpointId)) continue;
         const endpoint = endpoints.of(endpointId, organizationId);
+        if (arrived) {
+          const lacking = arrived.filter((deliveryId) => !endpoint.line.stored(deliveryId)).length;
+          metrics.handedOver.inc({ result: "known" }, arrived.length - lacking);
+          metrics.handedOver.inc({ result: "left" }, lacking);
+          if (lacking === 0) continue;
+        }
         endpoint.line.wantMore();
         offered.add(endpoint);
       }

@@ -31,9 +31,10 @@ const LARGE = [3, 4].map(endpointId);
 export const LARGE_BYTES = 40 * 1024;
 export const organizationOf = (id: string) => `organization ${Number.parseInt(id.slice(-2), 16) % 3}`;
 
+const targetOf = (id: string) => ({ endpointId: id, organizationId: organizationOf(id) });
+
 /** The message of an endpoint's change. */
-export const changeOf = (id: string) =>
-  ({ kind: "changed", endpointId: id, organizationId: organizationOf(id) }) as const;
+export const changeOf = (id: string) => ({ kind: "changed", ...targetOf(id) }) as const;
 
 export type Ending = "succeeded" | "failed" | "put back" | "left" | "not stored" | "locked";
 
@@ -236,8 +237,13 @@ export function world({
   function arrive(id: string, count: number, storeAfterMs: number): string[] {
     const arrived = emit(id, count);
     owner.handedOver({ ...arrived, stored: false });
-    setTimeout(() => owner.handedOver(storeAll(arrived)), storeAfterMs);
-    return arrived.deliveries.map(({ deliveryId }) => deliveryId);
+    const ids = arrived.deliveries.map(({ deliveryId }) => deliveryId);
+    setTimeout(() => {
+      const { deliveries } = storeAll(arrived);
+      const work = [{ ...targetOf(id), arrived: deliveries.map(({ deliveryId }) => deliveryId) }];
+      owner.handedOver({ stored: true, events: [], deliveries: [], work });
+    }, storeAfterMs);
+    return ids;
   }
 
   function sweep(crashed: readonly number[] = []): void {

@@ -49,7 +49,8 @@ export function createArrival({ clock, handOver, read, store }: Parts) {
     });
     const handedOver = onArrival.handOver(arrived.map(({ event }) => event));
     for (const { each, event } of arrived) {
-      if (handedOver.has(event)) pending.add(each);
+      event.handedOver = handedOver.has(event);
+      if (event.handedOver) pending.add(each);
       else store(each);
     }
     await pending.room();

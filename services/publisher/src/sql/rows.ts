@@ -13,6 +13,8 @@ export interface IncomingEvent {
   receivedAt: Date;
   body: string;
   traceparent: string | null;
+  /** Whether its deliveries were handed over when it came. */
+  handedOver?: boolean;
 }
 
 /** A new delivery, of an event whose body is the stored one, or will be. */
