@@ -32,6 +32,11 @@ find node_modules/.pnpm -path '*/@prisma/client/runtime/*' \
   \( -name '*.mysql.*' -o -name '*.sqlite.*' -o -name '*.sqlserver.*' -o -name '*.cockroachdb.*' \) -delete
 find node_modules/.pnpm \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \) -type f -delete
 find packages services -path '*/dist/*' \( -name '*.d.ts' -o -name '.tsbuildinfo' \) -type f -delete
+# What an earlier build made of sources that are gone since.
+find packages services -path '*/dist/*.js' ! -path 'packages/admin-ui/*' | while read -r file; do
+  name=${file#*/dist/}
+  [ -e "$root/${file%%/dist/*}/src/${name%.js}.ts" ] || rm -f "$file" "$file.map"
+done
 # What pnpm notes for its next run holds times and folders; without it, two builds of a commit are the same files.
 rm -f node_modules/.modules.yaml node_modules/.pnpm-workspace-state*.json
 # Manifests of parts that are not here.

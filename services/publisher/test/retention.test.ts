@@ -453,4 +453,13 @@ describe("the history of deleted endpoints", () => {
     expect(await left(endpoint)).toEqual({ deliveries: 0, due: 0, changes: 0, resends: 0, rates: 0 });
     expect(await erasureOf(endpoint)).toBeNull();
   });
+
+  test("regression: the history of an endpoint that was deleted before PostgreSQL's clock was set back by an hour is erased", async () => {
+    const endpoint = await insertEndpoint(db.database.prisma);
+    await insertHistory(endpoint, 2, 0);
+    await deleteEndpoint(endpoint);
+    clock.set(new Date(ROW_TIME.getTime() - 60 * MINUTE_MS));
+    await erase();
+    expect([(await left(endpoint)).deliveries, await erasureOf(endpoint)]).toEqual([0, null]);
+  });
 });

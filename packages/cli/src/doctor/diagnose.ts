@@ -29,8 +29,8 @@ import {
   dispatching,
   locksRoom,
   partitions,
-  readiness,
   server,
+  servicesAtWork,
   sessionSettings,
   settingsAlike,
 } from "./postgres.ts";
@@ -143,7 +143,7 @@ const OF_POSTGRES = [
   partitions,
   locksRoom,
   settingsAlike,
-  readiness,
+  servicesAtWork,
   dispatching,
   waiting,
   keyRing,

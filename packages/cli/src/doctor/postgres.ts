@@ -287,12 +287,9 @@ const OF_KEYS =
 const OF_AUTHORITIES =
   "Bring the same file to all of them. Services read it again within a minute, and need no restart.";
 
-/** How the living processes and this environment differ. That their values of keys differ too is no other fault than that keys do not fit. */
-export function differencesFrom(living: readonly Process[], facts: Facts): Difference[] {
-  const all = differencesOf([{ id: "", service: "this", name: "environment", facts }, ...living]);
-  const ofKeys = all.filter(({ of }) => of === "keys");
-  return ofKeys.length === 0 ? all : [...all.filter(({ setting }) => !setting.startsWith("SECRET_")), ...ofKeys];
-}
+/** How the living processes and this environment differ. */
+export const differencesFrom = (living: readonly Process[], facts: Facts): Difference[] =>
+  differencesOf([{ id: "", service: "this", name: "environment", facts }, ...living]);
 
 /** Old processes, which run beside new ones for a while, may differ from them and from this environment. */
 export const settingsAlike = asked<Process>("processes' settings", LIVING, (living, { facts }) =>
@@ -304,7 +301,7 @@ export const settingsAlike = asked<Process>("processes' settings", LIVING, (livi
 );
 
 /** Processes that say what is wrong with them, or that are not heard. */
-export const readiness = asked<Heard>("readiness", HEARD, (heard) => [
+export const servicesAtWork = asked<Heard>("services at work", HEARD, (heard) => [
   ...heard.flatMap(({ service, name, trouble, silentSeconds }) => {
     const who = `The ${service} ${name}`;
     if (silentSeconds > SILENT_SECONDS) {

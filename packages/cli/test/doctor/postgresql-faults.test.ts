@@ -106,25 +106,25 @@ const ROUNDS: DatabaseFault[][] = [
     [
       "a service that is not ready",
       publisher({ notReady: "broker" }),
-      /^warning, readiness: The publisher a:\S+ is not ready: broker\. -> If it has just started/,
+      /^warning, services at work: The publisher a:\S+ is not ready: broker\. -> If it has just started/,
       "delete from process",
     ],
     [
       "a service whose machine's clock is three minutes behind",
       publisher({ clockAheadSeconds: -180 }),
-      /^warning, readiness: The publisher a:\S+ has a clock that is 180 s behind PostgreSQL's\. -> .*time server/,
+      /^warning, services at work: The publisher a:\S+ has a clock that is 180 s behind PostgreSQL's\. -> .*time server/,
       "delete from process",
     ],
     [
       "a service that loses its log",
       publisher({ linesLost: 12 }),
-      /^warning, readiness: The publisher a:\S+ has lost 12 lines of its log, .* -> Make room/,
+      /^warning, services at work: The publisher a:\S+ has lost 12 lines of its log, .* -> Make room/,
       "delete from process",
     ],
     [
       "a service that fell silent",
       `${publisher({})}; update process set said_at = now() - interval '50 seconds' where facts = '{}'`,
-      /^warning, readiness: The publisher \S+ has said nothing for \d+ s: .* -> Ask again in a minute/,
+      /^warning, services at work: The publisher \S+ has said nothing for \d+ s: .* -> Ask again in a minute/,
       "delete from process",
     ],
     [
@@ -205,7 +205,7 @@ const ROUNDS: DatabaseFault[][] = [
     [
       "no management API beside a publisher",
       "select",
-      /^warning, readiness: No management API is at work, so neither the API nor the page answers\. -> Start it/,
+      /^warning, services at work: No management API is at work, so neither the API nor the page answers\. -> Start it/,
     ],
   ],
   [
@@ -233,7 +233,7 @@ const ROUNDS: DatabaseFault[][] = [
     [
       "no publisher beside a management API",
       atWork("management-api"),
-      /^warning, readiness: No publisher is at work, so no event is stored: .* -> Start it\. If it ends again, its log says why/,
+      /^warning, services at work: No publisher is at work, so no event is stored: .* -> Start it\. If it ends again, its log says why/,
     ],
     ofSchema(
       "an index that is invalid",

@@ -123,6 +123,11 @@ describe("different settings of processes", () => {
         `SECRET_SEALING_KEY is ${oldMark} in api a:1, and SECRET_KEYS of dispatcher a:1 are ${newMark}, and of e a:1 are ${newMark}.`,
       ],
     ],
+    [
+      "keys that differ, of which one does not fit, once",
+      [process("api", seals(OLD)), process("dispatcher", opens(NEW)), process("e", opens(NEW, OLD))],
+      [`SECRET_SEALING_KEY is ${oldMark} in api a:1, and SECRET_KEYS of dispatcher a:1 are ${newMark}.`],
+    ],
   ])("is said with who has it: %s", (_what, processes, words) => {
     const known = processes.map((each) => ({
       ...each,

@@ -85,6 +85,7 @@ function factOf(name: string, value: unknown): Facts[string] {
   return (value ?? null) as Facts[string];
 }
 
+/** How processes differ. That values of keys differ too is no other fault than that the keys do not fit. */
 export function differencesOf(processes: readonly Process[]): Difference[] {
   const byName = [...processes].sort((one, other) => (calledOf(one) < calledOf(other) ? -1 : 1));
   const names = new Set(byName.flatMap(({ facts }) => Object.keys(facts)));
@@ -102,7 +103,8 @@ export function differencesOf(processes: readonly Process[]): Difference[] {
     const of = ages.includes(Number.POSITIVE_INFINITY) ? {} : { of: "authorities" as const };
     return [{ setting, what: `${setting} is ${values.join(", and ")}.`, ...of }];
   });
-  return [...differences, ...unopenedOf(byName)];
+  const ofKeys = unopenedOf(byName);
+  return [...differences.filter(({ setting }) => ofKeys.length === 0 || !setting.startsWith("SECRET_")), ...ofKeys];
 }
 
 const isHeld = (fact: Facts[string] | undefined): fact is Held => typeof fact === "object" && fact !== null;
@@ -166,7 +168,9 @@ export function sayFacts(
     const own: Process = { id, service, name, facts: await facts() };
     isReady = own.facts.notReady === undefined;
     others = await writeFacts(queries, own);
-    const found = differencesOf([own, ...others]).filter(({ setting }) => setting in own.facts);
+    const found = differencesOf([own, ...others]).filter(
+      ({ setting, of }) => setting in own.facts || (of === "keys" && "SECRET_KEYS" in own.facts),
+    );
     gauge.set(new Set(found.map(({ setting }) => setting)).size);
     for (const { setting, what } of found) {
       if (!said.includes(what)) log.warn("processes have different values of a setting", { setting, what });

@@ -35,6 +35,12 @@ test("a process with another value of a setting says so with both values and ser
   expect(publisher.lines).toEqual([]);
 });
 
+test("a key that does not fit counts once, where it seals and where it does not open", async () => {
+  const api = await say("management-api", { SECRET_SEALING_KEY: "new (2)" }, db.database.queries, 100);
+  const dispatcher = await say("dispatcher", { SECRET_KEYS: "old (1)" });
+  for (const each of [api, dispatcher]) await eventually(async () => expect(await each.differ()).toBe(1));
+});
+
 test("of a process that has ended, nothing is compared", async () => {
   const publisher = await say("publisher", { RETENTION_DAYS: 30 });
   await publisher.stop();

@@ -34,22 +34,21 @@ export function createEgressProxy(text: string) {
       const options = { ...place, method: "CONNECT", path: authority, headers, agent: false, timeout: 0 } as const;
       // Behind the status comes the tunnel: the form of the headers does not matter.
       const asking: ClientRequest = request({ ...options, insecureHTTPParser: true });
-      const fail = () => {
+      const over = () => {
         clearTimeout(timer);
+        clearTimeout(connecting);
+      };
+      const fail = () => {
+        over();
         reject(proxyFailed("egress proxy did not answer"));
         asking.destroy();
       };
-      const untilMs = performance.now() + timeoutMs;
-      let timer = setTimeout(fail, Math.min(CONNECT_MS, timeoutMs));
-      asking.once("socket", (socket) =>
-        socket.once("connect", () => {
-          clearTimeout(timer);
-          timer = setTimeout(fail, untilMs - performance.now());
-        }),
-      );
+      const timer = setTimeout(fail, timeoutMs);
+      const connecting = setTimeout(fail, CONNECT_MS);
+      asking.once("socket", (socket) => socket.once("connect", () => clearTimeout(connecting)));
       asking.on("error", fail);
       asking.once("connect", ({ statusCode = 0 }: IncomingMessage, socket: Socket, rest: Buffer) => {
-        clearTimeout(timer);
+        over();
         resolve({ statusCode, socket, rest });
       });
       asking.end();

@@ -76,15 +76,13 @@ export function createSender(options: SenderOptions) {
     headers.push(...(request.ownHeaders ?? []));
     const outgoing = { target, headers, body };
     const trusted = connections.trusted();
-    const leftMs = () => deadlineMs - (clock.monotonicMs() - startedMs);
+    const leftMs = () => Math.max(0, deadlineMs - (clock.monotonicMs() - startedMs));
     const first = await exchange({ ...outgoing, agent: connections.reused, timeoutMs: deadlineMs }, clock);
+    // The receiver may have moved.
+    if (!first.answered && !first.reached) resolve.forget?.(target.host);
     let { again } = first;
-    if (!first.answered) {
-      // The receiver may have moved.
-      if (!first.reached) resolve.forget?.(target.host);
-      if (await connections.failed(first.error, trusted, leftMs())) again = "authorities changed";
-    }
-    if (again === undefined) return first;
+    if (!first.answered && (await connections.failed(first.error, trusted, leftMs()))) again = "authorities changed";
+    if (again === undefined || leftMs() === 0) return first;
     // The receiver had closed the connection while it was idle, or can't take the handshake. That does not mean that it refuses deliveries.
     const agent = connections.again(target, again);
     const second = await exchange({ ...outgoing, agent, timeoutMs: leftMs() }, clock);

@@ -24,7 +24,7 @@ export function createAhead(nowMs: () => number, come: (work: EndpointWithWork) 
         byTime.delete(atMs);
         for (const { work, known } of waiting.values()) if (!known || known.isGone) come(work);
       };
-      setTimeout(onTime, atMs - nowMs()).unref();
+      setTimeout(onTime, Math.max(0, atMs - nowMs())).unref();
     },
   };
 }

@@ -196,20 +196,24 @@ describe("a connection that was closed while it was idle", () => {
     expect(requests()).toBe(3);
   });
 
-  test("an attempt goes out again within the rest of its deadline", async () => {
+  test.each([
+    [2_000, 3, "timed out after 600 s"],
+    [0, 2, "connection reset"],
+    [-100, 2, "connection reset"],
+  ])("an attempt goes out again within the rest of its deadline: %d ms", async (leftMs, times, errorSummary) => {
     const clock = steeredClock(NOW);
     // A whole deadline for the second request would outlast this test's own time.
     const deadlineMs = 600_000;
     const { requests } = await failsLater(
       (socket, nth) => {
         if (nth !== 2) return;
-        clock.advance(deadlineMs - 2_000);
+        clock.advance(deadlineMs - leftMs);
         receiver.reset(socket);
       },
       { clock, deadlineMs },
     );
-    expect(await send()).toMatchObject({ statusCode: 503, errorSummary: "timed out after 600 s" });
-    expect(requests()).toBe(3);
+    expect(await send()).toMatchObject({ statusCode: 503, errorSummary });
+    expect(requests()).toBe(times);
   });
 
   test("an attempt does not go out again once a byte of the answer has come", async () => {

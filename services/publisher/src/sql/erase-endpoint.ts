@@ -1,4 +1,5 @@
-import { oneRow, type Queries } from "@herald/common/database/queries";
+import { Prisma } from "@herald/common/database/generated/client";
+import { isOver, oneRow, type Queries } from "@herald/common/database/queries";
 import type { Lease, PageBounds, Work, WorkPage } from "./work.ts";
 
 /**
@@ -11,7 +12,7 @@ export async function takeErasure(queries: Queries, { now, leasedUntil }: Lease)
     set due_at = ${leasedUntil}::timestamptz
     where endpoint_id in (
       select endpoint_id from erasure
-      where due_at <= ${now}::timestamptz
+      where ${isOver(Prisma.sql`due_at`, now)}
       order by due_at
       limit 1
       for update skip locked
@@ -32,6 +33,7 @@ export async function eraseEndpointPage(
   { endpointId, leasedUntil }: Work,
   { pageSize, now, renewedUntil }: PageBounds,
 ): Promise<WorkPage> {
+  const isLastLook = isOver(Prisma.sql`until`, now);
   const rows = await queries.$queryRaw<WorkPage[]>`
     with page as materialized (
       select id from delivery where endpoint_id = ${endpointId}::uuid order by id limit ${pageSize}
@@ -70,12 +72,12 @@ export async function eraseEndpointPage(
       update erasure set due_at = case when ended then until else ${renewedUntil}::timestamptz end
       from progress
       where endpoint_id = ${endpointId}::uuid and due_at = ${leasedUntil}::timestamptz
-        and not (ended and until <= ${now}::timestamptz)
+        and not (ended and ${isLastLook})
       returning 1
     ), finished as (
       delete from erasure using progress
       where endpoint_id = ${endpointId}::uuid and due_at = ${leasedUntil}::timestamptz
-        and ended and until <= ${now}::timestamptz
+        and ended and ${isLastLook}
     )
     select exists (select from held) as "held", ended, delivery_count as "deliveryCount" from progress`;
   return oneRow(rows);

@@ -35,10 +35,7 @@ test.each([
 
 test.each([
   [{ enabled: true, disabledReason: null, consecutiveFailures: 0 }, "Active"],
-  [
-    { enabled: true, disabledReason: null, consecutiveFailures: 2, quarantinedAtUtc: "2026-01-31T12:00:00Z" },
-    "Active, but waiting",
-  ],
+  [{ enabled: true, disabledReason: null, consecutiveFailures: 2, quarantinedAtUtc: "2026" }, "Active, but waiting"],
   [{ enabled: true, disabledReason: null, consecutiveFailures: 2 }, "Active, failing"],
   [{ enabled: false, disabledReason: "paused", consecutiveFailures: 2 }, "Paused"],
   [{ enabled: false, disabledReason: "failures", consecutiveFailures: 5 }, "Disabled after five failures"],
@@ -125,11 +122,8 @@ test("regression: what failed stays red when its webhook is disabled, in words t
   expect(dayInWords([hour({ parked: 7, parkedFailing: 5 })])).toBe(
     "7 deliveries in the last 24 hours: 2 on hold, 5 on hold after a failure",
   );
-  expect([heldAfterFailure("parked", 1), heldAfterFailure("parked", 0), heldAfterFailure("failing", 1)]).toEqual([
-    true,
-    false,
-    false,
-  ]);
+  expect(heldAfterFailure("parked", 1)).toBe(true);
+  expect(heldAfterFailure("parked", 0) || heldAfterFailure("failing", 1)).toBe(false);
 });
 
 test("broken webhooks come first, and a pause moves no row", () => {

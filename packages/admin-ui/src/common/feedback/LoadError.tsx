@@ -16,30 +16,21 @@ export function LoadError({ error, what, level = 2 }: { error: unknown; what: st
   const { status, problem } = error instanceof ApiProblem ? error : {};
   if (status === 401) return <SignedOut signInUrl={problem?.signInUrl} />;
   if (problem?.missing) return <NotAllowed missing={problem.missing} />;
-  const state = { level, title: `Could not load ${what}` };
-  const reason = <p>{reasonOf(error)}</p>;
+  const state = { level, title: `Could not load ${what}`, children: <p>{reasonOf(error)}</p> };
   if (status === 404) {
     const title = `There is no ${what.replace(/^(the|your) /, "")} here`;
     return (
-      <EmptyState {...state} icon="search" title={title} action={<ButtonLink href="/">All webhooks</ButtonLink>}>
-        {reason}
-      </EmptyState>
+      <EmptyState {...state} title={title} icon="search" action={<ButtonLink href="/">All webhooks</ButtonLink>} />
     );
   }
-  if (error instanceof AnsweredByAnother) {
-    return (
-      <EmptyState {...state} icon="lock" action={<ReloadButton />}>
-        {reason}
-      </EmptyState>
-    );
-  }
+  if (error instanceof AnsweredByAnother) return <EmptyState {...state} icon="lock" action={<ReloadButton />} />;
   return (
     <EmptyState
       {...state}
       icon={error instanceof ApiUnreachable ? "offline" : "alert"}
       action={status === 400 ? null : <RefetchButton>Try again</RefetchButton>}
     >
-      {reason}
+      {state.children}
       <p>{status === 400 ? "Change or clear the filter." : "The page asks again every few seconds."}</p>
     </EmptyState>
   );

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newSealingKeys } from "@herald/common/security/sealing-keys";
@@ -7,6 +7,7 @@ import { eventually } from "@herald/dev/harness/eventually";
 import { type HttpsReceiver, httpsReceiver } from "@herald/dev/harness/https-receiver";
 import { useBroker } from "@herald/dev/harness/use-broker";
 import { useDatabase } from "@herald/dev/harness/use-database";
+import { projectFolder } from "@herald/dev/stack/folders";
 import { DEVELOPMENT_AUDIENCE, DEVELOPMENT_ISSUER } from "@herald/dev/start/development-token";
 import { createEmitter } from "@herald/emitter";
 import { createOutbox, outboxTable } from "@herald/emitter/outbox";
@@ -51,9 +52,12 @@ const SERVICES = ["api", "publisher", "dispatcher"];
 const db = useDatabase({ migrated: false });
 const broker = useBroker();
 let receiver: HttpsReceiver;
+/** As a build leaves it of a source that is deleted later. */
+const left = join(projectFolder(), "services/publisher/dist/tasks/left.js");
 
 beforeAll(async () => {
   const keys = newSealingKeys("image");
+  writeFileSync(left, "");
   await makeRootFileSystem(image.root, config, {
     ...Object.fromEntries(["owner", "app", ...SERVICES].map((user) => [`${user}-database-url`, db.url])),
     "herald-amqp-url": broker.url,
@@ -72,7 +76,7 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await receiver?.close();
-  rmSync(folder, { recursive: true, force: true });
+  for (const each of [folder, left]) rmSync(each, { recursive: true, force: true });
 });
 
 /** The settings of the Compose file, with the receiver of this test, which is on the loopback, allowed. */
@@ -107,14 +111,14 @@ test("the image's entry point is herald, and it has the commands that the Compos
   }
 });
 
-test("the image holds no compiled code, so that it runs on another base than it was built on, no sources, no tests and no link to nowhere", () => {
+test("the image holds no compiled code, so that it runs on another base than it was built on, no sources, no tests, nothing of deleted sources and no link to nowhere", () => {
   const app = join(image.root, config.workingFolder);
   const files = readdirSync(app, { recursive: true, encoding: "utf8" });
   expect(files.length).toBeGreaterThan(1_000);
   expect(files.filter((file) => /\.(node|so|dll|dylib)$/.test(file))).toEqual([]);
   expect(files.filter((file) => !existsSync(join(app, file)))).toEqual([]);
   const ofHerald = files.filter((file) => /^(packages|services)\//.test(file) && !file.includes("node_modules/"));
-  expect(ofHerald.filter((file) => /\.tsx?$|\.tsbuildinfo$|\.test\.js$/.test(file))).toEqual([]);
+  expect(ofHerald.filter((file) => /\.tsx?$|\.tsbuildinfo$|\.test\.js$|\/left\.js$/.test(file))).toEqual([]);
 });
 
 test("a program of the image is the user of the Dockerfile, in no other group, has no capability, and can write nowhere", async () => {
