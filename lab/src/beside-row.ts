@@ -7,8 +7,8 @@ import { type RunningHerald, startHerald } from "./running-herald.ts";
 export interface Disturbance {
   /** As in "while 10 % hang". */
   beside: string;
-  /** The most that the 95th percentile may grow by. */
-  atMost: number;
+  /** The most that the 95th percentile may be, or what it may grow by. */
+  atMost: { ms: number } | { times: number };
   /** Figures of this disturbance alone. */
   figures?: Readonly<Record<string, FigureKind>>;
   /** Prepares it once; returns what one round of it does. */
@@ -19,7 +19,7 @@ export interface DisturbanceRounds {
   /** Before the steady traffic is measured alone. */
   before?(): Promise<unknown>;
   /** `measure` measures the steady traffic, and is called while the disturbance goes on. */
-  disturb(measure: () => Promise<Steady>, alone: Steady): Promise<Beside>;
+  disturb(measure: () => Promise<Steady>): Promise<Beside>;
 }
 
 /** The result of a disturbance. */
@@ -74,7 +74,7 @@ export function besideRow(row: {
         const alone = await measure();
         await traffic.untilReceived(alone.emitted);
         const first = await traffic.arrivals();
-        const { steady, lost, repeated, figures } = await disturb(measure, alone);
+        const { steady, lost, repeated, figures } = await disturb(measure);
         const [aloneP95, besideP95] = [quantile(alone.delays, 0.95), quantile(steady.delays, 0.95)];
         return {
           [`${name}Alone`]: aloneP95,
@@ -103,8 +103,12 @@ export function besideRow(row: {
 function figuresOf(name: string, { beside, atMost, figures }: Disturbance): Record<string, FigureKind> {
   return {
     [`${name}Alone`]: { label: "95 % within, alone", unit: "ms" },
-    [`${name}Beside`]: { label: `  ${beside}`, unit: "ms" },
-    [`${name}Ratio`]: { label: "  the one to the other", unit: "x", bar: { atMost } },
+    [`${name}Beside`]: { label: `  ${beside}`, unit: "ms", ...("ms" in atMost && { bar: { atMost: atMost.ms } }) },
+    [`${name}Ratio`]: {
+      label: "  the one to the other",
+      unit: "x",
+      ...("times" in atMost && { bar: { atMost: atMost.times } }),
+    },
     ...figures,
   };
 }

@@ -14,7 +14,7 @@ const SETTLING_MS = 3_000;
 /** One endpoint that has more to get than it can take. */
 const backlog: Disturbance = {
   beside: `beside one with a backlog of ${BACKLOG.toLocaleString("en")}`,
-  atMost: 1.2,
+  atMost: { times: 1.2 },
   figures: {
     backlogRate: {
       label: "of the backlog meanwhile, of what its concurrency allows",
@@ -68,7 +68,7 @@ const RETRIES_OF_EACH = 1_250;
 /** Retries that come due all at once, as a minute after a receiver's outage. */
 const retries: Disturbance = {
   beside: `while ${(RETRYING * RETRIES_OF_EACH).toLocaleString("en")} retries come due`,
-  atMost: 1.2,
+  atMost: { times: 1.2 },
   figures: { retriesMeanwhile: { label: "retries that arrived meanwhile", unit: "/s", bar: { atLeast: 200 } } },
   async prepare({ herald, traffic }, { seconds }) {
     const retrying: AddedEndpoint[] = [];

@@ -147,12 +147,8 @@ export function createOwner(parts: Parts, options: OwnerOptions) {
       for (const { endpointId, organizationId, arrived } of work) {
         if (!mayServe(endpointId)) continue;
         const endpoint = endpoints.of(endpointId, organizationId);
-        if (arrived) {
-          const lacking = arrived.filter((deliveryId) => !endpoint.line.stored(deliveryId)).length;
-          metrics.handedOver.inc({ result: "known" }, arrived.length - lacking);
-          metrics.handedOver.inc({ result: "left" }, lacking);
-          if (lacking === 0) continue;
-        }
+        const lacking = arrived?.filter((deliveryId) => !endpoint.line.stored(deliveryId));
+        if (lacking?.length === 0) continue;
         endpoint.line.wantMore();
         offered.add(endpoint);
       }
