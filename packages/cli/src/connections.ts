@@ -7,7 +7,7 @@ import { addressOf } from "@herald/common/database/client";
 import { type Database, openDatabase } from "@herald/common/database/open-database";
 import type { Queries } from "@herald/common/database/queries";
 import type { Clock } from "@herald/common/runtime/clock";
-import { within } from "@herald/common/runtime/deadline";
+import { within } from "@herald/common/runtime/repeat";
 import { BROKER, explain, POSTGRES, type Server } from "@herald/common/security/connection-fault";
 import { brokerAuthorities, type TlsFiles } from "@herald/common/security/tls-files";
 import { type ChannelModel, connect } from "amqplib";

@@ -1,5 +1,5 @@
 import type { Environment } from "@herald/common/config/read-config";
-import { within } from "@herald/common/runtime/deadline";
+import { within } from "@herald/common/runtime/repeat";
 import { memoryBounds } from "@herald/common/service/memory";
 import { openProcess, type StartOptions } from "@herald/common/service/open-process";
 import { factsOf } from "@herald/common/service/processes";

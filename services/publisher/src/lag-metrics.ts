@@ -4,8 +4,7 @@ import { readBlockingSessions } from "@herald/common/database/blocking-sessions"
 import { COUNTED_AT_MOST, readDaysAhead, readLag } from "@herald/common/database/lag";
 import type { Reads } from "@herald/common/database/queries";
 import type { Log } from "@herald/common/telemetry/log";
-import { Gauge, type Registry, readGauge } from "@herald/common/telemetry/metrics";
-import { reading } from "@herald/common/telemetry/reading";
+import { Gauge, type Registry, readGauge, reading } from "@herald/common/telemetry/metrics";
 import type { Basics } from "./basics.ts";
 import type { EventsConsumer } from "./inbox/consume-events.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isProbe, PROBE } from "@herald/common/broker/topology";
-import { within } from "@herald/common/runtime/deadline";
+import { within } from "@herald/common/runtime/repeat";
 import { reasonOf } from "@herald/common/security/connection-fault";
 import type { ChannelModel } from "amqplib";
 import { depthOf } from "../connections.ts";

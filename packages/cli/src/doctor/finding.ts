@@ -1,5 +1,5 @@
 import { sqlStateOf } from "@herald/common/database/errors";
-import { within } from "@herald/common/runtime/deadline";
+import { within } from "@herald/common/runtime/repeat";
 import { explain, reasonOf, type Server } from "@herald/common/security/connection-fault";
 import { plural, table } from "../output.ts";
 

@@ -1,5 +1,5 @@
 import { type Environment, readConfig } from "@herald/common/config/read-config";
-import { within } from "@herald/common/runtime/deadline";
+import { within } from "@herald/common/runtime/repeat";
 import { openProcess, type StartOptions } from "@herald/common/service/open-process";
 import type { Service } from "@herald/common/service/run-service";
 import { type DispatcherTuning, dispatcherSettings, startDispatcher } from "@herald/dispatcher";

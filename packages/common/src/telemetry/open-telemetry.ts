@@ -26,7 +26,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import { within } from "../runtime/deadline.ts";
+import { within } from "../runtime/repeat.ts";
 import { heraldVersion } from "./metrics.ts";
 import { readTraceparent, type TelemetrySource, type Tracing, writeTraceparent } from "./tracing.ts";
 

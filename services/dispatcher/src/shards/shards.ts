@@ -1,5 +1,4 @@
-import { within } from "@herald/common/runtime/deadline";
-import { type Repetition, repeat } from "@herald/common/runtime/repeat";
+import { type Repetition, repeat, within } from "@herald/common/runtime/repeat";
 import type { Basics } from "../basics.ts";
 import { endLife, heartbeat, releaseShards } from "../sql/heartbeat.ts";
 import { ALIVE_MS, createOwnership, type TakenShard } from "./ownership.ts";
