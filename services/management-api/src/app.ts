@@ -21,7 +21,7 @@ import { apiRouter } from "./http/router.ts";
 import { connectionLimits } from "./limits/connection-limits.ts";
 import { rateLimits } from "./limits/rate-limits.ts";
 import { openApiDocument } from "./openapi/document.ts";
-import { openApiRoutes, schemaRoutes } from "./openapi/routes.ts";
+import { openApiRoutes, schemaRoutes } from "./openapi/published.ts";
 import { API_PREFIX } from "./operations.ts";
 import type { Parts } from "./parts.ts";
 import { ProblemError } from "./problems/problem-error.ts";

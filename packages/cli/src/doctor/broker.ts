@@ -6,16 +6,17 @@ import { reasonOf } from "@herald/common/security/connection-fault";
 import type { ChannelModel } from "amqplib";
 import { depthOf } from "../connections.ts";
 import { plural } from "../output.ts";
-import { lackingRight, lackingRights } from "./as-service.ts";
 import {
   ACCESS_REFUSED,
   type BrokerSubject,
   confirmed,
   DEFAULT_EXCHANGE,
+  lackingRight,
+  lackingRights,
   NOT_FOUND,
   onChannel,
   replyCodeOf,
-} from "./broker-channel.ts";
+} from "./as-service.ts";
 import { ANSWER_MS, type Check, type Finding, fault, ok } from "./finding.ts";
 
 /** The broker's own product and version. amqplib's types lack them. */

@@ -1,10 +1,8 @@
 import type { Log } from "@herald/common/telemetry/log";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Delivery } from "../sql/describe-deliveries.ts";
-import { createByteBudget } from "./byte-budget.ts";
-import { createLatencies } from "./latencies.ts";
-import { createPermits, createReservations, type Permit, SPEEDS, type Speed } from "./permits.ts";
-import { createTurns } from "./turns.ts";
+import { createLatencies, createPermits, createReservations, type Permit, SPEEDS, type Speed } from "./permits.ts";
+import { createByteBudget, createTurns } from "./turns.ts";
 
 interface Parts {
   /** Whether attempts to endpoints of this shard may begin: see the table in docs/architecture.md. */

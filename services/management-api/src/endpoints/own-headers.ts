@@ -6,7 +6,7 @@ import {
 } from "@herald/common/security/secret-box";
 import type { FieldProblem, SaveWebhookRequest } from "@herald/contracts";
 import { invalidRequest } from "../problems/problem-error.ts";
-import { type Fault, foldedName } from "../validation/header-formats.ts";
+import { type Fault, foldedName } from "../validation/formats.ts";
 
 const MAX_BYTES = 4_096;
 

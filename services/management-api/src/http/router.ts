@@ -2,12 +2,11 @@ import { type ApiLimits, isUuid } from "@herald/contracts";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { Authenticate } from "../authentication/authenticate.ts";
 import { idempotencyKeyOf, requestHash } from "../idempotency/keyed-request.ts";
-import type { ConnectionLimits } from "../limits/connection-limits.ts";
-import type { KeyedLimiter } from "../limits/keyed-limiter.ts";
+import type { ConnectionLimits, KeyedLimiter } from "../limits/connection-limits.ts";
 import type { RateLimits } from "../limits/rate-limits.ts";
 import { notFound, type Operation, type OperationId, operationsByPath, pointsOf } from "../operations.ts";
+import type { ApiRequest, Handlers } from "../parts.ts";
 import { invalidRequest, ProblemError } from "../problems/problem-error.ts";
-import type { ApiRequest, Handlers } from "../request.ts";
 import type { ApiValidator } from "../validation/validator.ts";
 import { readJson } from "./read-json.ts";
 

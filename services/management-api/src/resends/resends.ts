@@ -9,7 +9,7 @@ import type { EndpointKey } from "../sql/endpoint-details.ts";
 import { type PreviewRow, previewResend } from "../sql/preview-resend.ts";
 import { insertResend, type ResendRow, readResends, stopResend } from "../sql/resends.ts";
 import { cursorOf, olderThanOf } from "../validation/opaque.ts";
-import { periodFault } from "../validation/query.ts";
+import { periodFault } from "../validation/validator.ts";
 
 /** @throws ProblemError `webhook_not_found` */
 export async function listResends({ prisma, reads }: Parts, key: EndpointKey, query: ResendQuery): Promise<ResendPage> {

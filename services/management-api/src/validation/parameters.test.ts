@@ -2,7 +2,7 @@ import type { Schema } from "@herald/contracts/schemas";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { cursorOf, parseCursor, parseVersion, versionOf } from "./opaque.ts";
-import { periodFault, readQuery, unknownParameters } from "./query.ts";
+import { periodFault, readQuery, unknownParameters } from "./validator.ts";
 
 const parameters: Record<string, Schema> = {
   limit: { type: "integer" },
