@@ -92,11 +92,7 @@ export async function openBroker(
 
 /** A broker that is short of memory or disk stops reading, and would never answer the close. */
 export async function closeBroker(connection: ChannelModel): Promise<void> {
-  await within(
-    CLOSE_TIMEOUT_MS,
-    connection.close().catch(() => undefined),
-    undefined,
-  );
+  await within(CLOSE_TIMEOUT_MS, connection.close()).catch(() => undefined);
   // Not in amqplib's types.
   (connection.connection as { stream?: Duplex }).stream?.destroy();
 }

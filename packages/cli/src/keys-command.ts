@@ -128,11 +128,6 @@ async function* sealedTexts(reads: Reads, pageSize: number): AsyncGenerator<Seal
   }
 }
 
-interface RotationOptions {
-  pageSize: number;
-  dryRun: boolean;
-}
-
 export interface Rotation {
   /** Secrets that were read: signing secrets, and values of own headers. */
   secrets: number;
@@ -153,7 +148,7 @@ export interface Rotation {
 export async function rotateKeys(
   queries: Queries,
   box: SecretBox,
-  { pageSize, dryRun }: RotationOptions,
+  { pageSize, dryRun }: { pageSize: number; dryRun: boolean },
   onPage: (soFar: Rotation) => void = () => undefined,
 ): Promise<Rotation> {
   const total: Rotation = { secrets: 0, resealed: 0, overtaken: 0, unreadable: [] };

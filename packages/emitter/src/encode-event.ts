@@ -47,12 +47,6 @@ export class InvalidEventError extends Error {
   }
 }
 
-/** An event as it is sent: its message body, and the fields that the message's other parts need. */
-export interface EncodedEvent {
-  body: Buffer;
-  event: EmittedEvent;
-}
-
 /**
  * The message body of an event: the contract's fields, nothing else, in UTF-8.
  *
@@ -84,7 +78,7 @@ export function eventJson(event: EmittedEvent): string {
  *
  * @throws InvalidEventError with everything that is wrong with it
  */
-export function readEventJson(json: string): EncodedEvent {
+export function readEventJson(json: string): { event: EmittedEvent; body: Buffer } {
   let event: unknown;
   try {
     event = JSON.parse(json);

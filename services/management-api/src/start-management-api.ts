@@ -56,10 +56,10 @@ export async function startManagementApi(
     port: server.port,
     async stop() {
       const answered = server.close();
-      await within(ANSWER_TIMEOUT_MS, answered, undefined);
+      await within(ANSWER_TIMEOUT_MS, answered);
       // A request that still waits for a manual delivery's first attempt is answered without it.
       stopping.abort();
-      await within(LAST_ANSWERS_MS, answered, undefined);
+      await within(LAST_ANSWERS_MS, answered);
       server.end();
       await service.close();
     },

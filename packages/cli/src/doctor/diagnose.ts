@@ -38,20 +38,17 @@ import { schema } from "./schema.ts";
 import { factsOfEnvironment, misspelt, readAll, readSome, unwise } from "./settings.ts";
 import { waiting } from "./waiting.ts";
 
-interface DiagnosisOptions {
-  service: ServiceName | undefined;
-  onCheck: OnCheck;
-}
-
 /**
  * Looks at everything that Herald needs, at servers beside each other: several may be silent, and each of them is waited for. A setting that
  * can't be used is a finding, and stops only what depends on it.
  *
  * @throws UsageError where no setting says what to look at
  */
-export async function diagnose(context: CommandContext, options: DiagnosisOptions): Promise<NamedFinding[]> {
+export async function diagnose(
+  context: CommandContext,
+  { service, onCheck }: { service: ServiceName | undefined; onCheck: OnCheck },
+): Promise<NamedFinding[]> {
   const { machineClock = ownClock } = context;
-  const { onCheck, service } = options;
   if (!["DATABASE_URL", "AMQP_URL"].some((name) => context.environment[name] || context.environment[`${name}_FILE`])) {
     throw new UsageError("Give it the services' settings, DATABASE_URL and AMQP_URL first of all.");
   }

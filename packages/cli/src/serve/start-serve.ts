@@ -76,7 +76,7 @@ export async function startServe(
     async stop() {
       const answered = api.stop();
       const stored = publisher.stop();
-      await within(LAST_MANUAL_DELIVERIES_MS, answered, undefined);
+      await within(LAST_MANUAL_DELIVERIES_MS, answered);
       await Promise.all([answered, stored, dispatcher.stop()]);
       await inProcess.close();
     },

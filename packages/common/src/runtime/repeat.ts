@@ -102,14 +102,10 @@ export function atMostEach<T>(periodMs: number, task: () => Promise<T>): () => P
   };
 }
 
-/**
- * The result of the work, or `late` if that takes longer than `ms`. The work goes on; its failure is ignored then.
- *
- * @throws what the work throws in time
- */
-export async function within<T, Late>(ms: number, work: Promise<T>, late: Late): Promise<T | Late> {
+/** The result of the work, or `late` if that takes longer than `ms`. The work goes on; its failure is ignored then. @throws what the work throws in time */
+export async function within<T, Late = undefined>(ms: number, work: Promise<T>, late?: Late): Promise<T | Late> {
   const over = new AbortController();
-  const deadline = sleep(ms, late, { signal: over.signal, ref: false }).catch(() => late);
+  const deadline = sleep(ms, late as Late, { signal: over.signal, ref: false }).catch(() => late as Late);
   try {
     return await Promise.race([work, deadline]);
   } finally {

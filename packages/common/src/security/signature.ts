@@ -1,10 +1,7 @@
-import { createHmac, randomBytes as systemRandomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 
 /** The body as it goes over the wire; text is taken as UTF-8. */
 export type SignedBody = string | Uint8Array;
-
-/** Gives `size` random bytes; `node:crypto`'s own outside of tests. */
-export type RandomBytes = (size: number) => Uint8Array;
 
 /** Bytes behind a signing secret: as many as the HMAC's digest, more would not make it stronger. */
 const SECRET_BYTES = 32;
@@ -36,6 +33,6 @@ export function standardWebhooksSignature(secret: string, id: string, timestampT
 }
 
 /** A new signing secret: 32 random bytes as 44 characters of Base64 text (SPEC 2.3). */
-export function newSigningSecret(randomBytes: RandomBytes = systemRandomBytes): string {
-  return Buffer.from(randomBytes(SECRET_BYTES)).toString("base64");
+export function newSigningSecret(): string {
+  return randomBytes(SECRET_BYTES).toString("base64");
 }

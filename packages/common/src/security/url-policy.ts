@@ -14,18 +14,16 @@ export type UrlCheck =
   /** `url` is the text as it was given: what was saved is what is shown again. */
   { ok: true; url: string } | { ok: false; code: UrlProblem; message: string };
 
-export interface UrlPolicy {
-  addresses: AddressRules;
-  maxLength?: number;
-}
-
 /**
  * Judges an endpoint's URL by its text alone (SPEC 2.1, rules 1 to 4): nothing is looked up or connected to (rule 5).
  * The address guard judges the addresses of a public name at every connect.
  *
  * The messages are for the admin who typed the URL. They quote no part of it that could be a password.
  */
-export function checkEndpointUrl(text: string, { addresses, maxLength = 2048 }: UrlPolicy): UrlCheck {
+export function checkEndpointUrl(
+  text: string,
+  { addresses, maxLength = 2048 }: { addresses: AddressRules; maxLength?: number },
+): UrlCheck {
   if (text.length > maxLength) return refuse("url_too_long", `The URL is longer than ${maxLength} characters.`);
   const problem = problemOfText(text);
   if (problem) return problem;

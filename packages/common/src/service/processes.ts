@@ -187,11 +187,7 @@ export function sayFacts(
     processes: () => 1 + others.filter((other) => other.service === service).length,
     async stop() {
       const ended = saying.stop().then(() => endFacts(queries, id));
-      await within(
-        END_TIMEOUT_MS,
-        ended.catch(() => {}),
-        undefined,
-      );
+      await within(END_TIMEOUT_MS, ended).catch(() => {});
     },
   };
 }

@@ -5,13 +5,8 @@ import { linesLost } from "./log.ts";
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
-export interface RegistryOptions {
-  /** False for a service that is one of several in its process: the process's figures are not its own. */
-  ofProcess?: boolean;
-}
-
-/** A registry with what runs in it, and with the process's own figures: CPU, memory, event loop, garbage collection. */
-export function createRegistry(service: string, { ofProcess = true }: RegistryOptions = {}): Registry {
+/** A registry with what runs in it, and `ofProcess` with the figures of a service that is alone in its process: CPU, memory, event loop, garbage collection. */
+export function createRegistry(service: string, { ofProcess = true } = {}): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
   // By default the event loop is looked at a hundred times a second: that is most of what an idle process does.
@@ -116,7 +111,7 @@ export function reading<T>(
     }
   });
   return async () => {
-    await within(lateMs, latest(), undefined);
+    await within(lateMs, latest());
     return last && performance.now() - last.begunAt < OLDEST_MS ? last.figures : undefined;
   };
 }

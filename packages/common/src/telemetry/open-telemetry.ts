@@ -80,8 +80,7 @@ export function openTelemetryTracing(source: TelemetrySource): Tracing {
     },
     async stop() {
       // Spans that can't be exported by then are lost.
-      const exported = provider.shutdown().catch(() => undefined);
-      await within(EXPORT_TIMEOUT_MS, exported, undefined);
+      await within(EXPORT_TIMEOUT_MS, provider.shutdown()).catch(() => undefined);
     },
   };
 }

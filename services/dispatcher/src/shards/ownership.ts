@@ -12,14 +12,6 @@ export interface TakenShard {
   crashed: boolean;
 }
 
-export interface OwnershipChange {
-  taken: TakenShard[];
-  /** Shards that others have taken, or could have. */
-  lost: number[];
-  /** Others may have taken shards that the answer, which came late, still lists as owned: another heartbeat must be sent at once. */
-  uncertain: boolean;
-}
-
 export type Ownership = ReturnType<typeof createOwnership>;
 
 interface Owned {
@@ -49,7 +41,8 @@ export function createOwnership() {
   const hasLapsed = (nowMs: number) => nowMs - heardMs > LAPSE_MS;
 
   return {
-    heard(answer: HeartbeatAnswer, { sentMs, answeredMs }: { sentMs: number; answeredMs: number }): OwnershipChange {
+    /** @returns `lost`: the shards that others have taken, or could have. `uncertain`: another heartbeat must be sent at once */
+    heard(answer: HeartbeatAnswer, { sentMs, answeredMs }: { sentMs: number; answeredMs: number }) {
       // PostgreSQL may have counted this dispatcher as dead when it got the heartbeat, and others may take its shards at that moment.
       const uncertain = sentBeforeMs !== undefined && answeredMs - sentBeforeMs > ALIVE_MS;
       sentBeforeMs = sentMs;

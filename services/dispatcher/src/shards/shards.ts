@@ -122,10 +122,9 @@ export function createShards({ queries, metrics, log }: Basics, options: ShardsO
     },
     /** Frees the shards that are still owned. Never rejects: without it, others take the shards a few seconds later. */
     async end(): Promise<void> {
-      const freed = free().catch((error) =>
+      await within(END_TIMEOUT_MS, free()).catch((error) =>
         log.warn("the shards couldn't be freed; others take them in a moment", { error }),
       );
-      await within(END_TIMEOUT_MS, freed, undefined);
     },
   };
 }

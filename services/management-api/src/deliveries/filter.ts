@@ -30,24 +30,17 @@ export interface FilteredDeliveries {
   rest: string | null;
 }
 
-export interface DeliveriesOfOptions {
-  endpointIds: readonly string[];
-  olderThan: string | null;
-  /** There may be older events than these. */
-  isCut: boolean;
-}
-
 /**
  * The ids of the deliveries that endpoints have of events, if they have them: each is a function of event and endpoint.
  *
  * Ids begin with the event's time, but within a millisecond keys and delivery ids are in different orders. So if the events
  * were cut, those of the last millisecond come with the next part, all together.
  *
- * @param keys of the events, newest first
+ * @param keys of the events, newest first; if they are cut, there may be older ones
  */
 export function deliveriesOf(
   keys: readonly string[],
-  { endpointIds, olderThan, isCut }: DeliveriesOfOptions,
+  { endpointIds, olderThan, isCut }: { endpointIds: readonly string[]; olderThan: string | null; isCut: boolean },
 ): FilteredDeliveries {
   const idsOf = (some: readonly string[]) =>
     some

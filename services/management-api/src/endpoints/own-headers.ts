@@ -10,11 +10,6 @@ import { type Fault, foldedName } from "../validation/formats.ts";
 
 const MAX_BYTES = 4_096;
 
-export interface StoredHeaders {
-  url: string;
-  headers: SealedHeaders;
-}
-
 /**
  * The headers that a request asks for, as they are stored: sealed values, and null for each that is kept. Undefined if all stay as they are.
  *
@@ -25,7 +20,7 @@ export interface StoredHeaders {
 export function sealHeaders(
   id: string,
   { headers, url }: SaveWebhookRequest,
-  stored: StoredHeaders,
+  stored: { url: string; headers: SealedHeaders },
   secrets: SecretSealer,
 ): Record<string, string | null> | undefined {
   const sealed = new Map(Object.entries(stored.headers));

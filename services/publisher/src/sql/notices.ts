@@ -141,22 +141,9 @@ export async function takeNotices(
   }));
 }
 
-function toNoticeAttempt({
-  deliveryId,
-  eventType,
-  attemptNumber,
-  attemptedAt,
-  statusCode,
-  errorSummary,
-}: FailedAttemptRow): NoticeAttempt {
-  return {
-    deliveryId,
-    eventType,
-    number: attemptNumber,
-    attemptedAtUtc: attemptedAt.toISOString(),
-    statusCode,
-    errorSummary,
-  };
+function toNoticeAttempt({ attemptNumber: number, attemptedAt, ...row }: FailedAttemptRow): NoticeAttempt {
+  const { deliveryId, eventType, statusCode, errorSummary } = row;
+  return { deliveryId, eventType, number, attemptedAtUtc: attemptedAt.toISOString(), statusCode, errorSummary };
 }
 
 /** Ends notices that the broker has confirmed. Locks them. Walks notice_pkey. */

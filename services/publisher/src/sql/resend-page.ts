@@ -3,7 +3,7 @@ import { firstIdAt, lastIdAt, timeOf } from "@herald/common/database/ids";
 import { isOver, oneRow, type Queries } from "@herald/common/database/queries";
 import { neverSentAgain, wasGivenUp } from "@herald/common/history/sql/never-got";
 import type { ResendState } from "@herald/contracts";
-import type { Lease, PageBounds, Work } from "./work.ts";
+import type { Lease, Work } from "./work.ts";
 
 /** A resend whose next page this process makes now. */
 export interface TakenResend extends Work {
@@ -30,13 +30,6 @@ export async function takeResend(queries: Queries, { now, leasedUntil }: Lease):
   return taken ?? null;
 }
 
-export interface ResendBounds extends Omit<PageBounds, "renewedUntil"> {
-  /** Deliveries of the resend that may wait at once. The page makes no more than are missing to that. */
-  maxWaiting: number;
-  /** How long the resend rests after a page that left no room, for each running resend of the organization. */
-  restMs: number;
-}
-
 export interface MadePage {
   /** The state of the resend after the page; null if it was stopped, or another process has taken it over, and nothing was done. */
   state: ResendState | null;
@@ -60,7 +53,7 @@ export interface MadePage {
 export async function makeResendPage(
   queries: Queries,
   { id, leasedUntil }: TakenResend,
-  { pageSize, maxWaiting, now, restMs }: ResendBounds,
+  { pageSize, maxWaiting, now, restMs }: { pageSize: number; maxWaiting: number; now: Date; restMs: number },
 ): Promise<MadePage> {
   // The ids of a resend's deliveries begin with its own time.
   const time = timeOf(id);
