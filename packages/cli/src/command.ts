@@ -64,7 +64,6 @@ async function audited(
   }
 }
 
-/** What a command gets beside its arguments. */
 export interface CommandContext {
   environment: Environment;
   /** Writes results, for a person or the next program. Text comes with its line breaks. */
@@ -75,7 +74,6 @@ export interface CommandContext {
   machineClock?: Clock;
 }
 
-/** The surroundings of a command, and how it shows its progress. */
 export interface RunContext extends CommandContext {
   /** The command and action that run, as "rejected discard". */
   action: string;
@@ -87,7 +85,6 @@ export interface Command {
   summary: string;
   /** The actions by name, which follows the command's; "" for the action without a name. */
   actions: Record<string, Action>;
-  /** The help that follows the usage of the actions. */
   help: string;
 }
 

@@ -135,7 +135,6 @@ export interface Rotation {
   resealed: number;
   /** Those that an edit or another rotation replaced between the reading and the writing. */
   overtaken: number;
-  /** Those that can't be opened, and why. */
   unreadable: { endpointId: string; reason: string }[];
 }
 

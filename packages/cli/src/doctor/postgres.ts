@@ -303,7 +303,6 @@ export const settingsAlike = asked<Process>("processes' settings", LIVING, (livi
   }),
 );
 
-/** Processes that say what is wrong with them, or that are not heard. */
 export const readiness = asked<Heard>("readiness", HEARD, (heard) => [
   ...heard.flatMap(({ service, name, trouble, silentSeconds }) => {
     const who = `The ${service} ${name}`;

@@ -157,7 +157,6 @@ export const secretSettings = {
   },
 } as const satisfies Settings;
 
-/** The settings that decide which receivers may be reached. */
 export const networkSettings = {
   ALLOWED_PRIVATE_NETWORKS: {
     type: "string",

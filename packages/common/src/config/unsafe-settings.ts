@@ -15,7 +15,6 @@ const SECRET_BYTES = 32;
 /** 32 random bytes have fewer distinct ones once in 10^15 times. */
 const DISTINCT_BYTES = 16;
 
-/** Passwords that attackers try first. */
 const USUAL_PASSWORDS: ReadonlySet<string> = new Set(
   (
     "admin administrator change-me change_me changeit changeme default guest herald letmein pass passw0rd password " +

@@ -94,7 +94,6 @@ export class Client extends SessionClient {
   }
 }
 
-/** Parameters of a URL that name a file, as libpq has them. */
 const FILES = { sslrootcert: "ca", sslcert: "cert", sslkey: "key" } as const;
 /** The parameters of TLS that a URL may have beside a file of authorities: they ask for no more than that file does. */
 const SAME_AS_FILE = ["prefer", "require", "verify-ca", "verify-full"];

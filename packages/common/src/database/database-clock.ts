@@ -57,7 +57,6 @@ export function createDatabaseClock(machine: Clock = machineClock) {
   }
 
   return {
-    /** Resolves with the first answer. */
     known,
     isKnown: () => offset !== undefined,
     monotonicMs: machine.monotonicMs,
@@ -68,7 +67,6 @@ export function createDatabaseClock(machine: Clock = machineClock) {
       if (ms > latestMs || ms < latestMs - STEP_BACK_MS) latestMs = ms;
       return new Date(latestMs);
     },
-    /** Takes an answer of PostgreSQL's. */
     update({ askedMs, databaseMs, answeredMs }: TimeReading) {
       const read = { low: databaseMs - answeredMs, high: databaseMs - askedMs };
       const known = offset && offsetAt(answeredMs);

@@ -34,7 +34,6 @@ export function migrationsFolder(start = dirname(fileURLToPath(import.meta.url))
   }
 }
 
-/** Reads the migrations of a folder, in the order in which they are applied. */
 export function readMigrations(folder: string): Migration[] {
   const names = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())

@@ -132,7 +132,6 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
     probes: directQueries(pingPool, () => ""),
     /** Reads over the same connections. PostgreSQL ends a read after the given number of milliseconds (57014). */
     readsWithin: (timeoutMs: number) => boundedReads(pool, statementName, timeoutMs),
-    /** PostgreSQL's time, from its answers to `ping`. */
     clock,
     /** Reads PostgreSQL's time over a reserved connection, at most once a second. Rejects if PostgreSQL is away. */
     ping: async () => {

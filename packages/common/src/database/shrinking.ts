@@ -8,7 +8,6 @@ export interface BatchesOptions {
   /** What is done, in the plural, for the log. */
   what: string;
   log: Pick<Log, "info" | "warn">;
-  /** Knows whether it goes on. */
   progress: Progress;
 }
 

@@ -31,7 +31,6 @@ export function statementFailures(monotonicMs = () => performance.now()) {
   const failing = new Map<string, { sinceMs: number; lastMs: number }>();
   const all: Progress[] = [];
 
-  /** Begins to watch a kind of work. */
   function createProgress(): Progress {
     let running = 0;
     /** When the first try began that had no success after it, and when the last one failed. */

@@ -144,7 +144,6 @@ function isPublicUnicast(address: IpAddress): boolean {
   return address instanceof ipaddr.IPv6 ? address.match(GLOBAL_IPV6) : address.toString() !== AZURE_HOST;
 }
 
-/** Which addresses may be connected to, beside those that are public. */
 export interface AddressRules {
   /** Networks that may be connected to although they are not public. */
   allowed: Networks;

@@ -205,7 +205,6 @@ function inTime(answer: Promise<string[]>, syscall: string): Promise<string[]> {
   });
 }
 
-/** The addresses, or why there are none. */
 function addresses(answer: Promise<string[]>, family: 4 | 6): Promise<LookupAddress[] | NodeJS.ErrnoException> {
   return answer.then(
     (found) => found.map((address) => ({ address, family })),

@@ -158,7 +158,6 @@ function pemOf(files: readonly FoundFile[]): [pem: Pem, mark: string | undefined
   return [pem, mark];
 }
 
-/** The certificates in a file of authorities, each as PEM and by its fingerprint. */
 function authoritiesIn({ setting, file, text }: FoundFile): { pem: string; print: string }[] {
   const certificates = text.match(CERTIFICATE) ?? [];
   if (certificates.length === 0) {

@@ -134,7 +134,6 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
     if (!areTablesKnown) await assertMigrated(database.queries);
     areTablesKnown = true;
   }
-  /** The services' rows in the table of processes. */
   const ids: string[] = [];
   const commit = atMostEach(COMMIT_INTERVAL_MS, () => assertCommits(database.probes, ids));
   /** A full disk takes a commit that needs no room. The management API goes on reading then. */

@@ -29,7 +29,6 @@ export interface Process {
 /** A setting that differs between running processes. */
 export interface Difference {
   setting: string;
-  /** A sentence with each value and the processes that have it. */
   what: string;
   /** Not of values: one process seals secrets that the other one can't open; or of files of authorities. */
   of?: "keys" | "authorities";

@@ -70,7 +70,6 @@ export async function startOperationsServer(options: OperationsOptions) {
   };
 }
 
-/** Shows in the metrics which parts can be used. */
 export function exportDependencies(registry: Registry, checks: ReadinessChecks): void {
   new Gauge({
     name: "herald_dependency_up",

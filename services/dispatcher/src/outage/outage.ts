@@ -39,7 +39,6 @@ export function createOutage(parts: Parts) {
   const { signal } = stopping;
   const receivers = createReceivers(others);
   const senses = { names: createOutageSense(), connections: createOutageSense() };
-  /** The layers in which there is an outage. */
   const dead = new Set<Layer>();
   const clocks = watchClocks(parts);
   const listeners: (() => void)[] = [];

@@ -24,7 +24,6 @@ export function createPermits(total: number) {
   let slow = 0;
   let notAnswering = 0;
   return {
-    /** Whether one more attempt may begin to an endpoint of this speed. */
     mayTake(speed: Speed): boolean {
       if (taken >= total) return false;
       if (speed === "answering") return true;

@@ -4,7 +4,6 @@ import { endLife, heartbeat, releaseShards } from "../sql/heartbeat.ts";
 import { ALIVE_MS, createOwnership, type TakenShard } from "./ownership.ts";
 
 export interface ShardsOptions {
-  /** The id of this process. */
   id: string;
   newOwnerMs: number;
   /** Whether this process can make attempts. One that can't owns nothing while another one can. */
@@ -13,7 +12,6 @@ export interface ShardsOptions {
   outageSince: () => Date | null;
 }
 
-/** The part that makes the attempts of the shards. */
 export interface ShardsUser {
   /** Attempts of the shard that are not settled. */
   inFlightOf: (shard: number) => number;

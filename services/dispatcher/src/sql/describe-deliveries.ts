@@ -18,7 +18,6 @@ export interface Delivery extends DueRow {
   eventType: string;
   /** The request body, byte for byte; null if it is large: then it is read when the delivery's turn comes. */
   body: string | null;
-  /** The body's length in UTF-8. */
   bodyBytes: number;
   /** The event whose body it is; null for a manual delivery, which has its own. */
   eventKey: string | null;

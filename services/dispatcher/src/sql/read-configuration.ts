@@ -13,7 +13,6 @@ export interface Configuration extends StoredHealth {
   revision: bigint;
 }
 
-/** A configuration, and a time at which the endpoint had it. */
 export interface TimedConfiguration {
   configuration: Configuration;
   configuredAt: Date;

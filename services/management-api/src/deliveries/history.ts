@@ -30,7 +30,6 @@ export async function listDeliveries(parts: Parts, key: EndpointKey, query: Deli
   return page;
 }
 
-/** The deliveries of all of an organization's endpoints, or of one. */
 export async function listAllDeliveries(
   parts: Parts,
   organizationId: string,

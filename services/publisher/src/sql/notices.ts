@@ -76,7 +76,6 @@ export async function makeDigests(
     from summed join latest using (endpoint_id)`;
 }
 
-/** A notice that this process publishes now. */
 export interface TakenNotice {
   id: string;
   type: NoticeType;

@@ -1,7 +1,6 @@
 import { makeResendPage, takeResend } from "../sql/resend-page.ts";
 import { byTurns, type MakingParts } from "./task.ts";
 
-/** Deliveries of the history that one statement reads. */
 const PAGE_SIZE = 500;
 
 /** Deliveries of one resend that may wait at once. With the pause between pages, a resend makes about fifty a second. */
