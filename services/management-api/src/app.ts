@@ -49,11 +49,7 @@ const READ_TIMEOUT_MS = 5_000;
 /** A path that may be meant without the slash at its end, made of segments that can't turn into another host. */
 const A_SLASH_TOO_MANY = /^(\/[\w.~-]+)+\/$/;
 
-/**
- * The HTTP API as an express app, without a port.
- *
- * @throws ConfigError if a setting can't be read
- */
+/** The HTTP API as an express app, without a port. @throws ConfigError if a setting can't be read */
 export function createApp(parts: AppParts): Express {
   const { config, database, tellOwner, manualWait, clock, log, registry, tracing, processes, pageFolder } = parts;
   const addresses = addressRules(config);

@@ -43,11 +43,7 @@ export function readAll(environment: Environment, service: ServiceName | undefin
   });
 }
 
-/**
- * Reads some settings for a check.
- *
- * @throws ConfigError where one of them can't be used
- */
+/** Reads some settings for a check. @throws ConfigError where one of them can't be used */
 export function readSome<const Name extends keyof typeof optionalSettings>(
   environment: Environment,
   ...names: readonly Name[]
@@ -88,11 +84,7 @@ export function factsOfEnvironment(environment: Environment, service: ServiceNam
   return factsOf(shared, readSome(environment, ...names));
 }
 
-/**
- * Finds settings that a service starts with, and that do not do what is meant.
- *
- * @throws ConfigError if one of them can't be used
- */
+/** Finds settings that a service starts with, and that do not do what is meant. @throws ConfigError if one of them can't be used */
 export function unwise(environment: Environment): Finding[] {
   const config = readSome(
     { ...environment, HERALD_ENV: "development" },

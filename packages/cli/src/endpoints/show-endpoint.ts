@@ -8,11 +8,7 @@ import { COUNTED_AT_MOST, deletedEndpoints, type StoredEndpoint, storedEndpoints
 
 const CHANGES = 20;
 
-/**
- * Prints an endpoint with its newest changes; of a deleted one, the changes.
- *
- * @throws Error if there is none, or its trail has been erased
- */
+/** Prints an endpoint with its newest changes; of a deleted one, the changes. @throws Error if there is none, or its trail has been erased */
 export async function showEndpoint(context: CommandContext, id: string, asJson: boolean): Promise<void> {
   const { endpoint, changes } = await withDatabase(context, (queries) => readEndpoint(queries, id));
   if (asJson) {

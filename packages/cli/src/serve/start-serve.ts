@@ -22,11 +22,7 @@ const serveSettings = { ...dispatcherSettings, ...publisherSettings, ...manageme
  */
 const LAST_MANUAL_DELIVERIES_MS = 1_000;
 
-/**
- * Reads the settings of all three services.
- *
- * @throws ConfigError listing every problem of any of them
- */
+/** Reads the settings of all three services. @throws ConfigError listing every problem of any of them */
 export function readServeConfig(environment: Environment) {
   return readConfig(serveSettings, environment, problemsOfManagementApi);
 }

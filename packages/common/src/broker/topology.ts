@@ -9,11 +9,7 @@ const BUCKETS: readonly string[] = [..."0123456789abcdef"];
 
 export type Names = ReturnType<typeof names>;
 
-/**
- * The exchanges and queues of one Herald.
- *
- * @param namespace first part of every name, "herald" unless several Heralds share a broker
- */
+/** The exchanges and queues of one Herald. @param namespace first part of every name, "herald" unless several Heralds share a broker */
 export function names(namespace: string) {
   const inboxQueues: readonly string[] = BUCKETS.map((bucket) => `${namespace}.events.inbox.${bucket}`);
   const behindQueues: readonly string[] = inboxQueues.map((queue) => `${queue}.behind`);

@@ -90,11 +90,7 @@ function problemsOf(value: unknown): string[] {
   });
 }
 
-/**
- * The demands of this catalogue on events, for publishers. Schemas of data are compiled here, once.
- *
- * @throws Error where one can't be compiled
- */
+/** The demands of this catalogue on events, for publishers. Schemas of data are compiled here, once. @throws Error where one can't be compiled */
 export function catalogueRules(catalogue: Catalogue): EventTypeRules {
   // Formats are annotations, as the standard has it: validators read them differently.
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, strictRequired: false, validateFormats: false });

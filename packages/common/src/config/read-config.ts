@@ -58,11 +58,7 @@ export function readConfig<const S extends Settings>(
   return Object.fromEntries(Object.entries(values).filter(([name]) => name in settings)) as Config<S>;
 }
 
-/**
- * Makes something of one setting's value, such as a list of networks.
- *
- * @throws ConfigError that names the setting, where `read` throws
- */
+/** Makes something of one setting's value, such as a list of networks. @throws ConfigError that names the setting, where `read` throws */
 export function readSetting<T>(name: string, read: () => T): T {
   try {
     return read();

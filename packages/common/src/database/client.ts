@@ -167,11 +167,7 @@ const QUERY_TIMEOUT_MS = 15_000;
 /** Limits of one transaction, since a limit of the session would stay on a pooler's connection. */
 const BEGIN_READ = "begin read only; set local lock_timeout = 1000; set local statement_timeout = 3000";
 
-/**
- * Connects at once, for a look from outside at what the services will find.
- *
- * @throws pg's error if there is no connection
- */
+/** Connects at once, for a look from outside at what the services will find. @throws pg's error if there is no connection */
 export async function openSession(
   url: string,
   { caFile, applicationName }: { caFile?: string | undefined; applicationName: string },

@@ -226,11 +226,7 @@ async function apply(
   }
 }
 
-/**
- * For the rest of the session, so that it has to be one of PostgreSQL's own.
- *
- * @throws where a pooler could give the next statement another session
- */
+/** For the rest of the session, so that it has to be one of PostgreSQL's own. @throws where a pooler could give the next statement another session */
 async function liftTimeout(client: Client, name: string): Promise<void> {
   const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
   if (rows[0]?.pid !== client.serverProcessId) {

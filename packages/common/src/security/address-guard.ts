@@ -30,11 +30,7 @@ export const MOST_ADDRESSES = 8;
 
 export type AddressGuard = ReturnType<typeof createAddressGuard>;
 
-/**
- * Checks a host before each connection to it.
- *
- * @param resolve asks for addresses; tests give one with answers of their own
- */
+/** Checks a host before each connection to it. @param resolve asks for addresses; tests give one with answers of their own */
 export function createAddressGuard(rules: AddressRules, resolve: Resolve) {
   const isAllowed = (address: string) => isAllowedAddress(address, rules);
   // localhost is this machine whatever a DNS server says (RFC 6761), and only its open addresses.
@@ -152,11 +148,7 @@ export interface AddressRules {
   nat64Prefixes: Networks;
 }
 
-/**
- * Reads the settings of networks; those that are absent say nothing.
- *
- * @throws ConfigError that lists every entry that can't be used
- */
+/** Reads the settings of networks; those that are absent say nothing. @throws ConfigError that lists every entry that can't be used */
 export function addressRules(settings: Partial<Config<typeof networkSettings>>): AddressRules {
   const problems: string[] = [];
   function read(name: keyof typeof settings, parse: (name: string, text: string) => Networks): Networks {

@@ -27,11 +27,7 @@ export function parseNetworks(setting: string, text: string): Networks {
 /** The lengths that a NAT64 prefix can have (RFC 6052, section 2.2). */
 const NAT64_BITS = [32, 40, 48, 56, 64, 96];
 
-/**
- * Reads a setting that lists NAT64 prefixes, and puts the longest first.
- *
- * @throws Error as parseNetworks, also for a prefix that no NAT64 has
- */
+/** Reads a setting that lists NAT64 prefixes, and puts the longest first. @throws Error as parseNetworks, also for a prefix that no NAT64 has */
 export function parseNat64Prefixes(setting: string, text: string): Networks {
   const prefixes = parseNetworks(setting, text);
   const wrong = prefixes.filter(([network, bits]) => network.kind() !== "ipv6" || !NAT64_BITS.includes(bits));

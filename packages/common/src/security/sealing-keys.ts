@@ -47,11 +47,7 @@ export function newSealingKeys(name: string | ((hash: string) => string)) {
   };
 }
 
-/**
- * The value of `SECRET_SEALING_KEY` that belongs to the newest key of `SECRET_KEYS`.
- *
- * @throws SecretBoxError
- */
+/** The value of `SECRET_SEALING_KEY` that belongs to the newest key of `SECRET_KEYS`. @throws SecretBoxError */
 export function sealingKeyOf(secretKeys: string): string {
   const [newest] = readSecretKeys(secretKeys);
   return textOf({ id: newest.id, key: createPublicKey(newest.key) });
@@ -86,11 +82,7 @@ export function readSecretKeys(setting: string): [NamedKey, ...NamedKey[]] {
   return [newest, ...older];
 }
 
-/**
- * Reads the setting `SECRET_SEALING_KEY`: one `id:key`, an X25519 public key, SPKI in DER, as Base64.
- *
- * @throws SecretBoxError
- */
+/** Reads the setting `SECRET_SEALING_KEY`: one `id:key`, an X25519 public key, SPKI in DER, as Base64. @throws SecretBoxError */
 export function readSealingKey(setting: string): NamedKey {
   const refuse = (problem: string) => new SecretBoxError(`SECRET_SEALING_KEY: ${problem}; ${HOW_TO}`);
   const read = readPair(setting, "it");

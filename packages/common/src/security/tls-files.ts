@@ -184,11 +184,7 @@ function markOf(prints: readonly string[]): string {
   return `${prints.length} authorities (${hash.slice(0, 8)})`;
 }
 
-/**
- * The authorities of the file that a setting names; undefined if the setting is absent.
- *
- * @throws ConfigError
- */
+/** The authorities of the file that a setting names; undefined if the setting is absent. @throws ConfigError */
 export function authoritiesOf(setting: string, file: string | undefined, log?: TlsFiles["log"]): TlsFiles | undefined {
   return file === undefined ? undefined : new TlsFiles([{ use: "ca", setting, file }], { log });
 }

@@ -34,10 +34,7 @@ export function checkEndpointUrl(
   return problemOfHost(url.hostname, addresses) ?? { ok: true, url: text };
 }
 
-/**
- * Finds what WHATWG's parser would silently repair (drop, reorder, fill in): then the saved URL would not be the one that the
- * admin typed.
- */
+/** Finds what WHATWG's parser would silently repair (drop, reorder, fill in): then the saved URL would not be the one that the admin typed. */
 function problemOfText(text: string): UrlCheck | null {
   if (/[\s\p{Cc}\p{Cf}\p{Cs}]/u.test(text)) {
     return refuse("url_malformed", "The URL contains spaces, line breaks or invisible characters: remove them.");

@@ -52,11 +52,7 @@ const contentSecurityPolicy = (frameAncestors: string) =>
     "trusted-types 'none'",
   ].join("; ");
 
-/**
- * The admin page and its session, under `/administration`.
- *
- * @param pageFolder where the built page is
- */
+/** The admin page and its session, under `/administration`. @param pageFolder where the built page is */
 export function administrationRoutes(
   config: ManagementApiConfig,
   verifyToken: VerifyToken,

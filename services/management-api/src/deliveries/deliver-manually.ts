@@ -65,11 +65,7 @@ async function readAttempted(
   }
 }
 
-/**
- * A manual delivery as it is now.
- *
- * @throws ProblemError `webhook_not_found` if the endpoint was deleted, such as while its receiver answered
- */
+/** A manual delivery as it is now. @throws ProblemError `webhook_not_found` if the endpoint was deleted, such as while its receiver answered */
 export async function readDelivered(
   queries: Queries,
   delivery: { id: string; organizationId: string },

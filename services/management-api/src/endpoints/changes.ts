@@ -30,11 +30,7 @@ export function authorOf(
   return { changedBy: "admin", subject: isKept ? subject : `sha256:${hash}`, name, request };
 }
 
-/**
- * One endpoint's trail.
- *
- * @throws ProblemError `webhook_not_found`
- */
+/** One endpoint's trail. @throws ProblemError `webhook_not_found` */
 export async function listChanges(
   { prisma, reads }: Parts,
   key: EndpointKey,

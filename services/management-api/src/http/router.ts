@@ -65,11 +65,7 @@ function limiterOf(
   return operation.rate === "writes" ? writes : undefined;
 }
 
-/**
- * Prepares a request for its handler. The caller is known and allowed before a byte of the body is read.
- *
- * @throws ProblemError
- */
+/** Prepares a request for its handler. The caller is known and allowed before a byte of the body is read. @throws ProblemError */
 async function admit(
   request: Request,
   response: Response,
