@@ -91,10 +91,7 @@ export interface Command {
 export interface Action {
   /** Its arguments, as the help shows them. */
   usage: string;
-  /**
-   * @throws UsageError, or what parseArgs throws, for arguments that it can't use; ConfigError for settings that it can't use; any
-   *   other error where it failed
-   */
+  /** @throws UsageError, or what parseArgs throws; ConfigError for settings that it can't use; any other error where it failed */
   run(args: string[], context: RunContext): Promise<void>;
 }
 

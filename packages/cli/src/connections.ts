@@ -30,10 +30,7 @@ export function databaseAddress(environment: Environment): Address {
 
 /**
  * Runs a task on a database, and closes the connections afterwards. The services wait for a server that is away; a command fails
- * instead, since an operator waits for it.
- *
- * @param at the database, or whose settings name it
- * @param task also gets PostgreSQL's time, for all that it writes
+ * instead, since an operator waits for it. The task also gets PostgreSQL's time, for all that it writes.
  */
 export async function withDatabase<T>(
   at: Address | CommandContext,

@@ -141,8 +141,6 @@ export interface Rotation {
 /**
  * Seals every endpoint's secret and own headers to the newest key, page by page. It skips what is sealed to that key already, so the
  * next run finishes one that was interrupted.
- *
- * @param onPage called with the totals after each page
  */
 export async function rotateKeys(
   queries: Queries,

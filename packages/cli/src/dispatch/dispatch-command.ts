@@ -117,8 +117,6 @@ export interface LivingDispatcher {
  * From now on no dispatcher takes a shard, and the owner of one begins nothing more in it and gives it up. A stop that stands already keeps its time.
  *
  * Locks all shards, in the order of their ids, as the heartbeat does.
- *
- * @returns since when dispatching is stopped
  */
 export async function stopDispatching(queries: Queries): Promise<Date> {
   const rows = await queries.$queryRaw<{ stoppedSince: Date }[]>`
@@ -133,11 +131,7 @@ export async function stopDispatching(queries: Queries): Promise<Date> {
   return oneRow(rows).stoppedSince;
 }
 
-/**
- * Lets dispatchers take the shards. Locks those that are stopped, in the order of their ids.
- *
- * @returns since when dispatching was stopped; null if it was not
- */
+/** Lets dispatchers take the shards. Locks those that are stopped, in the order of their ids. Null if dispatching was not stopped. */
 export async function startDispatching(queries: Queries): Promise<Date | null> {
   const [row] = await queries.$queryRaw<{ stoppedSince: Date | null }[]>`
     with stopped as materialized (
@@ -165,8 +159,6 @@ const LOOK_EVERY_MS = 100;
 /**
  * Resolves once no living dispatcher owns a shard. One that gives a shard up has settled all that it had begun there, which takes as long
  * as its receivers do, at most 15 s; one that has died counts as alive for six seconds.
- *
- * @param progress where it throws, the waiting ends
  */
 export async function untilGivenUp(reads: Reads, progress: (text: string) => void): Promise<void> {
   for (;;) {

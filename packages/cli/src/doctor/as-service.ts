@@ -42,11 +42,7 @@ export function replyCodeOf(error: unknown): number | undefined {
   return typeof code === "number" ? code : undefined;
 }
 
-/**
- * Publishes a message and waits for the confirm. One that no queue takes is dropped.
- *
- * @throws the refusal, which closes the channel instead of a confirm; an error without code if a queue refuses the message
- */
+/** Waits for the confirm of a message that no queue need take. @throws the refusal, which closes the channel; without code, a queue's */
 export function confirmed(
   channel: ConfirmChannel,
   exchange: string,

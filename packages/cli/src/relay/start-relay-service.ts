@@ -13,11 +13,7 @@ import type { relaySettings } from "./relay-settings.ts";
 /** Scrapes within this time share a reading. */
 const READING_LIFE_MS = 1_000;
 
-/**
- * Metrics of a relay's work, and of its outbox, which is read at each scrape. A figure that can't be read is not exported.
- *
- * @param readLag reads the outbox
- */
+/** Metrics of a relay's work, and of its outbox, which is read at each scrape. A figure that can't be read is not exported. */
 export function relayMetrics(registry: Registry, readLag: () => Promise<OutboxLag>) {
   const { counter } = metricsIn(registry);
   const latest = reading(READING_LIFE_MS, readLag);

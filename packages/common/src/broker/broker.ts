@@ -157,11 +157,9 @@ export function partOfBroker(broker: Broker): Broker {
 
 export type Inspector = ReturnType<typeof startInspector>;
 
-/**
- * Looks at queues from outside, and binds them. Each function throws if the broker is away, or there is no such queue. An inspector has a channel of its
- * own: the broker closes the channel on which a missing queue is asked for.
- */
+/** Looks at queues from outside, and binds them. Each function throws if the broker is away, or there is no such queue. */
 export function startInspector(scope: BrokerScope) {
+  // One of its own: the broker closes the channel on which a missing queue is asked for.
   const channel = maintainChannel(scope, { purpose: "inspector", open: scope.connection.openChannel });
   function on(queue: string): Channel {
     const open = channel.current();

@@ -4,10 +4,7 @@ import pg from "pg";
 /** Settings by their names, as far as a program reads them. */
 export type SettingValues = Readonly<Record<string, unknown>>;
 
-/**
- * Says whether a value is unsafe, or which part of it, which replaces `{}` in the sentence. The sentence says why and what to do, and never
- * holds a secret.
- */
+/** Says whether a value is unsafe, or which part of it, which replaces `{}` in the sentence. The sentence never holds a secret. */
 type Check = readonly [find: (value: string, settings: SettingValues) => boolean | string, sentence: string];
 
 /** HS256 wants a key that is as long as its hash (RFC 7518, section 3.2). */
@@ -97,10 +94,7 @@ const CHECKS: readonly (readonly [setting: string, ...Check])[] = [
 /** Every setting that is checked, or that the check of another setting reads. */
 export const JUDGED_SETTINGS: readonly string[] = [...new Set(CHECKS.map(([setting]) => setting)), "DATABASE_CA_FILE"];
 
-/**
- * A sentence for each of these settings that production must not run with: it names the setting and says what to do. Values that can't be
- * read at all are left to the code that reads them.
- */
+/** A sentence for each setting that production must not run with. Values that can't be read at all are left to the code that reads them. */
 export function unsafeSettings(settings: SettingValues): string[] {
   return CHECKS.flatMap(([setting, find, sentence]) => {
     const value = settings[setting];

@@ -39,8 +39,6 @@ interface Bounds {
  * If the bounds of an answer do not overlap the known ones, PostgreSQL's clock was set, another server has become the primary, or this
  * machine slept: the new offset is used at once. If time would go back by less than {@link STEP_BACK_MS}, `now()` stands still until it
  * is reached; by more, it jumps back.
- *
- * @param machine the clock of a test that steers it
  */
 export function createDatabaseClock(machine: Clock = machineClock) {
   let offset: (Bounds & { likely: number; atMs: number }) | undefined;

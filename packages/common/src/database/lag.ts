@@ -19,10 +19,7 @@ export interface Lag extends Dispatching {
   oldestForHeraldAt: Date | null;
   /** The due time of the oldest delivery of the other enabled endpoints, which wait for their own receivers; null if none does. */
   oldestForReceiverAt: Date | null;
-  /**
-   * Notices that the broker has not confirmed ten seconds after they were made; counted to {@link COUNTED_AT_MOST}. Publishers look once a second, so
-   * younger ones are usual.
-   */
+  /** Notices that the broker has not confirmed ten seconds after they were made; counted to {@link COUNTED_AT_MOST}. */
   notices: number;
   catchUps: number;
   guards: number;
@@ -31,10 +28,7 @@ export interface Lag extends Dispatching {
   endpointsQuarantined: number;
   endpointsPaused: number;
   endpointsFailed: number;
-  /**
-   * For how long the oldest transaction has kept dead rows from being vacuumed, in seconds; 0 if none does. A user without
-   * the rights of `pg_read_all_stats` sees its own transactions only.
-   */
+  /** For how long the oldest transaction has kept dead rows from being vacuumed. Without the rights of `pg_read_all_stats`, own ones alone count. */
   oldestTransactionSeconds: number;
   connectionsUsed: number;
   /** How many connections users without special rights may have together. */

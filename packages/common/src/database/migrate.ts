@@ -52,10 +52,7 @@ const CREATE_TABLE = `create table if not exists public._prisma_migrations (
  *
  * @param url of a PostgreSQL 15 or newer; its user must own the schema. Through a pooler of transactions
  * files that run outside a transaction are refused
- * @param options.folder of migrations; the repository's own by default
- * @param options.caFile as `openDatabase` takes it
  * @param options.statementTimeoutMs for the services' statements; migrations may take any time
- * @param options.onProgress receives texts about what is under way
  * @throws when the server is too old or its database unfit, when the tables belong to another user, when a migration fails, and when the recorded migrations are not those of the folder
  */
 export async function migrate(

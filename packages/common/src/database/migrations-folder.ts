@@ -20,10 +20,7 @@ export interface Migration {
 /** A file that begins with this runs outside a transaction. It holds one statement, such as `create index concurrently`. */
 export const NO_TRANSACTION = "-- herald: no transaction";
 
-/**
- * The repository's `prisma/migrations`, found upward from this module: the same from the sources, from the build, and from
- * an image that holds `prisma/` above the packages.
- */
+/** Found upward from this module: the same from the sources, from the build, and from an image that holds `prisma/` above the packages. */
 export function migrationsFolder(start = dirname(fileURLToPath(import.meta.url))): string {
   for (let folder = start; ; folder = dirname(folder)) {
     const candidate = join(folder, "prisma", "migrations");

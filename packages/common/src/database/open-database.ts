@@ -32,7 +32,6 @@ export interface DatabaseOptions {
   onStatementLost?: () => void;
 }
 
-/** The remedy if a pooler loses prepared statements. */
 export const KEEP_STATEMENTS =
   "Add pgbouncer=true to the query of DATABASE_URL, that of herald migrate too, and run herald migrate; or in PgBouncer 1.21 or newer " +
   "set max_prepared_statements = 200.";
@@ -118,7 +117,6 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
     }),
   });
   return {
-    /** Undefined if no setting names one. */
     tlsFiles: address.tlsFiles,
     /** For everything but the hot statements. Its first query takes memory and CPU, so a process may leave it unused. */
     prisma,
@@ -146,10 +144,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}) {
   };
 }
 
-/**
- * Measures the round trip without the time that connecting takes. PostgreSQL sends its time as a whole number of microseconds, since a setting
- * (`extra_float_digits`) can round a fractional number by days.
- */
+/** PostgreSQL sends its time as a whole number of microseconds: a setting (`extra_float_digits`) can round a fractional one by days. */
 async function readTime(pool: pg.Pool, { monotonicMs }: Clock): Promise<TimeReading> {
   const client = await pool.connect();
   let failure: Error | undefined;

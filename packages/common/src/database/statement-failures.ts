@@ -23,8 +23,6 @@ export const STALLED_MS = 10_000;
 /**
  * Knows for how long a statement has failed again and again though nothing is wrong with it: PostgreSQL has no room, grants no right, is read-only, or
  * does not end a commit. Of work that must go on it also knows for how long it has waited for a lock, or has run out of time.
- *
- * @param monotonicMs a test's clock
  */
 export function statementFailures(monotonicMs = () => performance.now()) {
   /** By text: when the first try of the run began, and when the last one failed. */

@@ -5,8 +5,6 @@ import { firstIdAt, timeOf } from "../database/ids.ts";
  * Why an endpoint has no delivery of a stored event. No reason is stored: it would cost a row for each delivery that is not made, and would not stay
  * true. This function applies the rules of fan-out and catch-up to the endpoint as it is now. If no rule excludes the delivery, the fan-out or a
  * catch-up will make it soon ("not_yet").
- *
- * @param windowMs how far back events are delivered (SPEC 6.1: seven days)
  */
 export function whyNoDelivery(
   { type, occurredAt }: { type: string; occurredAt: Date },

@@ -7,11 +7,7 @@ export interface Repetition {
   stop(): Promise<void>;
 }
 
-/**
- * Runs `turn` at once and then every `intervalMs`, never twice at a time. A turn that fails is reported, and the next one runs as usual.
- *
- * @param options.intervalMs from the end of a turn to the next one; a function is asked after each turn
- */
+/** Runs `turn` at once and then again, `intervalMs` after its end. A turn that fails is reported, and the next one runs as usual. */
 export function repeat(
   turn: (signal: AbortSignal) => Promise<unknown>,
   { intervalMs, onFailure }: { intervalMs: number | (() => number); onFailure: (error: unknown) => void },

@@ -52,7 +52,6 @@ export const SERVERS_SILENT = "ERR_NAME_SERVERS_SILENT";
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException | undefined)?.code ?? "";
 
-/** A resolver that asks these servers; the machine's own, by its settings of now, if none are given. */
 function resolverOf(servers: readonly string[] | undefined, options: { timeout: number; tries: number }): Resolver {
   const resolver = new Resolver(options);
   if (servers) resolver.setServers(servers);

@@ -5,12 +5,7 @@ export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 /** Parsed once, at start. */
 export type Networks = readonly (readonly [IpAddress, number])[];
 
-/**
- * Reads a setting that lists networks in CIDR form, or single addresses, separated by commas.
- *
- * @param setting its name, for the error
- * @throws Error that lists every entry that is no network, and what was probably meant
- */
+/** Reads a list of networks in CIDR form, or single addresses. @throws Error that lists every entry that is none, and what was probably meant */
 export function parseNetworks(setting: string, text: string): Networks {
   const networks: [IpAddress, number][] = [];
   const problems: string[] = [];

@@ -189,11 +189,7 @@ export function authoritiesOf(setting: string, file: string | undefined, log?: T
   return file === undefined ? undefined : new TlsFiles([{ use: "ca", setting, file }], { log });
 }
 
-/**
- * The authorities that the broker's certificate may come from; undefined for Node's own.
- *
- * @throws ConfigError also if there are any, and the URL asks for no TLS
- */
+/** The authorities of the broker; undefined for Node's own. @throws ConfigError also if there are any, and the URL asks for no TLS */
 export function brokerAuthorities(url: string, file: string | undefined, log?: TlsFiles["log"]): TlsFiles | undefined {
   readSetting("AMQP_URL", () => withHeartbeat(url));
   if (file === undefined || /^amqps:/i.test(url)) return authoritiesOf("AMQP_CA_FILE", file, log);

@@ -82,9 +82,7 @@ function thisMachine(): MachineMemory {
 
 const inMib = (bytes: number) => Math.floor(bytes / MIB);
 
-/**
- * The part of a process's memory that V8's heap may take. The rest is for buffers, connections and code. In a container, V8 takes the same part by itself.
- */
+/** The part of a process's memory for V8's heap. The rest is for buffers, connections and code. In a container, V8 takes the same by itself. */
 const PART_OF_MEMORY = 1 / 2;
 
 /**

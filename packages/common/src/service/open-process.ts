@@ -70,10 +70,7 @@ export interface StartOptions<Tuning = object> {
   tuning?: Partial<Tuning> | undefined;
 }
 
-/**
- * PostgreSQL is asked for its time this often: soon enough that a process follows when another server becomes the primary, or when its
- * machine has slept.
- */
+/** Soon enough that a process follows when another server becomes the primary, or when its machine has slept. */
 const TIME_INTERVAL_MS = 1_000;
 
 /** How often a process commits to show that it is ready, at most. */

@@ -55,10 +55,7 @@ const SAY_UNREADY_MS = 1_000;
 const FILES_DIFFER_SECONDS = 120;
 /** A process that did not renew its row for this time has ended. */
 export const SILENT_SECONDS = 30;
-/**
- * When a process stops, it marks its row as ended, and waits at most this long for PostgreSQL. Without the mark, other processes treat it as ended
- * after {@link SILENT_SECONDS}.
- */
+/** How long a stop waits for PostgreSQL to mark its row as ended. Others take it for ended after {@link SILENT_SECONDS} without. */
 const END_TIMEOUT_MS = 1_000;
 
 export function factsOf(settings: Settings, config: Readonly<Record<string, unknown>>): Facts {

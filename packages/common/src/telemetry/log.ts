@@ -38,10 +38,7 @@ const unlessFull = winston.format((info) => {
   return false;
 });
 
-/**
- * Logs one JSON object a line to standard output: time, level, service, message, fields. Lines that it does not take are dropped, and counted: a log
- * stops no work.
- */
+/** Logs one JSON object a line to standard output. Lines that it does not take are dropped, and counted: a log stops no work. */
 export function createLog({ service, level }: { service: string; level: "debug" | "info" | "warn" | "error" }): Log {
   hearErrors();
   const logger = winston.createLogger({

@@ -92,8 +92,6 @@ const OLDEST_MS = 60_000;
 /**
  * Reads figures for /metrics, for example from PostgreSQL. Scrapes within `lifeMs` share a reading, and at most one is under way. If it is late, the
  * one before is shown for a minute, so that a slow server's figures are late and not absent.
- *
- * @returns a function that answers the figures soon; undefined if they can't be read
  */
 export function reading<T>(
   lifeMs: number,

@@ -75,8 +75,6 @@ export class Endpoint {
 /**
  * The endpoints that an owner knows: those with work, and those that had some lately. Beyond a number, an endpoint is forgotten, unless it has an
  * attempt in flight: of an organization that has as many as others or more, the one that was used longest ago. PostgreSQL has everything of it.
- *
- * @param onDropped removes all references to the endpoint
  */
 export function createEndpoints(shared: Shared, max: number, onDropped: (endpoint: Endpoint) => void) {
   const endpoints = new Map<string, Endpoint>();

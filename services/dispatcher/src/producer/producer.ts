@@ -138,11 +138,7 @@ export function createProducer({ mayBegin, read, attempt, woke, log }: Parts, bo
     offer(endpoint);
   }
 
-  /**
-   * Begins the attempt of the line's first delivery. It may still end without a request, see make-attempt.ts.
-   *
-   * @returns false if the endpoint waits for bytes: then the permit is not used
-   */
+  /** Begins the attempt of the line's first delivery, unless the endpoint waits for bytes. It may still end without a request: see make-attempt.ts. */
   function begin(endpoint: Endpoint, delivery: Delivery, permit?: Permit): boolean {
     if (!takeBytes(endpoint, delivery)) return false;
     endpoint.line.removeFirst();

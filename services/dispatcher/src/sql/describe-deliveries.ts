@@ -49,11 +49,7 @@ type Row = Omit<Delivery, keyof DueRow> & { position: number; isPending: boolean
  * body without reading it.
  *
  * Deletes rows of `due` whose delivery has ended or was erased. Such a row is left if a success of an earlier owner was settled after the row had
- * been moved.
- *
- * Locks only the rows of `due` that it deletes. Walks delivery_pkey, business_event_pkey and due_pkey.
- *
- * @param maxBodyBytes larger bodies are not read
+ * been moved. Locks only the rows of `due` that it deletes. Walks delivery_pkey, business_event_pkey and due_pkey.
  */
 export async function describeDeliveries(
   queries: Queries,

@@ -105,10 +105,7 @@ export async function heartbeat(
   return oneRow(rows);
 }
 
-/**
- * Gives shards up: any dispatcher may take them. Returns those that were given up. Locks their rows, and skips those that others lock. Walks
- * shard_pkey.
- */
+/** Any dispatcher may take them. Returns those that were given up. Locks their rows, and skips those that others lock. Walks shard_pkey. */
 export async function releaseShards(queries: Queries, id: string, shards: readonly number[]): Promise<number[]> {
   const released = await queries.$queryRaw<{ id: number }[]>`
     with free as materialized (

@@ -18,10 +18,7 @@ export interface TimedConfiguration {
   configuredAt: Date;
 }
 
-/**
- * Reads the configuration of endpoints, in the order of their ids; undefined for a disabled or deleted one. Locks nothing. Walks
- * webhook_endpoint_pkey.
- */
+/** In the order of their ids; undefined for a disabled or deleted endpoint. Locks nothing. Walks webhook_endpoint_pkey. */
 export async function readConfiguration(
   queries: Queries,
   endpointIds: readonly string[],

@@ -8,10 +8,7 @@ const MAX_AHEAD_MS = 1.1 * HOUR_MS;
 /** A catch-up that takes long makes deliveries of events that have left the window by then. */
 const CATCH_UP_MS = DAY_MS;
 
-/**
- * The period of a filter's `from` and `to`, which are about when deliveries were made. Ids begin with the time of the
- * event, which is never far from that.
- */
+/** The period of a filter about when deliveries were made. Ids begin with the time of the event, which is never far from that. */
 export function periodOf(filter: { from?: string; to?: string }, windowDays: number): Period {
   const from = filter.from === undefined ? null : new Date(filter.from);
   const to = filter.to === undefined ? null : new Date(filter.to);

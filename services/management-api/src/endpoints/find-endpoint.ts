@@ -16,11 +16,7 @@ export async function findEndpoint(
   return endpoint;
 }
 
-/**
- * For an edit or a deletion that found no endpoint in the version that the client has read.
- *
- * @throws ProblemError `version_conflict` if the endpoint exists in another version, else `webhook_not_found`
- */
+/** For a version that is not there. @throws ProblemError `version_conflict` if the endpoint has another version, else `webhook_not_found` */
 export async function refuseVersion(prisma: PrismaClient, key: EndpointKey): Promise<never> {
   await findEndpoint(prisma, key);
   throw new ProblemError("version_conflict");

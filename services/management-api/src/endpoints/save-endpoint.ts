@@ -13,11 +13,7 @@ import { parseVersion } from "../validation/opaque.ts";
 import { refuseVersion, toEndpointSummary } from "./find-endpoint.ts";
 import { sealHeaders } from "./own-headers.ts";
 
-/**
- * Creates an endpoint with a signing secret of its own. No other answer than this one holds the secret (SPEC 3.1).
- *
- * @throws ProblemError `endpoint_limit_reached`
- */
+/** No other answer than this one holds the signing secret (SPEC 3.1). @throws ProblemError `endpoint_limit_reached` */
 export async function createEndpoint(
   { config, prisma, secrets, clock, newId }: Parts,
   organizationId: string,
@@ -177,10 +173,7 @@ export async function editEndpoint(
   return { endpoint: toEndpointSummary(row, deliveries.map(toDeliverySummary)), signingSecret };
 }
 
-/**
- * How long a fan-out or a manual delivery that has seen the endpoint may still add deliveries to it: longer than any statement
- * may take (DATABASE_TIMEOUT_SECONDS).
- */
+/** A statement that has seen the endpoint may still add deliveries to it: longer than any may take (DATABASE_TIMEOUT_SECONDS). */
 const LATE_DELIVERIES_MS = 15 * 60_000;
 
 /**

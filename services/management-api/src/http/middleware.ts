@@ -17,8 +17,6 @@ interface Traced {
 /**
  * Gives each request an id, which the response, its problem, its span and the log share, and logs, measures and traces how the request
  * ended. The line and the span hold no query, header or body: those can be secret.
- *
- * @param parts.traced absent if tracing is off
  */
 export function observe({
   log,

@@ -106,9 +106,7 @@ function maxBodyBytes(operation: Operation, limits: ApiLimits): number {
 
 /**
  * The ids of a path, in the spelling that PostgreSQL gives them: some clients write UUIDs in capitals. Behind here an id has one
- * spelling, so it can be a key of a map, part of a hash, or the context of a sealed secret.
- *
- * @throws ProblemError if a text isn't shaped like an id: it can't be the id of anything
+ * spelling, so it can be a key of a map, part of a hash, or the context of a sealed secret. @throws ProblemError
  */
 function idsOf(params: Record<string, string>): Record<string, string> {
   return Object.fromEntries(

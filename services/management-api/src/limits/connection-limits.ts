@@ -15,8 +15,6 @@ const OTHERS_WAIT_MS = 1_000;
 /**
  * Limits how many connections of the pool each organization may hold. A statement may take seconds: PostgreSQL may be overloaded, a
  * row may be locked, and creates of one organization wait for each other. Other organizations always find connections.
- *
- * @param poolSize the connections of this process
  */
 export function connectionLimits(poolSize: number) {
   const forReads = poolSize - LEFT_TO_WRITES;

@@ -31,11 +31,7 @@ export async function readResend({ prisma, reads }: Parts, key: EndpointKey, id:
   throw new ProblemError("resend_not_found");
 }
 
-/**
- * Stops a resend. What it has sent so far goes on: these are deliveries like others.
- *
- * @throws ProblemError `webhook_not_found` or `resend_not_found`
- */
+/** What it has sent so far goes on: these are deliveries like others. @throws ProblemError `webhook_not_found` or `resend_not_found` */
 export async function endResend(parts: Parts, key: EndpointKey, id: string, author: Author): Promise<Resend> {
   const { id: endpointId, organizationId } = key;
   const stop = { id, endpointId, organizationId, stoppedBy: nameOf(author), now: parts.clock.now() };

@@ -11,10 +11,7 @@ export interface TakenResend extends Work {
   organizationId: string;
 }
 
-/**
- * Takes the resend that has been due longest, and moves its time past a lease. Null if none is due.
- * Locks the row that it takes, skips those that others lock. Walks resend_due_at_idx, which has no ended resends.
- */
+/** Moves the time of the resend that it takes past a lease. Locks that row, skips those that others lock. Walks resend_due_at_idx. */
 export async function takeResend(queries: Queries, { now, leasedUntil }: Lease): Promise<TakenResend | null> {
   const [taken] = await queries.$queryRaw<TakenResend[]>`
     update resend

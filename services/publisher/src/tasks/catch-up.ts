@@ -7,10 +7,8 @@ import { byTurns, type MakingParts, type TurnOptions } from "./task.ts";
 const GUARD_OVERLAP_MS = DAY_MS;
 
 /**
- * Creates the task that gives every endpoint whose catch-up is due the deliveries that it missed while it was disabled, not subscribed, or not yet
- * visible to a fan-out (SPEC 3.1, 6.1). A cursor says where the next turn continues.
- *
- * @param options.windowMs how far back events are delivered (SPEC 8: seven days)
+ * Gives every endpoint whose catch-up is due the deliveries that it missed while it was disabled, not subscribed, or not yet visible to a fan-out
+ * (SPEC 3.1, 6.1). A cursor says where the next turn continues.
  */
 export function createCatchUp(parts: MakingParts, { windowMs, ...options }: TurnOptions & { windowMs: number }) {
   const { queries, metrics, handOver } = parts;
@@ -51,7 +49,7 @@ function beginningOf({ priority, completeTo, createdAt }: CatchUp, now: Date, wi
   return new Date(Math.max(createdAt?.getTime() ?? 0, now.getTime() - windowMs, watermark));
 }
 
-/** The greater one of two ids. As text they sort as PostgreSQL sorts them. */
+/** As text, ids sort as PostgreSQL sorts them. */
 function latest(one: string, other: string): string {
   return one > other ? one : other;
 }

@@ -55,9 +55,7 @@ export function startOf(day: string): Date {
 
 /**
  * Makes the missing partitions. One that can't be made now delays no other; the next pass tries it again. A later pass also fills gaps that another
- * publisher, with a longer or shorter `keepMs`, has left meanwhile.
- *
- * @throws if PostgreSQL can't be asked which partitions exist
+ * publisher, with a longer or shorter `keepMs`, has left.
  */
 export async function makeAhead(parts: Basics, keeping: Keeping, signal: AbortSignal): Promise<void> {
   const { queries, clock } = parts;

@@ -9,7 +9,6 @@ export const MAX_WAITING = 50;
 /** The pause after a page that left no room. The task runs each second, so the pause is shorter. */
 const REST_MS = 500;
 
-/** Creates the task that sends again what receivers never got, as admins asked: a page of each resend that is due, in turns. */
 export function createResend(parts: MakingParts, { leaseMs }: { leaseMs: number }) {
   const { queries, metrics, log, handOver } = parts;
   return byTurns(

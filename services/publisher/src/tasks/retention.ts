@@ -101,10 +101,7 @@ export async function eraseOld(
   }
 }
 
-/**
- * Creates the task that erases what deleted endpoints have left. An erasure looks twice: at once, and when every fan-out that still knew the endpoint
- * is over.
- */
+/** An erasure looks twice: at once, and when every fan-out that still knew the deleted endpoint is over. */
 export function createErasure(parts: Basics, options: TurnOptions) {
   const { queries, metrics } = parts;
   return byTurns(
