@@ -93,7 +93,11 @@ function check(event: unknown): asserts event is EmittedEvent {
   const problems = eventFaults(event).map(problemOf);
   // The only rule of an event's fields that comes from the broker and not from the contract.
   const type = (event as EmittedEvent | null)?.type;
-  if (typeof type === "string" && Buffer.byteLength(type) > MAX_TYPE_BYTES && !problems.some(isAboutType)) {
+  if (
+    typeof type === "string" &&
+    Buffer.byteLength(type) > MAX_TYPE_BYTES &&
+    !problems.some(({ field }) => field === "type")
+  ) {
     problems.push({ field: "type", message: `must be text of at most ${MAX_TYPE_BYTES} bytes` });
   }
   if (problems.length > 0) throw new InvalidEventError(problems);
@@ -101,10 +105,6 @@ function check(event: unknown): asserts event is EmittedEvent {
 
 function problemOf({ path, message }: EventFault): EventProblem {
   return { field: path.length === 0 ? "event" : path.join("."), message };
-}
-
-function isAboutType({ field }: EventProblem): boolean {
-  return field === "type";
 }
 
 function checkedSize(body: Buffer, field: string): Buffer {
