@@ -4,7 +4,7 @@ import { readConfig } from "@herald/common/config/read-config";
 import { COUNTED_AT_MOST, type Lag, readLag } from "@herald/common/database/lag";
 import { oneRow, type Queries, type Reads } from "@herald/common/database/queries";
 import { action, type Command, JSON_OPTION } from "../command.ts";
-import { depthOf, withBroker, withDatabase } from "../connections.ts";
+import { messagesIn, withBroker, withDatabase } from "../connections.ts";
 import { counted, plural, table } from "../output.ts";
 
 const { ENDPOINT_CONCURRENCY } = sharedSettings;
@@ -49,11 +49,7 @@ const status = action({
       dispatchers: await readLivingDispatchers(queries),
     }));
     context.progress("asks RabbitMQ");
-    const inbox = await withBroker(context, async (connection, { eventQueues }) => {
-      let messages = 0;
-      for (const queue of eventQueues) messages += (await depthOf(connection, queue)).messages ?? 0;
-      return messages;
-    });
+    const inbox = await withBroker(context, (connection, { eventQueues }) => messagesIn(connection, eventQueues));
     const { stoppedSince, shardsStopped, shardsOwned, shardsUnowned, due, scheduled } = lag;
     const state = { stoppedSince, shardsStopped, shardsOwned, shardsUnowned, dispatchers, inbox, due, scheduled };
     context.stdout(json ? `${JSON.stringify(state)}\n` : describe(state));

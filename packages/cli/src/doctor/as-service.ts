@@ -3,6 +3,7 @@ import { declareOwnerQueue, declareTopology, type Names, ownerQueueOf } from "@h
 import type { ServiceName } from "@herald/common/database/rights";
 import { reasonOf } from "@herald/common/security/connection-fault";
 import type { Channel, ChannelModel, ConfirmChannel, Options } from "amqplib";
+import { ACCESS_REFUSED, NOT_FOUND, onChannel, replyCodeOf } from "../connections.ts";
 import { type Check, type Finding, fault } from "./finding.ts";
 
 export interface BrokerSubject {
@@ -16,30 +17,6 @@ export interface BrokerSubject {
   service: ServiceName | undefined;
   /** How many publishers are at work; undefined if PostgreSQL does not say. */
   publishers: Promise<number | undefined> | undefined;
-}
-
-/** Runs one question on a channel of its own, since the broker answers "no" by closing the channel. */
-export async function onChannel<T>(
-  connection: ChannelModel,
-  question: (channel: ConfirmChannel) => Promise<T>,
-): Promise<T> {
-  const channel = await connection.createConfirmChannel();
-  // The question under way fails by itself; without a listener this event would end the process.
-  channel.on("error", () => undefined);
-  try {
-    return await question(channel);
-  } finally {
-    await channel.close().catch(() => undefined);
-  }
-}
-
-export const ACCESS_REFUSED = 403;
-export const NOT_FOUND = 404;
-
-/** AMQP's number for why the broker refused something; undefined for other errors. */
-export function replyCodeOf(error: unknown): number | undefined {
-  const { code } = (error ?? {}) as { code?: unknown };
-  return typeof code === "number" ? code : undefined;
 }
 
 /** Waits for the confirm of a message that no queue need take. @throws the refusal, which closes the channel; without code, a queue's */

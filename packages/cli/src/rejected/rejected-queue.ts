@@ -29,7 +29,7 @@ export async function withRejectedQueue<T>(
   names: Names,
   task: (queue: RejectedQueue) => Promise<T>,
 ): Promise<T> {
-  const { messages: depth } = await depthOf(connection, names.rejectedQueue);
+  const depth = await depthOf(connection, names.rejectedQueue);
   if (depth === null) {
     throw new Error(
       `There is no queue ${names.rejectedQueue}. Has a service run on this broker and with this BROKER_NAMESPACE?`,
