@@ -52,6 +52,11 @@ export async function readLag(
   { now, endpointConcurrency }: { now: Date; endpointConcurrency: number },
 ): Promise<Lag> {
   const dispatching = await readDispatching(reads);
+  const counted = (rows: Prisma.Sql) =>
+    Prisma.sql`(select count(*) from (${rows} limit ${COUNTED_AT_MOST}) as counted)::int`;
+  const unfinished = (which: Prisma.Sql) =>
+    counted(Prisma.sql`
+      select from waiting join due on due.shard = waiting.shard and due.endpoint_id = waiting.id where ${which}`);
   const rows = await reads.$queryRaw<Omit<Lag, keyof Dispatching>[]>`
     with recursive step (shard, endpoint_id) as (
       (select shard, endpoint_id from due order by shard, endpoint_id limit 1)
@@ -92,36 +97,11 @@ export async function readLag(
       where enabled and of_endpoint.due > 0
     )
     select
-      (
-        select count(*) from (
-          select from waiting
-          join due on due.shard = waiting.shard and due.endpoint_id = waiting.id and due.due_at <= ${now}::timestamptz
-          where enabled
-          limit ${COUNTED_AT_MOST}
-        ) as due
-      )::int as "due",
-      (
-        select count(*) from (
-          select from waiting
-          join due on due.shard = waiting.shard and due.endpoint_id = waiting.id and due.due_at > ${now}::timestamptz
-          where enabled
-          limit ${COUNTED_AT_MOST}
-        ) as scheduled
-      )::int as "scheduled",
-      (
-        select count(*) from (
-          select from waiting
-          join due on due.shard = waiting.shard and due.endpoint_id = waiting.id
-          where not enabled
-          limit ${COUNTED_AT_MOST}
-        ) as parked
-      )::int as "parked",
+      ${unfinished(Prisma.sql`enabled and due_at <= ${now}::timestamptz`)} as "due",
+      ${unfinished(Prisma.sql`enabled and due_at > ${now}::timestamptz`)} as "scheduled",
+      ${unfinished(Prisma.sql`not enabled`)} as "parked",
       waits_for.*,
-      (
-        select count(*) from (
-          select from notice where occurred_at < ${now}::timestamptz - interval '10 seconds' limit ${COUNTED_AT_MOST}
-        ) as notice
-      )::int as "notices",
+      ${counted(Prisma.sql`select from notice where occurred_at < ${now}::timestamptz - interval '10 seconds'`)} as "notices",
       catch_up.*,
       endpoint.*,
       (

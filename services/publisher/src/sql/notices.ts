@@ -117,16 +117,8 @@ export async function takeNotices(
       )
       returning id, type, organization_id, endpoint_id, endpoint_name, endpoint_url, failure_run, details, occurred_at
     )
-    select
-      id,
-      type::text as "type",
-      organization_id as "organizationId",
-      endpoint_id as "endpointId",
-      endpoint_name as "endpointName",
-      endpoint_url as "endpointUrl",
-      details,
-      failure_run as "failureRun",
-      occurred_at as "occurredAt"
+    select id, type::text as "type", organization_id as "organizationId", endpoint_id as "endpointId", endpoint_name as "endpointName",
+      endpoint_url as "endpointUrl", details, failure_run as "failureRun", occurred_at as "occurredAt"
     from taken
     order by occurred_at, id`;
   const attempts = await failedAttempts(
