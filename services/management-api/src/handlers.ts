@@ -16,7 +16,7 @@ import type {
 import { v7 } from "uuid";
 import { sessionOf } from "./authentication/access.ts";
 import { deliverManually, readDelivered } from "./deliveries/deliver-manually.ts";
-import { listAllDeliveries, listDeliveries, readDelivery } from "./deliveries/history.ts";
+import { listDeliveries, readDelivery, readHistory } from "./deliveries/history.ts";
 import { authorOf, listChanges, readTrail } from "./endpoints/changes.ts";
 import { toEndpointSummary } from "./endpoints/find-endpoint.ts";
 import { listOverviews, readDetails } from "./endpoints/overview.ts";
@@ -65,8 +65,10 @@ export function createHandlers(parts: Parts, catalogue: Catalogue): Handlers {
       }),
     listDeliveries: (request: ApiRequest<unknown, DeliveryQuery>) =>
       listDeliveries(parts, keyOf(request), request.query),
-    listAllDeliveries: ({ organizationId, query }: ApiRequest<unknown, AllDeliveriesQuery>) =>
-      listAllDeliveries(parts, organizationId, query),
+    listAllDeliveries: ({ organizationId, query }: ApiRequest<unknown, AllDeliveriesQuery>) => {
+      const { endpointId: id = null, ...rest } = query;
+      return readHistory(parts, { organizationId, id }, rest);
+    },
     readDelivery: (request) => readDelivery(parts, keyOf(request), request.params.deliveryId ?? ""),
     listResends: (request: ApiRequest<unknown, ResendQuery>) => listResends(parts, keyOf(request), request.query),
     previewResend: (request: ApiRequest<unknown, StartResendRequest>) =>

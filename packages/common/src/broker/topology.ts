@@ -99,7 +99,8 @@ export async function declareTopology(channel: Channel, namespace: string, side?
 async function declareEvents(channel: Channel, own: Names): Promise<void> {
   const { eventsExchange, floodsExchange, inboxExchange } = own;
   await channel.assertExchange(own.noticesExchange, "topic", { durable: true });
-  await channel.assertQueue(own.rejectedQueue, rejectedQueue());
+  // The last place of an event: a program that reads it may requeue it any number of times.
+  await channel.assertQueue(own.rejectedQueue, quorum({ "x-delivery-limit": NO_DELIVERY_LIMIT }));
   await channel.assertQueue(own.deadLetterQueue, eventQueue(own.rejectedQueue));
   await channel.assertExchange(inboxExchange, "topic", { durable: true });
   for (const [index, queue] of own.inboxQueues.entries()) {
@@ -154,11 +155,6 @@ function eventQueue(next: string): Options.AssertQueue {
     // Else all of them would be led by the node that declares them.
     "x-queue-leader-locator": "balanced",
   });
-}
-
-/** The last place of an event: a program that reads it may requeue it any number of times without RabbitMQ dropping it. */
-function rejectedQueue(): Options.AssertQueue {
-  return quorum({ "x-delivery-limit": NO_DELIVERY_LIMIT });
 }
 
 function quorum(queueArguments: Record<string, unknown>): Options.AssertQueue {

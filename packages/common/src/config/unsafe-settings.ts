@@ -34,8 +34,11 @@ const guessable: Check = [
   "its password is {}. Give the user a random one.",
 ];
 
-const isPlainPostgres = (url: string, settings: SettingValues) =>
-  remotePostgres(url)?.isChecked === false && !isAllowedPlaintext("postgres", settings);
+function isPlainPostgres(url: string, settings: SettingValues): boolean {
+  const server = postgresOf(url);
+  if (server === undefined || isThisMachine(server.host)) return false;
+  return !server.isChecked && !isAllowedPlaintext("postgres", settings);
+}
 
 /** The values that production refuses, by the setting that an operator would change. */
 const CHECKS: readonly (readonly [setting: string, ...Check])[] = [
@@ -121,12 +124,6 @@ function postgresOf(text: string) {
   } catch {
     return undefined;
   }
-}
-
-/** The PostgreSQL of a URL, if it is on another machine. */
-function remotePostgres(url: string) {
-  const server = postgresOf(url);
-  return server && !isThisMachine(server.host) ? server : undefined;
 }
 
 /** The user and password of a URL; for PostgreSQL, those that pg takes. Empty if they can't be read. */

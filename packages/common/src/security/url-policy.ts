@@ -79,15 +79,13 @@ function problemOfHost(hostname: string, addresses: AddressRules): UrlCheck | nu
   const name = hostname.replace(/\.$/, "");
   if (!isHostName(name)) return refuse("url_malformed", "The URL's host name is not valid.");
   if (isLocalhostName(name)) {
-    return opensLoopback(addresses)
-      ? null
-      : refuse(
-          "url_host_not_public",
-          "The URL's host is this machine itself: a receiver must have a public host name.",
-        );
+    if (["127.0.0.1", "::1"].some((address) => isAllowedAddress(address, addresses))) return null;
+    const what = "The URL's host is this machine itself: a receiver must have a public host name.";
+    return refuse("url_host_not_public", what);
   }
-  // Once a private network is open its names must be usable, and which of them lead into it is known at connect only.
-  if (addresses.allowed.length === 0 && isPrivateName(name)) {
+  // A single label has no public meaning. Once a private network is open its names must be usable, and which of them lead into it is known at
+  // connect only.
+  if (addresses.allowed.length === 0 && (!name.includes(".") || PRIVATE_SUFFIX.test(name))) {
     return refuse(
       "url_host_not_public",
       "The URL's host name only exists inside private networks: a receiver must have a public host name.",
@@ -106,15 +104,6 @@ function isHostName(name: string): boolean {
  * appendix G), RFC 8375 (`home.arpa`) and ICANN (`internal`), which the metadata services of clouds use too.
  */
 const PRIVATE_SUFFIX = /(^|\.)(local|localdomain|internal|intranet|private|corp|home|lan|home\.arpa)$/;
-
-/** A single label has no public meaning either: a search domain or a hosts file gives it one. */
-function isPrivateName(name: string): boolean {
-  return !name.includes(".") || PRIVATE_SUFFIX.test(name);
-}
-
-function opensLoopback(addresses: AddressRules): boolean {
-  return ["127.0.0.1", "::1"].some((address) => isAllowedAddress(address, addresses));
-}
 
 function refuse(code: UrlProblem, message: string): UrlCheck {
   return { ok: false, code, message };

@@ -99,7 +99,11 @@ export async function openProcess(services: readonly Side[], config: ServiceConf
     statementTimeoutMs: config.DATABASE_TIMEOUT_SECONDS * 1_000,
     applicationName: `herald-${name}`,
     onConnectionLost: (error) => log.warn("a database connection broke", { error }),
-    onStatementLost: endForPooler,
+    // Statements fail at random from now on, and no later try helps.
+    onStatementLost() {
+      const lost = "DATABASE_URL leads to a pooler of transactions, which loses prepared statements.";
+      endProcess(new ConfigError([`${lost} ${KEEP_STATEMENTS}`]));
+    },
   });
   const broker = connectBroker({
     url: config.AMQP_URL,
@@ -282,15 +286,6 @@ export function exportMemoryLimit(registry: Registry): Gauge {
     help: "The memory that the process may take: MEMORY_MIB, or what it has without.",
     registers: [registry],
   });
-}
-
-/** Statements fail at random from now on, and no later try helps. */
-function endForPooler(): void {
-  endProcess(
-    new ConfigError([
-      `DATABASE_URL leads to a pooler of transactions, which loses prepared statements. ${KEEP_STATEMENTS}`,
-    ]),
-  );
 }
 
 /** Ends the process, and shows an operator what to change: the rejection is not handled, so that it ends the process whatever part of it runs. */

@@ -66,7 +66,7 @@ export function openTelemetryTracing(source: TelemetrySource): Tracing {
       );
       const { traceId, spanId, traceFlags } = span.spanContext();
       return {
-        traceparent: writeTraceparent({ traceId, spanId, isSampled: isSampled(traceFlags) }),
+        traceparent: writeTraceparent({ traceId, spanId, isSampled: (traceFlags & TraceFlags.SAMPLED) !== 0 }),
         end({ name: known, errorType, error, attributes: more } = {}) {
           if (known !== undefined) span.updateName(known);
           if (more) span.setAttributes(more);
@@ -145,8 +145,4 @@ function contextOf(traceparent: string | null | undefined): SpanContext | undefi
   if (!read) return undefined;
   const { traceId, spanId } = read;
   return { traceId, spanId, traceFlags: read.isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE, isRemote: true };
-}
-
-function isSampled(flags: number): boolean {
-  return (flags & TraceFlags.SAMPLED) === TraceFlags.SAMPLED;
 }

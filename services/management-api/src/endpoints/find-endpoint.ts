@@ -6,10 +6,7 @@ import type { EndpointKey } from "../sql/endpoint-details.ts";
 import { versionOf } from "../validation/opaque.ts";
 
 /** @throws ProblemError `webhook_not_found` */
-export async function findEndpoint(
-  prisma: PrismaClient,
-  { id, organizationId }: EndpointKey,
-): Promise<{ id: string; enabled: boolean; events: string[] }> {
+export async function findEndpoint(prisma: PrismaClient, { id, organizationId }: EndpointKey) {
   const select = { id: true, enabled: true, events: true };
   const endpoint = await prisma.webhookEndpoint.findFirst({ where: { id, organizationId }, select });
   if (endpoint === null) throw new ProblemError("webhook_not_found");

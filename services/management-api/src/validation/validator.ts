@@ -27,17 +27,13 @@ export function apiValidator(schemas: Record<SchemaName, Schema>, formats: Recor
     const found = name === undefined ? [] : validate(name, values);
     const problems: FieldProblem[] = [
       ...unknownParameters(raw, Object.keys(parameters)),
-      ...found.map(({ pointer, ...problem }) => ({ ...problem, parameter: parameterOf(pointer) })),
+      // A parameter that is repeated is a list, and has one name all the same.
+      ...found.map(({ pointer, ...problem }) => ({ ...problem, parameter: pointer.split("/")[1] ?? "" })),
     ];
     return { values, problems: problems.length === 0 ? periodFault(values) : problems.slice(0, MAX_PROBLEMS) };
   }
 
   return { body: validate, query };
-}
-
-/** A parameter that is repeated is a list, and has one name all the same. */
-function parameterOf(pointer: string): string {
-  return pointer.split("/")[1] ?? "";
 }
 
 type FoundProblem = FieldProblem & { pointer: string };
