@@ -41,7 +41,6 @@ import { waiting } from "./waiting.ts";
 /**
  * Looks at everything that Herald needs, at servers beside each other: several may be silent, and each of them is waited for. A setting that
  * can't be used is a finding, and stops only what depends on it.
- *
  * @throws UsageError where no setting says what to look at
  */
 export async function diagnose(

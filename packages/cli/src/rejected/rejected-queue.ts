@@ -21,7 +21,6 @@ export interface RejectedQueue {
 /**
  * Runs a task on the rejected queue. Until the task ends, other processes do not see the messages that it has read. Then the messages that it
  * neither replayed nor discarded go back to the queue, also if this process dies.
- *
  * @throws if there is no such queue
  */
 export async function withRejectedQueue<T>(

@@ -30,7 +30,6 @@ export function readServeConfig(environment: Environment) {
 /**
  * Starts the three services in this process. They share the connections to PostgreSQL and RabbitMQ and the operations port, and
  * nothing else: each works, waits and fails as it does in a process of its own.
- *
  * @throws ConfigError; what a service throws that does not start, after the others have been stopped
  */
 export async function startServe(

@@ -56,7 +56,6 @@ export type Broker = ReturnType<typeof connectBroker>;
 /**
  * A process's way to the message broker. It connects by itself, and everything that was started on it works again after an
  * outage: no error of the broker needs an answer, except a `NotSentError`. Returns at once, connected or not.
- *
  * @throws if the URL is not an AMQP URL, or asks for no TLS although there is a `caFile`; ConfigError if the file can't be used
  */
 export function connectBroker(brokerOptions: BrokerOptions) {

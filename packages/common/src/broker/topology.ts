@@ -84,7 +84,6 @@ export type Side = "management-api" | "publisher" | "dispatcher";
 /**
  * Declares what a service sends to and reads from, except the queues of dispatchers, and leaves alone what is there already. Every channel runs
  * this before it works, so the order in which services start, and a queue that was deleted, do not matter.
- *
  * @param side of all three if absent
  * @throws if an exchange or a queue exists with other arguments (406). These can't be changed in place: the queue has
  * to be emptied and deleted by hand.

@@ -27,7 +27,6 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  * that `<NAME>_FILE` names, its trailing line break cut off; so may what is made together with one.
  *
  * Unless HERALD_ENV is development, it refuses values that are not safe.
- *
  * @param problemsOf says what several settings together have wrong; it is asked where each is right by itself
  * @throws ConfigError listing every problem; it never repeats a secret's value.
  */

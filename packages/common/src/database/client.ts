@@ -102,7 +102,6 @@ const PARAMETERS = ["sslmode", "uselibpqcompat", "ssl", "sslnegotiation", ...Obj
 /**
  * How a client reaches the server: as the URL says, or, with a file of authorities of one's own, over TLS, with the server's certificate and name
  * checked against them.
- *
  * @throws ConfigError if the URL or a file can't be used, or the URL says something else about TLS than `caFile` does
  */
 export function addressOf(

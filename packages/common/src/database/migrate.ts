@@ -49,7 +49,6 @@ const CREATE_TABLE = `create table if not exists public._prisma_migrations (
  *
  * A file and its record are one transaction. A process that dies in the middle leaves nothing of them, and the next call
  * applies the file. If others hold a lock that it needs, it steps back and tries again each second, for as long as that takes.
- *
  * @param url of a PostgreSQL 15 or newer; its user must own the schema. Through a pooler of transactions
  * files that run outside a transaction are refused
  * @param options.statementTimeoutMs for the services' statements; migrations may take any time
@@ -136,7 +135,6 @@ function assertNone(fault: Explanation | undefined): void {
  * A process without the lock does not wait for it within a transaction. It tries again, each time in a new one: `create index concurrently` waits for
  * every transaction that has a snapshot, and would wait for that process. The transaction that has the lock runs nothing more, and has no snapshot. Its
  * rollback releases the lock.
- *
  * @returns a function that throws if the connection that holds the lock broke
  */
 async function acquireLock(client: Client): Promise<() => void> {
@@ -187,7 +185,6 @@ async function findPending(
 
 /**
  * Applies a migration. Returns false, and has done nothing, where other transactions hold a lock that it needs.
- *
  * @param isNew the database had no migration before: an index of an empty table is built in a transaction, which works through a pooler too
  */
 async function apply(

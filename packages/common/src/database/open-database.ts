@@ -66,7 +66,6 @@ const ANSWER_GRACE_MS = 2_000;
 /**
  * Opens a pool on a PostgreSQL database, with Prisma in front. Connects with the first query, so it returns at once
  * also when PostgreSQL is not there yet.
- *
  * @throws ConfigError if a file of TLS can't be used, or the URL and `caFile` disagree about TLS
  */
 export function openDatabase(url: string, options: DatabaseOptions = {}) {

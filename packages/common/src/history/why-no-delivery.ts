@@ -34,7 +34,6 @@ function firstTimeFrom(key: string): Date {
 /**
  * The rows that a part has room for, and where it ends for their sake; `next` is null if all of them have room. The rows of a
  * millisecond stay together; where one has more than `room`, the others are left out, so that the parts end.
- *
  * @param rows newest first; one more than there is room for says that there are others
  */
 export function cutPart<Row extends { cameAt: Date }>(

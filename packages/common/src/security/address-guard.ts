@@ -78,7 +78,6 @@ export function createAddressGuard(rules: AddressRules, resolve: Resolve) {
  *
  * An IPv6 address that carries an IPv4 address to connect to (mapped, NAT64) is judged by the one that it carries; either of the two
  * can be in a closed network.
- *
  * @param ip the textual form of an IPv4 or IPv6 address; anything else is not allowed
  */
 export function isAllowedAddress(ip: string, { allowed, denied, nat64Prefixes }: AddressRules): boolean {

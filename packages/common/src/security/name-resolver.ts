@@ -87,7 +87,6 @@ const LOCALHOST: LookupAddress[] = [
  *
  * Each question has a c-ares resolver of its own, which takes some 30 us to create. A resolver that is used again shortens its timeout if its server
  * was quick before, as a server with a cache is: then it waits only about a second in all, and a zone whose name servers are far away takes longer.
- *
  * @throws Error where `servers` has something that is no address
  */
 export function createNameResolver(options: NameResolverOptions = {}): NameResolver {

@@ -35,7 +35,6 @@ const HOW_TO = 'write it as "id:key", as herald keys make prints it';
 /**
  * A new pair, as the two settings have its halves: the private key opens, the public key seals and is no secret. An id must stay with its pair for as
  * long as anything is sealed to it.
- *
  * @param name the id, or what makes it from the beginning of the public key's hash
  */
 export function newSealingKeys(name: string | ((hash: string) => string)) {
@@ -57,7 +56,6 @@ export function sealingKeyOf(secretKeys: string): string {
  * Reads the setting `SECRET_KEYS`: `id:key` pairs separated by commas, newest first. An id is 1 to 32 letters, digits, `-` or
  * `_`; a key is an X25519 private key, PKCS#8 in DER, as Base64. The form says which half of a pair it is, so that one can't be
  * taken for the other.
- *
  * @throws SecretBoxError that names every bad pair by its position and id
  */
 export function readSecretKeys(setting: string): [NamedKey, ...NamedKey[]] {

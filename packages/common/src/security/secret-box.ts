@@ -24,7 +24,6 @@ const PURPOSE = "herald signing secret, 1";
 /**
  * Makes secrets unreadable for the database, and for itself: it has a public key only. A sealed text is bound to its context (the
  * id of the row it belongs to, and the name of a header): moved to another row it does not open.
- *
  * @throws SecretBoxError
  */
 export function secretSealer(sealingKey: string) {

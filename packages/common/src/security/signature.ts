@@ -10,7 +10,6 @@ const SECRET_BYTES = 32;
  * The value of the signature header (SPEC 4.3): `sha256=` and 64 lowercase hexadecimal characters, 71 in all.
  *
  * The key is the secret's literal text. It looks like Base64 and is deliberately not decoded.
- *
  * @param timestampText the very text of the timestamp header
  * @param body the very bytes that are sent
  */
@@ -22,7 +21,6 @@ export function serviceSignature(secret: string, timestampText: string, body: Si
  * The value of `webhook-signature` as the Standard Webhooks libraries verify it: `v1,` and the Base64 of the HMAC over
  * id, timestamp and body. Those libraries decode the secret from Base64 first, so the same secret text makes another
  * key here than in {@link serviceSignature}.
- *
  * @param id the very text of `webhook-id`
  * @param timestampText the very text of `webhook-timestamp`
  */

@@ -81,7 +81,6 @@ export class TlsFiles {
 
   /**
    * To be called with the error of each connection that could not be opened. Resolves when no look at the files is under way that it may have caused.
-   *
    * @returns whether other files can mend it
    */
   async failed(error: unknown): Promise<boolean> {

@@ -28,7 +28,6 @@ const LEAST_MANUAL_DELIVERIES = 50;
 /**
  * Divides the memory above {@link BASE_BYTES}. The shares do not overlap and are eleven twelfths of it together, so that `herald serve`, with all three
  * services in one process, can use the same ones.
- *
  * @throws ConfigError if the process has less memory than it needs, or less than MEMORY_MIB
  */
 export function memoryBounds(config: Config<typeof memorySettings>, machine?: MachineMemory) {

@@ -80,7 +80,6 @@ const COMMIT_INTERVAL_MS = 1_000;
  * Opens what the services of a process need: connections, telemetry and the operations port. Neither PostgreSQL nor RabbitMQ need be there
  * yet: until they are, /readyz says so. Logs, metrics and the servers' lists of connections call a process by its service, and one with several
  * "serve"; of these, each has a log, traces and metrics under its own name, and /readyz shows each, which is false until it has started.
- *
  * @throws ConfigError if a file of certificate authorities, the operations port or the database's tables can't be used
  */
 export async function openProcess(services: readonly Side[], config: ServiceConfig) {

@@ -7,7 +7,6 @@ import type { AuthenticationConfig } from "./settings.ts";
 
 /**
  * Returns the claims of a token whose signature, type, times, issuer, audience and subject are right.
- *
  * @throws ProblemError `token_expired`, `token_invalid` (saying why) or `key_server_unavailable`
  */
 export type VerifyToken = (token: string) => Promise<JWTPayload>;

@@ -32,7 +32,6 @@ export interface FilteredDeliveries {
  *
  * Ids begin with the event's time, but within a millisecond keys and delivery ids are in different orders. So if the events
  * were cut, those of the last millisecond come with the next part, all together.
- *
  * @param keys of the events, newest first; if they are cut, there may be older ones
  */
 export function deliveriesOf(

@@ -14,7 +14,6 @@ const MAX_BYTES = 4_096;
  * The headers that a request asks for, as they are stored: sealed values, and null for each that is kept. Undefined if all stay as they are.
  *
  * A value is kept only if the URL stays on its server: otherwise an admin, who can't read it, could have it sent to a server of theirs.
- *
  * @throws ProblemError `invalid_request`
  */
 export function sealHeaders(

@@ -68,7 +68,6 @@ export async function createEndpoint(
 /**
  * The answer to a create or an edit that is repeated: the endpoint as it is now. A new secret can't be read here: if the first answer
  * was lost, an admin has to replace it.
- *
  * @throws ProblemError `webhook_not_found` if it was deleted since
  */
 export async function readSaved(
@@ -136,7 +135,6 @@ const TRANSACTION_TIMEOUT_MS = 120_000;
 /**
  * Replaces an endpoint's settings, and its signing secret if the request asks for that. Attempts that begin later use the
  * new URL, the new secret and the new headers, queued retries too (SPEC 2.3).
- *
  * @throws ProblemError `webhook_not_found`, `version_conflict` if the client has read another version, or `invalid_request`
  */
 export async function editEndpoint(
@@ -179,7 +177,6 @@ const LATE_DELIVERIES_MS = 15 * 60_000;
 /**
  * Deletes an endpoint and its subscriptions at once, with its whole history (SPEC 3.1, 4.1.5): nothing of it can be read from
  * now on, and the publisher erases the rows. Receivers keep what they got, and an attempt under way may still arrive.
- *
  * @throws ProblemError `webhook_not_found`, or `version_conflict` if the client has read another version
  */
 export async function deleteEndpoint(

@@ -103,7 +103,6 @@ function findNeverGot(
 
 /**
  * Starts to send again what the receiver never got. The publisher makes the deliveries, a few at a time.
- *
  * @throws ProblemError `invalid_request`, `webhook_not_found`, `endpoint_disabled`, `nothing_to_resend` or `resend_running`
  */
 export async function startResend(

@@ -80,7 +80,6 @@ const TRIES = 5;
 /**
  * Runs a step that locks whole tables. It waits for its lock only very shortly, since every other statement waits behind it. So it is tried several
  * times, with pauses in which the other statements run.
- *
  * @throws the step's error: another one than a lock's at once, a lock's after the last try
  */
 export async function retryLocked<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
