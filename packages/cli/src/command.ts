@@ -30,7 +30,7 @@ function ownName(): string {
  */
 async function audited(
   { action, environment, stderr, machineClock = ownClock }: RunContext,
-  { args, who }: { args: readonly string[]; who: (environment: Environment) => string },
+  args: readonly string[],
   run: () => Promise<Details> | Promise<void> | void,
 ): Promise<void> {
   function write(result: "done" | "failed" | "interrupted", details: Details = {}): void {
@@ -41,7 +41,7 @@ async function audited(
       message: `herald ${action}`,
       audit: true,
       action,
-      who: who(environment),
+      who: operatorOf(environment),
       what: args,
       result,
       details,
@@ -105,7 +105,6 @@ export function action<const Given extends Options>({
   options,
   words = false,
   changes,
-  who = operatorOf,
   run,
 }: {
   usage?: string;
@@ -113,7 +112,6 @@ export function action<const Given extends Options>({
   words?: boolean;
   /** Whether it changes something of Herald, with these options. Then it writes an audit line. */
   changes: boolean | ((values: Parsed<Given>["values"]) => boolean);
-  who?: (environment: Environment) => string;
   run(values: Parsed<Given>["values"], context: RunContext, words: string[]): Promise<Details> | Promise<void> | void;
 }): Action {
   return {
@@ -123,7 +121,7 @@ export function action<const Given extends Options>({
       const { values, positionals } = parsed;
       const isChange = typeof changes === "function" ? changes(values) : changes;
       const perform = () => run(values, context, positionals);
-      if (isChange) await audited(context, { args, who }, perform);
+      if (isChange) await audited(context, args, perform);
       else await perform();
     },
   };
