@@ -70,7 +70,7 @@ export function createApp(parts: AppParts): Express {
     apiPath: config.BASE_PATH + API_PREFIX,
     scheme: config.PUBLIC_ORIGIN?.startsWith("https:") ? "https" : "http",
   };
-  app.use(observe({ log, registry, traced }), dateHeader(clock), securityHeaders(config.PUBLIC_ORIGIN));
+  app.use(observe(log, registry, traced), dateHeader(clock), securityHeaders(config.PUBLIC_ORIGIN));
   app.use(
     config.BASE_PATH + API_PREFIX,
     compressReads,

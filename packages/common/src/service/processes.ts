@@ -226,9 +226,7 @@ export async function livingProcesses(reads: Reads): Promise<Process[]> {
 
 /**
  * Writes own rows again, which shows that a commit works: PostgreSQL takes changes, and its disk and standbys confirm them.
- *
- * Locks them. Walks process_pkey.
- * @throws also if none of them is there yet, or is any more
+ * Locks them. Walks process_pkey. @throws also if none of them is there yet, or is any more
  */
 export async function assertCommits(queries: Queries, ids: readonly string[]): Promise<void> {
   const written = await queries.$executeRaw`

@@ -20,11 +20,15 @@ export function connectionLimits(poolSize: number) {
   const forReads = poolSize - LEFT_TO_WRITES;
   const share = (part: number) => Math.max(1, Math.floor(poolSize / part));
   /** No organization has all of the places that reads of a kind share. */
-  const reads = (places: number) =>
-    inTurn(
-      createKeyedLimiter({ perKey: Math.max(1, places - 1), maxWaitMs: READ_WAIT_MS, refusal: () => tooMany(1) }),
-      createKeyedLimiter({ together: Math.max(1, places), maxWaitMs: OTHERS_WAIT_MS, refusal: busy }),
-    );
+  const reads = (places: number): KeyedLimiter => {
+    const own = createKeyedLimiter({
+      perKey: Math.max(1, places - 1),
+      maxWaitMs: READ_WAIT_MS,
+      refusal: () => tooMany(1),
+    });
+    const all = createKeyedLimiter({ together: Math.max(1, places), maxWaitMs: OTHERS_WAIT_MS, refusal: busy });
+    return { run: (organizationId, read) => own.run(organizationId, () => all.run(organizationId, read)) };
+  };
   return {
     /** Reads that look at a few rows. */
     simpleReads: reads(Math.ceil(forReads / 2)),
@@ -32,11 +36,6 @@ export function connectionLimits(poolSize: number) {
     expensiveReads: reads(Math.floor(forReads / 2)),
     writes: createKeyedLimiter({ perKey: share(3), maxWaitMs: WRITE_WAIT_MS, refusal: () => tooMany(5) }),
   };
-}
-
-/** Lets a task pass the first limiter, and then the second one. */
-function inTurn(first: KeyedLimiter, second: KeyedLimiter): KeyedLimiter {
-  return { run: (key, task) => first.run(key, () => second.run(key, task)) };
 }
 
 function tooMany(seconds: number): ProblemError {
