@@ -98,12 +98,9 @@ export function createShards({ queries, metrics, log }: Basics, options: ShardsO
     start(user: ShardsUser): void {
       heartbeats = repeat(() => sendHeartbeat(user), { intervalMs: INTERVAL_MS, onFailure });
     },
-    /** The epoch in which this dispatcher owns the shard and may begin an attempt there now; undefined if it may not. */
     epochOf: (shard: number) => ownership.epochOf(shard, elapsedMs()),
-    /** For how long this dispatcher has had the shard, in milliseconds; 0 if it does not own it. */
     ownedMs: (shard: number) => ownership.ownedMs(shard, elapsedMs()),
     owned: () => ownership.shards(),
-    /** Nothing of the shard is in flight any more. */
     becameIdle(shard: number): void {
       // The next heartbeat releases it. It comes at once, since others wait for it.
       if (ownership.isReleasing(shard)) heartbeats?.wake();
